@@ -1,0 +1,1 @@
+"""Records, errors, seeds, cache: what every layer may use."""

@@ -1,0 +1,15 @@
+"""Names for the arrays that pass between layers; shapes are told in docstrings."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating[Any]]
+"""Feature vectors, shape (n, d), or lists of distances, shape (n,)."""
+
+Picture = NDArray[np.uint8]
+"""One RGB image, shape (height, width, 3)."""
+
+Rows = NDArray[np.integer[Any]]
+"""Indices of images or of rows."""

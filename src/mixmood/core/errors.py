@@ -1,0 +1,48 @@
+"""Everything mixmood raises on purpose. A message says what was wanted, what came, what to do."""
+
+
+class MixmoodError(Exception):
+    """Base of all errors that a user can cause; the command line prints it without a traceback."""
+
+    exit_code = 1
+
+
+class OptionError(MixmoodError):
+    """A word or value that a command or function does not take."""
+
+    exit_code = 2
+
+
+class InputError(MixmoodError):
+    """A pool, file or array that cannot be used as it is."""
+
+
+class ShapeError(InputError):
+    """Arrays whose shapes or kinds do not fit together."""
+
+
+class UnreadableImageError(InputError):
+    """One image that cannot be decoded; readers count it, name it and go on."""
+
+
+class BackboneError(MixmoodError):
+    """A feature extractor that cannot be loaded or does not fit."""
+
+
+class TrainingError(MixmoodError):
+    """A training run that cannot start or cannot go on."""
+
+
+class OutputError(MixmoodError):
+    """A result that cannot be written where it was asked for."""
+
+
+class MissingExtraError(MixmoodError):
+    """A feature whose optional packages are not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        """Say which extra brings the feature, and how to install it."""
+        super().__init__(
+            f"{feature} needs packages that are not installed. "
+            f"Install them with: pip install 'mixmood[{extra}]'"
+        )

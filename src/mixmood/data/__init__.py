@@ -1,0 +1,1 @@
+"""Where images and splits come from."""

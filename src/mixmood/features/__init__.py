@@ -1,0 +1,1 @@
+"""Images in, feature vectors out."""

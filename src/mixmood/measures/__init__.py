@@ -1,0 +1,1 @@
+"""Two arrays of feature vectors in, one number out."""

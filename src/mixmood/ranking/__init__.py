@@ -1,0 +1,1 @@
+"""Order pools by distance, and say how sure the order is."""

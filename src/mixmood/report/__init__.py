@@ -1,0 +1,1 @@
+"""Records in, pages and tables out; computes nothing."""

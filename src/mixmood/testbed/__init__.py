@@ -1,0 +1,1 @@
+"""The grid of contaminated training runs, and its records."""
