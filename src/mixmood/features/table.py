@@ -1,0 +1,28 @@
+"""The backbones by name."""
+
+from collections.abc import Callable
+from importlib.resources import files
+
+from mixmood.core.suggest import unknown_name
+from mixmood.features.backbone import Backbone, check_resolution
+from mixmood.features.onnx import OnnxBackbone
+
+DEFAULT_BACKBONE = "efficientnet-lite0"
+
+
+def efficientnet_lite0(resolution: int | None = None) -> Backbone:
+    """EfficientNet-Lite0 with ImageNet weights, 1280 features; its file is in the package."""
+    model = files("mixmood.features").joinpath("weights/efficientnet_lite0.onnx").read_bytes()
+    return OnnxBackbone(DEFAULT_BACKBONE, model, check_resolution(resolution))
+
+
+BACKBONES: dict[str, Callable[[int | None], Backbone]] = {
+    "efficientnet-lite0": efficientnet_lite0,
+}
+
+
+def load_backbone(name: str = DEFAULT_BACKBONE, resolution: int | None = None) -> Backbone:
+    """The backbone of this name, taking images of `resolution` pixels a side."""
+    if name not in BACKBONES:
+        raise unknown_name("backbone", name, BACKBONES)
+    return BACKBONES[name](resolution)
