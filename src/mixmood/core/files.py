@@ -20,7 +20,7 @@ def write_atomic(path: str | Path, content: bytes | str) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+        Path(temporary).replace(target)
     except OSError as error:
         raise OutputError(f"Cannot write {target}: {error.strerror or error}.") from error
     finally:
@@ -37,7 +37,8 @@ def check_writable(path: str | Path) -> None:
         raise OutputError(
             f"Cannot write {target}: the directory {target.parent} does not exist. Make it first."
         )
-    if not os.access(target.parent, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
+    existing = target if target.exists() else target.parent
+    if not (os.access(target.parent, os.W_OK) and os.access(existing, os.W_OK)):
         raise OutputError(f"Cannot write {target}: permission denied. Choose another place.")
 
 

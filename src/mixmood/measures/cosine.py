@@ -1,0 +1,43 @@
+"""Cosine distance of feature histograms: the paper's best measure, and the default."""
+
+import numpy as np
+
+from mixmood.core.arrays import Array
+from mixmood.measures.checks import check_pair
+from mixmood.measures.histogram import Bins, Overflow
+
+
+def cosine_distance(x: Array, y: Array, bins: int = 15, overflow: Overflow = "count") -> float:
+    """Sum over features of the cosine distance between the histograms of x and y.
+
+    sum_r 1 - p_r . q_r / (|p_r| |q_r|), with p_r and q_r the shares of x and y in equal bins
+    over x's range. It is 0 when the histograms are equal and d when they share no bin; it is not
+    symmetric, because x alone sets the bins, and it does not change when a feature is scaled or
+    shifted.
+
+    Args:
+        x: First sample, shape (n, d).
+        y: Second sample, shape (m, d); m may differ from n.
+        bins: Equal bins over the range of each feature of x.
+        overflow: "count" puts values of y outside that range in two outer bins; "drop" leaves
+            them out, as the paper's authors did, and takes an empty histogram as fully apart.
+
+    Source: Calderon-Ramirez, Oala et al., "MixMOOD", 2020, section 3.2.
+
+    >>> cosine_distance(np.array([[0.0], [1.0]]), np.array([[7.0], [8.0]]))
+    1.0
+    """
+    check_pair(x, y)
+    edges = Bins.over(x, bins)
+    return cosine_between(edges.shares(x, overflow), edges.shares(y, overflow))
+
+
+def cosine_between(p: Array, q: Array) -> float:
+    """Sum over rows of the cosine distance between two tables of shares, shape (d, bins).
+
+    A row of zeros (an empty histogram) is as far from any other as can be: 1.
+    """
+    lengths = np.sqrt(np.einsum("rb,rb->r", p, p) * np.einsum("rb,rb->r", q, q))
+    alike = np.einsum("rb,rb->r", p, q) / np.where(lengths > 0, lengths, 1.0)
+    # Rounding can lift a perfect match a little over 1.
+    return float(np.maximum(1.0 - alike, 0.0).sum())

@@ -1,0 +1,64 @@
+"""Histograms of all features at once, binned over the range of the first sample."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import OptionError
+
+Overflow = Literal["count", "drop"]
+"""What happens to values outside the first sample's range: two outer bins, or nothing."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Equal bins per feature: `low`, `high` and `per_unit` (bins per unit), each shape (d,)."""
+
+    low: Array
+    high: Array
+    per_unit: Array
+    n_bins: int
+
+    @classmethod
+    def over(cls, x: Array, n_bins: int) -> "Bins":
+        """Bins over the range of each feature of x, shape (n, d)."""
+        if n_bins < 1:
+            raise OptionError(f"bins must be at least 1; got {n_bins}.")
+        low, high = x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
+        with np.errstate(divide="ignore", over="ignore"):
+            per_unit = n_bins / (high - low)
+        # A constant feature has one bin that holds its value; anything else lies outside.
+        return cls(low, high, np.where(np.isfinite(per_unit), per_unit, 0.0), n_bins)
+
+    def shares(self, values: Array, overflow: Overflow) -> Array:
+        """The normalised histogram of each feature, shape (d, n_bins + 2), outer bins at the ends.
+
+        With overflow "drop" the outer bins stay 0, the rest is normalised to 1, and a feature
+        none of whose values lies in the range has an empty (all zero) histogram.
+        """
+        counts = self._counts(values)
+        if overflow == "drop":
+            counts[:, [0, -1]] = 0
+        elif overflow != "count":
+            raise OptionError(f"overflow must be 'count' or 'drop'; got {overflow!r}.")
+        return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
+
+    def _counts(self, values: Array) -> "np.ndarray[tuple[int, int], np.dtype[np.intp]]":
+        # In place on one float64 copy: fresh temporaries of this size cost more than the sums.
+        position = values.astype(np.float64)
+        is_above = position > self.high
+        position -= self.low
+        is_below = position < 0
+        position *= self.per_unit
+        np.clip(position, 0, self.n_bins - 1, out=position)
+        index = position.astype(np.intp)
+        index += 1
+        # Outer values are told by comparing, not by position: rounding must not move the maximum.
+        index[is_below] = 0
+        index[is_above] = self.n_bins + 1
+        width = self.n_bins + 2
+        index += np.arange(values.shape[1]) * width
+        tally = np.bincount(index.ravel(), minlength=values.shape[1] * width)
+        return tally.reshape(values.shape[1], width)

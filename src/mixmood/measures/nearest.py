@@ -1,0 +1,61 @@
+"""Distances by nearest neighbours: the paper's two Minkowski measures."""
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from mixmood.core.arrays import Array, Rows
+from mixmood.measures.checks import check_pair
+
+
+def l1_distance(x: Array, y: Array) -> float:
+    """Mean Manhattan distance from a row of x to its nearest row of y.
+
+    mean_i min_j sum_r |x_ir - y_jr|. It is 0 when every row of x is also in y, and unbounded as
+    the samples move apart; it is not symmetric, and it scales with the features.
+
+    Args:
+        x: First sample, shape (n, d).
+        y: Second sample, shape (m, d); m may differ from n.
+
+    Source: Calderon-Ramirez, Oala et al., "MixMOOD", 2020, section 3.2.
+
+    >>> l1_distance(np.zeros((4, 2)), np.array([[3.0, 1.0], [9.0, 9.0]]))
+    4.0
+    """
+    check_pair(x, y)
+    return float(cdist(x, y, "cityblock").min(axis=1).mean())
+
+
+def l2_distance(x: Array, y: Array) -> float:
+    """Mean Euclidean distance from a row of x to its nearest row of y.
+
+    mean_i min_j sqrt(sum_r (x_ir - y_jr)^2). It is 0 when every row of x is also in y, and
+    unbounded as the samples move apart; it is not symmetric, and it scales with the features.
+
+    Args:
+        x: First sample, shape (n, d).
+        y: Second sample, shape (m, d); m may differ from n.
+
+    Source: Calderon-Ramirez, Oala et al., "MixMOOD", 2020, section 3.2.
+
+    >>> l2_distance(np.zeros((4, 2)), np.array([[3.0, 4.0], [9.0, 9.0]]))
+    5.0
+    """
+    check_pair(x, y)
+    x64, y64 = x.astype(np.float64), y.astype(np.float64)
+    rows, columns = _nearest_by_product(x64, y64)
+    lengths = np.sqrt(np.square(x64[rows] - y64[columns]).sum(axis=1))
+    starts = np.searchsorted(rows, np.arange(len(x)))
+    return float(np.minimum.reduceat(lengths, starts).mean())
+
+
+def _nearest_by_product(x: Array, y: Array) -> tuple[Rows, Rows]:
+    """Pairs (row of x, row of y) among which every row of x finds its nearest, sorted by row.
+
+    |x|^2 - 2xy + |y|^2 is one matrix product, ten times as fast as subtracting, but it cancels
+    when two rows are close: all pairs within its rounding error are returned, to be measured.
+    """
+    squares_x, squares_y = np.square(x).sum(axis=1), np.square(y).sum(axis=1)
+    squared = squares_x[:, None] - 2 * (x @ y.T) + squares_y
+    rounding = 1e-12 * x.shape[1] * (squares_x[:, None] + squares_y.max())
+    return np.nonzero(squared <= squared.min(axis=1, keepdims=True) + rounding)

@@ -1,0 +1,33 @@
+"""Which rows go into which draw."""
+
+import numpy as np
+
+from mixmood.core.arrays import Rows
+
+
+def subsets(n: int, size: int, count: int, rng: np.random.Generator) -> Rows:
+    """So many random subsets of `size` of n rows, shape (count, size).
+
+    The rows are cut in order as far as they reach, then shuffled and cut again: every row serves
+    about equally often, and a pool of `size * count` rows serves each just once. The rows must
+    come in random order, as a pool's reading order does.
+    """
+    order = np.arange(n)
+    cuts: list[Rows] = []
+    while len(cuts) < count:
+        cuts.extend(order[: n - n % size].reshape(-1, size))
+        order = rng.permutation(n)
+    return np.stack(cuts[:count])
+
+
+def labelled_pairs(
+    n: int, size: int, count: int, rng: np.random.Generator, overlap: bool = False
+) -> Rows:
+    """Pairs of subsets of the labelled rows, shape (count, 2, size).
+
+    The two are disjoint, unless `overlap` asks for independent ones as the paper's authors drew
+    them: a row may then be its own nearest neighbour.
+    """
+    if overlap:
+        return np.stack([[rng.permutation(n)[:size] for _ in range(2)] for _ in range(count)])
+    return subsets(n, 2 * size, count, rng).reshape(count, 2, size)

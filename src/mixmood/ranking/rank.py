@@ -1,0 +1,162 @@
+"""The main job: pools in, a ranking with its certainty out."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mixmood.core.cache import FeatureCache
+from mixmood.core.errors import OptionError, ShapeError
+from mixmood.core.progress import Progress, Silent
+from mixmood.core.records import SCHEMA, Candidate, LabelledSet, Ranking
+from mixmood.core.version import __version__
+from mixmood.data.source import FeatureSource, Pool
+from mixmood.features.backbone import Backbone
+from mixmood.ranking.reading import Reading
+from mixmood.ranking.rounds import read_in_rounds
+from mixmood.ranking.score import Plan, Scores, noise_floor, score
+from mixmood.ranking.verdict import verdict
+
+GIVEN_FEATURES = "none: features were given"
+
+
+def rank(
+    labelled: Pool,
+    candidates: Mapping[str, Pool],
+    plan: Plan,
+    *,
+    backbone: Backbone | None,
+    jobs: int | None = None,
+    cache: FeatureCache | None = None,
+    until: float | None = None,
+    progress: Progress = Silent(),  # noqa: B008 - it holds no state
+) -> Ranking:
+    """The candidates ordered by their distance from the labelled set.
+
+    Args:
+        labelled: The labelled set, at least eight images.
+        candidates: The pools by name.
+        plan: Measures, sample size, draws and seed; the first measure ranks.
+        backbone: What turns images into features; None when all sets are features already.
+        jobs: Threads; all cores if None.
+        cache: Where features are kept between runs.
+        until: Stop reading as soon as the nearest pool's chance of being the nearest reaches
+            this value; None reads all that the draws ask for.
+        progress: Told of every image read.
+    """
+    check_sets(labelled, candidates)
+    if until is not None and not 0.5 < until <= 1:
+        raise OptionError(f"until must be over 0.5 and at most 1; got {until}.")
+
+    def reading(pool: Pool, most: int) -> Reading:
+        return Reading(pool, most, plan.seed, backbone, jobs, cache, progress)
+
+    base = reading(labelled, 2 * plan.sample_size * plan.n_draws)
+    base.grow(2 * plan.sample_size)
+    fitted = plan.fit(len(base.features))
+    most = fitted.sample_size * plan.n_draws
+    pools = {name: reading(pool, most) for name, pool in candidates.items()}
+    n_draws = read_in_rounds(base, pools, fitted, until)
+    used = replace(fitted, n_draws=n_draws)
+    progress.start("statistics", None)
+    scores = score(base.features, {name: pool.features for name, pool in pools.items()}, used)
+    record = assemble(base, pools, used, scores, backbone)
+    progress.finish("statistics")
+    notices = (*notes(plan, used, base, pools), *record.warnings)
+    return replace(record, warnings=notices)
+
+
+def check_sets(labelled: Pool, candidates: Mapping[str, Pool]) -> None:
+    """Refuse an empty list of pools, and features mixed with images."""
+    if not candidates:
+        raise OptionError("Ranking needs at least one candidate pool; got none.")
+    kinds = {
+        name: "features" if isinstance(pool, FeatureSource) else "images"
+        for name, pool in {**candidates, labelled.name: labelled}.items()
+    }
+    for name, kind in kinds.items():
+        if kind != kinds[labelled.name]:
+            raise ShapeError(
+                f"Features cannot be mixed with images: the labelled set holds "
+                f"{kinds[labelled.name]} and '{name}' holds {kind}. Give all sets in one form."
+            )
+
+
+def assemble(
+    labelled: Reading,
+    pools: Mapping[str, Reading],
+    plan: Plan,
+    scores: Scores,
+    backbone: Backbone | None,
+) -> Ranking:
+    """The record of a finished ranking."""
+    measure = plan.measures[0]
+    distances = [by_name[measure].distance for by_name in scores.measures]
+    names = list(pools)
+    order = sorted(range(len(names)), key=lambda k: (distances[k], names[k]))
+    candidates = tuple(
+        _candidate(place, names[k], pools[names[k]], scores, k)
+        for place, k in enumerate(order, start=1)
+    )
+    width = labelled.features.shape[1]
+    return Ranking(
+        schema=SCHEMA,
+        mixmood=__version__,
+        seed=plan.seed,
+        backbone=backbone.describe() if backbone else {"name": GIVEN_FEATURES, "width": width},
+        sample_size=plan.sample_size,
+        draws=plan.n_draws,
+        paper=plan.paper,
+        labelled=_labelled_set(labelled),
+        measure=measure,
+        candidates=candidates,
+        best=candidates[0].name,
+        verdict=verdict(candidates, measure),
+        noise_floor=noise_floor(labelled.features, plan),
+        warnings=tuple(f"{labelled.pool.name}: {warning}" for warning in labelled.warnings),
+    )
+
+
+def notes(
+    asked: Plan, used: Plan, labelled: Reading, pools: Mapping[str, Reading]
+) -> tuple[str, ...]:
+    """What was done otherwise than asked, and what it saved."""
+    found = []
+    if used.sample_size < asked.sample_size:
+        found.append(
+            f"The sample size is {used.sample_size} instead of {asked.sample_size}: each draw "
+            f"takes two disjoint samples from {len(labelled.features)} labelled images."
+        )
+    if used.n_draws < asked.n_draws:
+        n_read = sum(len(pool.features) for pool in pools.values())
+        n_all = sum(pool.most for pool in pools.values())
+        found.append(
+            f"Stopped after {used.n_draws} of {asked.n_draws} draws: {n_read} images of the pools "
+            f"were read instead of {n_all}."
+        )
+    return tuple(found)
+
+
+def _candidate(place: int, name: str, reading: Reading, scores: Scores, k: int) -> Candidate:
+    return Candidate(
+        rank=place,
+        name=name,
+        n_images=len(reading.pool),
+        n_unreadable=reading.n_unreadable,
+        n_read=len(reading.features),
+        fingerprint=reading.pool.fingerprint,
+        measures=scores.measures[k],
+        p_best=scores.chances_of_best[k],
+        rank_interval=scores.rank_intervals[k],
+        warnings=reading.warnings,
+    )
+
+
+def _labelled_set(reading: Reading) -> LabelledSet:
+    labels = reading.pool.labels
+    return LabelledSet(
+        name=reading.pool.name,
+        n_images=len(reading.pool),
+        n_unreadable=reading.n_unreadable,
+        n_read=len(reading.features),
+        fingerprint=reading.pool.fingerprint,
+        classes=None if labels is None else labels.counts(),
+    )

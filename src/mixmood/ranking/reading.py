@@ -1,0 +1,85 @@
+"""A pool seen through a random order of its images, read only as far as the draws need it."""
+
+import numpy as np
+
+from mixmood.core.arrays import Array
+from mixmood.core.cache import FeatureCache
+from mixmood.core.progress import Progress
+from mixmood.core.seeds import rng_for
+from mixmood.data.source import FeatureSource, Pool
+from mixmood.features.backbone import Backbone
+from mixmood.features.extract import extract
+
+N_NAMED = 5
+"""How many unreadable images a warning names."""
+SPARE = 4
+"""Images tried at most for each one wanted: a pool full of broken files has to end somewhere."""
+
+
+class Reading:
+    """The features of the first readable images of a pool, in an order that the seed decides."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        most: int,
+        seed: int,
+        backbone: Backbone | None,
+        jobs: int | None,
+        cache: FeatureCache | None,
+        progress: Progress,
+    ) -> None:
+        """Choose the order; nothing is read yet. At most `most` images will be wanted."""
+        self.pool = pool
+        self.most = min(most, len(pool))
+        self._order = rng_for(seed, "order", pool.name).choice(
+            len(pool), min(len(pool), SPARE * most), replace=False
+        )
+        self._n_tried = 0
+        self._backbone, self._jobs = backbone, jobs
+        self._cache, self._progress = cache, progress
+        self._unreadable: list[tuple[int, str]] = []
+        width = pool.width if isinstance(pool, FeatureSource) else backbone.width if backbone else 0
+        self.features: Array = np.empty((0, width), np.float32)
+
+    def grow(self, n_rows: int) -> None:
+        """Read on until so many readable images are there, or the pool has no more."""
+        wanted = min(n_rows, self.most)
+        while len(self.features) < wanted and self._n_tried < len(self._order):
+            n_missing = wanted - len(self.features)
+            indices = self._order[self._n_tried : self._n_tried + n_missing]
+            self._n_tried += len(indices)
+            self.features = np.concatenate([self.features, self._read(indices)])
+
+    def _read(self, indices: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> Array:
+        if isinstance(self.pool, FeatureSource):
+            return self.pool.features(indices)
+        if self._backbone is None:
+            raise TypeError("A pool of images needs a backbone.")
+        extraction = extract(
+            self.pool,
+            indices,
+            self._backbone,
+            jobs=self._jobs,
+            cache=self._cache,
+            progress=self._progress,
+        )
+        self._unreadable.extend(extraction.unreadable)
+        return extraction.features
+
+    @property
+    def n_unreadable(self) -> int:
+        """How many of the images tried could not be read."""
+        return len(self._unreadable)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the reader of a result should know of this pool."""
+        if not self._unreadable:
+            return ()
+        named = "; ".join(message for _, message in sorted(self._unreadable)[:N_NAMED])
+        more = ", ..." if self.n_unreadable > N_NAMED else ""
+        return (
+            f"{self.n_unreadable} of {self._n_tried} images tried could not be read and were "
+            f"replaced by others: {named}{more}",
+        )

@@ -1,0 +1,55 @@
+"""Reading no more images than the decision needs."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from mixmood.ranking.dissimilarity import check_fits
+from mixmood.ranking.reading import Reading
+from mixmood.ranking.resample import chances_of_best, intervals
+from mixmood.ranking.score import Plan, draw, replicate
+
+N_ROUNDS = 6
+N_REPLICATES = 100
+
+
+def read_in_rounds(
+    labelled: Reading, pools: Mapping[str, Reading], plan: Plan, until: float | None
+) -> int:
+    """Read what the draws need, and say how many draws that allows.
+
+    Without `until` there is one round. With it, reading goes on in rounds of a sixth of the draws
+    until the nearest pool's chance of being the nearest reaches `until`; a pool that can no
+    longer win is read no further, and its later draws reuse the images read.
+    """
+    share = 1 if until is None else N_ROUNDS
+    hopeful = set(pools)
+    for round_ in range(1, share + 1):
+        n_draws = max(-(-plan.n_draws * round_ // share), 2)
+        labelled.grow(2 * plan.sample_size * n_draws)
+        for name in hopeful:
+            pools[name].grow(plan.sample_size * n_draws)
+        for name, pool in pools.items():
+            check_fits(plan.sample_size, len(pool.features), name)
+        if until is None or n_draws == plan.n_draws:
+            break
+        chance, hopeful = _standing(labelled, pools, replace(plan, n_draws=n_draws))
+        if chance >= until:
+            break
+    return n_draws
+
+
+def _standing(
+    labelled: Reading, pools: Mapping[str, Reading], plan: Plan
+) -> tuple[float, set[str]]:
+    """The chance of the nearest pool to be the nearest, and the pools that may still win."""
+    plan = replace(plan, measures=plan.measures[:1])
+    features = {name: pool.features for name, pool in pools.items()}
+    distances = np.abs(draw(labelled.features, features, plan).signed).mean(axis=-1)
+    replicates = replicate(labelled.features, features, plan, N_REPLICATES)
+    reach = intervals(distances, replicates.standard_errors(plan.n_draws))[0]
+    within = reach[:, 0] <= reach[:, 1].min()
+    chances = chances_of_best(replicates.possible(distances, plan.n_draws)[0])
+    hopeful = {name for name, may_win in zip(features, within, strict=True) if may_win}
+    return float(chances.max()), hopeful
