@@ -1,0 +1,48 @@
+"""Checkpoints: all that a run needs to go on as if it had never stopped."""
+
+import io
+import json
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any
+
+import torch
+
+from mixmood.core.errors import TrainingError
+from mixmood.core.files import write_atomic
+
+CHECKPOINT = "checkpoint.pt"
+SCHEMA = 1
+
+
+def save(folder: Path, state: dict[str, Any], configuration: dict[str, Any]) -> None:
+    """Write a checkpoint, whole or not at all; tensors and plain values only."""
+    buffer = io.BytesIO()
+    content = state | {"schema": SCHEMA, "configuration": json.dumps(configuration)}
+    torch.save(content, buffer)
+    write_atomic(folder / CHECKPOINT, buffer.getvalue())
+
+
+def load(folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
+    """The checkpoint in a folder, None if there is none; refuses one of another configuration."""
+    path = folder / CHECKPOINT
+    if not path.is_file():
+        return None
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        found = json.loads(state["configuration"])
+        schema = state["schema"]
+    except (OSError, RuntimeError, EOFError, KeyError, TypeError, ValueError, UnpicklingError) as e:
+        raise TrainingError(
+            f"The checkpoint {path} cannot be read: {str(e).splitlines()[0]}. "
+            "Delete it to begin again."
+        ) from e
+    wanted = json.loads(json.dumps(configuration))
+    differing = sorted(k for k in found.keys() | wanted.keys() if found.get(k) != wanted.get(k))
+    if schema != SCHEMA or differing:
+        raise TrainingError(
+            f"The checkpoint {path} belongs to another run: it differs in "
+            f"{', '.join(differing) or 'its format'}. Give the options of that run, or another "
+            "output folder."
+        )
+    return state

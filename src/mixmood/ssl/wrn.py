@@ -1,0 +1,68 @@
+"""Wide residual networks of any depth and width."""
+
+import torch
+from torch import Tensor, nn
+
+
+class Block(nn.Module):
+    """Two 3x3 convolutions, each behind batch-norm and ReLU, added to their input."""
+
+    def __init__(self, n_in: int, n_out: int, stride: int) -> None:
+        """From `n_in` to `n_out` channels; a 1x1 convolution fits the input where shapes differ."""
+        super().__init__()
+        self.norm1 = nn.BatchNorm2d(n_in)
+        self.conv1 = nn.Conv2d(n_in, n_out, 3, stride=stride, padding=1, bias=False)
+        self.norm2 = nn.BatchNorm2d(n_out)
+        self.conv2 = nn.Conv2d(n_out, n_out, 3, padding=1, bias=False)
+        same = n_in == n_out and stride == 1
+        self.shortcut = None if same else nn.Conv2d(n_in, n_out, 1, stride=stride, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Features, shape (n, n_out, height / stride, width / stride)."""
+        active = torch.relu_(self.norm1(x))
+        shortcut = x if self.shortcut is None else self.shortcut(active)
+        x = self.conv2(torch.relu_(self.norm2(self.conv1(active))))
+        return x + shortcut
+
+
+class WideResNet(nn.Module):
+    """A first convolution, groups of blocks of doubling width, average pooling, one linear layer.
+
+    The first group has first_filters * widening channels and keeps the size of the image; each
+    further one doubles the channels and halves the sides.
+
+    Source: Zagoruyko and Komodakis, "Wide Residual Networks", 2016.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_classes: int,
+        channels: int,
+        groups: int,
+        blocks: int,
+        widening: int,
+        first_filters: int,
+    ) -> None:
+        """Build the network with random weights drawn from torch's own generator."""
+        super().__init__()
+        layers: list[nn.Module] = [nn.Conv2d(channels, first_filters, 3, padding=1, bias=False)]
+        width = first_filters
+        for group in range(groups):
+            wider = first_filters * widening * 2**group
+            for block in range(blocks):
+                stride = 2 if group > 0 and block == 0 else 1
+                layers.append(Block(width, wider, stride))
+                width = wider
+        self.body = nn.Sequential(*layers)
+        self.norm = nn.BatchNorm2d(width)
+        self.head = nn.Linear(width, n_classes)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits, shape (n, n_classes), of standardised images (n, channels, height, width)."""
+        features = torch.relu_(self.norm(self.body(x))).mean(dim=(2, 3))
+        logits: Tensor = self.head(features)
+        return logits
