@@ -1,6 +1,6 @@
 """The main job: pools in, a ranking with its certainty out."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from mixmood.core.cache import FeatureCache
@@ -17,6 +17,9 @@ from mixmood.ranking.verdict import verdict
 
 GIVEN_FEATURES = "none: features were given"
 
+Observer = Callable[[Reading, Mapping[str, Reading]], None]
+"""Told of the labelled set and the pools as they were read, once the numbers are there."""
+
 
 def rank(
     labelled: Pool,
@@ -28,6 +31,7 @@ def rank(
     cache: FeatureCache | None = None,
     until: float | None = None,
     progress: Progress = Silent(),  # noqa: B008 - it holds no state
+    observe: Observer | None = None,
 ) -> Ranking:
     """The candidates ordered by their distance from the labelled set.
 
@@ -41,6 +45,7 @@ def rank(
         until: Stop reading as soon as the nearest pool's chance of being the nearest reaches
             this value; None reads all that the draws ask for.
         progress: Told of every image read.
+        observe: Shown what was read, for pictures that need more than the record holds.
     """
     check_sets(labelled, candidates)
     if until is not None and not 0.5 < until <= 1:
@@ -60,6 +65,8 @@ def rank(
     scores = score(base.features, {name: pool.features for name, pool in pools.items()}, used)
     record = assemble(base, pools, used, scores, backbone)
     progress.finish("statistics")
+    if observe is not None:
+        observe(base, pools)
     notices = (*notes(plan, used, base, pools), *record.warnings)
     return replace(record, warnings=notices)
 

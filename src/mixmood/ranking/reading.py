@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache import FeatureCache
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
@@ -41,6 +41,7 @@ class Reading:
         self._unreadable: list[tuple[int, str]] = []
         width = pool.width if isinstance(pool, FeatureSource) else backbone.width if backbone else 0
         self.features: Array = np.empty((0, width), np.float32)
+        self.kept: Rows = np.empty(0, np.int64)  # which image of the pool each row is
 
     def grow(self, n_rows: int) -> None:
         """Read on until so many readable images are there, or the pool has no more."""
@@ -49,11 +50,13 @@ class Reading:
             n_missing = wanted - len(self.features)
             indices = self._order[self._n_tried : self._n_tried + n_missing]
             self._n_tried += len(indices)
-            self.features = np.concatenate([self.features, self._read(indices)])
+            features, kept = self._read(indices)
+            self.features = np.concatenate([self.features, features])
+            self.kept = np.concatenate([self.kept, kept])
 
-    def _read(self, indices: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> Array:
+    def _read(self, indices: Rows) -> tuple[Array, Rows]:
         if isinstance(self.pool, FeatureSource):
-            return self.pool.features(indices)
+            return self.pool.features(indices), indices
         if self._backbone is None:
             raise TypeError("A pool of images needs a backbone.")
         extraction = extract(
@@ -65,7 +68,7 @@ class Reading:
             progress=self._progress,
         )
         self._unreadable.extend(extraction.unreadable)
-        return extraction.features
+        return extraction.features, extraction.kept
 
     @property
     def n_unreadable(self) -> int:
