@@ -1,0 +1,51 @@
+"""Many features flattened to two that can be drawn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mixmood.core.arrays import Array
+
+N_FITTED = 200
+"""Rows of each set that decide the axes: as many of each, so that a large pool has no more say."""
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The two main axes of some sets of features.
+
+    Attributes:
+        centre: What lies at (0, 0), shape (d,).
+        axes: Orthonormal directions, shape (d, 2).
+        variance: The share of all variance along each.
+    """
+
+    centre: Array
+    axes: Array
+    variance: tuple[float, float]
+
+    def __call__(self, features: Array) -> Array:
+        """Where rows lie on the map, shape (n, 2)."""
+        return np.asarray((features - self.centre) @ self.axes)
+
+
+def principal_axes(sets: Sequence[Array]) -> Projection:
+    """The plane in which the sets, taken together, spread most.
+
+    Principal components by the eigenvectors of the rows' inner products. Signs are free; each
+    axis points to where its largest entry is positive, so that a map does not flip between runs.
+    """
+    rows = np.concatenate([features[:N_FITTED] for features in sets]).astype(np.float64)
+    centre = rows.mean(axis=0)
+    spread = rows - centre
+    vectors = np.linalg.eigh(spread @ spread.T).eigenvectors
+    axes = np.zeros((rows.shape[1], 2))
+    total = max(float(np.square(spread).sum()), np.finfo(float).tiny)
+    for k in range(min(2, rows.shape[1])):
+        axis = spread.T @ vectors[:, -1 - k]
+        length = float(np.linalg.norm(axis))
+        if length > 1e-9 * np.sqrt(total):
+            axes[:, k] = axis / length * np.sign(axis[np.abs(axis).argmax()])
+    shares = np.square(spread @ axes).sum(axis=0) / total
+    return Projection(centre, axes, (float(shares[0]), float(shares[1])))

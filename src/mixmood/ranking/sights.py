@@ -1,0 +1,54 @@
+"""What sets look like at first sight, and where that alone sets them apart."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mixmood.core.arrays import Picture
+
+UNLIKE_SIZE = 2.0
+"""How many times larger images have to be for a warning."""
+MOSTLY = 0.8
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The median side of some pictures in pixels, and the share without colour."""
+
+    side: float | None
+    grey: float | None
+
+    @classmethod
+    def of(cls, pictures: Sequence[Picture]) -> "Sight":
+        """What these pictures look like; nothing is known of none."""
+        if not pictures:
+            return cls(None, None)
+        sides = [np.sqrt(picture.shape[0] * picture.shape[1]) for picture in pictures]
+        is_grey = [bool((picture == picture[..., :1]).all()) for picture in pictures]
+        return cls(float(np.median(sides)), float(np.mean(is_grey)))
+
+
+def contrasts(labelled: Sight, pool: Sight) -> tuple[str, ...]:
+    """Warnings where a pool differs from the labelled set in size or colour, whatever it shows."""
+    if labelled.side is None or pool.side is None or labelled.grey is None or pool.grey is None:
+        return ()
+    found = []
+    if max(labelled.side / pool.side, pool.side / labelled.side) >= UNLIKE_SIZE:
+        found.append(
+            f"Its images are about {pool.side:.0f} pixels a side, the labelled ones "
+            f"{labelled.side:.0f}: part of the distance may be sharpness."
+        )
+    kinds = [_kind(labelled.grey), _kind(pool.grey)]
+    if set(kinds) == {"grey", "in colour"}:
+        found.append(
+            f"Its images are {kinds[1]}, the labelled ones {kinds[0]}: part of the distance may "
+            "be colour alone."
+        )
+    return tuple(found)
+
+
+def _kind(grey: float) -> str:
+    if grey >= MOSTLY:
+        return "grey"
+    return "in colour" if grey <= 1 - MOSTLY else "mixed"
