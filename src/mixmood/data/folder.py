@@ -1,0 +1,110 @@
+"""A pool that is a folder of image files."""
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from mixmood.core.errors import InputError
+from mixmood.data.bounded import read_image_file, reason
+from mixmood.data.names import (
+    Names,
+    is_foreign_folder,
+    is_image_name,
+    labels_from_folders,
+    printable,
+)
+from mixmood.data.source import ImageSource, Labels
+
+
+class FolderSource(ImageSource):
+    """All image files below a folder; opening lists the names and looks into no file.
+
+    Hidden files, files of operating systems, sockets and the like are left out. A symbolic link
+    to a file counts if it stays inside the pool; links to folders are not followed, so that no
+    image comes twice and no walk is endless. A pool that grows after it was opened keeps its list.
+    """
+
+    def __init__(self, path: str | Path, name: str) -> None:
+        """List the images below `path`; refuse a folder that has none or cannot be listed."""
+        self.name = name
+        self._root = os.fsencode(Path(path).resolve())
+        walk = _Walk(self._root)
+        self._names = Names.sorted(walk)
+        if not len(self._names):
+            links = f", but {walk.n_leaving} links that leave it" if walk.n_leaving else ""
+            raise InputError(
+                f"No images in the folder {path}: looked at {walk.n_files} files below it{links}. "
+                "Give a folder with files like .png or .jpg, in sub-folders or not."
+            )
+
+    def __len__(self) -> int:
+        """How many image files were listed."""
+        return len(self._names)
+
+    def fetch(self, index: int) -> bytes:
+        """The bytes of the file."""
+        path = os.path.join(self._root, self._names[index])  # noqa: PTH118 - bytes
+        return read_image_file(path, self.locate(index))
+
+    def locate(self, index: int) -> str:
+        """The path of the file below the pool."""
+        return printable(self._names[index])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the relative names; it opens no file."""
+        return self._names.digest()
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The classes that the sub-folders tell; see `labels_from_folders`."""
+        return labels_from_folders(self._names)
+
+
+class _Walk:
+    """Yields the relative path of every image below a folder, and counts what it met."""
+
+    def __init__(self, root: bytes) -> None:
+        self._root = root
+        self.n_files = 0
+        self.n_leaving = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        pending = [b""]
+        while pending:
+            prefix = pending.pop()
+            try:
+                with os.scandir(self._root + b"/" + prefix) as entries:
+                    yield from self._images(entries, prefix, pending)
+            except OSError as error:
+                if prefix and isinstance(error, FileNotFoundError):
+                    continue  # A folder that vanished meanwhile has no images any more.
+                where = os.fsdecode(self._root + b"/" + prefix)
+                raise InputError(
+                    f"Cannot list the folder {where}: {reason(error)}. "
+                    "Make it readable, or leave it out of the pool."
+                ) from error
+
+    def _images(
+        self, entries: Iterator[os.DirEntry[bytes]], prefix: bytes, pending: list[bytes]
+    ) -> Iterator[bytes]:
+        for entry in entries:
+            name = entry.name
+            # The kind of an entry comes with the listing: no call to the system for each file.
+            if entry.is_dir(follow_symlinks=False):
+                if not is_foreign_folder(name):
+                    pending.append(prefix + name + b"/")
+                continue
+            self.n_files += 1
+            if is_image_name(name) and (
+                entry.is_file(follow_symlinks=False) or self._is_link_inside(entry)
+            ):
+                yield prefix + name
+
+    def _is_link_inside(self, entry: os.DirEntry[bytes]) -> bool:
+        if not entry.is_symlink() or not entry.is_file():
+            return False
+        inside = os.path.realpath(entry.path).startswith(self._root + b"/")
+        self.n_leaving += not inside
+        return inside

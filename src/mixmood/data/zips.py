@@ -1,0 +1,118 @@
+"""A pool that is a zip archive: only its table of contents is read when it is opened."""
+
+import struct
+import zipfile
+import zlib
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from mixmood.core.errors import InputError, UnreadableImageError
+from mixmood.data.bounded import check_size, inflate, read_at, reason
+from mixmood.data.names import Names, is_image_path, labels_from_folders, printable
+from mixmood.data.source import ImageSource, Labels
+
+_LOCAL = struct.Struct("<4s22xHH")
+_ENCRYPTED = 0x1
+_MEMBER = np.dtype(
+    [
+        ("offset", "u8"),
+        ("packed", "u8"),
+        ("size", "u8"),
+        ("crc", "u4"),
+        ("how", "u2"),
+        ("flags", "u2"),
+    ]
+)
+
+
+class ZipSource(ImageSource):
+    """The images of a zip file, in its order; nothing is extracted to disk.
+
+    Names in the archive are only names: they never become paths, so none can leave the pool.
+    Members must be stored or deflated; others, and encrypted ones, are unreadable images.
+    """
+
+    def __init__(self, path: str | Path, name: str) -> None:
+        """Read the table of contents of `path`; refuse a broken archive or one without images."""
+        self.name = name
+        self._path = Path(path).resolve()
+        members = _table_of_contents(path)
+        self._names = Names.in_order(_stored_name(member) for member in members)
+        self._members = np.array(
+            [
+                (m.header_offset, m.compress_size, m.file_size, m.CRC, m.compress_type, m.flag_bits)
+                for m in members
+            ],
+            dtype=_MEMBER,
+        )
+
+    def __len__(self) -> int:
+        """How many images the table of contents names."""
+        return len(self._names)
+
+    def fetch(self, index: int) -> bytes:
+        """The unpacked bytes of the member; never more of them than the table promises."""
+        where = self.locate(index)
+        offset, packed, size, crc, how, flags = self._members[index].tolist()
+        check_size(max(size, packed), where)
+        if flags & _ENCRYPTED:
+            raise UnreadableImageError(f"{where}: it is encrypted.")
+        magic, n_name, n_extra = _LOCAL.unpack(read_at(self._path, offset, _LOCAL.size, where))
+        if magic != b"PK\3\4":
+            raise UnreadableImageError(f"{where}: no member of the archive starts at its place.")
+        data = read_at(self._path, offset + _LOCAL.size + n_name + n_extra, packed, where)
+        try:
+            data = _unpack(data, size, how)
+        except ValueError as error:
+            raise UnreadableImageError(f"{where}: cannot be unpacked: {error}.") from error
+        if zlib.crc32(data) != crc:
+            raise UnreadableImageError(f"{where}: cannot be unpacked: its checksum is wrong.")
+        return data
+
+    def locate(self, index: int) -> str:
+        """The archive and the path inside it."""
+        return f"{self._path.name}/{printable(self._names[index])}"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the names; the content of the members is not read."""
+        return self._names.digest()
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The classes that the folders inside the archive tell; see `labels_from_folders`."""
+        return labels_from_folders(self._names)
+
+
+def _table_of_contents(path: str | Path) -> list[zipfile.ZipInfo]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+    except Exception as error:
+        # A hostile table raises more than BadZipFile: struct.error, UnicodeDecodeError, ...
+        raise InputError(
+            f"Cannot open {path} as a zip archive: {reason(error)}. Fetch or pack it again."
+        ) from error
+    images = [m for m in members if is_image_path(_stored_name(m)) and not m.is_dir()]
+    if not images:
+        raise InputError(
+            f"No images in the archive {path}: looked at {len(members)} members. "
+            "It should hold files like .png or .jpg, in folders or not."
+        )
+    return images
+
+
+def _stored_name(member: zipfile.ZipInfo) -> bytes:
+    return member.filename.encode("utf-8", "surrogateescape")
+
+
+def _unpack(data: bytes, size: int, how: int) -> bytes:
+    if how == zipfile.ZIP_DEFLATED:
+        return inflate(data, size)
+    if how != zipfile.ZIP_STORED:
+        raise ValueError(f"compression method {how} is not supported, only stored and deflated")
+    if len(data) != size:
+        raise ValueError(f"{size} bytes promised, {len(data)} stored")
+    return data
