@@ -72,6 +72,11 @@ class Candidate:
     rank_interval: tuple[int, int]
     warnings: tuple[str, ...]
 
+    @property
+    def distance(self) -> float:
+        """The distance by the measure that ranks."""
+        return next(iter(self.measures.values())).distance
+
 
 @dataclass(frozen=True)
 class Ranking:

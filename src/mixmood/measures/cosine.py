@@ -29,15 +29,15 @@ def cosine_distance(x: Array, y: Array, bins: int = 15, overflow: Overflow = "co
     """
     check_pair(x, y)
     edges = Bins.over(x, bins)
-    return cosine_between(edges.shares(x, overflow), edges.shares(y, overflow))
+    return float(cosine_between(edges.shares(x, overflow), edges.shares(y, overflow)))
 
 
-def cosine_between(p: Array, q: Array) -> float:
-    """Sum over rows of the cosine distance between two tables of shares, shape (d, bins).
+def cosine_between(p: Array, q: Array) -> Array:
+    """Sum over features of the distance between shares of shape (..., d, bins), shape (...).
 
-    A row of zeros (an empty histogram) is as far from any other as can be: 1.
+    A feature of zeros (an empty histogram) is as far from any other as can be: 1.
     """
-    lengths = np.sqrt(np.einsum("rb,rb->r", p, p) * np.einsum("rb,rb->r", q, q))
-    alike = np.einsum("rb,rb->r", p, q) / np.where(lengths > 0, lengths, 1.0)
+    lengths = np.sqrt(np.einsum("...b,...b", p, p) * np.einsum("...b,...b", q, q))
+    alike = np.einsum("...b,...b", p, q) / np.where(lengths > 0, lengths, 1.0)
     # Rounding can lift a perfect match a little over 1.
-    return float(np.maximum(1.0 - alike, 0.0).sum())
+    return np.asarray(np.maximum(1.0 - alike, 0.0).sum(axis=-1))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError
@@ -45,7 +46,15 @@ class Bins:
             raise OptionError(f"overflow must be 'count' or 'drop'; got {overflow!r}.")
         return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
 
-    def _counts(self, values: Array) -> "np.ndarray[tuple[int, int], np.dtype[np.intp]]":
+    def _counts(self, values: Array) -> NDArray[np.intp]:
+        width = self.n_bins + 2
+        index = self.positions(values)
+        index += np.arange(values.shape[1]) * width
+        tally = np.bincount(index.ravel(), minlength=values.shape[1] * width)
+        return tally.reshape(values.shape[1], width)
+
+    def positions(self, values: Array) -> NDArray[np.intp]:
+        """The bin of every value, shape (n, d): 1 to n_bins, 0 below and n_bins + 1 above."""
         # In place on one float64 copy: fresh temporaries of this size cost more than the sums.
         position = values.astype(np.float64)
         is_above = position > self.high
@@ -58,7 +67,4 @@ class Bins:
         # Outer values are told by comparing, not by position: rounding must not move the maximum.
         index[is_below] = 0
         index[is_above] = self.n_bins + 1
-        width = self.n_bins + 2
-        index += np.arange(values.shape[1]) * width
-        tally = np.bincount(index.ravel(), minlength=values.shape[1] * width)
-        return tally.reshape(values.shape[1], width)
+        return index

@@ -31,17 +31,17 @@ def js_distance(x: Array, y: Array, bins: int = 15, overflow: Overflow = "count"
     """
     check_pair(x, y)
     edges = Bins.over(x, bins)
-    return js_between(edges.shares(x, overflow), edges.shares(y, overflow))
+    return float(js_between(edges.shares(x, overflow), edges.shares(y, overflow)))
 
 
-def js_between(p: Array, q: Array) -> float:
-    """Sum over rows of the Jensen-Shannon distance between two tables of shares, shape (d, bins).
+def js_between(p: Array, q: Array) -> Array:
+    """Sum over features of the distance between shares of shape (..., d, bins), shape (...).
 
-    A row of zeros (an empty histogram) is as far from any other as can be: sqrt(ln 2).
+    A feature of zeros (an empty histogram) is as far from any other as can be: sqrt(ln 2).
     """
     # KL(p|m) + KL(q|m) = sum p ln p + q ln q - (p + q) ln((p + q) / 2): three logarithms, not four.
     total = p + q
     terms = xlogy(p, p) + xlogy(q, q) - xlogy(total, total / 2)
-    divergence = np.maximum(terms.sum(axis=1), 0.0) / 2
-    is_empty = (p.sum(axis=1) == 0) | (q.sum(axis=1) == 0)
-    return float(np.sqrt(np.where(is_empty, np.log(2), divergence)).sum())
+    divergence = np.maximum(terms.sum(axis=-1), 0.0) / 2
+    is_empty = (p.sum(axis=-1) == 0) | (q.sum(axis=-1) == 0)
+    return np.asarray(np.sqrt(np.where(is_empty, np.log(2), divergence)).sum(axis=-1))

@@ -58,4 +58,5 @@ def _nearest_by_product(x: Array, y: Array) -> tuple[Rows, Rows]:
     squares_x, squares_y = np.square(x).sum(axis=1), np.square(y).sum(axis=1)
     squared = squares_x[:, None] - 2 * (x @ y.T) + squares_y
     rounding = 1e-12 * x.shape[1] * (squares_x[:, None] + squares_y.max())
-    return np.nonzero(squared <= squared.min(axis=1, keepdims=True) + rounding)
+    rows, columns = np.nonzero(squared <= squared.min(axis=1, keepdims=True) + rounding)
+    return rows, columns

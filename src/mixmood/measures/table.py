@@ -22,7 +22,7 @@ MEASURES: dict[str, Measure] = {
 }
 
 # These compare the same two histograms, so that a set of measures bins every sample only once.
-BETWEEN_HISTOGRAMS: dict[str, Callable[[Array, Array], float]] = {
+BETWEEN_HISTOGRAMS: dict[str, Callable[[Array, Array], Array]] = {
     "js": js_between,
     "cosine": cosine_between,
 }

@@ -180,7 +180,6 @@ def _p_values(labelled: Array, pool: Array, plan: Plan, name: str) -> Array:
         plan.measures,
         N_PERMUTATIONS,
         rng_for(plan.seed, "permutation", name),
-        plan.overflow,
     )
 
 

@@ -1,0 +1,119 @@
+"""What Python users call: the layers joined, under the words of the command line."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mixmood.core.cache import open_cache
+from mixmood.core.errors import OptionError
+from mixmood.core.progress import Progress, Silent
+from mixmood.core.records import Ranking
+from mixmood.data.open import open_pool
+from mixmood.data.source import FeatureSource, Pool
+
+
+class RankReport(Ranking):
+    """A ranking that can show itself."""
+
+    def to_csv(self) -> str:
+        """One row for each pool and measure."""
+        from mixmood.report.csv import ranking_csv
+
+        return ranking_csv(self)
+
+    def to_text(self, width: int = 100) -> str:
+        """The table of the command line, without colours."""
+        from mixmood.report.text import plain_text, ranking_view
+
+        return plain_text(ranking_view(self, is_plain=True), width)
+
+
+def rank(
+    labelled: Any,
+    candidates: Mapping[str, Any] | Sequence[Any],
+    *,
+    measures: Sequence[str] | str = ("cosine",),
+    backbone: str = "efficientnet-lite0",
+    resolution: int | None = None,
+    sample_size: int = 80,
+    draws: int = 30,
+    seed: int = 0,
+    jobs: int | None = None,
+    cache: str | Path | None = "default",
+    until: float | None = None,
+    paper: bool = False,
+    progress: Progress | None = None,
+) -> RankReport:
+    """Which pool of unlabelled images is nearest to the labelled set, and how sure that is.
+
+    Args:
+        labelled: The labelled images: a path, an array, a data set (see `mixmood rank --help`).
+        candidates: The pools: a dictionary from names to the same kinds of things, or a list.
+        measures: One or several of `mixmood.measures.MEASURES`, or "all"; the first one ranks.
+        backbone: The name of a backbone, or the path of an ONNX file.
+        resolution: Pixels a side that the backbone sees; its default if None.
+        sample_size: Images per draw (tau).
+        draws: Number of draws (C).
+        seed: Decides every random choice.
+        jobs: Threads; all cores if None.
+        cache: A directory that keeps features between runs, or None for none.
+        until: Stop reading when the nearest pool's chance of being the nearest reaches this.
+        paper: Make every open choice as the paper's authors' code had it.
+        progress: Told of every image read.
+    """
+    from mixmood.features.table import load_backbone
+    from mixmood.ranking.rank import rank as rank_pools
+    from mixmood.ranking.score import Plan
+
+    names = (measures,) if isinstance(measures, str) else tuple(measures)
+    plan = Plan(names, sample_size, draws, seed, paper)
+    base = open_pool(labelled, seed=seed)
+    pools = open_candidates(candidates, seed)
+    needs_backbone = not isinstance(base, FeatureSource)
+    network = load_backbone(backbone, resolution) if needs_backbone else None
+    store = open_cache(cache) if needs_backbone else None
+    try:
+        record = rank_pools(
+            base,
+            pools,
+            plan,
+            backbone=network,
+            jobs=jobs,
+            cache=store,
+            until=until,
+            progress=progress or Silent(),
+        )
+    finally:
+        if store is not None:
+            store.close()
+    for message in store.warnings if store is not None else ():
+        # Not part of the record: what became of a cache does not change the ranking.
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+    return RankReport(**vars(record))
+
+
+def open_candidates(candidates: Mapping[str, Any] | Sequence[Any], seed: int) -> dict[str, Pool]:
+    """The pools by name; two of the same name are refused."""
+    if isinstance(candidates, Mapping):
+        return {name: open_pool(what, name, seed=seed) for name, what in candidates.items()}
+    if isinstance(candidates, str | Path):
+        candidates = [candidates]
+    pools: dict[str, Pool] = {}
+    for what in candidates:
+        pool = open_pool(what, seed=seed)
+        if pool.name in pools:
+            raise OptionError(
+                f"Two candidates are called '{pool.name}'. Name them: NAME=PATH on the command "
+                "line, a dictionary in Python."
+            )
+        pools[pool.name] = pool
+    return pools
+
+
+def demo(seed: int = 0, progress: Progress | None = None, **options: Any) -> RankReport:
+    """The ranking of the embedded pools: digits, photos and noise against sixty digits."""
+    from mixmood.data.demo import demo_sets
+
+    labelled, pools = demo_sets(seed)
+    return rank(labelled, pools, seed=seed, progress=progress, **options)

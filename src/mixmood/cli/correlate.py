@@ -1,0 +1,35 @@
+"""`mixmood correlate`: do distances foretell accuracy?"""
+
+from typing import Annotated
+
+import typer
+
+from mixmood.cli import options
+from mixmood.cli.rank import check_outputs
+from mixmood.cli.streams import console, put, show
+
+
+def correlate(
+    accuracies: Annotated[str, typer.Argument(metavar="ACCURACY.csv", help="Accuracy per cell.")],
+    distances: Annotated[str, typer.Argument(metavar="DISTANCES.csv", help="Distance per cell.")],
+    json: options.Json = None,
+    csv: options.Csv = None,
+) -> None:
+    """Pearson, Spearman and regret of distances against accuracies.
+
+    ACCURACY.csv has the columns task, ood_source, ood_percent, n_labelled, accuracy_mean;
+    DISTANCES.csv has task, ood_source, ood_percent, measure, distance_mean. Regret is the accuracy
+    lost by training with the nearest source instead of the best one.
+
+    Example: mixmood correlate table1_accuracy.csv table2_distances.csv --csv agreement.csv
+    """
+    from mixmood.ranking.agreement import agreements
+    from mixmood.ranking.tables import read_accuracies, read_distances
+    from mixmood.report.agreement import agreement_csv, agreement_json, agreement_view
+
+    check_outputs(json, csv, None)
+    rows = agreements(read_accuracies(accuracies), read_distances(distances))
+    put(json, agreement_json(rows))
+    put(csv, agreement_csv(rows))
+    if json != "-":
+        show(agreement_view(rows, is_plain=not console().is_terminal))

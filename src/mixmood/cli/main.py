@@ -1,0 +1,70 @@
+"""The program: its commands, and what becomes of an error."""
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from mixmood.cli import correlate, demo, rank
+from mixmood.cli.streams import say
+from mixmood.core.errors import MixmoodError
+from mixmood.core.version import __version__
+
+INTERRUPTED = 130
+
+
+class Commands(TyperGroup):
+    """The group of all commands: errors of users become one line and an exit code."""
+
+    def invoke(self, ctx: Any) -> object:
+        """Run the command; `--debug` lets an error through with its traceback."""
+        try:
+            return super().invoke(ctx)
+        except MixmoodError as error:
+            if ctx.params.get("debug"):
+                raise
+            say(f"Error: {error}", style="bold red")
+            ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            say("Interrupted. What was computed is kept: the same command goes on from there.")
+            ctx.exit(INTERRUPTED)
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help is instant: rich alone takes longer to import than the rest
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mixmood {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def mixmood(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+    ] = False,
+) -> None:
+    """Which pool of unlabelled images should I train with?
+
+    Begin with mixmood demo, then rank your own pools:
+
+    mixmood rank labelled/ web=crawl.zip clinic=scans/ noise:gaussian
+    """
+
+
+app.command("rank")(rank.rank)
+app.command("demo")(demo.demo)
+app.command("correlate")(correlate.correlate)
+
+
+def main() -> None:
+    """Entry point of the command line."""
+    app()

@@ -1,0 +1,35 @@
+"""`mixmood predict`: classify images with a trained model; torch is not needed."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from mixmood.cli.training_bar import TrainingBar
+
+
+def predict(
+    images: Annotated[str, typer.Argument(help="Images: a folder, archive, array file, ...")],
+    model: Annotated[Path, typer.Option(help="The folder that `mixmood train --out` wrote.")],
+    csv: Annotated[
+        Path | None, typer.Option(help="Where to write the classes; stdout if unset.")
+    ] = None,
+) -> None:
+    """Classify images with a model that `mixmood train` wrote.
+
+    Example: mixmood predict --model run/ new-images/ --csv classes.csv
+    """
+    from mixmood.core.files import check_writable, write_atomic
+    from mixmood.ssl.predict import predict_job
+
+    if csv is not None:
+        check_writable(csv)
+    with TrainingBar(Console(stderr=True)) as bar:
+        predictions = predict_job(model, images, progress=bar, notify=bar.warn)
+    if csv is None:
+        sys.stdout.write(predictions.to_csv())
+        return
+    write_atomic(csv, predictions.to_csv())
+    sys.stdout.write(f"{len(predictions.images)} images classified; written to {csv}\n")

@@ -1,0 +1,101 @@
+"""`mixmood rank`: the main job."""
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mixmood.cli import options
+from mixmood.cli.bars import progress_bars
+from mixmood.cli.streams import console, put, show, warnings_said
+from mixmood.core.errors import OptionError
+from mixmood.core.files import check_writable
+
+if TYPE_CHECKING:
+    from mixmood.api import RankReport
+    from mixmood.data.source import Pool
+
+# NAME=PATH; a NAME has no slash and no colon, so that neither a path nor a URL with "=" is split.
+NAMED = re.compile(r"([^=/\\:]+)=(.+)", re.DOTALL)
+
+
+def rank(
+    labelled: Annotated[str, typer.Argument(metavar="LABELLED", help="The labelled images.")],
+    candidates: Annotated[
+        list[str],
+        typer.Argument(metavar="CANDIDATE...", help="Pools: PATH or NAME=PATH."),
+    ],
+    measure: options.Measures = ["cosine"],  # noqa: B006 - typer copies it
+    backbone: options.Backbone = "efficientnet-lite0",
+    resolution: options.Resolution = None,
+    sample_size: options.SampleSize = 80,
+    draws: options.Draws = 30,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    until: options.Until = None,
+    paper: options.Paper = False,
+    json: options.Json = None,
+    csv: options.Csv = None,
+    html: options.Html = None,
+    cache: options.Cache = "default",
+    quiet: options.Quiet = False,
+) -> None:
+    """Rank pools of unlabelled images by their distance from a labelled set.
+
+    A set is a folder (class sub-folders give labels), a zip or tar of images, a .npy or .npz array
+    of images or features, an IDX file, a Parquet file, a .txt or .csv list of paths, or noise
+    (noise:gaussian, noise:salt-and-pepper).
+
+    Example: mixmood rank labelled/ web=crawl.zip clinic=scans/ noise:gaussian --html report.html
+    """
+    from mixmood import api
+
+    check_outputs(json, csv, html)
+    with warnings_said(), progress_bars(quiet) as progress:
+        report = api.rank(
+            labelled,
+            open_named(candidates, seed),
+            measures=measure,
+            backbone=backbone,
+            resolution=resolution,
+            sample_size=sample_size,
+            draws=draws,
+            seed=seed,
+            jobs=jobs,
+            cache=None if cache == "none" else cache,
+            until=until,
+            paper=paper,
+            progress=progress,
+        )
+    deliver(report, json, csv, html)
+
+
+def open_named(candidates: list[str], seed: int) -> "list[Pool]":
+    """The pools that words such as `crawl.zip` or `web=crawl.zip` stand for."""
+    from mixmood.data.open import open_pool
+
+    pools = []
+    for word in candidates:
+        match = NAMED.fullmatch(word)
+        name, path = (match[1], match[2]) if match else (None, word)
+        pools.append(open_pool(path, name, seed=seed))
+    return pools
+
+
+def check_outputs(json: str | None, csv: str | None, html: str | None) -> None:
+    """Refuse an output that cannot be written, before any work is done for it."""
+    for target in (None if json == "-" else json, csv, html):
+        if target is not None:
+            check_writable(target)
+
+
+def deliver(report: "RankReport", json: str | None, csv: str | None, html: str | None) -> None:
+    """Write what was asked for, and show the table unless stdout is taken by the JSON."""
+    from mixmood.report.text import ranking_view
+
+    put(json, report.to_json())
+    put(csv, report.to_csv())
+    if html is not None:
+        raise OptionError("not yet")
+    if json != "-":
+        show(ranking_view(report, is_plain=not console().is_terminal))

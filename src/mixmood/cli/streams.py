@@ -1,0 +1,55 @@
+"""Results to stdout, everything else to stderr."""
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mixmood.core.files import write_atomic
+from mixmood.report.printable import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+
+def console(is_error: bool = False) -> "Console":
+    """A console that knows its terminal, and NO_COLOR; plain and wide where there is none."""
+    from rich.console import Console
+
+    stream = sys.stderr if is_error else sys.stdout
+    width = None if stream.isatty() else 120
+    return Console(file=stream, width=width, highlight=False, soft_wrap=is_error)
+
+
+def say(text: str, style: str = "") -> None:
+    """One line on stderr; control characters in it are shown, not obeyed."""
+    from rich.text import Text
+
+    console(is_error=True).print(Text(printable(text), style=style))
+
+
+def show(view: "RenderableType") -> None:
+    """A result on stdout."""
+    console().print(view)
+
+
+def put(target: str | None, text: str) -> None:
+    """A result into the file that was asked for, if one was; `-` is stdout."""
+    if target == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    elif target is not None:
+        write_atomic(target, text)
+
+
+@contextmanager
+def warnings_said() -> Iterator[None]:
+    """Warnings raised inside are said on stderr, once each and without their place in the code."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        try:
+            yield
+        finally:
+            for text in dict.fromkeys(str(warning.message) for warning in caught):
+                say(f"Warning: {text}", style="yellow")

@@ -1,0 +1,47 @@
+"""Correlation and regret as table, CSV and JSON."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from rich import box
+from rich.table import Table
+
+from mixmood.ranking.agreement import Agreement
+from mixmood.report.csv import csv_text
+from mixmood.report.printable import printable
+
+COLUMNS = ("task", "n_labelled", "measure", "pearson", "spearman", "regret_points", "n_cells")
+
+
+def agreement_view(rows: Sequence[Agreement], is_plain: bool = False) -> Table:
+    """One line for each task, number of labels and measure."""
+    table = Table(box=None if is_plain else box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("task")
+    for column in ("labels", "measure", "Pearson", "Spearman", "regret (points)", "cells"):
+        table.add_column(column, justify="left" if column == "measure" else "right")
+    for row in rows:
+        table.add_row(
+            printable(row.task),
+            str(row.n_labelled),
+            printable(row.measure),
+            _number(row.pearson),
+            _number(row.spearman),
+            f"{row.regret_points:.1f}",
+            str(row.n_cells),
+        )
+    return table
+
+
+def agreement_json(rows: Sequence[Agreement]) -> str:
+    """The rows under the key `rows`."""
+    return json.dumps({"schema": 1, "rows": [asdict(row) for row in rows]}, indent=2) + "\n"
+
+
+def agreement_csv(rows: Sequence[Agreement]) -> str:
+    """One row for each task, number of labels and measure."""
+    return csv_text(COLUMNS, ([getattr(row, column) for column in COLUMNS] for row in rows))
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
