@@ -98,7 +98,7 @@ def train(
             )
         except KeyboardInterrupt:
             bar.warn(
-                f"stopped. What was learnt is in {out}: run the same command with --resume to go on."
+                f"stopped. What was learnt is in {out}: the same command with --resume goes on."
             )
             raise typer.Exit(INTERRUPTED) from None
     sys.stdout.write(summary_text(record, out))

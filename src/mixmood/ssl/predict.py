@@ -1,0 +1,142 @@
+"""Classifying images with a trained model's ONNX file; torch is not needed."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.errors import InputError, UnreadableImageError
+from mixmood.core.progress import Progress, Silent
+from mixmood.data.open import open_pool
+from mixmood.data.source import ImageSource
+from mixmood.ssl.pictures import resized
+
+INPUT = "images"
+METADATA = "mixmood"
+MODEL = "model.onnx"
+BATCH = 128
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What the model thinks of each readable image."""
+
+    images: tuple[str, ...]
+    probabilities: NDArray[np.float32]
+    """Shape (n, classes)."""
+    class_names: tuple[str, ...]
+    unreadable: tuple[str, ...]
+
+    @property
+    def classes(self) -> list[str]:
+        """The most likely class of each image."""
+        return [self.class_names[code] for code in self.probabilities.argmax(axis=1)]
+
+    def to_csv(self) -> str:
+        """One line for each image: its name, its class, the confidence, every probability."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["image", "class", "confidence", *(f"p_{n}" for n in self.class_names)])
+        for image, name, row in zip(self.images, self.classes, self.probabilities, strict=True):
+            writer.writerow([image, name, f"{row.max():.6f}", *(f"{p:.6f}" for p in row)])
+        return text.getvalue()
+
+
+class Classifier:
+    """A trained model read from its ONNX file."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Open a model file, or the one in the folder of a run."""
+        import onnxruntime
+
+        file = Path(path) / MODEL if Path(path).is_dir() else Path(path)
+        if not file.is_file():
+            raise InputError(
+                f"{file} does not exist. Give the folder that `mixmood train --out` wrote."
+            )
+        try:
+            self._session = onnxruntime.InferenceSession(
+                file.read_bytes(), providers=["CPUExecutionProvider"]
+            )
+            known: dict[str, Any] = json.loads(
+                self._session.get_modelmeta().custom_metadata_map[METADATA]
+            )
+            self.class_names = tuple(str(name) for name in known["class_names"])
+            self.size = int(known["height"]), int(known["width"])
+            self._channels = int(known["channels"])
+        except Exception as error:
+            # ONNX Runtime raises classes of its own for a broken file.
+            raise InputError(
+                f"{file} is no model written by `mixmood train`: {type(error).__name__}. "
+                "Give the folder of a finished run."
+            ) from error
+
+    def probabilities(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Class probabilities, shape (n, classes), of RGB images at the size of the model."""
+        if self._channels == 1:
+            # Trained on grey images, whose three channels are one.
+            pixels = pixels[..., :1]
+        answer: NDArray[np.float32] = self._session.run(None, {INPUT: pixels})[0]
+        return answer
+
+
+def predict_job(
+    model: str | Path,
+    images: Any,
+    *,
+    progress: Progress | None = None,
+    notify: Callable[[str], None] = lambda message: None,
+) -> Predictions:
+    """The class of every readable image of a pool.
+
+    Args:
+        model: The folder of a finished run, or its `model.onnx`.
+        images: Anything that `rank` takes as a pool of images.
+        progress: Who listens.
+        notify: Called with each warning.
+    """
+    classifier = Classifier(model)
+    source = open_pool(images)
+    if not isinstance(source, ImageSource):
+        raise InputError(f"{source.name} holds features; images are needed to classify.")
+    names: list[str] = []
+    unreadable: list[str] = []
+    parts = list(_batches(classifier, source, names, unreadable, progress or Silent()))
+    if not names:
+        raise InputError(f"{source.name} has no readable image among {len(source)}.")
+    if unreadable:
+        notify(f"{source.name}: {len(unreadable)} images cannot be read and are left out.")
+    return Predictions(
+        tuple(names), np.concatenate(parts), classifier.class_names, tuple(unreadable)
+    )
+
+
+def _batches(
+    classifier: Classifier,
+    source: ImageSource,
+    names: list[str],
+    unreadable: list[str],
+    progress: Progress,
+) -> Iterator[NDArray[np.float32]]:
+    """Probabilities batch by batch; the names of what was and was not read grow alongside."""
+    task = f"classifying {source.name}"
+    progress.start(task, len(source))
+    for start in range(0, len(source), BATCH):
+        rows = range(start, min(start + BATCH, len(source)))
+        pictures = []
+        for row, picture in zip(rows, source.read(rows), strict=True):
+            if isinstance(picture, UnreadableImageError):
+                unreadable.append(source.locate(row))
+            else:
+                names.append(source.locate(row))
+                pictures.append(resized(picture, classifier.size))
+        if pictures:
+            yield classifier.probabilities(np.stack(pictures))
+        progress.advance(task, len(rows))
+    progress.finish(task)
