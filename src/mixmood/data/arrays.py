@@ -19,6 +19,7 @@ from mixmood.data.source import FeatureSource, ImageSource, Labels, Pool
 _CHECKED_AT_ONCE = 256 * 2**20
 _FINGERPRINT_ROWS = 256
 _CHUNK_BYTES = 4 * 2**20
+_LEAST_PICTURE = 16
 
 
 class ImageArray(ImageSource):
@@ -174,7 +175,7 @@ def _check_image_shape(shape: tuple[int, ...], name: str) -> None:
         raise ShapeError(f"{wanted} Move the channels to the end: np.moveaxis(images, 1, 3).")
     if len(shape) not in (3, 4) or (len(shape) == 4 and shape[3] not in (1, 3, 4)):
         raise ShapeError(wanted)
-    if len(shape) == 3 and shape[2] in (3, 4):
+    if len(shape) == 3 and shape[2] in (3, 4) and shape[1] >= _LEAST_PICTURE:
         raise ShapeError(f"{wanted} It looks like one picture: give it as images[None].")
     if 0 in shape:
         raise InputError(f"{name}: the array has no images (shape {shape}).")

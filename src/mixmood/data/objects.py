@@ -103,7 +103,7 @@ def from_dataset(dataset: Any, name: str) -> ObjectSource:
 
 def is_hugging_face(what: Any) -> bool:
     """Whether an object looks like a data set of Hugging Face, without importing their package."""
-    return hasattr(what, "features") and hasattr(what, "column_names")
+    return hasattr(what, "column_names") and (hasattr(what, "features") or isinstance(what, dict))
 
 
 def from_hugging_face(dataset: Any, name: str) -> ObjectSource:

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.bounded import check_size, inflate, read_at, reason
@@ -17,7 +18,7 @@ _LOCAL = struct.Struct("<4s22xHH")
 _ENCRYPTED = 0x1
 _MEMBER = np.dtype(
     [
-        ("offset", "u8"),
+        ("offset", "i8"),
         ("packed", "u8"),
         ("size", "u8"),
         ("crc", "u4"),
@@ -38,15 +39,12 @@ class ZipSource(ImageSource):
         """Read the table of contents of `path`; refuse a broken archive or one without images."""
         self.name = name
         self._path = Path(path).resolve()
-        members = _table_of_contents(path)
-        self._names = Names.in_order(_stored_name(member) for member in members)
-        self._members = np.array(
-            [
-                (m.header_offset, m.compress_size, m.file_size, m.CRC, m.compress_type, m.flag_bits)
-                for m in members
-            ],
-            dtype=_MEMBER,
-        )
+        self._names, self._members = _table_of_contents(path)
+        if not len(self._names):
+            raise InputError(
+                f"No images in the archive {path}. "
+                "It should hold files like .png or .jpg, in folders or not."
+            )
 
     def __len__(self) -> int:
         """How many images the table of contents names."""
@@ -86,22 +84,20 @@ class ZipSource(ImageSource):
         return labels_from_folders(self._names)
 
 
-def _table_of_contents(path: str | Path) -> list[zipfile.ZipInfo]:
+def _table_of_contents(path: str | Path) -> tuple[Names, NDArray[np.void]]:
     try:
         with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
+            images = [m for m in archive.infolist() if is_image_path(_stored_name(m))]
+        rows = [
+            (m.header_offset, m.compress_size, m.file_size, m.CRC, m.compress_type, m.flag_bits)
+            for m in images
+        ]
+        return Names.in_order(map(_stored_name, images)), np.array(rows, dtype=_MEMBER)
     except Exception as error:
-        # A hostile table raises more than BadZipFile: struct.error, UnicodeDecodeError, ...
+        # A hostile table raises more than BadZipFile: struct.error, OverflowError, ...
         raise InputError(
             f"Cannot open {path} as a zip archive: {reason(error)}. Fetch or pack it again."
         ) from error
-    images = [m for m in members if is_image_path(_stored_name(m)) and not m.is_dir()]
-    if not images:
-        raise InputError(
-            f"No images in the archive {path}: looked at {len(members)} members. "
-            "It should hold files like .png or .jpg, in folders or not."
-        )
-    return images
 
 
 def _stored_name(member: zipfile.ZipInfo) -> bytes:
