@@ -1,0 +1,78 @@
+"""Where a value stands on a line, in percent of its width: pictures then fit any screen."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDE_RATIO = 12
+"""Where the farthest is so many times farther than the nearest, roots keep the near ones apart."""
+STEPS = (1, 2, 2.5, 5, 10)
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A value on an axis and where it stands."""
+
+    value: float
+    at: float
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A line from low to high; with `is_root` it starts at 0 and is spaced by square roots."""
+
+    low: float
+    high: float
+    is_root: bool = False
+
+    @classmethod
+    def of_distances(cls, distances: Sequence[float], ends: Sequence[float]) -> "Axis":
+        """A line from 0 that holds every distance and every end of an interval or band."""
+        high = max([*distances, *ends], default=0.0) * 1.04 or 1.0
+        positive = [value for value in distances if value > 0]
+        return cls(0.0, high, bool(positive) and high / min(positive) > WIDE_RATIO)
+
+    @classmethod
+    def of_values(cls, values: Sequence[float]) -> "Axis":
+        """A line that just holds every value."""
+        low, high = min(values), max(values)
+        room = 0.02 * (high - low) or max(abs(high), 1.0) * 0.02
+        return cls(low - room, high + room)
+
+    def at(self, value: float) -> float:
+        """The place of a value in percent; what lies outside is put at the end.
+
+        >>> Axis(0.0, 10.0).at(2.5), Axis(0.0, 10.0, is_root=True).at(2.5)
+        (25.0, 50.0)
+        """
+        share = min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
+        return round(100 * (math.sqrt(share) if self.is_root else share), 2)
+
+    def ticks(self, wanted: int = 5) -> list[Tick]:
+        """Round values along the line, about as many as wanted.
+
+        >>> [tick.value for tick in Axis(0.0, 10.0).ticks()]
+        [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+        """
+        if self.is_root:
+            # Even places on the line are squares of even steps; rounded to values people know.
+            values = {_rounded(self.high * (k / wanted) ** 2) for k in range(wanted + 1)}
+        else:
+            step = _step((self.high - self.low) / wanted)
+            first = math.ceil(self.low / step - 1e-9)
+            values = {round(k * step, 12) for k in range(first, math.floor(self.high / step) + 1)}
+        return [Tick(value, self.at(value)) for value in sorted(values) if value <= self.high]
+
+
+def _step(size: float) -> float:
+    """The smallest of 1, 2, 2.5, 5 times a power of ten that is at least this size."""
+    power = 10.0 ** math.floor(math.log10(size))
+    return float(next(step * power for step in STEPS if step * power >= size * (1 - 1e-9)))
+
+
+def _rounded(value: float) -> float:
+    """The value to one digit, downwards: it must not leave the axis."""
+    if value <= 0:
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(value) + 1e-9)
+    return round(max(step for step in (1, 2, 3, 5, 7) if step * power <= value * 1.01) * power, 12)
