@@ -1,34 +1,41 @@
-"""From a pool and indices to features."""
+"""From a pool and indices to features: the images are read, prepared and embedded at once.
+
+    reading threads   fetch -> hash -> cache
+    this thread       collects full batches of those that were not in the cache
+    working threads   decode -> resize -> backbone, one batch each
+    this thread       puts the rows in order and into the cache
+
+Both queues between threads are bounded, so memory does not grow with the pool. Pillow and ONNX
+Runtime let go of the interpreter while they work, so threads are enough. Decoding and inference
+share a thread because both want a core: a stage of its own for each made threads wait for the
+interpreter.
+"""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Picture, Rows
-from mixmood.core.errors import UnreadableImageError
+from mixmood.core.arrays import Rows
+from mixmood.core.cache import FeatureCache
+from mixmood.core.errors import OptionError
 from mixmood.core.progress import Progress, Silent
-from mixmood.data.decode import decode
 from mixmood.data.source import ImageSource
 from mixmood.features.backbone import Backbone
-from mixmood.features.resize import square
+from mixmood.features.collect import Collector, Extraction
+from mixmood.features.pipeline import batched_by, ordered_map
+from mixmood.features.prepare import Prepared, Preparer
 
+CHUNK = 16
+"""Images that one reading thread takes at a time."""
+READERS = 4
+"""Reading threads for every working one: they wait for disks and servers."""
 
-@dataclass(frozen=True)
-class Extraction:
-    """Features of the readable images among those asked for, and the story of the others."""
-
-    features: NDArray[np.float32]
-    """Shape (k, width), row i for image kept[i]."""
-    kept: NDArray[np.int64]
-    """The indices that were readable, in the order asked for."""
-    unreadable: list[tuple[int, str]]
-    """The index of each image that was not, and why."""
-    n_cached: int
-    n_computed: int
+T = TypeVar("T")
 
 
 def extract(
@@ -37,59 +44,91 @@ def extract(
     backbone: Backbone,
     *,
     jobs: int | None = None,
+    cache: FeatureCache | None = None,
     progress: Progress = Silent(),  # noqa: B008 - it holds no state
 ) -> Extraction:
     """The features of some images of a pool; only these images are read.
 
-    The values do not depend on `jobs` or on which images are asked for together.
+    The values depend on neither `jobs` nor the cache, to the last bit.
+
+    Args:
+        source: The pool.
+        indices: The images wanted, in the order wanted.
+        backbone: What turns images into features.
+        jobs: Working threads; all cores that the process may use if None.
+        cache: Where features are looked up and kept; nothing is if None.
+        progress: Told of every image done, under the name of the pool.
     """
     asked = np.asarray(indices, dtype=np.int64)
-    chunks = np.split(asked, range(backbone.batch_size, len(asked), backbone.batch_size))
-    rows: list[NDArray[np.float32]] = []
-    kept: list[int] = []
-    unreadable: list[tuple[int, str]] = []
+    n_workers = checked_jobs(jobs)
+    n_readers = READERS * n_workers
+    preparer = Preparer(source, backbone, cache, n_decoders=n_workers)
+    collector = Collector(asked, backbone, cache, lambda n: progress.advance(source.name, n))
+
+    def work(batch: tuple[list[Prepared], list[Prepared]]) -> list[Prepared]:
+        companions, images = batch
+        return embed([*companions, *preparer.decode(images)], backbone)[len(companions) :]
+
     progress.start(source.name, len(asked))
-    with ThreadPoolExecutor(jobs or available_cores()) as pool:
-        for chunk, (good, bad, features) in zip(
-            chunks, pool.map(lambda c: _embed_chunk(source, c, backbone), chunks), strict=True
-        ):
-            rows.append(features)
-            kept += good
-            unreadable += bad
-            progress.advance(source.name, len(chunk))
-    progress.finish(source.name)
-    features = np.concatenate(rows) if rows else np.empty((0, backbone.width), np.float32)
-    return Extraction(features, np.array(kept, np.int64), unreadable, 0, len(kept))
+    try:
+        with threads(n_readers) as readers, threads(n_workers) as workers:
+            chunks = batched_by(enumerate(asked.tolist()), CHUNK)
+            read = ordered_map(readers, preparer.read, chunks, ahead=n_readers + 1)
+            batches = batched_by(collector.waiting(read), backbone.batch_size)
+            n_companions = backbone.batch_size if backbone.is_batch_dependent else 0
+            complete = with_companions(batches, n_companions)
+            for images in ordered_map(workers, work, complete, ahead=2 * n_workers):
+                collector.take(images)
+    finally:
+        # Also after Ctrl-C: what is computed is kept.
+        collector.store()
+        progress.finish(source.name)
+    return collector.result()
 
 
-def available_cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def checked_jobs(jobs: int | None) -> int:
+    """How many working threads to use: as asked, or one for each core the process may use."""
+    if jobs is None:
+        has_affinity = hasattr(os, "sched_getaffinity")
+        return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    if jobs < 1:
+        raise OptionError(f"jobs must be at least 1; got {jobs}. Leave it out to use all cores.")
+    return jobs
 
 
-def _embed_chunk(
-    source: ImageSource, chunk: Rows, backbone: Backbone
-) -> tuple[list[int], list[tuple[int, str]], NDArray[np.float32]]:
-    good: list[int] = []
-    bad: list[tuple[int, str]] = []
-    squares: list[Picture] = []
-    for index, outcome in zip(chunk.tolist(), _squares(source, chunk, backbone), strict=True):
-        if isinstance(outcome, UnreadableImageError):
-            bad.append((index, str(outcome)))
-        else:
-            good.append(index)
-            squares.append(outcome)
-    batch = np.stack(squares) if squares else np.empty((0, *[backbone.resolution] * 2, 3), np.uint8)
-    return good, bad, backbone.embed(batch)
+@contextmanager
+def threads(n_threads: int) -> Iterator[ThreadPoolExecutor]:
+    """A pool of threads that, at the end or on an error, begins nothing new and is waited for."""
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
-def _squares(
-    source: ImageSource, chunk: Rows, backbone: Backbone
-) -> Iterator[Picture | UnreadableImageError]:
-    for index in chunk.tolist():
-        try:
-            raw = source.fetch(index)
-            picture = decode(raw, source.locate(index), side=backbone.resolution)
-            yield square(picture, backbone.resolution)
-        except UnreadableImageError as error:
-            yield error
+def with_companions(batches: Iterable[list[T]], size: int) -> Iterator[tuple[list[T], list[T]]]:
+    """Each batch after as many of the items before it as it lacks to its full size.
+
+    For backbones that look at the batch as a whole: statistics over the two images of a short
+    last batch would make them strangers to the rest.
+
+    >>> list(with_companions([[1, 2, 3], [4]], size=3))
+    [([], [1, 2, 3]), ([2, 3], [4])]
+    """
+    before: list[T] = []
+    for batch in batches:
+        n_missing = max(0, size - len(batch))
+        yield before[len(before) - n_missing :] if before else [], batch
+        before = batch
+
+
+def embed(images: list[Prepared], backbone: Backbone) -> list[Prepared]:
+    """The same images, those with a picture now with their features instead."""
+    pictures = [image.picture for image in images if image.picture is not None]
+    if not pictures:
+        return images
+    rows = iter(backbone.embed(np.stack(pictures)))
+    return [
+        image if image.picture is None else replace(image, picture=None, row=next(rows))
+        for image in images
+    ]

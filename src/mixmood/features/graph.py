@@ -58,8 +58,8 @@ class Graph:
         pixels = self.node("Cast", "images", to=TensorProto.FLOAT)
         channels = self.node("Transpose", pixels, perm=[0, 3, 1, 2])
         shape = (1, 3, 1, 1)
-        centre = self.constant(np.broadcast_to(np.float32(mean), 3).reshape(shape))
-        scale = self.constant(np.broadcast_to(np.float32(deviation), 3).reshape(shape))
+        centre = self.constant(np.broadcast_to(np.array(mean, np.float32), 3).reshape(shape))
+        scale = self.constant(np.broadcast_to(np.array(deviation, np.float32), 3).reshape(shape))
         return self.node("Div", self.node("Sub", channels, centre), scale)
 
     def conv(

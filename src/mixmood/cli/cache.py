@@ -1,0 +1,63 @@
+"""`mixmood cache`: what is kept between runs, and forgetting it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mixmood.core.cache import FILE_NAME, FeatureCache, cache_directory
+from mixmood.core.errors import InputError
+
+app = typer.Typer(no_args_is_help=True, help="Show or empty the cache of features.")
+
+Directory = Annotated[
+    str | None,
+    typer.Option("--cache", metavar="DIR", help="The cache; the user's own if left out."),
+]
+
+
+@app.command()
+def info(cache: Directory = None) -> None:
+    """Show where the cache is, what it holds and how large it may grow.
+
+    Example: mixmood cache info
+    """
+    with _existing(cache) as store:
+        about = store.info()
+    typer.echo(f"file    {about.path}")
+    typer.echo(f"images  {about.n_images}")
+    typer.echo(f"size    {_megabytes(about.n_bytes)}")
+    typer.echo(f"limit   {_megabytes(about.limit_bytes)} (MIXMOOD_CACHE_MB)")
+
+
+@app.command()
+def clear(cache: Directory = None) -> None:
+    """Forget all features; the next run computes them again.
+
+    Example: mixmood cache clear
+    """
+    with _existing(cache) as store:
+        n_images = store.info().n_images
+        store.clear()
+        _refuse_if_closed(store)
+    typer.echo(f"Forgot the features of {n_images} images.")
+
+
+def _existing(directory: str | None) -> FeatureCache:
+    place = cache_directory() if directory is None else directory
+    if place is None:
+        raise InputError("There is no cache: MIXMOOD_CACHE is 'none'. Name one with --cache DIR.")
+    if not (Path(place) / FILE_NAME).exists():
+        raise InputError(f"There is no cache in {place}: nothing was kept there yet.")
+    store = FeatureCache(place)
+    _refuse_if_closed(store)
+    return store
+
+
+def _refuse_if_closed(store: FeatureCache) -> None:
+    if not store.is_open:
+        raise InputError(" ".join(store.warnings))
+
+
+def _megabytes(n_bytes: int) -> str:
+    return f"{n_bytes / 1024**2:.1f} MB"
