@@ -149,4 +149,6 @@ def _shared_folder(names: Names) -> int:
             shared = name[: name.rfind(b"/") + 1]
         while not name.startswith(shared):
             shared = shared[: shared.rfind(b"/", 0, -1) + 1]
+        if not shared:
+            break
     return len(shared or b"")

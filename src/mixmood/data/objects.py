@@ -13,7 +13,7 @@ from PIL import Image
 
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.arrays import labels_from_values
-from mixmood.data.bounded import reason
+from mixmood.data.bounded import read_image_file, reason
 from mixmood.data.source import ImageSource, Labels, Raw
 
 _FINGERPRINT_IMAGES = 32
@@ -107,29 +107,40 @@ def is_hugging_face(what: Any) -> bool:
 
 
 def from_hugging_face(dataset: Any, name: str) -> ObjectSource:
-    """A pool of a Hugging Face data set: its image column, and its class labels, if any."""
+    """A pool of a Hugging Face data set: its image column, and its class labels, if it has any.
+
+    A data set in which some labels are missing, written as -1 on the hub, counts as unlabelled.
+    """
     if not hasattr(dataset, "__len__") or isinstance(dataset.column_names, dict):
         raise InputError(
             f"{name}: a Hugging Face data set must be one split that is not streamed; "
             'choose one, for instance with load_dataset(..., split="train").'
         )
-    kinds = {column: type(kind).__name__ for column, kind in (dataset.features or {}).items()}
-    column = next((column for column, kind in kinds.items() if kind == "Image"), None)
-    if column is None:
-        columns = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
+    features = dict(dataset.features or {})
+    kinds = {column: type(kind).__name__ for column, kind in features.items()}
+    image = next((column for column, kind in kinds.items() if kind == "Image"), None)
+    if image is None:
+        columns = ", ".join(f"{column} ({kind})" for column, kind in kinds.items())
         raise InputError(f"{name}: the data set has no image column; it has: {columns or 'none'}.")
-    only_images = dataset.select_columns([column])
     label = next((column for column, kind in kinds.items() if kind == "ClassLabel"), None)
     labels = None
     if label is not None:
-        codes = np.asarray(dataset.select_columns([label])[:][label])
-        labels = labels_from_values(codes, name, tuple(dataset.features[label].names))
-    return ObjectSource(lambda index: only_images[index][column], len(dataset), name, labels)
+        codes = np.asarray(dataset[label][:])
+        if codes.dtype.kind in "iu" and codes.min(initial=0) >= 0:
+            labels = labels_from_values(codes, name, tuple(features[label].names))
+    images = dataset
+    if hasattr(dataset, "cast_column"):
+        # Files as they are stored: decoding is ours, with its limits and its one kind of error.
+        images = dataset.with_format(None).select_columns([image])
+        images = images.cast_column(image, type(features[image])(decode=False))
+    return ObjectSource(lambda index: images[index][image], len(dataset), name, labels)
 
 
 def _as_raw(item: Any) -> Raw:
     if isinstance(item, tuple) and item:
         item = item[0]
+    if isinstance(item, dict) and item.keys() == {"bytes", "path"}:
+        item = item["bytes"] or read_image_file(item["path"] or "", str(item["path"]))
     if isinstance(item, bytes):
         return item
     if isinstance(item, Image.Image):

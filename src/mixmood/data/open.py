@@ -14,12 +14,17 @@ from mixmood.core.errors import InputError
 from mixmood.data.arrays import array_pool
 from mixmood.data.bounded import reason
 from mixmood.data.folder import FolderSource
+from mixmood.data.hub import PREFIX as HUB_PREFIX
+from mixmood.data.hub import open_hub
 from mixmood.data.idx import open_idx
 from mixmood.data.manifest import ManifestSource
 from mixmood.data.names import is_image_name
-from mixmood.data.noise import PREFIX, open_noise
+from mixmood.data.noise import PREFIX as NOISE_PREFIX
+from mixmood.data.noise import open_noise
 from mixmood.data.npy import open_npy, open_npz
 from mixmood.data.objects import from_dataset, from_hugging_face, from_list, is_hugging_face
+from mixmood.data.parquet import ParquetSource
+from mixmood.data.remote import RemoteFolder, open_fetched
 from mixmood.data.source import FeatureSource, ImageSource, Pool
 from mixmood.data.tars import TarSource
 from mixmood.data.zips import ZipSource
@@ -39,6 +44,7 @@ OPENERS: dict[str, Callable[[str | Path, str], Pool]] = {
     "-ubyte.gz": open_idx,
     ".idx": open_idx,
     ".idx.gz": open_idx,
+    ".parquet": ParquetSource,
 }
 """Who opens a file, by the end of its name."""
 
@@ -46,6 +52,7 @@ _OPENERS_BY_START: dict[bytes, Callable[[str | Path, str], Pool]] = {
     b"PK\3\4": ZipSource,
     b"\x93NUMPY": open_npy,
     b"\0\0\x08": open_idx,
+    b"PAR1": ParquetSource,
 }
 
 
@@ -53,17 +60,22 @@ def open_pool(what: Any, name: str | None = None, *, seed: int = 0) -> Pool:
     """The pool that `what` stands for, opened but not read.
 
     Args:
-        what: A path to a folder, archive (.zip, .tar, .tar.gz), array file (.npy, .npz), IDX file
-            or list of paths (.txt, .csv, .tsv); `noise:gaussian` or `noise:salt-and-pepper`, with
-            options as in `noise:gaussian?count=500&size=64`; a NumPy array of images or features;
-            a list of images; a torch-style or Hugging Face data set; or a pool.
+        what: A path to a folder, archive (.zip, .tar, .tar.gz), array file (.npy, .npz), IDX or
+            Parquet file, folder of Parquet files, or list of paths (.txt, .csv, .tsv); a URL that
+            fsspec knows; `hf://NAME@CONFIG:SPLIT`; `noise:gaussian` or `noise:salt-and-pepper`,
+            with options as in `noise:gaussian?count=500&size=64`; a NumPy array of images or
+            features; a list of images; a torch-style or Hugging Face data set; or a pool.
         name: What to call it; otherwise the name of the file or folder, or of the kind.
         seed: Decides the images of a noise pool, and nothing else.
     """
     if isinstance(what, ImageSource | FeatureSource):
         return _renamed(what, name)
-    if isinstance(what, str) and what.startswith(PREFIX):
+    if isinstance(what, str) and what.startswith(NOISE_PREFIX):
         return open_noise(what, name, seed)
+    if isinstance(what, str) and what.startswith(HUB_PREFIX):
+        return open_hub(what, name)
+    if isinstance(what, str) and "://" in what:
+        return _open_url(what, name)
     if isinstance(what, str | os.PathLike):
         return _open_path(Path(what), name)
     return _open_object(what, name)
@@ -93,15 +105,40 @@ def _open_path(path: Path, name: str | None) -> Pool:
             f"Cannot open the pool {path}: {reason(error)}. Check the path."
         ) from error
     if stat.S_ISDIR(mode):
-        return FolderSource(path, name or path.resolve().name)
+        return _open_folder(path, name or path.resolve().name)
     if not stat.S_ISREG(mode):
         raise InputError(f"Cannot open the pool {path}: it is neither a file nor a folder.")
-    suffix = next((end for end in _LONGEST_FIRST if path.name.lower().endswith(end)), None)
+    suffix = _suffix(path.name)
     opener = OPENERS[suffix] if suffix else _opener_by_content(path)
-    return opener(path, name or _stem(path, suffix))
+    return opener(path, name or _stem(path.name, suffix))
 
 
-_LONGEST_FIRST = sorted(OPENERS, key=len, reverse=True)
+def _open_folder(path: Path, name: str) -> Pool:
+    try:
+        return FolderSource(path, name)
+    except InputError:
+        shards = sorted(path.rglob("*.parquet"))
+        if not shards:
+            raise
+        return ParquetSource(shards, name)
+
+
+def _open_url(url: str, name: str | None) -> Pool:
+    last = url.rstrip("/").rpartition("/")[2]
+    suffix = _suffix(last)
+    if suffix is None:
+        return RemoteFolder(url, name or last)
+    if OPENERS[suffix] is ManifestSource:
+        raise InputError(
+            f"{url} is a list of paths, which must lie beside its images on this machine. "
+            "Give the URL of their folder instead."
+        )
+    return open_fetched(url, OPENERS[suffix], name or _stem(last, suffix))
+
+
+def _suffix(file: str) -> str | None:
+    """The longest known end of a file's name."""
+    return max((end for end in OPENERS if file.lower().endswith(end)), key=len, default=None)
 
 
 def _opener_by_content(path: Path) -> Callable[[str | Path, str], Pool]:
@@ -121,11 +158,11 @@ def _opener_by_content(path: Path) -> Callable[[str | Path, str], Pool]:
     )
 
 
-def _stem(path: Path, suffix: str | None) -> str:
+def _stem(file: str, suffix: str | None) -> str:
     """The file's name without the end that tells its kind: `crawl` for `crawl.tar.gz`."""
-    if suffix is None or len(suffix) == len(path.name):
-        return path.name
-    return re.sub(r"[-.]idx\d$", "", path.name[: -len(suffix)])
+    if suffix is None or len(suffix) == len(file):
+        return file
+    return re.sub(r"[-.]idx\d$", "", file[: -len(suffix)])
 
 
 def _renamed(pool: Pool, name: str | None) -> Pool:

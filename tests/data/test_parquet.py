@@ -1,0 +1,284 @@
+"""Parquet with a column of images, and data sets of the Hugging Face hub."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from mixmood.core.errors import InputError, MissingExtraError, OptionError, UnreadableImageError
+from mixmood.data import parquet as parquet_module
+from mixmood.data.hub import open_hub
+from mixmood.data.open import open_pool
+from mixmood.data.parquet import ParquetSource
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+@pytest.fixture
+def written(tmp_path, png):
+    """Writes a Parquet file of images of these grey values, three rows to a group."""
+
+    def make(values, file="a.parquet", *, struct=True, group=3, metadata=None, **columns):
+        files = [value if isinstance(value, bytes | None) else png(value) for value in values]
+        images = [{"bytes": data, "path": f"{i}.png"} for i, data in enumerate(files)]
+        column = pa.array(images if struct else files)
+        table = pa.table({"image": column, **columns})
+        if metadata is not None:
+            table = table.replace_schema_metadata({"huggingface": json.dumps(metadata)})
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        pq.write_table(table, tmp_path / file, row_group_size=group)
+        return tmp_path / file
+
+    return make
+
+
+FEATURES = {
+    "info": {
+        "features": {
+            "image": {"_type": "Image"},
+            "kind": {"_type": "ClassLabel", "names": ["cat", "dog"]},
+        }
+    }
+}
+
+
+@pytest.mark.parametrize("struct", [True, False], ids=["struct", "binary"])
+def test_images_are_read_across_row_groups(struct, written, values_of):
+    pool = open_pool(written(range(10, 18), struct=struct))
+    assert isinstance(pool, ParquetSource)
+    assert values_of(pool) == list(range(10, 18))
+    assert (pool.name, pool.locate(4), pool.labels) == ("a", "a[4]", None)
+    assert [int(next(pool.read([index]))[0, 0, 0]) for index in (7, 0, 4, 3)] == [17, 10, 14, 13]
+
+
+def test_the_metadata_of_hugging_face_names_image_column_and_classes(written):
+    path = written([1, 2, 3], metadata=FEATURES, kind=[1, 0, 1], label=["x", "y", "z"])
+    assert open_pool(path).labels.counts() == {"cat": 1, "dog": 2}
+
+
+def test_a_column_called_label_gives_labels_without_metadata(written):
+    assert open_pool(written([1, 2, 3], label=["b", "a", "b"])).labels.counts() == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize("labels", [[1, -1, 0], [1, None, 0]])
+def test_missing_labels_mean_that_there_are_none(labels, written):
+    assert open_pool(written([1, 2, 3], metadata=FEATURES, kind=labels)).labels is None
+
+
+@pytest.mark.parametrize("metadata", [{}, {"info": 3}, {"info": {"features": [1]}}, []])
+def test_metadata_that_makes_no_sense_is_ignored(metadata, written, values_of):
+    assert values_of(open_pool(written([1, 2], metadata=metadata))) == [1, 2]
+
+
+def test_opening_reads_no_row(written, monkeypatch):
+    path = written([1, 2])
+    monkeypatch.setattr(parquet_module, "_read_column", None)
+    pool = open_pool(path)
+    assert len(pool) == 2
+    assert len(pool.fingerprint) == 64
+
+
+def test_a_row_group_is_read_once_and_the_oldest_forgotten(written, monkeypatch):
+    pool = open_pool(written(range(9)))
+    read = []
+    original = parquet_module._read_column
+    monkeypatch.setattr(
+        parquet_module, "_read_column", lambda *a: read.append(a[2]) or original(*a)
+    )
+    for index in (0, 1, 2, 3, 0):
+        pool.fetch(index)
+    assert read == [0, 1]
+    monkeypatch.setattr(parquet_module, "_KEPT_BYTES", 0)
+    for index in (6, 7, 0):
+        pool.fetch(index)
+    assert read == [0, 1, 2, 0]
+
+
+def test_a_folder_of_parquet_files_is_one_pool(written, values_of, tmp_path):
+    written([4, 5], "data/train-1.parquet", metadata=FEATURES, kind=[0, 1])
+    written([1, 2, 3], "data/train-0.parquet", metadata=FEATURES, kind=[1, 1, 1])
+    pool = open_pool(tmp_path / "data")
+    assert values_of(pool) == [1, 2, 3, 4, 5]
+    assert pool.labels.codes.tolist() == [1, 1, 1, 0, 1]
+    assert pool.name == "data"
+
+
+def test_files_with_different_columns_are_no_one_pool(written, tmp_path):
+    written([1], "data/0.parquet")
+    written([1], "data/1.parquet", struct=False)
+    with pytest.raises(InputError, match=r"1\.parquet and .*0\.parquet must have the same columns"):
+        open_pool(tmp_path / "data")
+
+
+def test_an_image_that_is_only_a_path_is_unreadable(written):
+    pool = open_pool(written([1, None, 3]))
+    with pytest.raises(UnreadableImageError, match=r"a\[1\]: there are no bytes in the table"):
+        pool.fetch(1)
+
+
+def test_a_row_group_too_large_is_unreadable_before_it_is_read(written, monkeypatch):
+    monkeypatch.setattr(parquet_module, "_MAX_GROUP_BYTES", 10)
+    with pytest.raises(
+        UnreadableImageError, match=r"its row group has \d+ bytes, more than the 10"
+    ):
+        open_pool(written([1])).fetch(0)
+
+
+def test_a_file_that_vanished_gives_unreadable_images(written):
+    path = written([1])
+    pool = open_pool(path)
+    path.unlink()
+    with pytest.raises(UnreadableImageError, match=r"a\[0\]: cannot be read: .*No such file"):
+        pool.fetch(0)
+
+
+def test_the_fingerprint_follows_the_content(written):
+    first = open_pool(written([1, 2, 3])).fingerprint
+    assert open_pool(written([1, 2, 3], "b.parquet")).fingerprint == first
+    assert open_pool(written([1, 2], "c.parquet")).fingerprint != first
+
+
+def test_a_file_that_is_no_parquet_is_refused(tmp_path):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 but no more")
+    with pytest.raises(InputError, match=r"Cannot open .*a\.parquet as a Parquet file: "):
+        open_pool(tmp_path / "a.parquet")
+
+
+def test_a_table_without_images_is_refused(tmp_path):
+    pq.write_table(pa.table({"x": [1], "y": ["a"]}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"no column of images .* it has: x, y"):
+        open_pool(tmp_path / "a.parquet")
+
+
+def test_a_table_without_rows_is_refused(tmp_path):
+    pq.write_table(pa.table({"image": pa.array([], pa.binary())}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"No images in .*a\.parquet: it has no rows"):
+        open_pool(tmp_path / "a.parquet")
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(edits=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=6))
+def test_a_mutated_file_gives_images_or_the_known_errors(edits, written):
+    path = written([1, 2, 3, 4], metadata=FEATURES, kind=[0, 1, 0, 1])
+    data = bytearray(path.read_bytes())
+    for place, value in edits:
+        data[place % len(data)] = value
+    path.write_bytes(data)
+    try:
+        pool = open_pool(path)
+    except InputError:
+        return
+    for picture in pool.read(range(min(len(pool), 10))):
+        assert isinstance(picture, np.ndarray | UnreadableImageError)
+
+
+@pytest.mark.parametrize(
+    ("module", "what", "message"),
+    [
+        ("pyarrow.parquet", "a.parquet", r"Reading Parquet needs .* 'mixmood\[hub\]'"),
+        ("datasets", "hf://x/y", r"Reading hf:// needs .* 'mixmood\[hub\]'"),
+    ],
+)
+def test_a_missing_package_is_named_with_the_way_to_install_it(
+    module, what, message, monkeypatch, tmp_path
+):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=message):
+        open_pool(what)
+
+
+@pytest.fixture
+def hub_set():
+    datasets = pytest.importorskip("datasets")
+    datasets.disable_progress_bars()
+    features = datasets.Features(
+        {"image": datasets.Image(), "label": datasets.ClassLabel(names=["cat", "dog"])}
+    )
+    images = [Image.new("L", (5, 4), value) for value in (1, 2, 3)]
+    return datasets.Dataset.from_dict({"image": images, "label": [1, 0, 1]}, features=features)
+
+
+def test_a_data_set_saved_to_disk_is_a_pool(hub_set, tmp_path, values_of):
+    hub_set.save_to_disk(tmp_path / "animals")
+    pool = open_pool(f"hf://{tmp_path}/animals")
+    assert values_of(pool) == [1, 2, 3]
+    assert pool.labels.counts() == {"cat": 1, "dog": 2}
+    assert pool.name == "animals"
+    assert isinstance(pool.fetch(0), bytes)
+
+
+def test_the_split_of_a_saved_data_set_is_chosen(hub_set, tmp_path, values_of):
+    datasets = pytest.importorskip("datasets")
+    both = datasets.DatasetDict({"train": hub_set, "test": hub_set.select([2])})
+    both.save_to_disk(tmp_path / "animals")
+    assert values_of(open_pool(f"hf://{tmp_path}/animals")) == [1, 2, 3]
+    assert values_of(open_pool(f"hf://{tmp_path}/animals:test", "mine")) == [3]
+    with pytest.raises(InputError, match=r"configuration default, split dev: KeyError"):
+        open_pool(f"hf://{tmp_path}/animals:dev")
+
+
+def test_a_folder_in_the_layout_of_the_hub_is_loaded_by_name(
+    hub_set, tmp_path, values_of, monkeypatch
+):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    folder = tmp_path / "animals"
+    folder.mkdir()
+    hub_set.to_parquet(folder / "train.parquet")
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    pool = open_pool(f"hf://{folder}@default:train")
+    assert values_of(pool) == [1, 2, 3]
+    assert pool.labels.counts() == {"cat": 1, "dog": 2}
+
+
+def test_a_data_set_that_is_nowhere_is_refused(monkeypatch):
+    datasets = pytest.importorskip("datasets")
+
+    def offline(*_, **__):
+        raise ConnectionError("no network")
+
+    monkeypatch.setattr(datasets, "load_dataset", offline)
+    with pytest.raises(
+        InputError, match=r"data set x/y, configuration z, split test: ConnectionErr"
+    ):
+        open_hub("hf://x/y@z:test", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("hf://x/y", ("x/y", None, "train")),
+        ("hf://x/y:test", ("x/y", None, "test")),
+        ("hf://x@c", ("x", "c", "train")),
+        ("hf://x@c:test[:10%]", ("x", "c", "test[:10%]")),
+        ("hf://x:test@c", ("x", "c", "test")),
+    ],
+)
+def test_a_text_names_data_set_configuration_and_split(text, asked, monkeypatch, hub_set):
+    datasets = pytest.importorskip("datasets")
+    seen = []
+
+    def load(where, config, split):
+        seen.append((where, config, split))
+        return hub_set
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    assert open_hub(text, None).name == asked[0].rpartition("/")[2]
+    assert seen == [asked]
+
+
+@pytest.mark.parametrize("text", ["hf://", "hf://@x", "hf://a:b@", "hf://a:b:c"])
+def test_a_text_that_names_no_data_set_is_refused(text):
+    with pytest.raises(
+        OptionError, match=r"written hf://NAME, hf://NAME:SPLIT or hf://NAME@CONFIG"
+    ):
+        open_hub(text, None)
