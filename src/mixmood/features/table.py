@@ -6,6 +6,7 @@ from importlib.resources import files
 from mixmood.core.suggest import unknown_name
 from mixmood.features.backbone import Backbone, check_resolution
 from mixmood.features.onnx import OnnxBackbone
+from mixmood.features.onnx_file import is_onnx_file, load_onnx_file
 
 DEFAULT_BACKBONE = "efficientnet-lite0"
 
@@ -22,7 +23,9 @@ BACKBONES: dict[str, Callable[[int | None], Backbone]] = {
 
 
 def load_backbone(name: str = DEFAULT_BACKBONE, resolution: int | None = None) -> Backbone:
-    """The backbone of this name, taking images of `resolution` pixels a side."""
+    """The backbone of this name, or in this ONNX file, for images of `resolution` pixels a side."""
+    if is_onnx_file(name):
+        return load_onnx_file(name, resolution)
     if name not in BACKBONES:
-        raise unknown_name("backbone", name, BACKBONES)
+        raise unknown_name("backbone", name, [*BACKBONES, "FILE.onnx"])
     return BACKBONES[name](resolution)

@@ -1,0 +1,91 @@
+"""How a network wants its pixels: which axis holds the channels, which numbers mean white."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.errors import OptionError
+from mixmood.core.suggest import unknown_name
+
+KEYS = ("layout", "range", "mean", "std", "resolution", "output")
+LAYOUTS = ("nhwc", "nchw")
+Triple = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class InputFormat:
+    """What becomes of pixels before the network: x / 255 * range, then (x - mean) / std.
+
+    A network that takes uint8 gets the pixels as they are.
+    """
+
+    layout: str = "nhwc"
+    dtype: str = "uint8"
+    range: float = 255.0
+    mean: Triple = (0.0, 0.0, 0.0)
+    std: Triple = (1.0, 1.0, 1.0)
+
+    def apply(self, batch: NDArray[np.uint8]) -> NDArray[Any]:
+        """The batch, uint8 (n, side, side, 3), as the network takes it."""
+        pixels: NDArray[Any] = batch
+        if self.dtype != "uint8":
+            mean, std = np.float32(self.mean), np.float32(self.std)  # type: ignore[arg-type]
+            # Multiplied first, so that a range of 255 is exact.
+            pixels = batch.astype(np.float32) * np.float32(self.range) / np.float32(255)
+            pixels = ((pixels - mean) / std).astype(self.dtype)
+        if self.layout == "nchw":
+            pixels = np.ascontiguousarray(pixels.transpose(0, 3, 1, 2))
+        return pixels
+
+    def describe(self) -> dict[str, Any]:
+        """What a record says about it; of a uint8 network only the layout matters."""
+        return {"layout": self.layout} if self.dtype == "uint8" else asdict(self)
+
+
+def check_words(words: Mapping[str, str]) -> None:
+    """Refuse words that say nothing about a network's input."""
+    for key in words:
+        if key not in KEYS:
+            raise unknown_name("option of an ONNX file", key, KEYS)
+
+
+def layout_word(words: Mapping[str, str]) -> str | None:
+    """The layout that the words name, if they do."""
+    layout = words.get("layout")
+    if layout is not None and layout.lower() not in LAYOUTS:
+        raise unknown_name("layout", layout, LAYOUTS)
+    return None if layout is None else layout.lower()
+
+
+def number(words: Mapping[str, str], key: str) -> float | None:
+    """A positive number among the words, if it is there."""
+    if key not in words:
+        return None
+    values = _numbers(words[key])
+    if len(values) != 1 or not values[0] > 0:
+        raise OptionError(f"{key} must be one positive number; got '{words[key]}'.")
+    return values[0]
+
+
+def triple(words: Mapping[str, str], key: str, default: float) -> Triple:
+    """Three numbers among the words, one a channel; a single one counts for all channels."""
+    values = _numbers(words[key]) if key in words else [default]
+    if len(values) == 1:
+        values = values * 3
+    if len(values) != 3 or (key == "std" and not all(value > 0 for value in values)):
+        kind = "positive numbers" if key == "std" else "numbers"
+        raise OptionError(
+            f"{key} must be one or three {kind} like 0.485,0.456,0.406; got '{words[key]}'."
+        )
+    return values[0], values[1], values[2]
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        return []
+    return values if all(np.isfinite(values)) else []

@@ -1,0 +1,75 @@
+"""A look into an ONNX file without loading it: does it point to other files?
+
+ONNX Runtime would open them, relative to the current directory. A file that came from somewhere
+else must not decide which files of this machine are read.
+"""
+
+from collections.abc import Iterator
+
+# Which fields of which message lead to tensors (https://onnx.ai, onnx.proto3).
+CHILDREN: dict[str, dict[int, str]] = {
+    "model": {7: "graph", 25: "function"},
+    "graph": {1: "node", 5: "tensor", 15: "sparse"},
+    "function": {7: "node", 11: "attribute"},
+    "node": {5: "attribute"},
+    "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
+    "sparse": {1: "tensor", 2: "tensor"},
+}
+EXTERNAL_DATA, DATA_LOCATION = 13, 14
+DEEPEST = 64
+
+
+def has_external_data(model: bytes) -> bool:
+    """Whether any tensor of the model is stored in another file; ValueError if it is no ONNX."""
+    return any(
+        field == EXTERNAL_DATA or (field == DATA_LOCATION and value == 1)
+        for tensor in _tensors(memoryview(model), "model", 0)
+        for field, value in _fields(tensor)
+    )
+
+
+def _tensors(message: memoryview, kind: str, depth: int) -> Iterator[memoryview]:
+    if kind == "tensor":
+        yield message
+        return
+    if depth > DEEPEST:
+        raise ValueError("its graphs are nested too deeply")
+    for field, value in _fields(message):
+        child = CHILDREN[kind].get(field)
+        if child is not None and isinstance(value, memoryview):
+            yield from _tensors(value, child, depth + 1)
+
+
+def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """Number and value of each field of a protobuf message; contents are not copied."""
+    at = 0
+    while at < len(message):
+        tag, at = _varint(message, at)
+        wire = tag & 7
+        if wire == 0:
+            value, at = _varint(message, at)
+            yield tag >> 3, value
+            continue
+        if wire == 2:
+            size, at = _varint(message, at)
+        elif wire in (1, 5):
+            size = 8 if wire == 1 else 4
+        else:
+            raise ValueError("not an ONNX file")
+        if at + size > len(message):
+            raise ValueError("the file ends before its content does")
+        yield tag >> 3, message[at : at + size]
+        at += size
+
+
+def _varint(message: memoryview, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= len(message):
+            raise ValueError("the file ends before its content does")
+        byte = message[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+    raise ValueError("not an ONNX file")
