@@ -34,6 +34,7 @@ class Replicates:
         """
         noise = self.distances.var(axis=-1, ddof=1).mean(axis=-1)
         scatter = self.distances.mean(axis=-1).var(axis=-1, ddof=1)
+        # The difference of two estimates can fall below zero by chance; an error of nothing cannot.
         of_images = np.maximum(scatter - noise / N_DRAWS, 0.05 * scatter)
         return np.asarray(np.sqrt(of_images * KEPT_SHARE / (1 - KEPT_SHARE) + noise / n_draws))
 

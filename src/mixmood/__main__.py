@@ -1,0 +1,5 @@
+"""`python -m mixmood` is `mixmood`."""
+
+from mixmood.cli.main import main
+
+main()

@@ -1,0 +1,52 @@
+"""The demonstration, and correlate, as a user types them."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def mixmood(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "mixmood", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+
+
+@pytest.mark.slow
+def test_the_demo_puts_the_same_classes_first_and_noise_last(tmp_path):
+    result = mixmood("demo", "--json", tmp_path / "demo.json")
+    assert result.returncode == 0, result.stderr
+    assert "more digits 0-4 is the nearest pool" in result.stdout
+    record = json.loads((tmp_path / "demo.json").read_text())
+    names = [candidate["name"] for candidate in record["candidates"]]
+    assert names[:3] == ["more digits 0-4", "digits 5-9", "photo patches"]
+    assert set(names[3:]) == {"gaussian noise", "salt and pepper"}
+    assert record["labelled"]["n_images"] == 60
+    assert set(record["labelled"]["classes"].values()) == {12}
+
+
+def test_correlate_gives_table_json_and_csv(paper_tables, tmp_path):
+    tables = (paper_tables / "table1_accuracy.csv", paper_tables / "table2_distances.csv")
+    result = mixmood(
+        "correlate", *tables, "--json", tmp_path / "a.json", "--csv", tmp_path / "a.csv"
+    )
+    assert result.returncode == 0, result.stderr
+    assert "Pearson" in result.stdout
+    rows = json.loads((tmp_path / "a.json").read_text())["rows"]
+    assert len(rows) == 36
+    assert {"task", "n_labelled", "measure", "pearson", "spearman", "regret_points"} <= rows[
+        0
+    ].keys()
+    assert len((tmp_path / "a.csv").read_text().splitlines()) == 37
+
+
+def test_correlate_with_the_tables_the_wrong_way_round_says_so(paper_tables):
+    result = mixmood(
+        "correlate", paper_tables / "table2_distances.csv", paper_tables / "table1_accuracy.csv"
+    )
+    assert result.returncode == 1
+    assert "Accuracies come first, distances second" in result.stderr

@@ -1,0 +1,38 @@
+"""What all tests share: no cache of the user's is touched, and real images where they are."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory, monkeypatch):
+    """Every test has a cache of its own, or it would find what another one left."""
+    monkeypatch.setenv("MIXMOOD_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(scope="session")
+def image_packs():
+    """The directory of real image packs; see the README there for what they hold."""
+    directory = Path(os.environ.get("MIXMOOD_TEST_DATA", ROOT.parent / "shared" / "data"))
+    if not (directory / "cifar10.npz").exists():
+        pytest.skip(f"no image packs in {directory}; set MIXMOOD_TEST_DATA to where they are")
+    return directory
+
+
+@pytest.fixture(scope="session")
+def paper_tables():
+    """The directory of the paper's tables as CSV."""
+    directory = ROOT.parent / "shared" / "paper"
+    if not (directory / "table1_accuracy.csv").exists():
+        pytest.skip(f"the paper's tables are not in {directory}")
+    return directory
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)

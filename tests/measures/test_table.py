@@ -1,0 +1,56 @@
+"""Several measures at once are the same as one by one."""
+
+import numpy as np
+import pytest
+
+from mixmood.core.errors import OptionError
+from mixmood.measures import MEASURES
+from mixmood.measures.partition import partition_distances
+from mixmood.measures.table import check_measures, compare
+
+
+def test_all_measures_at_once_equal_each_alone(rng):
+    x = rng.normal(size=(20, 5))
+    others = [rng.normal(size=(15, 5)), rng.normal(1, size=(30, 5))]
+    table = compare(x, others, list(MEASURES))
+    for row, measure in enumerate(MEASURES.values()):
+        for column, y in enumerate(others):
+            assert table[row, column] == measure(x, y)
+
+
+def test_all_stands_for_every_measure_and_names_come_once():
+    assert check_measures(["js", "all", "js"]) == ("js", "l1", "l2", "cosine")
+
+
+def test_an_unknown_measure_is_refused_with_the_nearest_name():
+    with pytest.raises(OptionError, match="Unknown measure 'cosin'. Did you mean 'cosine'?"):
+        check_measures(["cosin"])
+
+
+def test_partitions_of_nearest_neighbour_measures_equal_the_measure_on_each_side(rng):
+    rows = rng.normal(size=(30, 4))
+    is_first = rng.permuted(np.tile(np.arange(30) < 12, (5, 1)), axis=1)
+    distances = partition_distances(rows, is_first, ["l1", "l2"])
+    for column, side in enumerate(is_first):
+        assert distances[0, column] == pytest.approx(MEASURES["l1"](rows[side], rows[~side]))
+        assert distances[1, column] == pytest.approx(MEASURES["l2"](rows[side], rows[~side]))
+
+
+def test_partitions_of_histogram_measures_equal_the_measure_over_the_range_of_all_rows(rng):
+    """With the extreme rows on the first side, its range is the range of all rows."""
+    rows = rng.normal(size=(40, 3))
+    extremes = np.concatenate([rows.argmin(axis=0), rows.argmax(axis=0)])
+    is_first = rng.permuted(np.tile(np.arange(40) < 20, (20, 1)), axis=1)
+    is_first[:, extremes] = True
+    distances = partition_distances(rows, is_first, ["js", "cosine"])
+    for column, side in enumerate(is_first):
+        for row, name in enumerate(["js", "cosine"]):
+            expected = MEASURES[name](rows[side], rows[~side])
+            assert distances[row, column] == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_measure_without_a_shortcut_is_called_on_both_sides(rng, monkeypatch):
+    monkeypatch.setitem(MEASURES, "means", lambda x, y: float(abs(x.mean() - y.mean())))
+    rows, is_first = rng.normal(size=(10, 2)), np.array([[True] * 4 + [False] * 6])
+    expected = abs(rows[:4].mean() - rows[4:].mean())
+    assert partition_distances(rows, is_first, ["means"])[0, 0] == pytest.approx(expected)

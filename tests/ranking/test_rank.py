@@ -1,0 +1,223 @@
+"""The main job, on features and on images."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import mixmood
+from mixmood.core.errors import InputError, OptionError, ShapeError
+
+
+def features(rng, n, shift=0.0, width=16):
+    return np.maximum(rng.normal(shift, 1.0, size=(n, width)), 0).astype(np.float32)
+
+
+@pytest.fixture
+def sets(rng):
+    pools = {
+        "far": features(rng, 200, 2.0),
+        "near": features(rng, 200),
+        "mid": features(rng, 99, 1),
+    }
+    return features(rng, 60), pools
+
+
+def folder_of(directory, pictures, suffix="png"):
+    directory.mkdir(parents=True)
+    for i, picture in enumerate(pictures):
+        Image.fromarray(picture).save(directory / f"{i:04}.{suffix}")
+    return directory
+
+
+def noise(rng, n, low=0, high=256, side=16):
+    return rng.integers(low, high, (n, side, side, 3), dtype=np.uint8)
+
+
+def test_pools_come_out_nearest_first(sets):
+    report = mixmood.rank(*sets)
+    assert [candidate.name for candidate in report.candidates] == ["near", "mid", "far"]
+    assert [candidate.rank for candidate in report.candidates] == [1, 2, 3]
+    assert report.best == "near"
+    distances = [candidate.distance for candidate in report.candidates]
+    assert distances == sorted(distances)
+
+
+def test_the_record_has_the_keys_that_were_promised(sets):
+    record = json.loads(mixmood.rank(*sets, measures=["cosine", "l2"]).to_json())
+    assert {
+        "schema", "mixmood", "seed", "backbone", "sample_size", "draws", "labelled", "measure",
+        "candidates", "best", "noise_floor", "warnings",
+    } <= record.keys()  # fmt: skip
+    assert {"name", "n_images", "n_unreadable", "classes"} <= record["labelled"].keys()
+    first = record["candidates"][0]
+    assert {
+        "rank", "name", "n_images", "n_unreadable", "measures", "p_best", "rank_interval",
+        "warnings",
+    } <= first.keys()  # fmt: skip
+    assert {
+        "distance", "spread", "signed", "p_wilcoxon", "p_permutation", "interval", "inter", "intra",
+    } <= first["measures"]["cosine"].keys()  # fmt: skip
+    assert record["schema"] == 1
+    assert record["measure"] == "cosine"
+    assert set(record["noise_floor"]) == set(first["measures"]) == {"cosine", "l2"}
+
+
+def test_the_same_inputs_and_seed_give_the_same_bytes(sets):
+    assert mixmood.rank(*sets, seed=3).to_json() == mixmood.rank(*sets, seed=3).to_json()
+    assert mixmood.rank(*sets, seed=3).to_json() != mixmood.rank(*sets, seed=4).to_json()
+
+
+def test_the_order_of_the_candidates_changes_nothing(sets):
+    labelled, pools = sets
+    assert (
+        mixmood.rank(labelled, pools).to_json()
+        == mixmood.rank(labelled, dict(reversed(pools.items()))).to_json()
+    )
+
+
+def test_a_further_pool_leaves_the_distances_of_the_others_as_they_were(sets, rng):
+    labelled, pools = sets
+    few = mixmood.rank(labelled, pools)
+    more = mixmood.rank(labelled, {**pools, "another": features(rng, 150, 0.5)})
+    for candidate in few.candidates:
+        other = next(c for c in more.candidates if c.name == candidate.name)
+        assert other.measures["cosine"].inter == candidate.measures["cosine"].inter
+        assert other.measures["cosine"].interval == candidate.measures["cosine"].interval
+
+
+def test_a_small_labelled_set_shrinks_the_sample_with_a_notice(sets):
+    report = mixmood.rank(*sets)
+    assert report.sample_size == 30
+    assert "sample size is 30 instead of 80" in report.warnings[0]
+
+
+def test_several_measures_come_from_the_same_draws(sets):
+    alone = mixmood.rank(*sets, measures="js").candidates[0]
+    together = mixmood.rank(*sets, measures="all").candidates
+    same = next(c for c in together if c.name == alone.name)
+    assert same.measures["js"].inter == alone.measures["js"].inter
+    assert list(same.measures) == ["l1", "l2", "js", "cosine"]
+
+
+def test_images_in_folders_are_ranked_and_the_labels_are_told(tmp_path, rng):
+    for name, low in [("dark", 0), ("bright", 180)]:
+        folder_of(tmp_path / "labelled" / name, noise(rng, 8, low, low + 60))
+    folder_of(tmp_path / "same", noise(rng, 20, 0, 240))
+    report = mixmood.rank(
+        tmp_path / "labelled", [tmp_path / "same", "noise:gaussian?count=20&size=16"], draws=3
+    )
+    assert report.labelled.classes == {"bright": 8, "dark": 8}
+    assert {c.name for c in report.candidates} == {"same", "gaussian"}
+    assert report.backbone["name"] == "efficientnet-lite0"
+
+
+def test_an_unreadable_image_is_replaced_counted_and_named(tmp_path, rng):
+    folder_of(tmp_path / "labelled", noise(rng, 16))
+    broken = folder_of(tmp_path / "pool", noise(rng, 16))
+    for i in range(7):
+        (broken / f"broken-{i}.png").write_bytes(b"\x89PNG\r\n\x1a\n nothing")
+    report = mixmood.rank(tmp_path / "labelled", {"pool": broken}, draws=2, sample_size=8)
+    (candidate,) = report.candidates
+    assert candidate.n_images == 23
+    assert candidate.n_unreadable > 0
+    assert candidate.n_read == 16
+    assert f"{candidate.n_unreadable} of" in candidate.warnings[0]
+    assert candidate.warnings[0].count("broken-") == min(candidate.n_unreadable, 5)
+
+
+def test_a_pool_with_too_few_readable_images_is_refused(tmp_path, rng):
+    folder_of(tmp_path / "labelled", noise(rng, 16))
+    pool = folder_of(tmp_path / "pool", noise(rng, 3))
+    for i in range(20):
+        (pool / f"broken-{i}.png").write_bytes(b"")
+    with pytest.raises(OptionError, match="'pool' holds only 3 readable images"):
+        mixmood.rank(tmp_path / "labelled", {"pool": pool}, draws=2)
+
+
+def test_a_labelled_set_with_too_few_readable_images_is_refused(tmp_path, rng):
+    labelled = folder_of(tmp_path / "labelled", noise(rng, 5))
+    for i in range(20):
+        (labelled / f"broken-{i}.png").write_bytes(b"")
+    with pytest.raises(InputError, match="at least 8 labelled images; got 5"):
+        mixmood.rank(labelled, {"noise": "noise:gaussian?count=40"}, draws=2)
+
+
+def test_features_cannot_be_mixed_with_images(sets):
+    labelled, _ = sets
+    with pytest.raises(ShapeError, match="labelled set holds features and 'noise' holds images"):
+        mixmood.rank(labelled, {"noise": "noise:gaussian?count=80"})
+
+
+def test_features_of_different_width_are_refused(sets, rng):
+    labelled, _ = sets
+    with pytest.raises(ShapeError, match="labelled set has 16 and 'wide' has 17"):
+        mixmood.rank(labelled, {"wide": features(rng, 100, width=17)})
+
+
+def test_two_candidates_of_one_name_are_refused(tmp_path, rng):
+    for parent in ("a", "b"):
+        folder_of(tmp_path / parent / "scans", noise(rng, 9))
+    with pytest.raises(OptionError, match="Two candidates are called 'scans'. Name them"):
+        mixmood.rank(noise(rng, 9), [tmp_path / "a" / "scans", tmp_path / "b" / "scans"])
+
+
+def test_no_candidate_at_all_is_refused(sets):
+    with pytest.raises(OptionError, match="at least one candidate pool; got none"):
+        mixmood.rank(sets[0], [])
+
+
+def test_a_sample_larger_than_the_pool_is_refused(sets, rng):
+    with pytest.raises(OptionError, match="sample size is 30, but 'tiny' holds only 12"):
+        mixmood.rank(sets[0], {"tiny": features(rng, 12)})
+
+
+def test_progress_is_told_for_every_image_and_pool(rng):
+    class Listener:
+        def __init__(self):
+            self.done, self.totals, self.finished = {}, {}, set()
+
+        def start(self, task, total):
+            self.totals[task] = self.totals.get(task, 0) + (total or 0)
+
+        def advance(self, task, steps=1):
+            self.done[task] = self.done.get(task, 0) + steps
+
+        def finish(self, task):
+            self.finished.add(task)
+
+    listener = Listener()
+    mixmood.rank(noise(rng, 16), {"a": noise(rng, 20)}, draws=2, progress=listener, cache=None)
+    assert listener.done == {"array": 16, "a": 16}
+    assert listener.totals == {"array": 16, "a": 16, "statistics": 0}
+    assert listener.finished == {"array", "a", "statistics"}
+
+
+def test_the_package_offers_its_public_names_and_no_others():
+    assert set(mixmood.__all__) <= set(dir(mixmood)) | {
+        n for n in mixmood.__all__ if getattr(mixmood, n)
+    }
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = mixmood.nonsense
+
+
+@pytest.mark.slow
+def test_cifar_with_its_own_classes_first_and_noise_last(image_packs):
+    with np.load(image_packs / "cifar10.npz") as pack:
+        images, labels = pack["images"], pack["labels"]
+    known = np.flatnonzero(labels < 5)
+    order = np.random.default_rng(0).permutation(known)
+    report = mixmood.rank(
+        images[order[:150]],
+        {
+            "same": images[order[150:950]],
+            "other half": images[labels >= 5][:800],
+            "gaussian": "noise:gaussian?count=800",
+            "salt and pepper": "noise:salt-and-pepper?count=800",
+        },
+        draws=8,
+    )
+    names = [candidate.name for candidate in report.candidates]
+    assert names[0] == "same"
+    assert set(names[2:]) == {"gaussian", "salt and pepper"}

@@ -1,0 +1,53 @@
+"""Stopping early: the same winner from fewer images."""
+
+import numpy as np
+import pytest
+
+import mixmood
+from mixmood.core.errors import OptionError
+
+
+def features(rng, n, shift=0.0):
+    return np.maximum(rng.normal(shift, 1.0, size=(n, 16)), 0)
+
+
+@pytest.fixture
+def sets(rng):
+    pools = {
+        "near": features(rng, 2000),
+        "mid": features(rng, 2000, 1),
+        "far": features(rng, 2000, 2),
+    }
+    return features(rng, 60), pools
+
+
+def test_a_clear_winner_stops_the_reading_and_the_saving_is_told(sets):
+    full, early = mixmood.rank(*sets), mixmood.rank(*sets, until=0.99)
+    assert early.best == full.best == "near"
+    assert early.draws < full.draws
+    n_full, n_early = (sum(c.n_read for c in report.candidates) for report in (full, early))
+    assert n_early < n_full
+    assert f"{n_early} images of the pools were read instead of {n_full}" in " ".join(
+        early.warnings
+    )
+
+
+def test_equal_pools_are_read_to_the_end(rng):
+    pools = {"a": features(rng, 2000), "b": features(rng, 2000)}
+    report = mixmood.rank(features(rng, 60), pools, until=1.0, draws=6)
+    assert report.draws == 6
+
+
+def test_a_hopeless_pool_is_read_no_further_than_the_first_round(rng):
+    """With a chance of 1 demanded, two near pools go on; the far one does not."""
+    pools = {"a": features(rng, 2000), "b": features(rng, 2000), "far": features(rng, 2000, 3)}
+    report = mixmood.rank(features(rng, 60), pools, until=1.0)
+    n_read = {candidate.name: candidate.n_read for candidate in report.candidates}
+    assert report.draws == 30
+    assert n_read == {"a": 900, "b": 900, "far": 150}
+
+
+@pytest.mark.parametrize("until", [0.5, 0.0, 1.01, -1])
+def test_a_chance_that_makes_no_sense_is_refused(sets, until):
+    with pytest.raises(OptionError, match="until must be over 0.5 and at most 1; got"):
+        mixmood.rank(*sets, until=until)
