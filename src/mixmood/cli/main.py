@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mixmood.cli import correlate, demo, rank
+from mixmood.cli import correlate, demo, rank, testbed
 from mixmood.cli.streams import say
 from mixmood.core.errors import MixmoodError
 from mixmood.core.version import __version__
@@ -63,6 +63,7 @@ def mixmood(
 app.command("rank")(rank.rank)
 app.command("demo")(demo.demo)
 app.command("correlate")(correlate.correlate)
+app.add_typer(testbed.app, name="testbed")
 
 
 def main() -> None:

@@ -1,0 +1,150 @@
+"""`mixmood testbed`: the ablation grid and its tables."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mixmood.cli import options
+from mixmood.cli.streams import say
+from mixmood.cli.testbed_lines import RunLines, describe, duration, told
+from mixmood.core.errors import OptionError, TrainingError
+from mixmood.core.suggest import unknown_name
+from mixmood.report.printable import printable
+
+if TYPE_CHECKING:
+    from mixmood.testbed.config import Config
+    from mixmood.testbed.driver import Spread
+    from mixmood.testbed.run import Job
+
+app = typer.Typer(
+    no_args_is_help=True, help="Train under controlled contamination, measure, correlate."
+)
+
+StoreOption = Annotated[
+    str, typer.Option("--store", metavar="DIR", help="The folder of the records.")
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE,...", help="Only these cells: task=mnist,n_labelled=60."),
+]
+BACKENDS = ("local", "ray")
+
+
+@app.command()
+def run(
+    testbed: Annotated[
+        str,
+        typer.Argument(
+            metavar="PRESET|FILE.toml", help="paper, paper-small, digits, smoke, or your own file."
+        ),
+    ],
+    store: StoreOption,
+    jobs: Annotated[
+        int | None, typer.Option(help="Runs at once.", show_default="all cores")
+    ] = None,
+    backend: Annotated[str, typer.Option(help="local or ray.")] = "local",
+    ray_address: Annotated[
+        str | None, typer.Option(help="A running cluster; otherwise one is started here.")
+    ] = None,
+    gpus_per_run: Annotated[float, typer.Option(help="0.25 puts four runs on a GPU.")] = 0.0,
+    only: Only = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Runs of each cell.", show_default="as in the file")
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run again what ended with an error.")
+    ] = False,
+    mlflow: Annotated[
+        str | None,
+        typer.Option(metavar="URI", help="Log to MLflow; 'default' is a SQLite file in the store."),
+    ] = None,
+    cache: options.Cache = "default",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would run and how long it may take.")
+    ] = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Run what is not done yet; stop it at will and start it again.
+
+    Example: mixmood testbed run digits --store digits --jobs 2
+    """
+    from mixmood.testbed.config import load_config
+    from mixmood.testbed.driver import drive
+    from mixmood.testbed.grid import Selection, runs
+    from mixmood.testbed.local import n_cores
+    from mixmood.testbed.run import job_for
+    from mixmood.testbed.store import Store
+
+    config = load_config(testbed)
+    n_jobs = n_cores() if jobs is None else jobs
+    if n_jobs < 1:
+        raise OptionError(f"jobs must be at least 1; got {n_jobs}.")
+    wanted = runs(config, Selection.parse(only or []), seeds)
+    device = "cuda" if gpus_per_run else "cpu"
+    work = [job_for(config, one, cache=cache, device=device) for one in wanted]
+    if dry_run:
+        _say_plan(config, work, n_jobs)
+        return
+    spread = _spread(backend, ray_address, gpus_per_run)
+    place = Store.make(store, config)
+    with RunLines(quiet) as lines:
+        status = drive(
+            work, place, spread, n_jobs=n_jobs, retry_failed=retry_failed, watch=lines.tell
+        )
+    say(f"{status.n_earlier + status.n_done} of {status.n_runs} runs are done.")
+    if status.n_failed:
+        raise TrainingError(
+            f"{status.n_failed} runs failed; see: mixmood testbed status --store {store}. "
+            "Run them again with --retry-failed."
+        )
+
+
+@app.command()
+def status(store: StoreOption) -> None:
+    """Show how far a test bed is, from any terminal.
+
+    Example: mixmood testbed status --store digits
+    """
+    from mixmood.testbed.driver import read_status
+    from mixmood.testbed.grid import runs
+    from mixmood.testbed.store import Store
+
+    place = Store(store)
+    failures = place.records(failed=True)
+    typer.echo(f"test bed  {place.config.name}, {len(runs(place.config))} runs in its file")
+    typer.echo(f"done      {len(place.keys())}")
+    typer.echo(f"failed    {len(failures)}")
+    last = read_status(place)
+    if place.is_locked and last is not None:
+        typer.echo(f"driver    process {last.pid} on {printable(last.host)}: {told(last)}")
+        for name in last.running:
+            typer.echo(f"running   {printable(name)}")
+    else:
+        typer.echo("driver    none")
+    for record in failures:
+        message = record["error"]["message"].strip().splitlines()[-1]
+        typer.echo(f"error     {printable(describe(record))}: {printable(message)}")
+
+
+def _say_plan(config: "Config", work: "list[Job]", n_jobs: int) -> None:
+    from mixmood.testbed.estimate import estimate
+    from mixmood.testbed.grid import cells
+
+    n_cells = len({job.run.cell for job in work})
+    typer.echo(f"test bed  {config.name}")
+    typer.echo(f"cells     {n_cells} of {len(cells(config))}")
+    typer.echo(f"runs      {len(work)}")
+    guess = estimate(work, config)
+    typer.echo(f"update    {guess.update_s:.3f} s")
+    typer.echo(f"run       {duration(guess.run_s)}")
+    typer.echo(f"all       {duration(guess.total_s / n_jobs)} with {n_jobs} at once")
+
+
+def _spread(backend: str, ray_address: str | None, gpus_per_run: float) -> "Spread":
+    from mixmood.testbed.local import spread_local
+
+    if backend == "local":
+        if gpus_per_run or ray_address:
+            raise OptionError("--gpus-per-run and --ray-address go with --backend ray.")
+        return spread_local
+    raise unknown_name("backend", backend, BACKENDS)
