@@ -127,8 +127,10 @@ if (map) {
 const record = document.getElementById("record").textContent;
 const copied = document.getElementById("copied");
 const sheet = document.getElementById("json");
+const [lines] = sheet.getElementsByTagName("pre");
 const fill = () => {
-  sheet.querySelector("pre").textContent = record;
+  /* Once only: new text would lose a selection. */
+  if (!lines.firstChild) lines.textContent = record;
 };
 sheet.addEventListener("toggle", fill);
 document.getElementById("copy").addEventListener("click", async () => {
@@ -138,7 +140,7 @@ document.getElementById("copy").addEventListener("click", async () => {
   } catch {
     sheet.open = true;
     fill();
-    getSelection().selectAllChildren(sheet.querySelector("pre"));
+    getSelection().selectAllChildren(lines);
     copied.textContent = "Selected below: press Ctrl+C.";
   }
 });
