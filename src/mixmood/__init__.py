@@ -8,13 +8,25 @@ if TYPE_CHECKING:
     from mixmood import measures
     from mixmood.api import RankReport, rank
     from mixmood.ranking.dissimilarity import dissimilarity
+    from mixmood.ssl.job import train_job as train
+    from mixmood.ssl.predict import predict_job as predict
 
-__all__ = ["RankReport", "__version__", "dissimilarity", "measures", "rank"]
+__all__ = [
+    "RankReport",
+    "__version__",
+    "dissimilarity",
+    "measures",
+    "predict",
+    "rank",
+    "train",
+]
 
-_HOME = {
-    "RankReport": "mixmood.api",
-    "rank": "mixmood.api",
-    "dissimilarity": "mixmood.ranking.dissimilarity",
+_HOMES = {
+    "RankReport": "mixmood.api.RankReport",
+    "rank": "mixmood.api.rank",
+    "dissimilarity": "mixmood.ranking.dissimilarity.dissimilarity",
+    "predict": "mixmood.ssl.predict.predict_job",
+    "train": "mixmood.ssl.job.train_job",
 }
 
 
@@ -22,8 +34,9 @@ def __getattr__(name: str) -> Any:
     """Import public names when they are first used: `mixmood --help` needs none of them."""
     from importlib import import_module
 
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+    if name in _HOMES:
+        module, _, attribute = _HOMES[name].rpartition(".")
+        return getattr(import_module(module), attribute)
     if name == "measures":
         return import_module("mixmood.measures")
     raise AttributeError(f"module 'mixmood' has no attribute {name!r}")

@@ -1,9 +1,10 @@
 """What Python users call: the layers joined, under the words of the command line."""
 
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixmood.core.cache import open_cache
 from mixmood.core.errors import OptionError
@@ -12,9 +13,38 @@ from mixmood.core.records import Ranking
 from mixmood.data.open import open_pool
 from mixmood.data.source import FeatureSource, Pool
 
+if TYPE_CHECKING:
+    from mixmood.ranking.reading import Reading
+
+    Sight = tuple[Reading, Mapping[str, Reading]]
+
 
 class RankReport(Ranking):
     """A ranking that can show itself."""
+
+    # Not fields: they are no part of the record, its JSON or its equality.
+    _sight: "Sight | None" = None
+    _elapsed_s: float | None = None
+
+    @classmethod
+    def of(cls, ranking: Ranking, sight: "Sight", elapsed_s: float) -> "RankReport":
+        """The report of a ranking, able to look once more at the images that were read."""
+        report = cls(**vars(ranking))
+        object.__setattr__(report, "_sight", sight)
+        object.__setattr__(report, "_elapsed_s", elapsed_s)
+        return report
+
+    def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
+        """One self-contained page with pictures; also written to `path`, if one is given."""
+        from mixmood.core.files import write_atomic
+        from mixmood.ranking.pictures import gather
+        from mixmood.report.html import ranking_page
+
+        extras = None if self._sight is None else gather(*self._sight)
+        page = ranking_page(self, extras, command, self._elapsed_s)
+        if path is not None:
+            write_atomic(path, page)
+        return page
 
     def to_csv(self) -> str:
         """One row for each pool and measure."""
@@ -73,6 +103,8 @@ def rank(
     needs_backbone = not isinstance(base, FeatureSource)
     network = load_backbone(backbone, resolution) if needs_backbone else None
     store = open_cache(cache) if needs_backbone else None
+    seen: list[Sight] = []
+    start = time.perf_counter()
     try:
         record = rank_pools(
             base,
@@ -83,6 +115,7 @@ def rank(
             cache=store,
             until=until,
             progress=progress or Silent(),
+            observe=lambda *sight: seen.append(sight),
         )
     finally:
         if store is not None:
@@ -90,7 +123,7 @@ def rank(
     for message in store.warnings if store is not None else ():
         # Not part of the record: what became of a cache does not change the ranking.
         warnings.warn(message, RuntimeWarning, stacklevel=2)
-    return RankReport(**vars(record))
+    return RankReport.of(record, seen[0], time.perf_counter() - start)
 
 
 def open_candidates(candidates: Mapping[str, Any] | Sequence[Any], seed: int) -> dict[str, Pool]:

@@ -1,12 +1,14 @@
 """`mixmood cache`: what is kept between runs, and forgetting it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixmood.core.cache import FILE_NAME, FeatureCache, cache_directory
 from mixmood.core.errors import InputError
+
+if TYPE_CHECKING:
+    from mixmood.core.cache import FeatureCache
 
 app = typer.Typer(no_args_is_help=True, help="Show or empty the cache of features.")
 
@@ -43,7 +45,9 @@ def clear(cache: Directory = None) -> None:
     typer.echo(f"Forgot the features of {n_images} images.")
 
 
-def _existing(directory: str | None) -> FeatureCache:
+def _existing(directory: str | None) -> "FeatureCache":
+    from mixmood.core.cache import FILE_NAME, FeatureCache, cache_directory
+
     place = cache_directory() if directory is None else directory
     if place is None:
         raise InputError("There is no cache: MIXMOOD_CACHE is 'none'. Name one with --cache DIR.")
@@ -54,7 +58,7 @@ def _existing(directory: str | None) -> FeatureCache:
     return store
 
 
-def _refuse_if_closed(store: FeatureCache) -> None:
+def _refuse_if_closed(store: "FeatureCache") -> None:
     if not store.is_open:
         raise InputError(" ".join(store.warnings))
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mixmood.cli import correlate, demo, rank, testbed
+from mixmood.cli import cache, correlate, demo, predict, rank, testbed, train
 from mixmood.cli.streams import say
 from mixmood.core.errors import MixmoodError
 from mixmood.core.version import __version__
@@ -24,10 +24,10 @@ class Commands(TyperGroup):
             if ctx.params.get("debug"):
                 raise
             say(f"Error: {error}", style="bold red")
-            ctx.exit(error.exit_code)
+            raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
             say("Interrupted. What was computed is kept: the same command goes on from there.")
-            ctx.exit(INTERRUPTED)
+            raise typer.Exit(INTERRUPTED) from None
 
 
 app = typer.Typer(
@@ -62,7 +62,10 @@ def mixmood(
 
 app.command("rank")(rank.rank)
 app.command("demo")(demo.demo)
+app.command("train")(train.train)
+app.command("predict")(predict.predict)
 app.command("correlate")(correlate.correlate)
+app.add_typer(cache.app, name="cache")
 app.add_typer(testbed.app, name="testbed")
 
 

@@ -5,9 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-
-from mixmood.cli.training_bar import TrainingBar
 
 
 def predict(
@@ -21,6 +18,9 @@ def predict(
 
     Example: mixmood predict --model run/ new-images/ --csv classes.csv
     """
+    from rich.console import Console
+
+    from mixmood.cli.training_bar import TrainingBar
     from mixmood.core.files import check_writable, write_atomic
     from mixmood.ssl.predict import predict_job
 

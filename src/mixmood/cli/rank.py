@@ -1,6 +1,8 @@
 """`mixmood rank`: the main job."""
 
 import re
+import shlex
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,7 +10,6 @@ import typer
 from mixmood.cli import options
 from mixmood.cli.bars import progress_bars
 from mixmood.cli.streams import console, put, show, warnings_said
-from mixmood.core.errors import OptionError
 from mixmood.core.files import check_writable
 
 if TYPE_CHECKING:
@@ -96,6 +97,6 @@ def deliver(report: "RankReport", json: str | None, csv: str | None, html: str |
     put(json, report.to_json())
     put(csv, report.to_csv())
     if html is not None:
-        raise OptionError("not yet")
+        report.to_html(html, command=shlex.join(["mixmood", *sys.argv[1:]]))
     if json != "-":
         show(ranking_view(report, is_plain=not console().is_terminal))

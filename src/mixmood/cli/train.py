@@ -5,9 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-
-from mixmood.cli.training_bar import TrainingBar
 
 if TYPE_CHECKING:
     from mixmood.ssl.record import TrainingRecord
@@ -66,6 +63,9 @@ def train(
 
     Example: mixmood train --labelled cats-and-dogs/ --unlabelled crawl.zip --out run/
     """
+    from rich.console import Console
+
+    from mixmood.cli.training_bar import TrainingBar
     from mixmood.ssl.job import train_job
 
     with TrainingBar(Console(stderr=True)) as bar:
