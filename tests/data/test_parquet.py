@@ -65,12 +65,36 @@ def test_a_column_called_label_gives_labels_without_metadata(written):
     assert open_pool(written([1, 2, 3], label=["b", "a", "b"])).labels.counts() == {"a": 1, "b": 2}
 
 
+def test_a_column_of_numbers_called_target_is_no_class(written):
+    assert open_pool(written([1, 2, 3], target=[0.5, 1.5, 2.5])).labels is None
+
+
+def test_labels_that_cannot_be_read_are_an_error(written):
+    path = written([1, 2, 3], label=["b", "a", "b"])
+    pool = open_pool(path)
+    path.unlink()
+    with pytest.raises(InputError, match=r"a: the column of labels, 'label', cannot be read: "):
+        pool.labels  # noqa: B018
+
+
+def test_an_impossible_number_of_rows_is_refused(written, monkeypatch):
+    monkeypatch.setattr(parquet_module, "_MOST_ROWS", 2)
+    with pytest.raises(InputError, match="a row group claims an impossible number of rows"):
+        open_pool(written([1, 2, 3]))
+
+
 @pytest.mark.parametrize("labels", [[1, -1, 0], [1, None, 0]])
 def test_missing_labels_mean_that_there_are_none(labels, written):
     assert open_pool(written([1, 2, 3], metadata=FEATURES, kind=labels)).labels is None
 
 
-@pytest.mark.parametrize("metadata", [{}, {"info": 3}, {"info": {"features": [1]}}, []])
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        *({}, {"info": 3}, {"info": {"features": [1]}}, []),
+        {"info": {"features": {"image": {"_type": "ClassLabel", "names": 5}}}},
+    ],
+)
 def test_metadata_that_makes_no_sense_is_ignored(metadata, written, values_of):
     assert values_of(open_pool(written([1, 2], metadata=metadata))) == [1, 2]
 

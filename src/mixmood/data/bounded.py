@@ -68,6 +68,6 @@ def inflate(data: bytes, size: int, wbits: int = -zlib.MAX_WBITS) -> bytes:
 
 
 def reason(error: BaseException) -> str:
-    """The cause in few words: the system's text for a system error, else the error's own."""
+    """The cause in one line: the system's text for a system error, else the error's own."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return str(text).rstrip(".")
+    return " ".join(str(text).split())[:300].rstrip(". ")

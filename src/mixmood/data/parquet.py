@@ -18,6 +18,7 @@ from mixmood.data.bounded import reason
 from mixmood.data.source import ImageSource, Labels
 
 _MAX_GROUP_BYTES = 2 * 2**30
+_MOST_ROWS = 2**40
 _KEPT_BYTES = 256 * 2**20
 _IMAGE_COLUMNS = ("image", "img", "picture", "photo", "bytes")
 _LABEL_COLUMNS = ("label", "labels", "class", "target")
@@ -99,8 +100,14 @@ class ParquetSource(ImageSource):
         """The classes of the label column, read when first asked for; None where some lack."""
         if self._columns.label is None:
             return None
-        parts = [_read_column(path, self._columns.label, None) for path in self._paths]
-        values = [value for part in parts for value in part.to_pylist()]
+        try:
+            parts = [_read_column(path, self._columns.label, None) for path in self._paths]
+            values = [value for part in parts for value in part.to_pylist()]
+        except Exception as error:
+            raise InputError(
+                f"{self.name}: the column of labels, '{self._columns.label}', cannot be read: "
+                f"{reason(error)}."
+            ) from error
         if any(value is None or value == -1 for value in values):
             return None
         return labels_from_values(np.array(values), self.name, self._columns.class_names)
@@ -140,6 +147,8 @@ def _metadata(path: Path) -> tuple[_Columns, list[_Group]]:
                 _Group(path, place, row.num_rows, row.total_byte_size)
                 for place, row in enumerate(rows)
             ]
+            if any(not 0 <= group.n_rows <= _MOST_ROWS for group in groups):
+                raise ValueError("a row group claims an impossible number of rows")
     except Exception as error:
         raise InputError(f"Cannot open {path} as a Parquet file: {reason(error)}.") from error
     return _choose_columns(path, schema), groups
@@ -176,17 +185,23 @@ def _choose_columns(path: Path, schema: Any) -> _Columns:
             f"it has: {', '.join(schema.names) or 'none'}."
         )
     classes = [name for name in schema.names if told.get(name, {}).get("_type") == "ClassLabel"]
-    usual = [name for name in schema.names if name.lower() in _LABEL_COLUMNS]
+    usual = [
+        field.name
+        for field in schema
+        if field.name.lower() in _LABEL_COLUMNS
+        and (pyarrow.types.is_integer(field.type) or pyarrow.types.is_string(field.type))
+    ]
     label = next(iter([*classes, *usual]), None)
     names = told.get(label, {}).get("names") if label is not None else None
-    return _Columns(chosen, chosen in structs, label, tuple(map(str, names)) if names else None)
+    class_names = tuple(map(str, names)) if names and isinstance(names, list) else None
+    return _Columns(chosen, chosen in structs, label, class_names)
 
 
 def _hugging_face_features(schema: Any) -> dict[str, dict[str, Any]]:
     """What the metadata says of each column; empty where it says nothing usable."""
     try:
         features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         return {}
     if not isinstance(features, dict):
         return {}
