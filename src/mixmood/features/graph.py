@@ -10,11 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mixmood.core.errors import MissingExtraError
+
 Weights = Mapping[str, NDArray[np.float32]]
 """The tensors of a checkpoint by name."""
 
 OPSET = 17
 IR_VERSION = 8
+
+
+def require_onnx(backbone: str) -> None:
+    """Say how to get the package that writes graphs, if it is missing."""
+    from importlib.util import find_spec
+
+    if find_spec("onnx") is None:
+        raise MissingExtraError(f"The backbone {backbone}", "train")
 
 
 class Graph:
@@ -84,6 +94,10 @@ class Graph:
             pads=[pads[0], pads[0], pads[1], pads[1]],
             group=groups,
         )
+
+    def relu(self, x: str) -> str:
+        """The name of the values with the negative ones set to 0."""
+        return self.node("Relu", x)
 
     def clip(self, x: str, low: float, high: float) -> str:
         """The name of the values cut to low..high."""

@@ -23,6 +23,7 @@ class OnnxBackbone:
     the session are no faster on a quiet machine and half as fast on a busy one.
     """
 
+    batch_size = MICRO_BATCH
     is_batch_dependent = False
 
     def __init__(
@@ -50,7 +51,7 @@ class OnnxBackbone:
         """
         self.name = name
         self.resolution = resolution
-        self.batch_size = fixed_batch or MICRO_BATCH
+        self.batch_size = fixed_batch or self.batch_size
         self._is_fixed = fixed_batch is not None
         self._format = input_format or InputFormat()
         self._weights_sha256 = hashlib.sha256(model).hexdigest()

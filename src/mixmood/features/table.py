@@ -7,6 +7,8 @@ from mixmood.core.suggest import unknown_name
 from mixmood.features.backbone import Backbone, check_resolution
 from mixmood.features.onnx import OnnxBackbone
 from mixmood.features.onnx_file import is_onnx_file, load_onnx_file
+from mixmood.features.untrained_wrn import untrained_wrn
+from mixmood.features.wide_resnet import wide_resnet50_2
 
 DEFAULT_BACKBONE = "efficientnet-lite0"
 
@@ -19,6 +21,8 @@ def efficientnet_lite0(resolution: int | None = None) -> Backbone:
 
 BACKBONES: dict[str, Callable[[int | None], Backbone]] = {
     "efficientnet-lite0": efficientnet_lite0,
+    "wide-resnet50-2": wide_resnet50_2,
+    "untrained-wrn": untrained_wrn,
 }
 
 
