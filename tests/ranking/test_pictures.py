@@ -145,10 +145,8 @@ def test_images_of_the_labelled_set_in_a_pool_are_told(rng):
 def test_sizes_and_colours_that_differ_are_told(rng):
     colour, grey = noise(rng, 5, 32), np.repeat(noise(rng, 5, 8)[..., :1], 3, axis=-1)
     small_and_grey = contrasts(Sight.of(list(colour)), Sight.of(list(grey)))
-    assert small_and_grey[0].startswith(
-        "its images are about 8 pixels a side, the labelled ones 32"
-    )
-    assert small_and_grey[1].startswith("its images are grey, the labelled ones in colour")
+    assert small_and_grey[0].startswith("images about 8 pixels a side, the labelled ones 32")
+    assert small_and_grey[1].startswith("images in grey, the labelled ones in colour")
     assert contrasts(Sight.of(list(colour)), Sight.of(list(colour))) == ()
     assert contrasts(Sight.of([]), Sight.of(list(grey))) == ()
 

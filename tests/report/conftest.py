@@ -79,7 +79,7 @@ def view(name, shift, is_labelled=False):
         nearest=() if is_labelled else tiles[:8],
         farthest=() if is_labelled else tiles[2:],
         coverage=(0.6, 0.4) if is_labelled else (1.0, 0.0) if shift > 5 else (0.5, 0.5),
-        warnings=("its images are grey.",) if shift > 5 else (),
+        warnings=("images in grey.",) if shift > 5 else (),
     )
 
 

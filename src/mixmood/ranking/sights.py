@@ -36,19 +36,19 @@ def contrasts(labelled: Sight, pool: Sight) -> tuple[str, ...]:
     found = []
     if max(labelled.side / pool.side, pool.side / labelled.side) >= UNLIKE_SIZE:
         found.append(
-            f"its images are about {pool.side:.0f} pixels a side, the labelled ones "
+            f"images about {pool.side:.0f} pixels a side, the labelled ones "
             f"{labelled.side:.0f}: part of the distance may be sharpness."
         )
     kinds = [_kind(labelled.grey), _kind(pool.grey)]
-    if set(kinds) == {"grey", "in colour"}:
+    if set(kinds) == {"in grey", "in colour"}:
         found.append(
-            f"its images are {kinds[1]}, the labelled ones {kinds[0]}: part of the distance may "
-            "be colour alone."
+            f"images {kinds[1]}, the labelled ones {kinds[0]}: part of the distance may be "
+            "colour alone."
         )
     return tuple(found)
 
 
 def _kind(grey: float) -> str:
     if grey >= MOSTLY:
-        return "grey"
+        return "in grey"
     return "in colour" if grey <= 1 - MOSTLY else "mixed"

@@ -95,7 +95,7 @@ def _environment() -> "Environment":
     )
     environment.filters |= {
         name: getattr(numbers, name)
-        for name in ("number", "percent", "p_value", "count", "duration")
+        for name in ("number", "percent", "chance", "p_value", "count", "duration")
     }
     environment.filters["printable"] = printable
     environment.globals["span"] = numbers.span
@@ -128,10 +128,11 @@ def _csp_hash(text: str) -> str:
     return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _warnings(ranking: Ranking, extras: Extras | None) -> list[tuple[str | None, str]]:
-    """Every warning with the pool that it is about; None for the ranking as a whole."""
-    found: list[tuple[str | None, str]] = [(None, text) for text in ranking.warnings]
+def _warnings(ranking: Ranking, extras: Extras | None) -> dict[str, list[str]]:
+    """Every warning with the pools that it is about; with none for the ranking as a whole."""
+    found: dict[str, list[str]] = {text: [] for text in ranking.warnings}
     for candidate in ranking.candidates:
         seen = extras.pools[candidate.name].warnings if extras else ()
-        found += [(candidate.name, text) for text in (*candidate.warnings, *seen)]
+        for text in (*candidate.warnings, *seen):
+            found.setdefault(text, []).append(candidate.name)
     return found

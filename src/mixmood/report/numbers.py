@@ -36,6 +36,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}\u202f%"
 
 
+def chance(share: float) -> str:
+    """A probability that some hundred repetitions gave: they cannot tell 99.9 % from certainty.
+
+    >>> chance(1.0), chance(0.915), chance(0.0)
+    ('>\u202f99\u202f%', '92\u202f%', '<\u202f1\u202f%')
+    """
+    return percent(min(max(share, 0.001), 0.999))
+
+
 def p_value(value: float) -> str:
     """A p-value with two digits.
 

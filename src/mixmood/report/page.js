@@ -55,9 +55,9 @@ if (map) {
     const frame = map.getBoundingClientRect();
     const [x, y] = centre(point);
     const left = Math.min(Math.max(x - frame.left - hover.offsetWidth / 2, 4), frame.width - hover.offsetWidth - 4);
-    const above = y - frame.top - hover.offsetHeight - 16;
+    const above = y - hover.offsetHeight - 16;
     hover.style.left = `${left}px`;
-    hover.style.top = `${above > 0 ? above : y - frame.top + 16}px`;
+    hover.style.top = `${(above > 0 ? above : y + 16) - frame.top}px`;
   };
   /* The nearest point among some, by a cost of going (dx, dy); none if all costs are infinite. */
   const nearest = (x, y, cost, except) => {
