@@ -111,7 +111,7 @@ OFFICIAL = {
 class Handler(BaseHTTPRequestHandler):
     """Serves `server.files`; understands ranges; cuts the connection after `server.cut` bytes."""
 
-    def do_GET(self):  # noqa: N802 - the name that the base class calls
+    def do_GET(self):
         content = self.server.files.get(self.path.rpartition("/")[2])
         self.server.asked.append(self.headers.get("Range"))
         if content is None:

@@ -24,7 +24,8 @@ def read_image_file(path: str | bytes, where: str) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 raise UnreadableImageError(f"{where}: not a plain file.")
             check_size(status.st_size, where)
-            return file.read(MAX_FILE_BYTES)
+            # Python makes room for all that is asked for, so no more than there is.
+            return file.read(status.st_size)
     except (OSError, ValueError) as error:
         raise UnreadableImageError(f"{where}: cannot be read: {reason(error)}.") from error
 

@@ -3,11 +3,13 @@
 import io
 import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from mixmood.core.arrays import Picture
 from mixmood.core.errors import UnreadableImageError
@@ -36,20 +38,43 @@ def decode(raw: Raw, where: str, side: int | None = None) -> Picture:
         side: Tells that the caller shrinks the picture to side x side: a large JPEG may then
             come smaller, never below twice that side.
     """
-    try:
+    with _unreadable_as_told(where):
         if isinstance(raw, np.ndarray):
             return _from_array(raw)
+        return np.array(_rgb_image(raw, side))
+
+
+def decode_square(raw: Raw, where: str, side: int) -> Picture:
+    """The whole image as RGB uint8, shape (side, side, 3), its aspect ratio given up.
+
+    Pillow's bilinear filter widens with the reduction, so shrinking averages over all pixels.
+    Everything else is as in `decode`.
+    """
+    with _unreadable_as_told(where):
+        if isinstance(raw, np.ndarray):
+            pixels = _from_array(raw)
+            if pixels.shape[:2] == (side, side):
+                return pixels
+            image = Image.fromarray(pixels)
+        else:
+            image = _rgb_image(raw, side)
+        return np.asarray(image.resize((side, side), Image.Resampling.BILINEAR))
+
+
+@contextmanager
+def _unreadable_as_told(where: str) -> Iterator[None]:
+    try:
         with _quiet:
-            if isinstance(raw, Image.Image):
-                return _from_pillow(raw)
-            return _from_file(raw, side)
+            yield
     except Exception as error:
         # Pillow's parsers raise nearly anything on hostile bytes: struct.error, SyntaxError,
         # zlib.error, OverflowError, MemoryError, IndexError ... none may end a whole ranking.
         raise UnreadableImageError(f"{where}: cannot be decoded: {reason(error)}.") from error
 
 
-def _from_file(raw: bytes, side: int | None) -> Picture:
+def _rgb_image(raw: bytes | Image.Image, side: int | None) -> Image.Image:
+    if isinstance(raw, Image.Image):
+        return _to_rgb_image(raw)
     if not raw:
         raise ValueError("the file is empty")
     try:
@@ -58,25 +83,29 @@ def _from_file(raw: bytes, side: int | None) -> Picture:
         raise ValueError(f"not an image of a known format ({', '.join(FORMATS)})") from None
     with image:
         _check_size(image)
-        if side is not None:
+        if side is not None and min(image.size) > 2 * side:
             # Only JPEG does anything here, and never goes below the size asked for.
             image.draft(None, (2 * side, 2 * side))
-        return _from_pillow(image)
+        return _to_rgb_image(image)
 
 
-def _from_pillow(image: Image.Image) -> Picture:
+def _to_rgb_image(image: Image.Image) -> Image.Image:
     _check_size(image)
     image.load()
-    image = ImageOps.exif_transpose(image)
+    # Both steps would copy the image where there is nothing to do.
+    if image.getexif().get(ExifTags.Base.Orientation, 1) != 1:
+        image = ImageOps.exif_transpose(image)
+    if image.mode == "RGB" and not image.has_transparency_data:
+        return image
     if image.mode.startswith("I") or image.mode == "F":
-        return _from_array(_wide_grey(image))
+        return Image.fromarray(_from_array(_wide_grey(image)))
     if image.mode in ("La", "RGBa"):
         image = image.convert({"La": "LA", "RGBa": "RGBA"}[image.mode])
     if image.has_transparency_data:
         image = image.convert("RGBA")
         white = Image.new("RGBA", image.size, "white")
         image = Image.alpha_composite(white, image)
-    return np.array(image.convert("RGB"), dtype=np.uint8)
+    return image.convert("RGB")
 
 
 def _check_size(image: Image.Image) -> None:

@@ -34,7 +34,7 @@ class FolderSource(ImageSource):
         if not len(self._names):
             links = f", but {walk.n_leaving} links that leave it" if walk.n_leaving else ""
             raise InputError(
-                f"No images in the folder {path}: looked at {walk.n_files} files below it{links}. "
+                f"No images in the folder {path}: looked at {walk.n_others} files below it{links}. "
                 "Give a folder with files like .png or .jpg, in sub-folders or not."
             )
 
@@ -67,7 +67,7 @@ class _Walk:
 
     def __init__(self, root: bytes) -> None:
         self._root = root
-        self.n_files = 0
+        self.n_others = 0
         self.n_leaving = 0
 
     def __iter__(self) -> Iterator[bytes]:
@@ -92,15 +92,15 @@ class _Walk:
         for entry in entries:
             name = entry.name
             # The kind of an entry comes with the listing: no call to the system for each file.
-            if entry.is_dir(follow_symlinks=False):
+            if is_image_name(name) and entry.is_file(follow_symlinks=False):
+                yield prefix + name
+            elif entry.is_dir(follow_symlinks=False):
                 if not is_foreign_folder(name):
                     pending.append(prefix + name + b"/")
-                continue
-            self.n_files += 1
-            if is_image_name(name) and (
-                entry.is_file(follow_symlinks=False) or self._is_link_inside(entry)
-            ):
-                yield prefix + name
+            else:
+                self.n_others += 1
+                if is_image_name(name) and self._is_link_inside(entry):
+                    yield prefix + name
 
     def _is_link_inside(self, entry: os.DirEntry[bytes]) -> bool:
         if not entry.is_symlink() or not entry.is_file():

@@ -26,8 +26,7 @@ def is_image_name(name: bytes) -> bool:
     >>> is_image_name(b"cat.JPG"), is_image_name(b"._cat.jpg"), is_image_name(b"Thumbs.db")
     (True, False, False)
     """
-    stem, _, suffix = name.rpartition(b".")
-    return suffix.lower() in IMAGE_SUFFIXES and stem != b"" and not name.startswith(b".")
+    return name.rpartition(b".")[2].lower() in IMAGE_SUFFIXES and name.find(b".") > 0
 
 
 def is_foreign_folder(name: bytes) -> bool:
