@@ -13,8 +13,9 @@ from mixmood.report.printable import printable
 
 if TYPE_CHECKING:
     from mixmood.testbed.config import Config
-    from mixmood.testbed.driver import Spread
+    from mixmood.testbed.driver import Spread, Status
     from mixmood.testbed.run import Job
+    from mixmood.testbed.store import Record
 
 app = typer.Typer(
     no_args_is_help=True, help="Train under controlled contamination, measure, correlate."
@@ -74,11 +75,13 @@ def run(
     from mixmood.testbed.local import n_cores
     from mixmood.testbed.run import job_for
     from mixmood.testbed.store import Store
+    from mixmood.testbed.tracking import Tracker
 
     config = load_config(testbed)
-    n_jobs = n_cores() if jobs is None else jobs
-    if n_jobs < 1:
-        raise OptionError(f"jobs must be at least 1; got {n_jobs}.")
+    if jobs is not None and jobs < 1:
+        raise OptionError(f"jobs must be at least 1; got {jobs}.")
+    # 0: a cluster knows best how many runs it can take.
+    n_jobs = jobs or (0 if ray_address else n_cores())
     wanted = runs(config, Selection.parse(only or []), seeds)
     device = "cuda" if gpus_per_run else "cpu"
     work = [job_for(config, one, cache=cache, device=device) for one in wanted]
@@ -87,10 +90,18 @@ def run(
         return
     spread = _spread(backend, ray_address, gpus_per_run)
     place = Store.make(store, config)
+    tracker = None if mlflow is None else Tracker(mlflow, config.name, place.folder)
+    if tracker is not None:
+        for record in place.records():
+            tracker.log(record)
     with RunLines(quiet) as lines:
-        status = drive(
-            work, place, spread, n_jobs=n_jobs, retry_failed=retry_failed, watch=lines.tell
-        )
+
+        def watch(status: "Status", record: "Record | None") -> None:
+            lines.tell(status, record)
+            if tracker is not None and record is not None:
+                tracker.log(record)
+
+        status = drive(work, place, spread, n_jobs=n_jobs, retry_failed=retry_failed, watch=watch)
     say(f"{status.n_earlier + status.n_done} of {status.n_runs} runs are done.")
     if status.n_failed:
         raise TrainingError(
@@ -137,14 +148,17 @@ def _say_plan(config: "Config", work: "list[Job]", n_jobs: int) -> None:
     guess = estimate(work, config)
     typer.echo(f"update    {guess.update_s:.3f} s")
     typer.echo(f"run       {duration(guess.run_s)}")
-    typer.echo(f"all       {duration(guess.total_s / n_jobs)} with {n_jobs} at once")
+    typer.echo(f"all       {duration(guess.total_s / (n_jobs or 1))} with {n_jobs or 1} at once")
 
 
 def _spread(backend: str, ray_address: str | None, gpus_per_run: float) -> "Spread":
+    from mixmood.testbed.cluster import RaySpread
     from mixmood.testbed.local import spread_local
 
     if backend == "local":
         if gpus_per_run or ray_address:
             raise OptionError("--gpus-per-run and --ray-address go with --backend ray.")
         return spread_local
+    if backend == "ray":
+        return RaySpread(ray_address, gpus_per_run)
     raise unknown_name("backend", backend, BACKENDS)

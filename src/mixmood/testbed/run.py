@@ -58,7 +58,27 @@ def job_for(config: Config, run: Run, home: Path | None = None, **options: Any) 
 def execute(job: Job) -> dict[str, Any]:
     """The record of a run; of a failed run, a record with its `error` in place of results."""
     start = time.perf_counter()
-    record: dict[str, Any] = {
+    try:
+        record = _head(job) | _results(job)
+    except Exception as error:
+        # Whatever goes wrong in one run, a bug included, must not stop the others.
+        record = failure(job, error)
+    record["times"]["total_s"] = time.perf_counter() - start
+    return record
+
+
+def failure(job: Job, error: Exception) -> dict[str, Any]:
+    """The record of a run that ended with an error."""
+    is_known = isinstance(error, MixmoodError)
+    told = str(error) if is_known else "".join(traceback.format_exception(error))
+    return _head(job) | {
+        "error": {"kind": type(error).__name__, "message": told},
+        "times": {"total_s": 0.0},
+    }
+
+
+def _head(job: Job) -> dict[str, Any]:
+    return {
         "schema": SCHEMA,
         "mixmood": __version__,
         "versions": versions(),
@@ -66,15 +86,6 @@ def execute(job: Job) -> dict[str, Any]:
         "run": job.run.to_dict(),
         "data": job.data,
     }
-    try:
-        record |= _results(job)
-    except Exception as error:
-        # Whatever goes wrong in one run, a bug included, must not stop the others.
-        told = str(error) if isinstance(error, MixmoodError) else traceback.format_exc()
-        record["error"] = {"kind": type(error).__name__, "message": told}
-        record["times"] = {}
-    record["times"]["total_s"] = time.perf_counter() - start
-    return record
 
 
 def versions() -> dict[str, str]:
