@@ -155,6 +155,19 @@ def test_an_unlabelled_base_has_no_coverage(ranking, extras):
     assert "Which classes the pools reach" not in ranking_page(ranking, bare)
 
 
+def test_a_long_list_of_missed_classes_is_cut_short(ranking, extras):
+    names = tuple(f"class {i}" for i in range(10))
+    labelled = replace(extras.labelled, coverage=(0.1,) * 10)
+    pools = {n: replace(v, coverage=(1.0,) + (0.0,) * 9) for n, v in extras.pools.items()}
+    page = ranking_page(ranking, replace(extras, labelled=labelled, pools=pools, classes=names))
+    assert "misses class 1, class 2, class 3 and 6 more." in page
+
+
+def test_one_pool_alone_has_no_chance_of_being_nearest(ranking):
+    page = ranking_page(replace(ranking, candidates=ranking.candidates[:1]))
+    assert "Chance that it is" not in page
+
+
 def test_the_same_record_gives_the_same_page(page, ranking, extras):
     assert ranking_page(ranking, extras, COMMAND, 12.3) == page
 

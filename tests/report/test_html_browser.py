@@ -121,10 +121,19 @@ def test_a_click_on_a_heading_sorts_and_a_second_one_turns_the_order(page):
     assert len(all_of(page, "th[aria-sort]")) == 1
 
 
+def test_the_likeliest_come_first_where_more_is_better(page):
+    before = column(page)
+    button = one(page, "button[data-sort=chance]")
+    button.click()
+    assert column(page) == before
+    assert button.find_element(By.XPATH, "..").get_attribute("aria-sort") == "descending"
+
+
 def test_the_table_sorts_from_the_keyboard(page):
     one(page, "button[data-sort=name]").send_keys(Keys.ENTER)
     names = page.execute_script(
-        "return [...arguments[0]].sort((a, b) => a.localeCompare(b))", column(page)
+        "return [...arguments[0]].sort((a, b) => a.localeCompare(b, undefined, { numeric: true }))",
+        column(page),
     )
     assert column(page) == names
 

@@ -33,7 +33,8 @@ def percent(share: float) -> str:
         return "<\u202f1\u202f%"
     if 0.995 <= share < 1:
         return ">\u202f99\u202f%"
-    return f"{100 * share:.0f}\u202f%"
+    # By way of two decimals, so that 0.385 is rounded here as it is where it stands as 0.39.
+    return f"{100 * float(f'{share:.2f}'):.0f}\u202f%"
 
 
 def chance(share: float) -> str:

@@ -6,14 +6,15 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
   for (const button of table.querySelectorAll("button[data-sort]")) {
     button.addEventListener("click", () => {
       const head = button.closest("th");
-      const up = head.getAttribute("aria-sort") !== "ascending";
+      const before = head.getAttribute("aria-sort");
+      const up = before ? before === "descending" : button.dataset.first !== "descending";
       for (const other of table.querySelectorAll("th[aria-sort]")) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
       const value = (row) => row.dataset[button.dataset.sort];
-      const compare = (a, b) => {
-        const gap = Number(value(a)) - Number(value(b));
-        return Number.isNaN(gap) ? value(a).localeCompare(value(b)) : gap;
-      };
+      const compare =
+        button.dataset.sort === "name"
+          ? (a, b) => value(a).localeCompare(value(b), undefined, { numeric: true })
+          : (a, b) => Number(value(a)) - Number(value(b));
       const rows = [...body.rows].sort((a, b) => (up ? compare(a, b) : compare(b, a)));
       body.append(...rows);
     });
