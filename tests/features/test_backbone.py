@@ -7,7 +7,6 @@ import pytest
 
 from mixmood.core.errors import OptionError, ShapeError
 from mixmood.features.backbone import check_resolution
-from mixmood.features.resize import square
 from mixmood.features.table import load_backbone
 
 
@@ -71,15 +70,3 @@ def test_a_batch_of_the_wrong_shape_or_type_is_refused(backbone):
         backbone.embed(np.zeros((1, 64, 64, 3), np.uint8))
     with pytest.raises(ShapeError, match="got float32"):
         backbone.embed(np.zeros((1, 96, 96, 3), np.float32))
-
-
-def test_a_square_of_the_right_size_passes_unchanged():
-    picture = np.random.default_rng(0).integers(0, 256, size=(96, 96, 3), dtype=np.uint8)
-    assert square(picture, 96) is picture
-
-
-def test_shrinking_averages_over_all_pixels():
-    """A checkerboard becomes grey; picking single pixels would give black or white."""
-    board = (np.indices((768, 768)).sum(axis=0) % 2 * 255).astype(np.uint8)
-    grey = square(np.repeat(board[:, :, None], 3, axis=2), 96)
-    assert np.abs(grey.astype(int) - 128).max() <= 1

@@ -10,6 +10,8 @@ from mixmood.core.errors import OptionError
 DEFAULT_RESOLUTION = 96
 SMALLEST_RESOLUTION = 64
 STEP = 32
+PREPROCESSING = "pillow-bilinear-square"
+"""Whole image, aspect ratio given up, antialiased bilinear: part of every cache key."""
 
 
 class Backbone(Protocol):

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import BackboneError, ShapeError
+from mixmood.features.backbone import PREPROCESSING
 from mixmood.features.input_format import InputFormat
-from mixmood.features.resize import PREPROCESSING
 
 MICRO_BATCH = 16
 FLOATS = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64"}

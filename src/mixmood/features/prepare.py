@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Picture
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import UnreadableImageError
-from mixmood.data.decode import decode
+from mixmood.data.decode import decode, decode_square
 from mixmood.data.source import ImageSource
 from mixmood.features.backbone import Backbone
-from mixmood.features.resize import square
 
 LARGE_BYTES = 256 * 1024
 """A file beyond this is decoded by the thread that read it, so that such files do not pile up."""
@@ -90,7 +89,7 @@ class Preparer:
             return image
         try:
             with self._decoding:
-                picture = square(decode(image.raw, image.where, side=self._side), self._side)
+                picture = decode_square(image.raw, image.where, self._side)
             return replace(image, raw=None, picture=picture)
         except UnreadableImageError as error:
             return replace(image, raw=None, problem=str(error))
