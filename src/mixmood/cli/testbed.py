@@ -7,6 +7,7 @@ import typer
 from mixmood.cli import options
 from mixmood.cli.streams import say
 from mixmood.cli.testbed_lines import RunLines, describe, duration, told
+from mixmood.cli.testbed_tables import Only, StoreOption, correlate, tables
 from mixmood.core.errors import OptionError, TrainingError
 from mixmood.core.suggest import unknown_name
 from mixmood.report.printable import printable
@@ -21,13 +22,6 @@ app = typer.Typer(
     no_args_is_help=True, help="Train under controlled contamination, measure, correlate."
 )
 
-StoreOption = Annotated[
-    str, typer.Option("--store", metavar="DIR", help="The folder of the records.")
-]
-Only = Annotated[
-    list[str] | None,
-    typer.Option(metavar="KEY=VALUE,...", help="Only these cells: task=mnist,n_labelled=60."),
-]
 BACKENDS = ("local", "ray")
 
 
@@ -135,6 +129,10 @@ def status(store: StoreOption) -> None:
     for record in failures:
         message = record["error"]["message"].strip().splitlines()[-1]
         typer.echo(f"error     {printable(describe(record))}: {printable(message)}")
+
+
+app.command()(tables)
+app.command()(correlate)
 
 
 def _say_plan(config: "Config", work: "list[Job]", n_jobs: int) -> None:

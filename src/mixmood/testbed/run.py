@@ -6,6 +6,7 @@ import math
 import time
 import traceback
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from mixmood.testbed.config import Config
 from mixmood.testbed.grid import Run
 
 if TYPE_CHECKING:
+    from mixmood.features.backbone import Backbone
     from mixmood.ssl.record import TrainingRecord
 
 SCHEMA = 1
@@ -187,7 +189,6 @@ def _told(trained: "TrainingRecord") -> dict[str, Any]:
 def _distances(job: Job, split: Split) -> dict[str, dict[str, Any]]:
     """Every measure between the labelled and the unlabelled images, as they are trained on."""
     from mixmood.features.extract import extract
-    from mixmood.features.table import load_backbone
     from mixmood.ranking.score import Plan, score
 
     plan = job.config.distances
@@ -196,19 +197,27 @@ def _distances(job: Job, split: Split) -> dict[str, dict[str, Any]]:
     # The pool is in random order: its first images are a random sample, enough for all draws.
     n_pool = min(len(split.unlabelled), drawn.sample_size * drawn.n_draws)
     order = rng_for(job.run.seed, "order", "labelled").permutation(len(split.labelled))
-    backbone = load_backbone(plan.backbone, plan.resolution)
-    cache = open_cache(job.cache)
+    backbone = _backbone(plan.backbone, plan.resolution)
+    kept = open_cache(job.cache)
     features = [
-        extract(ImageArray(images, name), rows, backbone, jobs=1, cache=cache).features
+        extract(ImageArray(images, name), rows, backbone, jobs=1, cache=kept).features
         for name, images, rows in (
             ("labelled", split.labelled, order),
             ("pool", split.unlabelled, np.arange(n_pool)),
         )
     ]
-    if cache is not None:
-        cache.close()
+    if kept is not None:
+        kept.close()
     measured = score(features[0], {"pool": features[1]}, drawn).measures[0]
     return {
         name: {key: value for key, value in asdict(found).items() if key not in ("inter", "intra")}
         for name, found in measured.items()
     }
+
+
+@cache
+def _backbone(name: str, resolution: int | None) -> "Backbone":
+    """The backbone, loaded once in a worker for all of its runs."""
+    from mixmood.features.table import load_backbone
+
+    return load_backbone(name, resolution)

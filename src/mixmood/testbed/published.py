@@ -1,0 +1,45 @@
+"""The numbers that the paper prints, to stand beside our own."""
+
+import csv
+import io
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def published_accuracies() -> dict[tuple[str, str, float, int], float]:
+    """Table 1 by task, source, percent and number of labels; `supervised` is a source."""
+    return {
+        (
+            row["task"],
+            row["ood_source"] or "supervised",
+            float(row["ood_percent"] or 0),
+            int(row["n_labelled"]),
+        ): float(row["accuracy_mean"])
+        for row in _rows("table1_accuracy.csv")
+    }
+
+
+@cache
+def published_distances() -> dict[tuple[str, str, float, str], float]:
+    """Table 2 by task, source, percent and measure."""
+    return {
+        (row["task"], row["ood_source"], float(row["ood_percent"]), row["measure"]): float(
+            row["distance_mean"]
+        )
+        for row in _rows("table2_distances.csv")
+    }
+
+
+@cache
+def published_correlations() -> dict[tuple[str, int, str], float]:
+    """Table 3, Pearson's r, by task, number of labels and measure."""
+    return {
+        (row["task"], int(row["n_labelled"]), row["measure"]): float(row["pearson"])
+        for row in _rows("table3_correlations.csv")
+    }
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    text = files("mixmood.testbed").joinpath(f"paper/{name}").read_text(encoding="utf-8")
+    return list(csv.DictReader(io.StringIO(text)))

@@ -1,0 +1,116 @@
+"""A table of words with some of them marked, and how it is written."""
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from mixmood.core.suggest import unknown_name
+
+
+@dataclass(frozen=True)
+class Word:
+    """What stands in a place of a table: `is_best` in its column, or `is_weak`, not significant."""
+
+    text: str
+    is_best: bool = False
+    is_weak: bool = False
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table: title, names of the columns, rows of words, and notes below."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Word]]
+    notes: Sequence[str] = field(default=())
+
+
+def render(sheet: Sheet, form: str) -> str:
+    """The table as text, markdown or latex."""
+    if form not in FORMS:
+        raise unknown_name("format", form, FORMS)
+    return FORMS[form](sheet)
+
+
+def _text(sheet: Sheet) -> str:
+    """Columns side by side; * is the best of its column, ~ is not significant."""
+    rows = [[_plain(word) for word in row] for row in sheet.rows]
+    widths = [max(map(len, column)) for column in zip(sheet.columns, *rows, strict=True)]
+    lines = [
+        "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
+        for row in [list(sheet.columns), ["-" * width for width in widths], *rows]
+    ]
+    return "\n".join([sheet.title, "", *lines, *_notes(sheet)]) + "\n"
+
+
+def _plain(word: Word) -> str:
+    return f"{word.text}{'*' * word.is_best}{'~' * word.is_weak}"
+
+
+def _notes(sheet: Sheet) -> list[str]:
+    return ["", *sheet.notes] if sheet.notes else []
+
+
+def _markdown(sheet: Sheet) -> str:
+    def marked(word: Word) -> str:
+        text = word.text.replace("|", "\\|")
+        text = f"**{text}**" if word.is_best else text
+        return f"_{text}_" if word.is_weak else text
+
+    rows = [[marked(word) for word in row] for row in sheet.rows]
+    lines = [
+        f"| {' | '.join(row)} |"
+        for row in [list(sheet.columns), ["---"] * len(sheet.columns), *rows]
+    ]
+    return "\n".join([f"**{sheet.title}**", "", *lines, *_notes(sheet)]) + "\n"
+
+
+_LATEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$"}
+
+
+def _latex(sheet: Sheet) -> str:
+    def marked(word: Word) -> str:
+        text = _escaped(word.text)
+        text = rf"\textbf{{{text}}}" if word.is_best else text
+        return rf"\textit{{{text}}}" if word.is_weak else text
+
+    lines = [
+        r"\begin{table}",
+        rf"\caption{{{_escaped(sheet.title)}}}",
+        rf"\begin{{tabular}}{{{'l' * len(sheet.columns)}}}",
+        r"\toprule",
+        " & ".join(map(_escaped, sheet.columns)) + r" \\",
+        r"\midrule",
+        *(" & ".join(map(marked, row)) + r" \\" for row in sheet.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *(rf"{_escaped(note)}\\" for note in sheet.notes),
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+FORMS: dict[str, Callable[[Sheet], str]] = {
+    "text": _text,
+    "markdown": _markdown,
+    "latex": _latex,
+}
+
+
+_COLUMNS = {"source": "ood_source", "percent": "ood_percent"}
+
+
+def to_csv(rows: Sequence[dict[str, object]]) -> str:
+    """Rows of plain values as CSV, in the words of the paper's tables; nothing stands for None."""
+    buffer = io.StringIO()
+    keys = list(rows[0]) if rows else []
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([_COLUMNS.get(key, key) for key in keys])
+    writer.writerows([row[key] for key in keys] for row in rows)
+    return buffer.getvalue()
