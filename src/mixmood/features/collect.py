@@ -53,18 +53,18 @@ class Collector:
     def waiting(self, read: Iterable[list[Prepared]]) -> Iterator[Prepared]:
         """The images that the backbone has to see; the others are taken note of."""
         for chunk in read:
-            for image in chunk:
-                if image.raw is not None or image.picture is not None:
-                    yield image
-                else:
-                    self._n_cached += image.row is not None
-                    self._note(image)
+            done = [image for image in chunk if image.row is not None or image.problem]
+            self._n_cached += sum(image.row is not None for image in done)
+            self._note(done)
+            yield from (image for image in chunk if image.row is None and not image.problem)
 
     def take(self, images: list[Prepared]) -> None:
         """Take what the backbone made; now and then the rows are written to the cache."""
+        self._note(images)
+        if self._cache is None:
+            return
         for image in images:
-            self._note(image)
-            if image.row is not None and self._cache is not None:
+            if image.row is not None:
                 self._unstored[image.key] = image.row
         if len(self._unstored) >= STORE_EVERY:
             self.store()
@@ -83,10 +83,12 @@ class Collector:
         unreadable = [(int(self._asked[i]), text) for i, text in sorted(self._problems.items())]
         return Extraction(features, kept, unreadable, self._n_cached, n_kept - self._n_cached)
 
-    def _note(self, image: Prepared) -> None:
-        if image.row is not None:
-            self._features[image.place] = image.row
-            self._is_kept[image.place] = True
-        else:
-            self._problems[image.place] = image.problem or "unknown"
-        self._advance(1)
+    def _note(self, images: list[Prepared]) -> None:
+        for image in images:
+            if image.row is not None:
+                self._features[image.place] = image.row
+                self._is_kept[image.place] = True
+            else:
+                self._problems[image.place] = image.problem or "unknown"
+        if images:
+            self._advance(len(images))

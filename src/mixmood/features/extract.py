@@ -15,7 +15,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -67,7 +66,9 @@ def extract(
 
     def work(batch: tuple[list[Prepared], list[Prepared]]) -> list[Prepared]:
         companions, images = batch
-        return embed([*companions, *preparer.decode(images)], backbone)[len(companions) :]
+        preparer.decode(images)
+        embed(backbone, companions, images)
+        return images
 
     progress.start(source.name, len(asked))
     try:
@@ -122,13 +123,11 @@ def with_companions(batches: Iterable[list[T]], size: int) -> Iterator[tuple[lis
         before = batch
 
 
-def embed(images: list[Prepared], backbone: Backbone) -> list[Prepared]:
-    """The same images, those with a picture now with their features instead."""
-    pictures = [image.picture for image in images if image.picture is not None]
-    if not pictures:
-        return images
-    rows = iter(backbone.embed(np.stack(pictures)))
-    return [
-        image if image.picture is None else replace(image, picture=None, row=next(rows))
-        for image in images
-    ]
+def embed(backbone: Backbone, companions: list[Prepared], images: list[Prepared]) -> None:
+    """Give each image that has a picture its features, seen together with the companions."""
+    seen = [image for image in images if image.picture is not None]
+    pictures = [image.picture for image in (*companions, *seen) if image.picture is not None]
+    if seen:
+        rows = backbone.embed(np.stack(pictures))[len(pictures) - len(seen) :]
+        for image, row in zip(seen, rows, strict=True):
+            image.row = row

@@ -2,7 +2,7 @@
 
 import hashlib
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,11 @@ LARGE_BYTES = 256 * 1024
 """A file beyond this is decoded by the thread that read it, so that such files do not pile up."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Prepared:
-    """An image on its way.
+    """An image on its way, filled in step by step by one thread after the other.
 
-    Exactly one is there of `raw` (still to be decoded), `picture` (a square for the backbone),
-    `row` (its features were in the cache) and `problem` (it cannot be read).
+    In the end `row` holds its features, or `problem` says why it has none.
     """
 
     place: int
@@ -32,7 +31,9 @@ class Prepared:
     """What to call it in a message."""
     key: bytes = b""
     raw: bytes | Picture | None = None
+    """Still to be decoded."""
     picture: Picture | None = None
+    """The square for the backbone."""
     row: NDArray[np.float32] | None = None
     problem: str | None = None
 
@@ -60,46 +61,45 @@ class Preparer:
         """The images for pairs of place and index, in this order: fetched and looked up."""
         return [self._read(place, index) for place, index in numbered]
 
-    def decode(self, images: list[Prepared]) -> list[Prepared]:
-        """The same images, each with its square picture or its problem."""
-        return [image if image.raw is None else self._decode(image) for image in images]
+    def decode(self, images: list[Prepared]) -> None:
+        """Give each image that is not yet decoded its picture or its problem."""
+        for image in images:
+            self._decode(image)
 
     def _read(self, place: int, index: int) -> Prepared:
-        where = self._source.locate(index)
+        image = Prepared(place, self._source.locate(index))
         try:
             raw = self._source.fetch(index)
             if not isinstance(raw, bytes):
                 # What is not a file has its content in its pixels.
                 with self._decoding:
-                    raw = decode(raw, where)
+                    raw = decode(raw, image.where)
         except UnreadableImageError as error:
-            return Prepared(place, where, problem=str(error))
-        image = self._look_up(Prepared(place, where, raw=raw))
-        return self._decode(image) if n_bytes(image) > self._n_patient_bytes else image
-
-    def _look_up(self, image: Prepared) -> Prepared:
-        if self._cache is None or image.raw is None:
+            image.problem = str(error)
             return image
-        key = content_key(image.raw, self._space)
-        row = self._cache.get([key]).get(key)
-        return replace(image, key=key, row=row, raw=image.raw if row is None else None)
+        if self._cache is not None:
+            image.key = content_key(raw, self._space)
+            image.row = self._cache.get([image.key]).get(image.key)
+        if image.row is None:
+            image.raw = raw
+            if n_bytes(raw) > self._n_patient_bytes:
+                self._decode(image)
+        return image
 
-    def _decode(self, image: Prepared) -> Prepared:
-        if image.raw is None:
-            return image
+    def _decode(self, image: Prepared) -> None:
+        raw, image.raw = image.raw, None
+        if raw is None:
+            return
         try:
             with self._decoding:
-                picture = decode_square(image.raw, image.where, self._side)
-            return replace(image, raw=None, picture=picture)
+                image.picture = decode_square(raw, image.where, self._side)
         except UnreadableImageError as error:
-            return replace(image, raw=None, problem=str(error))
+            image.problem = str(error)
 
 
-def n_bytes(image: Prepared) -> int:
-    """How much memory the image takes while it waits to be decoded."""
-    if image.raw is None:
-        return 0
-    return len(image.raw) if isinstance(image.raw, bytes) else image.raw.nbytes
+def n_bytes(raw: bytes | Picture) -> int:
+    """How much memory an image takes while it waits to be decoded."""
+    return len(raw) if isinstance(raw, bytes) else raw.nbytes
 
 
 def content_key(raw: bytes | Picture, space: bytes) -> bytes:
