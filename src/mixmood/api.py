@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixmood.core.cache import open_cache
-from mixmood.core.errors import OptionError
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.records import Ranking
+from mixmood.data.candidates import open_candidates
 from mixmood.data.open import open_pool
-from mixmood.data.source import FeatureSource, Pool
+from mixmood.data.source import FeatureSource
 
 if TYPE_CHECKING:
     from mixmood.ranking.reading import Reading
@@ -99,7 +99,7 @@ def rank(
     names = (measures,) if isinstance(measures, str) else tuple(measures)
     plan = Plan(names, sample_size, draws, seed, paper)
     base = open_pool(labelled, seed=seed)
-    pools = open_candidates(candidates, seed)
+    pools = open_candidates(candidates, base, seed)
     needs_backbone = not isinstance(base, FeatureSource)
     network = load_backbone(backbone, resolution) if needs_backbone else None
     store = open_cache(cache) if needs_backbone else None
@@ -124,24 +124,6 @@ def rank(
         # Not part of the record: what became of a cache does not change the ranking.
         warnings.warn(message, RuntimeWarning, stacklevel=2)
     return RankReport.of(record, seen[0], time.perf_counter() - start)
-
-
-def open_candidates(candidates: Mapping[str, Any] | Sequence[Any], seed: int) -> dict[str, Pool]:
-    """The pools by name; two of the same name are refused."""
-    if isinstance(candidates, Mapping):
-        return {name: open_pool(what, name, seed=seed) for name, what in candidates.items()}
-    if isinstance(candidates, str | Path):
-        candidates = [candidates]
-    pools: dict[str, Pool] = {}
-    for what in candidates:
-        pool = open_pool(what, seed=seed)
-        if pool.name in pools:
-            raise OptionError(
-                f"Two candidates are called '{pool.name}'. Name them: NAME=PATH on the command "
-                "line, a dictionary in Python."
-            )
-        pools[pool.name] = pool
-    return pools
 
 
 def demo(seed: int = 0, progress: Progress | None = None, **options: Any) -> RankReport:

@@ -110,7 +110,7 @@ def test_a_tar_cut_inside_a_header_is_refused(pack):
     """tarfile itself takes such a cut for the end and loses images without a word."""
     path = pack("tar", {"1.png": 1, "2.png": 2})
     path.write_bytes(path.read_bytes()[:1100])
-    with pytest.raises(InputError, match="it is cut or damaged"):
+    with pytest.raises(InputError, match="it is cut"):
         opened(path)
 
 
@@ -119,7 +119,7 @@ def test_a_tar_with_a_damaged_header_is_refused(pack):
     data = bytearray(path.read_bytes())
     data[1024 + 20] ^= 1
     path.write_bytes(data)
-    with pytest.raises(InputError, match="it is cut or damaged"):
+    with pytest.raises(InputError, match="a header is damaged, or it is no tar"):
         opened(path)
 
 
@@ -169,7 +169,7 @@ def forged_header(size_field, kind=tarfile.REGTYPE):
 
 def test_a_tar_header_with_a_negative_size_is_refused(tmp_path):
     (tmp_path / "crawl.tar").write_bytes(forged_header(b"\xff" * 12) + bytes(1024))
-    with pytest.raises(InputError, match="a header claims -1 bytes"):
+    with pytest.raises(InputError, match="a header is damaged"):
         TarSource(tmp_path / "crawl.tar", "crawl")
 
 
@@ -188,7 +188,7 @@ def test_a_tar_that_leads_in_a_circle_is_refused(tmp_path):
         info = tarfile.TarInfo("1.png")
         info.pax_headers = {"size": "-1536"}
         archive.addfile(info)
-    with pytest.raises(InputError, match="a member lies before the one"):
+    with pytest.raises(InputError, match="a header claims -1536 bytes"):
         TarSource(path, "crawl")
 
 

@@ -31,10 +31,8 @@ def make(path, comment=b"", **options):
 
 
 @pytest.mark.parametrize("how", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
-@pytest.mark.parametrize("comment", [b"", b"PK\5\6 is no end", b"x" * 60_000])
+@pytest.mark.parametrize("comment", [b"", b"x" * 60_000])
 def test_members_are_as_the_standard_library_reads_them(how, comment, tmp_path):
-    if comment.startswith(b"PK"):
-        comment = comment.replace(b"PK\5\6", b"PK")
     check_agrees_with_zipfile(make(tmp_path / "a.zip", comment, compression=how))
 
 
@@ -58,6 +56,7 @@ def test_sizes_beyond_32_bits_are_read_from_the_extra_field(tmp_path):
     assert b"PK\1\2" in data
 
 
+@pytest.mark.slow
 def test_more_members_than_16_bits_count(tmp_path):
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:

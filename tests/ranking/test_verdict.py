@@ -15,6 +15,11 @@ def test_a_clear_winner_is_named_with_its_chance():
     assert verdict(pools, "js") == "web is the nearest pool (P = 0.97)."
 
 
+def test_no_chance_is_called_certain():
+    pools = [candidate(1, "web", p_best=1.0), candidate(2, "clinic")]
+    assert verdict(pools, "js") == "web is the nearest pool (P > 0.99)."
+
+
 def test_pools_that_cannot_be_told_from_the_winner_are_named():
     pools = [
         candidate(1, "web", p_best=0.5),

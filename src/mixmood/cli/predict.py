@@ -18,16 +18,17 @@ def predict(
 
     Example: mixmood predict --model run/ new-images/ --csv classes.csv
     """
-    from rich.console import Console
-
-    from mixmood.cli.training_bar import TrainingBar
+    from mixmood.cli.bars import progress_bars
+    from mixmood.cli.streams import say
     from mixmood.core.files import check_writable, write_atomic
     from mixmood.ssl.predict import predict_job
 
     if csv is not None:
         check_writable(csv)
-    with TrainingBar(Console(stderr=True)) as bar:
-        predictions = predict_job(model, images, progress=bar, notify=bar.warn)
+    with progress_bars(is_quiet=False) as bars:
+        predictions = predict_job(
+            model, images, progress=bars, notify=lambda message: say(f"Warning: {message}")
+        )
     if csv is None:
         sys.stdout.write(predictions.to_csv())
         return

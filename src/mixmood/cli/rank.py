@@ -1,6 +1,5 @@
 """`mixmood rank`: the main job."""
 
-import re
 import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -14,10 +13,6 @@ from mixmood.core.files import check_writable
 
 if TYPE_CHECKING:
     from mixmood.api import RankReport
-    from mixmood.data.source import Pool
-
-# NAME=PATH; a NAME has no slash and no colon, so that neither a path nor a URL with "=" is split.
-NAMED = re.compile(r"([^=/\\:]+)=(.+)", re.DOTALL)
 
 
 def rank(
@@ -55,7 +50,7 @@ def rank(
     with warnings_said(), progress_bars(quiet) as progress:
         report = api.rank(
             labelled,
-            open_named(candidates, seed),
+            candidates,
             measures=measure,
             backbone=backbone,
             resolution=resolution,
@@ -69,18 +64,6 @@ def rank(
             progress=progress,
         )
     deliver(report, json, csv, html)
-
-
-def open_named(candidates: list[str], seed: int) -> "list[Pool]":
-    """The pools that words such as `crawl.zip` or `web=crawl.zip` stand for."""
-    from mixmood.data.open import open_pool
-
-    pools = []
-    for word in candidates:
-        match = NAMED.fullmatch(word)
-        name, path = (match[1], match[2]) if match else (None, word)
-        pools.append(open_pool(path, name, seed=seed))
-    return pools
 
 
 def check_outputs(json: str | None, csv: str | None, html: str | None) -> None:

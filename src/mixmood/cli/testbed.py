@@ -63,6 +63,7 @@ def run(
 
     Example: mixmood testbed run digits --store digits --jobs 2
     """
+    from mixmood.testbed.check import check_data, check_names
     from mixmood.testbed.config import load_config
     from mixmood.testbed.driver import drive
     from mixmood.testbed.grid import Selection, runs
@@ -78,7 +79,9 @@ def run(
     n_jobs = jobs or (0 if ray_address else n_cores())
     wanted = runs(config, Selection.parse(only or []), seeds)
     device = "cuda" if gpus_per_run else "cpu"
+    check_names(config)
     work = [job_for(config, one, cache=cache, device=device) for one in wanted]
+    check_data(work)
     if dry_run:
         _say_plan(config, work, n_jobs)
         return

@@ -63,12 +63,10 @@ def train(
 
     Example: mixmood train --labelled cats-and-dogs/ --unlabelled crawl.zip --out run/
     """
-    from rich.console import Console
-
     from mixmood.cli.training_bar import TrainingBar
     from mixmood.ssl.job import train_job
 
-    with TrainingBar(Console(stderr=True)) as bar:
+    with TrainingBar() as bar:
         try:
             record = train_job(
                 labelled,
@@ -98,7 +96,7 @@ def train(
             )
         except KeyboardInterrupt:
             bar.warn(
-                f"stopped. What was learnt is in {out}: the same command with --resume goes on."
+                f"Stopped. What was learnt is in {out}: the same command with --resume goes on."
             )
             raise typer.Exit(INTERRUPTED) from None
     sys.stdout.write(summary_text(record, out))

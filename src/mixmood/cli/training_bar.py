@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -11,6 +11,10 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
+
+from mixmood.cli.streams import console
+from mixmood.report.printable import printable
 
 if TYPE_CHECKING:
     from mixmood.ssl.record import EpochRecord
@@ -19,17 +23,17 @@ if TYPE_CHECKING:
 class TrainingBar:
     """Draws on stderr what a run tells; where stderr is no terminal, one line for each epoch."""
 
-    def __init__(self, console: Console) -> None:
-        """Draw on `console`."""
-        self._console = console
+    def __init__(self) -> None:
+        """Prepare to draw."""
+        self._console = console(is_error=True)
         self._bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.fields[note]}"),
-            console=console,
-            disable=not console.is_terminal,
+            console=self._console,
+            disable=not self._console.is_terminal,
         )
         self._tasks: dict[str, TaskID] = {}
 
@@ -44,7 +48,7 @@ class TrainingBar:
 
     def start(self, task: str, total: int | None) -> None:
         """A new bar."""
-        self._tasks[task] = self._bars.add_task(task, total=total, note="")
+        self._tasks[task] = self._bars.add_task(escape(printable(task)), total=total, note="")
 
     def advance(self, task: str, steps: int = 1) -> None:
         """Some steps further."""
@@ -61,11 +65,11 @@ class TrainingBar:
             for task in self._tasks.values():
                 self._bars.update(task, note=note)
         else:
-            self._console.print(note, highlight=False, soft_wrap=True)
+            self._console.print(Text(note))
 
     def warn(self, message: str) -> None:
-        """A warning above the bars."""
-        self._console.print(f"warning: {message}", markup=False, highlight=False, soft_wrap=True)
+        """A warning above the bars; control characters in it are shown, not obeyed."""
+        self._console.print(Text(f"Warning: {printable(message)}", style="yellow"))
 
 
 def epoch_line(epoch: "EpochRecord") -> str:

@@ -56,7 +56,9 @@ _OPENERS_BY_START: dict[bytes, Callable[[str | Path, str], Pool]] = {
 }
 
 
-def open_pool(what: Any, name: str | None = None, *, seed: int = 0) -> Pool:
+def open_pool(
+    what: Any, name: str | None = None, *, seed: int = 0, noise_size: int | None = None
+) -> Pool:
     """The pool that `what` stands for, opened but not read.
 
     Args:
@@ -67,11 +69,12 @@ def open_pool(what: Any, name: str | None = None, *, seed: int = 0) -> Pool:
             features; a list of images; a torch-style or Hugging Face data set; or a pool.
         name: What to call it; otherwise the name of the file or folder, or of the kind.
         seed: Decides the images of a noise pool, and nothing else.
+        noise_size: The side of a noise pool's images, where its text names none.
     """
     if isinstance(what, ImageSource | FeatureSource):
         return _renamed(what, name)
     if isinstance(what, str) and what.startswith(NOISE_PREFIX):
-        return open_noise(what, name, seed)
+        return open_noise(what, name, seed, noise_size)
     if isinstance(what, str) and what.startswith(HUB_PREFIX):
         return open_hub(what, name)
     if isinstance(what, str) and "://" in what:

@@ -1,0 +1,102 @@
+import errno
+import json
+import os
+
+import pytest
+
+from mixmood.core.errors import InputError, OutputError
+from mixmood.testbed.store import Store
+
+
+def test_a_record_is_read_as_it_was_written(store, make_record):
+    record = make_record()
+    store.write(record)
+    assert Store(store.folder).records() == [record]
+    assert store.keys() == {record["key"]}
+
+
+def test_a_run_that_succeeds_at_last_forgets_its_failure(store, make_record):
+    record = make_record()
+    store.write({"key": record["key"], "run": record["run"], "error": {"message": "x"}})
+    assert store.keys(failed=True) == {record["key"]}
+    store.write(record)
+    assert (store.keys(), store.keys(failed=True)) == ({record["key"]}, set())
+
+
+def test_a_second_driver_is_refused(store):
+    with store.locked():
+        assert store.is_locked
+        with (
+            pytest.raises(OutputError, match="Another driver is at work on the store"),
+            Store(store.folder).locked(),
+        ):
+            pass
+    assert not store.is_locked
+
+
+def test_what_a_killed_driver_left_half_written_is_swept_away(store, make_record):
+    store.write(make_record())
+    half = store.folder / "runs" / ".abc.json.x1"
+    half.write_text('{"key": ')
+    assert len(store.records()) == 1
+    with store.locked():
+        assert not half.exists()
+
+
+def test_a_full_disk_leaves_all_records_whole(store, make_record, monkeypatch):
+    store.write(make_record(seed=0))
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OutputError, match="No space left on device"):
+        store.write(make_record(seed=1))
+    monkeypatch.undo()
+    assert [record["run"]["seed"] for record in Store(store.folder).records()] == [0]
+    assert [path.name[0] for path in (store.folder / "runs").iterdir()] != ["."]
+
+
+def test_a_store_of_another_version_is_refused(store, tiny):
+    head = store.folder / "store.json"
+    head.write_text(json.dumps(json.loads(head.read_text()) | {"schema": 99}))
+    with pytest.raises(InputError, match="is of version 99; this mixmood reads version 1"):
+        Store.make(store.folder, tiny)
+
+
+def test_a_store_of_another_protocol_is_refused(store, tiny):
+    changed = tiny.model_copy(
+        update={"training": tiny.training.model_copy(update={"learning_rate": 0.1})}
+    )
+    message = r"another protocol: training.learning_rate is 0.002 there and 0.1 here"
+    with pytest.raises(InputError, match=message):
+        Store.make(store.folder, changed)
+
+
+def test_more_seeds_go_into_the_same_store(store, tiny):
+    more = tiny.model_copy(update={"grid": tiny.grid.model_copy(update={"seeds": 9})})
+    assert Store.make(store.folder, more).folder == store.folder
+
+
+def test_a_folder_of_other_files_is_no_store(tmp_path, tiny):
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(OutputError, match="holds other files and is no store"):
+        Store.make(tmp_path, tiny)
+    with pytest.raises(InputError, match="is no store of a test bed: it has no store.json"):
+        Store(tmp_path)
+
+
+def test_a_store_that_cannot_be_made_is_told(tmp_path, tiny):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="Cannot make the folder"):
+        Store.make(tmp_path / "file" / "store", tiny)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [('{"key": ', "Cannot read the record .* Delete it"), ("[]", "is no record. Delete it")],
+)
+def test_a_broken_record_is_named(store, text, message):
+    (store.folder / "runs" / "0a.json").write_text(text)
+    with pytest.raises(InputError, match=message):
+        store.records()

@@ -1,0 +1,66 @@
+import sys
+
+import pytest
+
+from mixmood.core.errors import MissingExtraError, OutputError
+from mixmood.testbed.run import failure, job_for
+from mixmood.testbed.grid import runs
+from mixmood.testbed.tracking import Tracker, metrics_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+
+
+def logged(folder):
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(tracking_uri=f"sqlite:///{folder / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("mixmood-tiny")
+    return client, client.search_runs([experiment.experiment_id])
+
+
+@pytest.mark.slow
+def test_every_record_is_logged_once(tmp_path, make_record):
+    records = [make_record(seed=seed, accuracy=0.5 + seed / 10) for seed in range(2)]
+    for _ in range(2):
+        tracker = Tracker("default", "tiny", tmp_path)
+        for record in records:
+            tracker.log(record)
+            tracker.log(record)
+    client, found = logged(tmp_path)
+    assert len(found) == 2
+    one = next(run for run in found if run.data.params["seed"] == "1")
+    assert one.data.params["source"] == "gaussian"
+    assert one.data.metrics["accuracy_last"] == pytest.approx(0.6)
+    assert one.data.metrics["cosine_distance"] == 1.0
+    assert one.data.tags["mixmood.key"] == records[1]["key"]
+    steps = [point.step for point in client.get_metric_history(one.info.run_id, "test_accuracy")]
+    assert steps == [1]
+
+
+@pytest.mark.slow
+def test_a_failed_run_is_logged_as_failed(tmp_path, tiny):
+    record = failure(job_for(tiny, runs(tiny)[0]), ValueError("no luck"))
+    Tracker("default", "tiny", tmp_path).log(record)
+    (run,) = logged(tmp_path)[1]
+    assert run.info.status == "FAILED"
+    assert "no luck" in run.data.tags["mixmood.error"]
+
+
+def test_metrics_are_told_by_epoch_and_at_the_end(make_record):
+    rows = metrics_of(make_record(accuracy=0.7))
+    assert ("test_accuracy", 0.7, 1) in rows
+    assert ("accuracy_best", 0.7, 0) in rows
+    assert not [row for row in rows if row[1] is None]
+
+
+@pytest.mark.slow
+def test_a_place_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="Cannot log to MLflow at"):
+        Tracker("nonsense://x", "tiny", tmp_path)
+
+
+def test_mlflow_is_an_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlflow.exceptions", None)
+    with pytest.raises(MissingExtraError, match=r"--mlflow needs.*mixmood\[train\]"):
+        Tracker("default", "tiny", tmp_path)
