@@ -10,6 +10,7 @@ from mixmood.core.records import SCHEMA, Candidate, LabelledSet, Ranking
 from mixmood.core.version import __version__
 from mixmood.data.source import FeatureSource, Pool
 from mixmood.features.backbone import Backbone
+from mixmood.features.extract import checked_jobs
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import read_in_rounds
 from mixmood.ranking.score import Plan, Scores, noise_floor, score
@@ -62,7 +63,8 @@ def rank(
     n_draws = read_in_rounds(base, pools, fitted, until)
     used = replace(fitted, n_draws=n_draws)
     progress.start("statistics", None)
-    scores = score(base.features, {name: pool.features for name, pool in pools.items()}, used)
+    features = {name: pool.features for name, pool in pools.items()}
+    scores = score(base.features, features, used, checked_jobs(jobs))
     record = assemble(base, pools, used, scores, backbone)
     progress.finish("statistics")
     if observe is not None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Rows
 from mixmood.measures.histogram import Overflow
 from mixmood.ranking.distances import drawn_distances
 
@@ -60,40 +60,32 @@ def resample(
     rng: np.random.Generator,
     pool_rngs: Sequence[np.random.Generator],
     overflow: Overflow = "count",
+    jobs: int = 1,
 ) -> Replicates:
     """Distances with a third of all images left out, n_replicates times.
 
     Each pool has its own generator, so that a further pool does not move the others' numbers.
     """
-    n_kept = int(len(labelled) * KEPT_SHARE)
-    size = min(sample_size, n_kept // 2)
-    replicates = [
-        _replicate(labelled, pools, size, n_kept, names, rng, pool_rngs, overflow)
-        for _ in range(n_replicates)
+    size = min(sample_size, int(len(labelled) * KEPT_SHARE) // 2)
+    pairs = _draws_of_kept(len(labelled), 2 * size, n_replicates, rng).reshape(-1, 2, size)
+    rows = [
+        _draws_of_kept(len(pool), size, n_replicates, pool_rng)
+        for pool, pool_rng in zip(pools, pool_rngs, strict=True)
     ]
-    return Replicates(np.stack(replicates, axis=2))
+    drawn = drawn_distances(labelled, pools, pairs, rows, names, overflow, jobs)
+    shape = (len(names), len(pools), n_replicates, N_DRAWS)
+    return Replicates(np.abs(drawn.signed).reshape(shape))
 
 
-def _replicate(
-    labelled: Array,
-    pools: Sequence[Array],
-    size: int,
-    n_kept: int,
-    names: Sequence[str],
-    rng: np.random.Generator,
-    pool_rngs: Sequence[np.random.Generator],
-    overflow: Overflow,
-) -> Array:
-    """|inter - intra| for the draws of one replicate, shape (measures, pools, N_DRAWS)."""
-    kept = rng.permutation(len(labelled))[:n_kept]
-    # Independent draws: cut from one shuffle they would lean against each other, and their
-    # spread would overstate the noise of drawing.
-    pairs = np.stack([rng.permutation(kept)[: 2 * size].reshape(2, size) for _ in range(N_DRAWS)])
-    rows = []
-    for pool, pool_rng in zip(pools, pool_rngs, strict=True):
-        kept_rows = pool_rng.permutation(len(pool))[: max(int(len(pool) * KEPT_SHARE), 1)]
-        rows.append(np.stack([pool_rng.permutation(kept_rows)[:size] for _ in range(N_DRAWS)]))
-    return np.abs(drawn_distances(labelled, pools, pairs, rows, names, overflow).signed)
+def _draws_of_kept(n: int, size: int, n_replicates: int, rng: np.random.Generator) -> Rows:
+    """Rows of the draws of all replicates, shape (n_replicates * N_DRAWS, size).
+
+    The draws of a replicate are independent: cut from one shuffle they would lean against each
+    other, and their spread would overstate the noise of drawing.
+    """
+    n_kept = max(int(n * KEPT_SHARE), 1)
+    kept = (rng.permutation(n)[:n_kept] for _ in range(n_replicates))
+    return np.stack([rng.permutation(rows)[:size] for rows in kept for _ in range(N_DRAWS)])
 
 
 def intervals(distances: Array, standard_errors: Array) -> Array:
