@@ -34,8 +34,7 @@ def load(folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
         schema = state["schema"]
     except (OSError, RuntimeError, EOFError, KeyError, TypeError, ValueError, UnpicklingError) as e:
         raise TrainingError(
-            f"The checkpoint {path} cannot be read: {str(e).splitlines()[0]}. "
-            "Delete it to begin again."
+            f"The checkpoint {path} cannot be read ({type(e).__name__}). Delete it to begin again."
         ) from e
     wanted = json.loads(json.dumps(configuration))
     differing = sorted(k for k in found.keys() | wanted.keys() if found.get(k) != wanted.get(k))
