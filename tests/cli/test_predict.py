@@ -1,0 +1,85 @@
+import csv
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from mixmood.cli.main import app
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The folder of a finished run on dark and light images."""
+    from mixmood.ssl.job import train_job
+
+    root = tmp_path_factory.mktemp("predict")
+    rng = np.random.default_rng(0)
+    for name, low in (("dark", 0), ("light", 128)):
+        (root / "labelled" / name).mkdir(parents=True)
+        for index in range(8):
+            pixels = rng.integers(low, low + 127, (8, 8, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(root / "labelled" / name / f"{index}.png")
+    train_job(
+        root / "labelled",
+        algorithm="supervised",
+        model="wrn-tiny",
+        epochs=1,
+        updates=60,
+        learning_rate=1e-2,
+        out=root / "run",
+    )
+    return root
+
+
+def invoke(*words):
+    return CliRunner().invoke(app, ["predict", *map(str, words)])
+
+
+def test_classes_are_written_as_csv(run, tmp_path):
+    out = tmp_path / "classes.csv"
+    result = invoke("--model", run / "run", run / "labelled", "--csv", out)
+    assert result.exit_code == 0, result.stderr
+    assert f"16 images classified; written to {out}" in result.stdout
+    with out.open() as file:
+        rows = list(csv.DictReader(file))
+    assert np.mean([row["image"].startswith(row["class"]) for row in rows]) > 0.9
+    assert all(float(row["confidence"]) >= 0.5 for row in rows)
+
+
+def test_without_a_file_the_csv_goes_to_stdout(run):
+    result = invoke("--model", run / "run", run / "labelled")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("image,class,confidence,p_dark,p_light\n")
+    assert len(result.stdout.splitlines()) == 17
+
+
+def test_unreadable_images_are_counted_on_stderr(run, tmp_path):
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    (tmp_path / "b.png").write_bytes(b"broken")
+    result = invoke("--model", run / "run", tmp_path)
+    assert result.exit_code == 0
+    assert "1 images cannot be read and are left out" in result.stderr
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_work(run, tmp_path):
+    result = invoke("--model", run / "run", run / "labelled", "--csv", tmp_path / "no" / "x.csv")
+    assert result.exit_code == 1
+    assert "does not exist. Make it first" in result.stderr
+
+
+def test_a_folder_without_a_model_is_refused(run, tmp_path):
+    result = invoke("--model", tmp_path, run / "labelled")
+    assert result.exit_code == 1
+    assert "Give the folder that `mixmood train --out` wrote" in result.stderr
+
+
+def test_prediction_does_not_import_torch(run):
+    code = (
+        "import sys; from mixmood.ssl.predict import predict_job; "
+        f"predict_job({str(run / 'run')!r}, {str(run / 'labelled')!r}); "
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
