@@ -1,22 +1,20 @@
 """A pool that is a tar archive, plain or gzipped: scanned once, then read at any place."""
 
-import tarfile
 import zlib
 from array import array
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.bounded import check_size, read_at, reason
 from mixmood.data.checkpoints import SeekableGzip
 from mixmood.data.names import Names, is_image_path, labels_from_folders, printable
 from mixmood.data.source import ImageSource, Labels
+from mixmood.data.tar_index import PackedStream, PlainStream, Stream, read_members
 
-_BROKEN = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, OverflowError)
-_MAX_HEADER_BYTES = 2**20
-_BLOCK = 512
+_BROKEN = (zlib.error, EOFError, OSError, ValueError, OverflowError)
 
 
 class TarSource(ImageSource):
@@ -79,56 +77,21 @@ class TarSource(ImageSource):
         return labels_from_folders(self._names)
 
     def _scan(self) -> Iterator[bytes]:
-        if self._packed is not None:
-            try:
-                stream: Any = self._packed
-                with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Header) as archive:
-                    yield from self._images(archive)
-                while self._packed.read(2**20):
-                    pass  # To the end, where the file's own checksum is compared.
-            finally:
-                self._packed.close()
-            _check_end(self._packed.read_at(archive.offset, _BLOCK))
-        else:
-            with tarfile.open(self._path, mode="r:", tarinfo=_Header) as archive:
-                yield from self._images(archive)
-            with self._path.open("rb") as file:
-                file.seek(archive.offset)
-                _check_end(file.read(_BLOCK))
+        if self._packed is None:
+            with closing(PlainStream(self._path)) as stream:
+                yield from self._images(stream)
+            return
+        with closing(self._packed):
+            yield from self._images(PackedStream(self._packed))
+            while self._packed.read(2**20):
+                pass  # To the end, where the file's own checksum is compared.
 
-    def _images(self, archive: tarfile.TarFile) -> Iterator[bytes]:
-        reached = -1
-        while (member := archive.next()) is not None:
-            # Without this a header with a forged size can lead tarfile in a circle.
-            if member.offset_data <= reached or member.size < 0:
-                raise tarfile.ReadError("a member lies before the one that it follows")
-            reached = member.offset_data
-            # tarfile remembers every member; a million of them would take a gigabyte.
-            archive.members.clear()  # type: ignore[attr-defined]
-            name = member.name.encode("utf-8", "surrogateescape")
-            name = name.removeprefix(b"./")
-            if member.isreg() and not member.issparse() and is_image_path(name):
-                self._offsets.append(member.offset_data)
-                self._sizes.append(member.size)
+    def _images(self, stream: Stream) -> Iterator[bytes]:
+        for name, offset, size in read_members(stream):
+            if is_image_path(name):
+                self._offsets.append(offset)
+                self._sizes.append(size)
                 yield name
-
-
-class _Header(tarfile.TarInfo):
-    """A header that is refused before tarfile reads a gigabyte of long name for its sake."""
-
-    @classmethod
-    def frombuf(cls, buf: Any, encoding: str, errors: str) -> "_Header":
-        header = super().frombuf(buf, encoding, errors)
-        extends = not (header.isfile() or header.isdir() or header.isdev() or header.type in b"12")
-        if header.size < 0 or (extends and header.size > _MAX_HEADER_BYTES):
-            raise tarfile.ReadError(f"a header claims {header.size} bytes")
-        return header
-
-
-def _check_end(block: bytes) -> None:
-    # tarfile takes anything that is no header for the end; only zeros, or nothing, are one.
-    if len(block) not in (0, _BLOCK) or any(block):
-        raise tarfile.ReadError("it is cut or damaged")
 
 
 def _is_gzip(path: Path) -> bool:

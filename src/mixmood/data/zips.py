@@ -3,29 +3,19 @@
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.bounded import check_size, inflate, read_at, reason
 from mixmood.data.names import Names, is_image_path, labels_from_folders, printable
 from mixmood.data.source import ImageSource, Labels
+from mixmood.data.zip_index import read_members
 
 _LOCAL = struct.Struct("<4s22xHH")
 _ENCRYPTED = 0x1
-_MEMBER = np.dtype(
-    [
-        ("offset", "i8"),
-        ("packed", "u8"),
-        ("size", "u8"),
-        ("crc", "u4"),
-        ("how", "u2"),
-        ("flags", "u2"),
-    ]
-)
+_MEMBER = struct.Struct("<q2QL2H")
 
 
 class ZipSource(ImageSource):
@@ -39,7 +29,13 @@ class ZipSource(ImageSource):
         """Read the table of contents of `path`; refuse a broken archive or one without images."""
         self.name = name
         self._path = Path(path).resolve()
-        self._names, self._members = _table_of_contents(path)
+        self._members = bytearray()
+        try:
+            self._names = Names.in_order(self._images())
+        except (OSError, ValueError, struct.error) as error:
+            raise InputError(
+                f"Cannot open {path} as a zip archive: {reason(error)}. Fetch or pack it again."
+            ) from error
         if not len(self._names):
             raise InputError(
                 f"No images in the archive {path}. "
@@ -53,7 +49,8 @@ class ZipSource(ImageSource):
     def fetch(self, index: int) -> bytes:
         """The unpacked bytes of the member; never more of them than the table promises."""
         where = self.locate(index)
-        offset, packed, size, crc, how, flags = self._members[index].tolist()
+        place = index * _MEMBER.size
+        offset, packed, size, crc, how, flags = _MEMBER.unpack_from(self._members, place)
         check_size(max(size, packed), where)
         if flags & _ENCRYPTED:
             raise UnreadableImageError(f"{where}: it is encrypted.")
@@ -73,6 +70,12 @@ class ZipSource(ImageSource):
         """The archive and the path inside it."""
         return f"{self._path.name}/{printable(self._names[index])}"
 
+    def _images(self) -> Iterator[bytes]:
+        for name, *place in read_members(self._path):
+            if is_image_path(name):
+                self._members += _MEMBER.pack(*place)
+                yield name
+
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the names; the content of the members is not read."""
@@ -82,26 +85,6 @@ class ZipSource(ImageSource):
     def labels(self) -> Labels | None:
         """The classes that the folders inside the archive tell; see `labels_from_folders`."""
         return labels_from_folders(self._names)
-
-
-def _table_of_contents(path: str | Path) -> tuple[Names, NDArray[np.void]]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            images = [m for m in archive.infolist() if is_image_path(_stored_name(m))]
-        rows = [
-            (m.header_offset, m.compress_size, m.file_size, m.CRC, m.compress_type, m.flag_bits)
-            for m in images
-        ]
-        return Names.in_order(map(_stored_name, images)), np.array(rows, dtype=_MEMBER)
-    except Exception as error:
-        # A hostile table raises more than BadZipFile: struct.error, OverflowError, ...
-        raise InputError(
-            f"Cannot open {path} as a zip archive: {reason(error)}. Fetch or pack it again."
-        ) from error
-
-
-def _stored_name(member: zipfile.ZipInfo) -> bytes:
-    return member.filename.encode("utf-8", "surrogateescape")
 
 
 def _unpack(data: bytes, size: int, how: int) -> bytes:
