@@ -11,7 +11,9 @@ from mixmood.data.source import ImageSource, Labels
 N_CLASSES = 5
 N_PER_CLASS = 12
 N_POOL = 800
-SIDE = 32
+PATCH_SIDE = 32
+NOISE_SIDE = 8
+"""That of the digits: noise of another size would be another kind of noise."""
 
 
 def demo_sets(seed: int) -> tuple[ImageSource, dict[str, ImageSource]]:
@@ -35,8 +37,10 @@ def demo_sets(seed: int) -> tuple[ImageSource, dict[str, ImageSource]]:
         for source in (
             pool("more digits 0-4", images[is_known & ~is_labelled]),
             pool("digits 5-9", images[~is_known]),
-            pool("photo patches", photo_patches(N_POOL, SIDE, rng)),
-            NoiseSource("gaussian", "gaussian noise", count=N_POOL, size=SIDE, seed=seed),
-            NoiseSource("salt-and-pepper", "salt and pepper", count=N_POOL, size=SIDE, seed=seed),
+            pool("photo patches", photo_patches(N_POOL, PATCH_SIDE, rng)),
+            NoiseSource("gaussian", "gaussian noise", count=N_POOL, size=NOISE_SIDE, seed=seed),
+            NoiseSource(
+                "salt-and-pepper", "salt and pepper", count=N_POOL, size=NOISE_SIDE, seed=seed
+            ),
         )
     }

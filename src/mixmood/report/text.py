@@ -61,7 +61,7 @@ def _table(ranking: Ranking, measure: str, is_plain: bool) -> Table:
     table.add_column("images", justify="right")
     table.add_column(measure, justify="right", style="bold")
     table.add_column(f"95 % interval{' (log)' if scale.is_log else ''}", no_wrap=True)
-    for column in ("p", "P(best)", "ranks"):
+    for column in ("p (Holm)", "P(best)", "ranks"):
         table.add_column(column, justify="right")
     for candidate in ranking.candidates:
         table.add_row(*_cells(candidate, measure, scale, floor.distance, is_plain))
