@@ -59,16 +59,21 @@ class Reading:
             return self.pool.features(indices), indices
         if self._backbone is None:
             raise TypeError("A pool of images needs a backbone.")
+        # Archives and disks are read best from front to back. A network that looks at a batch as a
+        # whole must not get one class after the other.
+        in_order = indices if self._backbone.is_batch_dependent else np.sort(indices)
         extraction = extract(
             self.pool,
-            indices,
+            in_order,
             self._backbone,
             jobs=self._jobs,
             cache=self._cache,
             progress=self._progress,
         )
         self._unreadable.extend(extraction.unreadable)
-        return extraction.features, extraction.kept
+        row_of = {int(index): row for row, index in enumerate(extraction.kept)}
+        kept = indices[np.isin(indices, extraction.kept)]
+        return extraction.features[[row_of[int(index)] for index in kept]], kept
 
     @property
     def n_unreadable(self) -> int:
