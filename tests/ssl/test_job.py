@@ -248,7 +248,7 @@ def test_test_images_and_a_test_share_exclude_each_other(labelled, pool, quick):
 
 
 def test_an_empty_pool_is_refused(labelled, quick):
-    with pytest.raises((InputError, TrainingError), match="empty|no images|No images"):
+    with pytest.raises(InputError, match="the array has no images"):
         train_job(labelled, np.zeros((0, 8, 8, 3), dtype=np.uint8), **quick)
 
 

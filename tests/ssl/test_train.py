@@ -7,6 +7,7 @@ from torch import nn
 
 from mixmood.core.errors import OptionError, OutputError, ShapeError, TrainingError
 from mixmood.ssl.algorithm import Step, StepLoss
+from mixmood.ssl.mean_teacher import MeanTeacher
 from mixmood.ssl.record import TrainingRecord
 from mixmood.ssl.table import ALGORITHMS
 from mixmood.ssl.train import train
@@ -250,3 +251,24 @@ def test_images_that_are_no_bytes_are_refused(data, quick):
 def test_images_with_channels_first_are_refused(data, quick):
     with pytest.raises(ShapeError, match=r"labelled must have 1 or 3 channels, in the last place"):
         train(data[0].transpose(0, 3, 1, 2), *data[1:], **quick)
+
+
+class Greedy(Exploding):
+    """An algorithm that says it needs no pool and asks for one."""
+
+    name = "greedy"
+
+    def loss(self, step: Step) -> StepLoss:
+        step.unlabelled(1)
+
+
+def test_an_algorithm_that_asks_for_a_pool_it_did_not_announce_is_refused(data, quick):
+    with pytest.raises(TrainingError, match="greedy asked for unlabelled images; got none"):
+        train(*data, **quick | {"algorithm": Greedy(0)})
+
+
+def test_a_mean_teacher_without_a_teacher_is_refused(data, quick):
+    algorithm = MeanTeacher()
+    object.__setattr__(algorithm, "teacher_decay", 0.0)
+    with pytest.raises(TrainingError, match="mean-teacher needs a teacher; got none"):
+        train(*data, **quick | {"algorithm": algorithm})

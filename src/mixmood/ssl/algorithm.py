@@ -22,7 +22,6 @@ class Step:
     class_weights: Tensor
     update: int
     """Counted from 0."""
-    n_updates: int
     labelled: Callable[[], Tensor]
     """A weak view of each labelled image, standardised, shape (n, channels, height, width)."""
     unlabelled: Callable[[int], Tensor]

@@ -74,11 +74,6 @@ class PoolLoader:
         from mixmood.ssl.images import StreamedImages, as_images
 
         source = self._open(pool, "unlabelled")
-        if len(source) == 0:
-            raise TrainingError(
-                f"The unlabelled pool {source.name} is empty. Give at least one image, or train "
-                "with 'supervised'."
-            )
         if len(source) * splits.size[0] * splits.size[1] * 3 > memory_limit_bytes:
             self._notify(f"{source.name}: does not fit in memory; images are read as needed.")
             return StreamedImages(PictureReader(source, splits.size))
