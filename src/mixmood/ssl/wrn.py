@@ -66,8 +66,9 @@ class WideResNet(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
         for module in self.modules():
             if isinstance(module, Block):
-                # Blocks begin as the identity. With 60 labels (MNIST 14x14, thin, 300 updates,
-                # 2 seeds) that gave an accuracy of 0.84, random weights 0.71.
+                # Blocks begin as the identity. The best of five starts tried, supervised, 60 labels
+                # (MNIST 14x14, thin, 300 updates, 2 seeds each): 0.84; torch's default 0.80, these
+                # weights in both convolutions 0.71, a residual scaled by 0.2 0.77 to 0.78.
                 nn.init.zeros_(module.conv2.weight)
 
     def forward(self, x: Tensor) -> Tensor:
