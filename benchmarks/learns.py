@@ -19,6 +19,7 @@ import numpy as np
 
 from mixmood.core.files import write_atomic
 from mixmood.core.seeds import rng_for
+from mixmood.data.noise import NoiseSource
 from mixmood.ssl.record import TrainingRecord
 
 ROOT = Path(os.environ.get("MIXMOOD_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -59,14 +60,22 @@ def split(images, labels, seed):
     for name, count in (("validation", N_VALIDATION), ("test", N_TEST), ("in", N_POOL)):
         parts[name] = rest[start : start + count]
         start += count
-    noise = rng.normal(0, 10**0.5, (N_POOL, *images.shape[1:]))
+    channels = images.shape[3]
+    noise = NoiseSource("gaussian", "noise", size=images.shape[1], channels=channels, seed=seed)
     pools = {
         "in": images[parts["in"]],
         "other-half": images[outside[:N_POOL]],
-        "gaussian": np.clip(noise.round(), 0, 255).astype(np.uint8),
+        "gaussian": np.stack([noise.fetch(i) for i in range(N_POOL)]),
     }
     pick = {name: (images[rows], code[labels[rows]]) for name, rows in parts.items()}
     return (images[balanced], code[labels[balanced]]), pick["validation"], pick["test"], pools
+
+
+def settings_of(algorithm, options):
+    """The paper's settings, the ramp at its share of the updates: 3000 of 9400."""
+    if algorithm != "mixmatch":
+        return {}
+    return {"gamma": options["gamma"], "ramp_updates": round(options["updates"] * 3000 / 9400)}
 
 
 def run(arm, seed, options, threads):
@@ -84,7 +93,7 @@ def run(arm, seed, options, threads):
         *test,
         validation=validation,
         algorithm=algorithm,
-        settings={"gamma": options["gamma"]} if algorithm == "mixmatch" else {},
+        settings=settings_of(algorithm, options),
         model=options["model"],
         epochs=20,
         updates=options["updates"],
@@ -94,15 +103,16 @@ def run(arm, seed, options, threads):
     ).record
 
 
-def report(records, n_seeds):
+def report(records, seeds):
     """One line for each arm, from the records alone."""
     from scipy import stats
 
+    n_seeds = len(seeds)
     for reading in ("accuracy_last", "accuracy_selected", "accuracy_median", "accuracy_best"):
         print(f"\n{reading}")
-        base = np.array([getattr(records["supervised", s], reading) for s in range(n_seeds)])
+        base = np.array([getattr(records["supervised", s], reading) for s in seeds])
         for arm in sorted({arm for arm, _ in records}):
-            ours = np.array([getattr(records[arm, s], reading) for s in range(n_seeds)])
+            ours = np.array([getattr(records[arm, s], reading) for s in seeds])
             difference = ours - base
             half = 0.0
             if n_seeds > 1:
@@ -124,6 +134,7 @@ def main():
     parser.add_argument("--gamma", type=float, default=25.0)
     parser.add_argument("--augment", default="flips")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--store", type=Path, required=True)
@@ -132,7 +143,8 @@ def main():
     label = "_".join(str(options[key]) for key in keys)
     options["store"].mkdir(parents=True, exist_ok=True)
     records = {}
-    for seed in range(options["seeds"]):
+    seeds = range(options["first_seed"], options["first_seed"] + options["seeds"])
+    for seed in seeds:
         for arm in options["arms"]:
             name = f"{label}_{arm.replace('/', '-')}_{seed}.json".replace(":", "-")
             path = options["store"] / name
@@ -147,7 +159,7 @@ def main():
                     flush=True,
                 )
             records[arm, seed] = TrainingRecord.from_json(path.read_text())
-    report(records, options["seeds"])
+    report(records, seeds)
 
 
 if __name__ == "__main__":
