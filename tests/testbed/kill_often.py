@@ -28,21 +28,31 @@ def work(config, folder):
     drive(jobs, Store.make(folder, config), spread_local, n_jobs=1)
 
 
-def killed(config, folder, seconds):
-    """Whether the driver had to be killed: it may have come to its end before."""
+def n_records(folder):
+    return len(list((folder / "runs").glob("*.json")))
+
+
+def killed(config, folder, n_more, seconds):
+    """Kill the driver at some moment after `n_more` further records; False if it ended before."""
+    wanted = n_records(folder) + n_more
     child = os.fork()
     if not child:
         work(config, folder)
         os._exit(0)
+    while n_records(folder) < wanted and os.waitpid(child, os.WNOHANG) == (0, 0):
+        time.sleep(0.002)
     time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
-    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    try:
+        os.kill(child, signal.SIGKILL)
+        return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    except (ProcessLookupError, ChildProcessError):
+        return False
 
 
 def main(file, store, n_kills, seed):
     config, folder = load_config(file), Path(store)
     rng, seen, n_killed, n_rewritten = random.Random(seed), {}, 0, 0
-    while n_killed < n_kills and killed(config, folder, rng.uniform(0.0, 1.2)):
+    while n_killed < n_kills and killed(config, folder, rng.randrange(2), rng.uniform(0, 0.2)):
         n_killed += 1
         for path in (folder / "runs").glob("*.json"):
             n_rewritten += seen.setdefault(path, path.stat().st_mtime_ns) != path.stat().st_mtime_ns

@@ -73,7 +73,7 @@ def test_a_run_is_what_was_written():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (SMALLEST + '[training]\nepoch = 3\n', "Unknown key of f 'epoch'. Did you mean 'epochs'"),
+        (SMALLEST + "[training]\nepoch = 3\n", "Unknown key of f 'epoch'. Did you mean 'epochs'"),
         ("nam = 1\n" + SMALLEST, "Unknown key of f 'nam'. Did you mean 'name'"),
         (SMALLEST + "[grid\n", "no valid TOML"),
         ('name = "x"\n', "f: grid: Field required"),

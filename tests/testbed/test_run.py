@@ -24,9 +24,7 @@ def without_times(record):
 
 
 def changed(config, section, **values):
-    return config.model_copy(
-        update={section: getattr(config, section).model_copy(update=values)}
-    )
+    return config.model_copy(update={section: getattr(config, section).model_copy(update=values)})
 
 
 def test_a_record_holds_all_that_the_tables_need(job):

@@ -3,8 +3,8 @@ import sys
 import pytest
 
 from mixmood.core.errors import MissingExtraError, OutputError
-from mixmood.testbed.run import failure, job_for
 from mixmood.testbed.grid import runs
+from mixmood.testbed.run import failure, job_for
 from mixmood.testbed.tracking import Tracker, metrics_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")

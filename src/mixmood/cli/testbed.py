@@ -61,7 +61,7 @@ def run(
 ) -> None:
     """Run what is not done yet; stop it at will and start it again.
 
-    Example: mixmood testbed run digits --store digits --jobs 2
+    Example: mixmood testbed run smoke --store smoke --jobs 2
     """
     from mixmood.testbed.check import check_data, check_names
     from mixmood.testbed.config import load_config
@@ -111,7 +111,7 @@ def run(
 def status(store: StoreOption) -> None:
     """Show how far a test bed is, from any terminal.
 
-    Example: mixmood testbed status --store digits
+    Example: mixmood testbed status --store smoke
     """
     from mixmood.testbed.driver import read_status
     from mixmood.testbed.grid import runs

@@ -56,7 +56,7 @@ def tables(
 
     Table 1 marks the best of each column (*), Table 2 what is not significant (~).
 
-    Example: mixmood testbed tables --store digits --format markdown --selection best
+    Example: mixmood testbed tables --store smoke --format markdown --selection best
     """
     from mixmood.testbed.grid import Selection
     from mixmood.testbed.store import Store
@@ -87,7 +87,7 @@ def correlate(
 ) -> None:
     """Correlate distances with accuracies over any subset of the cells.
 
-    Example: mixmood testbed correlate --store digits --only percent=100
+    Example: mixmood testbed correlate --store smoke --only percent=100
     """
     from mixmood.testbed.agreement import agreement_rows
     from mixmood.testbed.grid import Selection

@@ -63,6 +63,12 @@ def draw_split(scenario: Scenario, home: Path | None = None) -> Split:
     )
 
 
+def check_split(scenario: Scenario, home: Path | None = None) -> None:
+    """Refuse a scenario that its data sets are too small for, without reading their images."""
+    task = open_set(scenario.task, home)
+    _ood(scenario, task, cut(scenario, task), _shape_of(task, scenario.image_scale), home)
+
+
 def data_fingerprint(scenario: Scenario, home: Path | None = None) -> str:
     """A digest of the data sets a scenario draws from; noise depends on the scenario alone."""
     sets = [open_set(scenario.task, home)]

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from mixmood.testbed.run import Job, execute, failure
 
 MOST_RETRIES = 3
 """So often is a run begun again when its worker or node dies."""
+
+WAIT_S = 10.0
 
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
@@ -47,14 +50,13 @@ class RaySpread:
             import ray
         except ImportError as error:
             raise MissingExtraError("--backend ray", "cluster") from error
+        _check_answers(self.address)
         here = {"num_cpus": n_jobs or None, "include_dashboard": False}
         options = here if self.address is None else {"address": self.address}
         try:
             ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
         except ConnectionError as error:
-            raise OptionError(
-                f"No Ray cluster answers at '{self.address}'. Start one with: ray start --head"
-            ) from error
+            raise _no_cluster(self.address) from error
         return ray
 
     def _records(
@@ -78,3 +80,20 @@ class RaySpread:
             except ray.exceptions.RayError as error:
                 # The worker died again and again: that is this run's failure and no other's.
                 yield failure(job, error)
+
+
+def _check_answers(address: str | None) -> None:
+    """Refuse an address at which nothing listens: Ray itself would try for minutes."""
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=WAIT_S).close()
+    except OSError as error:
+        raise _no_cluster(address) from error
+
+
+def _no_cluster(address: str | None) -> OptionError:
+    return OptionError(
+        f"No Ray cluster answers at '{address}'. Start one with: ray start --head --port=6379"
+    )

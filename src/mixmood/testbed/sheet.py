@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mixmood.core.suggest import unknown_name
@@ -106,11 +106,19 @@ FORMS: dict[str, Callable[[Sheet], str]] = {
 _COLUMNS = {"source": "ood_source", "percent": "ood_percent"}
 
 
-def to_csv(rows: Sequence[dict[str, object]]) -> str:
-    """Rows of plain values as CSV, in the words of the paper's tables; nothing stands for None."""
+def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
+    """Rows of plain values as CSV, in the words of the paper's tables; nothing stands for None.
+
+    As there, a supervised baseline has neither source nor percentage.
+    """
     buffer = io.StringIO()
     keys = list(rows[0]) if rows else []
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([_COLUMNS.get(key, key) for key in keys])
-    writer.writerows([row[key] for key in keys] for row in rows)
+    writer.writerows([_value(row, key) for key in keys] for row in rows)
     return buffer.getvalue()
+
+
+def _value(row: Mapping[str, object], key: str) -> object:
+    is_supervised = str(row.get("algorithm")).startswith("supervised")
+    return None if is_supervised and key in _COLUMNS else row[key]

@@ -1,0 +1,31 @@
+"""Mistakes found before the first run, not by all runs failing."""
+
+from collections.abc import Iterable
+
+from mixmood.data.split import check_split
+from mixmood.measures.table import check_measures
+from mixmood.testbed.config import Config
+from mixmood.testbed.run import Job
+
+
+def check_names(config: Config) -> None:
+    """Refuse names and settings that no algorithm, network, augmentation or backbone has."""
+    from mixmood.features.table import load_backbone
+    from mixmood.ssl.augment import augmentation
+    from mixmood.ssl.models import model_spec
+    from mixmood.ssl.table import algorithm_named
+
+    training, distances = config.training, config.distances
+    model_spec(training.model)
+    augmentation(training.augment)
+    for algorithm in {*config.grid.algorithms, *training.settings}:
+        algorithm_named(algorithm, training.settings.get(algorithm, {}), 1)
+    check_measures(tuple(distances.measures))
+    load_backbone(distances.backbone, distances.resolution)
+
+
+def check_data(jobs: Iterable[Job]) -> None:
+    """Refuse cells that the data sets are too small for; one seed stands for all."""
+    first = {job.run.cell: job for job in reversed(list(jobs))}
+    for job in first.values():
+        check_split(job.run.scenario(job.config), job.home)
