@@ -1,13 +1,15 @@
 # make demo   set up the light core and rank the embedded pools
 # make test   set up everything and run every check
+# make bench  measure speed and memory; make bench-peers first to measure the peers too
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 INPUTS := pyproject.toml constraints.txt
+PEERS  := benchmarks/peers/.venv
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench bench-peers clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.core-installed
@@ -22,8 +24,10 @@ test check: $(VENV)/.dev-installed
 bench: $(VENV)/.dev-installed
 	$(BIN)/python -m benchmarks
 
+bench-peers: $(PEERS)/.installed
+
 clean:
-	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -36,3 +40,10 @@ $(VENV)/.core-installed: $(INPUTS) | $(BIN)/python
 $(VENV)/.dev-installed: $(INPUTS) | $(BIN)/python
 	$(PIP) -e '.[dev]'
 	@touch $@ $(VENV)/.core-installed
+
+# Torch comes with what it needs; the peers come alone, or they would pull another torch.
+$(PEERS)/.installed: benchmarks/peers/requirements.txt $(INPUTS)
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e . torch tqdm
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
+	@touch $@

@@ -1,0 +1,1 @@
+"""How fast mixmood is, against what it should be compared with: `python -m benchmarks`."""

@@ -1,0 +1,18 @@
+"""All benchmarks by name: the function that runs them, and what they are about.
+
+A function takes an `Effort`, gives a list of `Row`, and may raise `SkippedError`. It is named and
+not imported here: a case runs in a process of its own, which loads only what it needs.
+"""
+
+CASES: dict[str, tuple[str, str]] = {
+    "small": ("extraction:small", "files to features, small JPEGs"),
+    "large": ("extraction:large", "files to features, large JPEGs"),
+    "torch": ("eager:against_torch", "the same in eager PyTorch"),
+    "measures": ("distances:four_measures", "four measures against plain loops"),
+    "kid": ("fidelity:against_kid", "the same decision by torch-fidelity"),
+    "authors": ("authors:recomputed", "the authors' procedure"),
+    "huge": ("commands:huge_pool", "a pool of a million files"),
+    "second": ("commands:second_run", "a second run"),
+    "help": ("commands:help_text", "the help"),
+    "until": ("early:stopping", "stopping early"),
+}

@@ -1,0 +1,29 @@
+"""Runs a command and prints its seconds and its peak memory: `python -m benchmarks.child CMD...`.
+
+A process inherits the peak of the one it was forked from, so a large one cannot measure a small
+one. This one stands between them and imports nothing.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+
+def main(command: list[str]) -> int:
+    """Print one line of JSON about the command, which prints nothing here."""
+    start = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        message = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    elapsed_s = time.perf_counter() - start
+    if process.returncode:
+        sys.stderr.buffer.write(message)
+    print(json.dumps({"elapsed_s": elapsed_s, "peak_mb": usage.ru_maxrss / 1024}))
+    return process.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,118 @@
+"""The command line as a user meets it: a huge pool, a second run, the help."""
+
+import os
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.material import five_pools, small_jpegs
+from benchmarks.processes import cost, rank_command
+from benchmarks.row import Effort, Row, interleaved, ratios
+
+N_LABELLED, N_POOL = 160, 2400
+FOLDER_SIZE = 1000
+
+
+def huge_pool(effort: Effort) -> list[Row]:
+    """A pool of 1,000,000 files against one of 10,000: time and peak memory of `rank`."""
+    n_huge, n_small = effort.images(1_000_000), effort.images(10_000, least=500)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        labelled = small_jpegs(root / "labelled", N_LABELLED, seed=1)
+        base = small_jpegs(root / "base", 500)
+        commands = {
+            name: rank_command(labelled, {"pool": linked_pool(root / name, base, n)}, "none")
+            for name, n in (("small", n_small), ("huge", n_huge))
+        }
+        costs = interleaved(commands, effort.rounds(3), cost)
+    found = {
+        (name, key): [getattr(one, key) for one in many]
+        for name, many in costs.items()
+        for key in ("elapsed_s", "peak_mb")
+    }
+    middle = {key: statistics.median(values) for key, values in found.items()}
+    what, against = f"rank, pool of {n_huge:,} files", f"pool of {n_small:,} files"
+    peaks = found["huge", "peak_mb"]
+    return [
+        Row(
+            f"{what}: time",
+            against,
+            *ratios(found["huge", "elapsed_s"], found["small", "elapsed_s"]),
+            f"{middle['huge', 'elapsed_s']:.2f} / {middle['small', 'elapsed_s']:.2f} s",
+            at_most=1.5,
+            note="Hard links, 1000 to a folder; each run a process of its own, no cache.",
+        ),
+        Row(
+            f"{what}: peak memory",
+            against,
+            *ratios(peaks, found["small", "peak_mb"]),
+            f"{middle['huge', 'peak_mb']:.0f} / {middle['small', 'peak_mb']:.0f} MB",
+            at_most=1.2,
+        ),
+        Row(
+            f"{what}: peak memory",
+            "the limit",
+            middle["huge", "peak_mb"],
+            min(peaks),
+            max(peaks),
+            f"{middle['huge', 'peak_mb']:.0f} MB",
+            at_most=600,
+            unit=" MB",
+        ),
+    ]
+
+
+def linked_pool(folder: Path, base: Path, n_files: int) -> Path:
+    """A folder of so many files, all of them hard links to the few of another one."""
+    # As strings: a million paths take long enough to link.
+    originals = [str(path) for path in sorted(base.iterdir())]
+    for start in range(0, n_files, FOLDER_SIZE):
+        part = folder / f"{start // FOLDER_SIZE:05}"
+        part.mkdir(parents=True)
+        for number in range(start, min(start + FOLDER_SIZE, n_files)):
+            os.link(originals[number % len(originals)], f"{part}/{number:07}.jpg")
+    return folder
+
+
+def second_run(effort: Effort) -> list[Row]:
+    """`rank` of five pools a second time: every image is in the cache."""
+    first, second = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        n_pool = effort.images(N_POOL, least=100)
+        labelled, pools = five_pools(root / "pools", N_LABELLED, n_pool)
+        for round_ in range(effort.rounds(3)):
+            command = rank_command(labelled, pools, root / f"cache{round_}")
+            first.append(cost(command).elapsed_s)
+            second.append(cost(command).elapsed_s)
+    return [
+        Row(
+            f"rank of five pools of {n_pool} files, second run",
+            "first run, with an empty cache",
+            *ratios(second, first),
+            f"{statistics.median(second):.2f} / {statistics.median(first):.2f} s",
+            at_most=0.15,
+            note="Whole processes, with the start of Python and the statistics.",
+        )
+    ]
+
+
+def help_text(effort: Effort) -> list[Row]:
+    """`mixmood --help` against the import of the library it is made with."""
+    commands = {
+        "help": [sys.executable, "-m", "mixmood", "--help"],
+        "typer": [sys.executable, "-c", "import typer"],
+    }
+    costs = interleaved(commands, effort.rounds(15), cost)
+    times = {name: [one.elapsed_s for one in many] for name, many in costs.items()}
+    middle = {name: 1000 * statistics.median(found) for name, found in times.items()}
+    return [
+        Row(
+            "mixmood --help",
+            'python -c "import typer"',
+            *ratios(times["help"], times["typer"]),
+            f"{middle['help']:.0f} / {middle['typer']:.0f} ms",
+            at_most=2,
+        )
+    ]

@@ -1,0 +1,145 @@
+"""From files to features: how much the engine adds to what has to be done anyway."""
+
+import io
+import statistics
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from benchmarks.material import large_jpegs, small_jpegs
+from benchmarks.row import Effort, Row, interleaved, ratios
+from mixmood.data.decode import decode_square
+from mixmood.data.folder import FolderSource
+from mixmood.features.extract import checked_jobs, extract
+from mixmood.features.table import load_backbone
+
+MICRO_BATCH = 16
+
+
+class Engine:
+    """The steps of an extraction from one folder, together and alone, on the same threads."""
+
+    def __init__(self, folder: Path, n_images: int) -> None:
+        """Open the folder; where it holds fewer images than wanted, they come again."""
+        self.source = FolderSource(folder, folder.name)
+        self.backbone = load_backbone()
+        self.side = self.backbone.resolution
+        self.jobs = checked_jobs(None)
+        self.indices = np.arange(n_images) % len(self.source)
+        ready = [self.square(index) for index in range(min(len(self.source), n_images))]
+        self.ready = np.stack(ready)[self.indices]
+        self.together()
+        self.inference()
+
+    def together(self) -> np.ndarray:
+        """Features from files, by the engine."""
+        return extract(self.source, self.indices, self.backbone, jobs=self.jobs).features
+
+    def inference(self) -> None:
+        """The bare session on arrays that are ready, one thread for each core."""
+        session, name = self.backbone._session, self.backbone._input
+        starts = range(0, len(self.ready), MICRO_BATCH)
+        with ThreadPoolExecutor(self.jobs) as threads:
+            batches = (self.ready[start : start + MICRO_BATCH] for start in starts)
+            for _ in threads.map(lambda batch: session.run(None, {name: batch}), batches):
+                pass
+
+    def decoding(self) -> None:
+        """Files to squares by our own decoder, one thread for each core."""
+        self._spread(self.square)
+
+    def plain_decoding(self) -> None:
+        """Files to squares as anyone would: every image decoded at full size."""
+        self._spread(self._plain_square)
+
+    def square(self, index: int) -> np.ndarray:
+        """One image as the backbone wants it."""
+        return decode_square(self.source.fetch(int(index)), "image", self.side)
+
+    def _plain_square(self, index: int) -> np.ndarray:
+        image = Image.open(io.BytesIO(self.source.fetch(int(index)))).convert("RGB")
+        return np.asarray(image.resize((self.side, self.side), Image.Resampling.BILINEAR))
+
+    def _spread(self, function) -> None:
+        with ThreadPoolExecutor(self.jobs) as threads:
+            for _ in threads.map(function, self.indices):
+                pass
+
+
+def small(effort: Effort) -> list[Row]:
+    """JPEGs of 64 x 64 pixels: the engine against the bare session."""
+    n_images = effort.images(512, least=64)
+    with tempfile.TemporaryDirectory() as folder:
+        engine = Engine(small_jpegs(Path(folder) / "small", n_images), n_images)
+        works = {"engine": engine.together, "bare": engine.inference, "decode": engine.decoding}
+        times = interleaved(works, effort.rounds(21))
+    middle, low, high = ratios(times["bare"], times["engine"])
+    speed = {name: n_images / statistics.median(found) for name, found in times.items()}
+    ceiling = speed["decode"] / (speed["decode"] + speed["bare"])
+    return [
+        Row(
+            "folder of 64 x 64 JPEGs, end to end, images a second",
+            "the bare ONNX Runtime session on ready arrays, same threads",
+            middle,
+            low,
+            high,
+            f"{speed['engine']:.0f} / {speed['bare']:.0f} images/s",
+            at_least=0.9,
+            note=f"Decoding alone runs at {speed['decode']:.0f} images/s on the same cores, which "
+            f"inference fills: no engine can be above {ceiling:.2f} here.",
+        )
+    ]
+
+
+def large(effort: Effort) -> list[Row]:
+    """JPEGs of 2000 x 1500 pixels: the engine against the slower of its two halves."""
+    n_files = effort.images(48, least=4)
+    n_images = 2 * n_files
+    with tempfile.TemporaryDirectory() as folder:
+        engine = Engine(large_jpegs(Path(folder) / "large", n_files), n_images)
+        works = {
+            "engine": engine.together,
+            "bare": engine.inference,
+            "decode": engine.decoding,
+            "plain": engine.plain_decoding,
+        }
+        times = interleaved(works, effort.rounds(9))
+    speed = {name: n_images / statistics.median(found) for name, found in times.items()}
+    slower = [max(pair) for pair in zip(times["bare"], times["decode"], strict=True)]
+    both = [sum(pair) for pair in zip(times["bare"], times["decode"], strict=True)]
+    plain = [max(pair) for pair in zip(times["bare"], times["plain"], strict=True)]
+    ceiling = statistics.median(a / b for a, b in zip(slower, both, strict=True))
+    what = "folder of 2000 x 1500 JPEGs, end to end, images a second"
+    shown = f"{speed['engine']:.0f} / {min(speed['bare'], speed['decode']):.0f} images/s"
+    shown_both = f"{speed['engine']:.0f} / {1 / (1 / speed['bare'] + 1 / speed['decode']):.0f}"
+    shown_plain = f"{speed['engine']:.0f} / {min(speed['plain'], speed['bare']):.0f} images/s"
+    return [
+        Row(
+            what,
+            "the slower of decoding alone (our decoder) and inference alone, same threads",
+            *ratios(slower, times["engine"]),
+            shown,
+            at_least=0.9,
+            note=f"Decoding {speed['decode']:.0f}, inference {speed['bare']:.0f} images/s. Each "
+            f"alone has all cores and together they share them, so that {ceiling:.2f} is the "
+            "highest value possible; see the next line.",
+        ),
+        Row(
+            what,
+            "both halves one after the other, each on all cores",
+            *ratios(both, times["engine"]),
+            f"{shown_both} images/s",
+            at_least=0.9,
+        ),
+        Row(
+            what,
+            "the slower of plain decoding (Pillow at full size) and inference alone, same threads",
+            *ratios(plain, times["engine"]),
+            shown_plain,
+            at_least=0.9,
+            note=f"Plain decoding runs at {speed['plain']:.0f} images/s.",
+        ),
+    ]

