@@ -1,5 +1,6 @@
 # make demo   set up the light core and rank the embedded pools
 # make test   set up everything and run every check
+# make docs   build the pages into site/
 # make bench  measure speed and memory; make bench-peers first to measure the peers too
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 INPUTS := pyproject.toml constraints.txt
 PEERS  := benchmarks/peers/.venv
 
-.PHONY: demo test check bench bench-peers clean
+.PHONY: demo test check bench bench-peers docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.core-installed
@@ -26,6 +27,11 @@ bench: $(VENV)/.dev-installed
 
 bench-peers: $(PEERS)/.installed
 
+# The theme prints an appeal to move on to its successor; nothing in it is about this site.
+docs: $(VENV)/.docs-installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The pages are in site/index.html"
+
 clean:
 	rm -rf $(VENV) $(PEERS) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
@@ -35,6 +41,10 @@ $(BIN)/python:
 # The stamps are newer than the project files: nothing is installed twice.
 $(VENV)/.core-installed: $(INPUTS) | $(BIN)/python
 	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.docs-installed: $(INPUTS) | $(BIN)/python
+	$(PIP) -e '.[docs]'
 	@touch $@
 
 $(VENV)/.dev-installed: $(INPUTS) | $(BIN)/python

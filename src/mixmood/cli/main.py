@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mixmood.cli import cache, correlate, demo, predict, rank, testbed, train
+from mixmood.cli import cache, correlate, data, demo, predict, rank, testbed, train
 from mixmood.cli.streams import say
 from mixmood.core.errors import MixmoodError
 from mixmood.core.version import __version__
@@ -56,7 +56,7 @@ def mixmood(
 
     Begin with mixmood demo, then rank your own pools:
 
-    mixmood rank labelled/ web=crawl.zip clinic=scans/ noise:gaussian
+    Example: mixmood rank labelled/ web=crawl.zip clinic=scans/ noise:gaussian
     """
 
 
@@ -67,6 +67,7 @@ app.command("predict")(predict.predict)
 app.command("correlate")(correlate.correlate)
 app.add_typer(cache.app, name="cache")
 app.add_typer(testbed.app, name="testbed")
+app.add_typer(data.app, name="data")
 
 
 def main() -> None:

@@ -61,7 +61,7 @@ def train(
 ) -> None:
     """Train with a pool of unlabelled images, and measure what it brought.
 
-    Example: mixmood train --labelled cats-and-dogs/ --unlabelled crawl.zip --out run/
+    Example: mixmood train --labelled labelled/ --unlabelled crawl.zip --out run/
     """
     from mixmood.cli.training_bar import TrainingBar
     from mixmood.ssl.job import train_job

@@ -1,6 +1,7 @@
 """Random changes that leave the class alone, on whole batches at once."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -63,16 +64,28 @@ def rotations(radians: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Tensor
 
 def warp(pixels: Tensor, matrices: Tensor) -> Tensor:
     """Every image under its own affine map, bilinear, reflected at the edges."""
-    matrices = matrices.to(pixels.device)
-    height, width = pixels.shape[2:]
-    # Maps are given in pixels; the grid has both sides from -1 to 1, whatever their lengths.
-    ratio = torch.tensor([[1.0, height / width, 1.0], [width / height, 1.0, 1.0]])
-    grid = functional.affine_grid(
-        matrices * ratio.to(pixels.device), list(pixels.shape), align_corners=False
-    )
+    n_images, _, height, width = pixels.shape
+    places, ratio = _places(height, width, pixels.device)
+    maps = (matrices.to(pixels.device) * ratio).transpose(1, 2)
+    grid = places.expand(n_images, -1, -1).bmm(maps).view(n_images, height, width, 2)
     return functional.grid_sample(
         pixels, grid, mode="bilinear", padding_mode="reflection", align_corners=False
     )
+
+
+@lru_cache(maxsize=4)
+def _places(height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The places of all pixels as rows (x, y, 1), and the factors that fit maps to them.
+
+    Maps are given in pixels; places go from -1 to 1 on both sides, whatever their lengths. They
+    are what `affine_grid` makes anew in every call, which takes as long as the sampling itself.
+    """
+    unmoved = functional.affine_grid(
+        torch.eye(2, 3)[None], [1, 1, height, width], align_corners=False
+    ).view(-1, 2)
+    places = torch.cat([unmoved, torch.ones(height * width, 1)], dim=1)
+    ratio = torch.tensor([[1.0, height / width, 1.0], [width / height, 1.0, 1.0]])
+    return places.to(device), ratio.to(device)
 
 
 AUGMENTATIONS = {

@@ -1,0 +1,53 @@
+"""Write docs/cli.md from the help of every command: .venv/bin/python scripts/write_cli_page.py"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
+WIDTH = 80
+
+HEAD = """\
+# Commands
+
+This page is what `--help` prints, written by `scripts/write_cli_page.py`; a test keeps it true.
+
+Results go to stdout, progress and warnings to stderr. The exit code is 0 (done), 1 (failed), 2 (misused) or 130 (ended by
+Ctrl-C). On a terminal the table has colours, unless `NO_COLOR` is set; elsewhere it is plain text.
+
+| variable | what it sets |
+|---|---|
+| `MIXMOOD_CACHE` | the directory of the feature cache; `none` for no cache |
+| `MIXMOOD_CACHE_MB` | how large the cache may grow; 2048 if not set |
+| `MIXMOOD_DATA` | the folder of the paper's data sets |
+"""
+
+
+def all_helps(command: Any, name: str = "") -> dict[str, str]:
+    """The help of a command and of all commands below it, by name; the program's is ''."""
+    info = f"mixmood {name}".strip()
+    # The width of help must not depend on who asks.
+    os.environ["TERMINAL_WIDTH"] = str(WIDTH)
+    with command.make_context(info, [], resilient_parsing=True, max_content_width=WIDTH) as context:
+        context.terminal_width = WIDTH
+        helps = {name: command.get_help(context)}
+    for word, child in getattr(command, "commands", {}).items():
+        helps |= all_helps(child, f"{name} {word}".strip())
+    return helps
+
+
+def page() -> str:
+    """The page as it should be."""
+    import typer
+
+    from mixmood.cli.main import app
+
+    parts = [HEAD]
+    for name, text in all_helps(typer.main.get_command(app)).items():
+        lines = "\n".join(line.rstrip() for line in text.splitlines()).strip()
+        parts.append(f"## mixmood {name}".rstrip() + f"\n\n```text\n{lines}\n```\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -1,0 +1,85 @@
+"""The folder that the examples of the documentation run in, and how its commands are run."""
+
+import shlex
+import shutil
+import sys
+import zipfile
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from mixmood.data.embedded import digits
+
+SHORTER = {"train": ["--epochs", "1", "--updates", "4"], "rank": ["--draws", "4"]}
+"""What commands get in addition, and the last word counts: an example is to run, not to learn."""
+
+
+def save(images, folder):
+    folder.mkdir(parents=True)
+    for number, pixels in enumerate(images):
+        Image.fromarray(pixels).save(folder / f"{number}.png")
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory):
+    """labelled/, test/, scans/, crawl.zip and so on: eight-pixel digits under the names in use."""
+    root = tmp_path_factory.mktemp("prepared")
+    images, classes = digits()
+    for digit in range(5):
+        own = images[classes == digit]
+        save(own[:8], root / "labelled" / str(digit))
+        save(own[8:12], root / "test" / str(digit))
+    is_known = classes < 5
+    save(images[is_known][300:360], root / "scans")
+    save(images[is_known][400:406], root / "new-images")
+    save(images[~is_known][:60], root / "crawl")
+    with zipfile.ZipFile(root / "crawl.zip", "w") as archive:
+        for path in sorted((root / "crawl").iterdir()):
+            archive.write(path, path.name)
+    shutil.rmtree(root / "crawl")
+    for table in ("table1_accuracy.csv", "table2_distances.csv"):
+        text = files("mixmood.testbed").joinpath("paper", table).read_text()
+        (root / table).write_text(text)
+    np.save(root / "labelled-features.npy", np.random.default_rng(0).normal(size=(60, 8)))
+    np.save(root / "web-features.npy", np.random.default_rng(1).normal(0.3, size=(200, 8)))
+    return root
+
+
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("shared-cache")
+
+
+@pytest.fixture
+def own_cache(shared_cache, monkeypatch):
+    """One cache for all pages: most of them read the same few images."""
+    monkeypatch.setenv("MIXMOOD_CACHE", str(shared_cache))
+
+
+@pytest.fixture
+def folder(prepared, tmp_path, monkeypatch):
+    """A fresh copy of the prepared folder, to stand in."""
+    shutil.copytree(prepared, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+@pytest.fixture
+def run_command(monkeypatch):
+    """Runs a line that starts with `mixmood` and returns what it printed."""
+
+    def run(line, is_shortened=True):
+        from mixmood.cli.main import app
+
+        words = shlex.split(line, comments=True)[1:]
+        if is_shortened:
+            words += SHORTER.get(words[0], [])
+        monkeypatch.setattr(sys, "argv", ["mixmood", *words])
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0, f"{line}\n{result.output}\n{result.exception!r}"
+        return result.stdout
+
+    return run

@@ -1,0 +1,201 @@
+"""Every code block of the documentation runs, offline, and prints what the page says."""
+
+import contextlib
+import io
+import json
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mixmood.data.open import OPENERS
+from mixmood.features.table import BACKBONES
+from mixmood.measures import MEASURES
+from mixmood.ssl.table import ALGORITHMS
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PAGE_IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+
+NOT_RUN = {
+    "README.md": ["make demo", "make test", "pip install"],
+    "docs/index.md": ["pip install"],
+    "docs/tutorial.md": ["pip install"],
+    "docs/faq.md": ["pip ", "mixmood data get", "mixmood rank labelled/ hf://"],
+    "docs/extend/measure.md": ["make "],
+}
+"""The lines that tests leave out, by how they begin: installers, clusters, networks, hours."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A code block: its kind, the line it starts at, its text."""
+
+    kind: str
+    line: int
+    text: str
+    follows: bool
+    """Whether it stands right behind the block before it."""
+
+
+def blocks_of(page):
+    """All code blocks of a page, fenced or indented, in their order."""
+    found, lines, number = [], page.read_text().splitlines(), 0
+    end_of_last = -9
+    while number < len(lines):
+        start, fence = number, re.match(r"( *)(```+)(\w*)", lines[number])
+        is_indented = lines[number].startswith("    ") and not (number and lines[number - 1].strip())
+        if fence:
+            number += 1
+            while lines[number].strip() != fence[2]:
+                number += 1
+            body, kind = lines[start + 1 : number], fence[3]
+            body = [line.removeprefix(fence[1]) for line in body]
+        elif is_indented and not _is_in_list(lines, number):
+            while number + 1 < len(lines) and _goes_on(lines, number + 1):
+                number += 1
+            body, kind = [line[4:] for line in lines[start : number + 1]], "indented"
+        else:
+            number += 1
+            continue
+        is_next = start - end_of_last <= 2
+        found.append(Block(kind, start + 1, "\n".join(body) + "\n", is_next))
+        end_of_last = number
+        number += 1
+    return found
+
+
+def _goes_on(lines, number):
+    if lines[number].startswith("    "):
+        return True
+    rest = lines[number + 1 :]
+    return not lines[number].strip() and bool(rest) and rest[0].startswith("    ")
+
+
+def _is_in_list(lines, number):
+    """Whether the indented lines go on with an item of a list, and are no code."""
+    before = [line for line in lines[:number] if line.strip()]
+    return bool(before) and re.match(r"\s*([-*]|\d+\.) |\s+\S|!!!", before[-1]) is not None
+
+
+def commands_of(block):
+    """The lines of a shell block, continued ones joined; with `$` only those that have it."""
+    text = block.text.replace("\\\n", " ")
+    typed = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
+    return typed or [line for line in text.splitlines() if line.split("#")[0].strip()]
+
+
+def is_shell(block):
+    return block.kind in ("sh", "console", "indented")
+
+
+def printed_by(block):
+    """What a block with `$` says that its only command prints; None if it says nothing."""
+    lines = block.text.splitlines()
+    is_told = lines[0].startswith("$ ") and len(lines) > 1
+    return "\n".join(line.rstrip() for line in lines[1:]).strip() if is_told else None
+
+
+def is_left_out(page, line):
+    beginnings = NOT_RUN.get(str(page.relative_to(ROOT)), [])
+    return any(line.startswith(beginning) for beginning in beginnings)
+
+
+@pytest.fixture
+def kept_families():
+    """Examples add members to the families; afterwards they are as before."""
+    families = (MEASURES, BACKBONES, ALGORITHMS, OPENERS)
+    before = [dict(family) for family in families]
+    yield
+    for family, members in zip(families, before, strict=True):
+        family.clear()
+        family.update(members)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder", "own_cache", "kept_families")
+@pytest.mark.parametrize("page", PAGES, ids=PAGE_IDS)
+def test_every_block_of_a_page_runs(page, run_command):
+    names = {"__name__": "__main__"}
+    printed = None
+    for block in blocks_of(page):
+        where = f"{page.name}, line {block.line}"
+        if block.kind == "python":
+            printed = run_python(block, names, where)
+        elif block.kind == "text" and block.follows and printed is not None:
+            assert printed.strip() == block.text.strip(), f"{where}: it printed\n{printed}"
+        elif is_shell(block):
+            run_shell(page, block, run_command, where)
+        check_data(block)
+        printed = printed if block.kind == "python" else None
+
+
+def run_python(block, names, where):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        # Blank lines before it, so that a traceback names the line of the page.
+        exec(compile("\n" * block.line + block.text, where, "exec"), names)
+    return output.getvalue()
+
+
+def run_shell(page, block, run_command, where):
+    told = printed_by(block)
+    for line in commands_of(block):
+        if is_left_out(page, line):
+            continue
+        assert line.startswith("mixmood "), f"{where}: no command of ours: {line}"
+        printed = run_command(line, is_shortened=told is None)
+        if told is not None:
+            assert_tells_the_same(printed, told, where)
+
+
+def assert_tells_the_same(printed, told, where):
+    """The same words and about the same numbers; another processor may round another way."""
+    is_word = re.compile(r"[^|:o-]").search  # bars are drawn from the numbers
+    found, wanted = (list(filter(is_word, text.split())) for text in (printed, told))
+    assert len(found) == len(wanted), f"{where}: it printed\n{printed}"
+    for word, other in zip(found, wanted, strict=True):
+        try:
+            assert float(word) == pytest.approx(float(other), rel=0.1, abs=0.05), printed
+        except ValueError:
+            assert word == other, f"{where}: it printed\n{printed}"
+
+
+def check_data(block):
+    if block.kind == "json":
+        json.loads(block.text)
+    if block.kind == "toml":
+        tomllib.loads(block.text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=PAGE_IDS)
+def test_a_block_says_what_it_is(page):
+    for block in blocks_of(page):
+        known = {"python", "sh", "console", "text", "indented", "json", "toml", "csv", "latex"}
+        assert block.kind in known, f"{page.name}, line {block.line}: {block.kind or 'no kind'}"
+
+
+def test_the_list_of_lines_that_are_not_run_has_no_idle_entry():
+    for name, beginnings in NOT_RUN.items():
+        page = ROOT / name
+        lines = [line for b in blocks_of(page) if is_shell(b) for line in commands_of(b)]
+        for beginning in beginnings:
+            assert any(line.startswith(beginning) for line in lines), (name, beginning)
+
+
+def test_blocks_are_found_fenced_and_indented(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("a\n\n    mixmood demo\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n")
+    assert [(b.kind, b.text, b.follows) for b in blocks_of(page)] == [
+        ("indented", "mixmood demo\n", False),
+        ("python", "print(1)\n", True),
+        ("text", "1\n", True),
+    ]
+
+
+def test_a_list_that_goes_on_is_no_code(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("- one\n\n    more of one\n")
+    assert blocks_of(page) == []
