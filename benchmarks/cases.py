@@ -15,4 +15,5 @@ CASES: dict[str, tuple[str, str]] = {
     "second": ("commands:second_run", "a second run"),
     "help": ("commands:help_text", "the help"),
     "until": ("early:stopping", "stopping early"),
+    "update": ("mixmatch:one_update", "one MixMatch update"),
 }

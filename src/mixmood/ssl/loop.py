@@ -122,7 +122,7 @@ class Loop:
         self.network.model.train()
         with deferred() as interrupt, torch.random.fork_rng(devices=[]):
             while self.n_done < self.plan.n_updates:
-                self._timed_update()
+                self.update()
                 progress.advance(TASK)
                 if self.plan.ends_epoch(self.n_done):
                     self._end_epoch()
@@ -141,7 +141,8 @@ class Loop:
         if interrupt.is_requested:
             raise KeyboardInterrupt
 
-    def _timed_update(self) -> None:
+    def update(self) -> None:
+        """Do one update, and now and then see that the losses are still numbers."""
         start = time.perf_counter()
         self._update()
         if self.n_done % CHECK_EVERY == 0 or self.plan.ends_epoch(self.n_done):
