@@ -64,7 +64,7 @@ def decode_square(raw: Raw, where: str, side: int) -> Picture:
 @contextmanager
 def _unreadable_as_told(where: str) -> Iterator[None]:
     try:
-        with _quiet:
+        with QUIET:
             yield
     except Exception as error:
         # Pillow's parsers raise nearly anything on hostile bytes: struct.error, SyntaxError,
@@ -195,7 +195,8 @@ class _Quiet:
 
     `warnings.catch_warnings` alone is not safe here: two threads leaving it in the wrong order
     would leave the filters of the whole process changed. The first one in sets the filter, the
-    last one out restores; only warnings raised inside PIL are touched.
+    last one out restores; only warnings raised inside PIL are touched. Setting the filter takes as
+    long as opening a small image, so whoever decodes many stays inside meanwhile.
     """
 
     def __init__(self) -> None:
@@ -219,4 +220,4 @@ class _Quiet:
                 self._saved = None
 
 
-_quiet = _Quiet()
+QUIET = _Quiet()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Picture
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import UnreadableImageError
-from mixmood.data.decode import decode, decode_square
+from mixmood.data.decode import QUIET, decode, decode_square
 from mixmood.data.source import ImageSource
 from mixmood.features.backbone import Backbone
 
@@ -63,8 +63,9 @@ class Preparer:
 
     def decode(self, images: list[Prepared]) -> None:
         """Give each image that is not yet decoded its picture or its problem."""
-        for image in images:
-            self._decode(image)
+        with QUIET:
+            for image in images:
+                self._decode(image)
 
     def _read(self, place: int, index: int) -> Prepared:
         image = Prepared(place, self._source.locate(index))

@@ -27,7 +27,7 @@ class Bins:
         """Bins over the range of each feature of x, shape (n, d)."""
         if n_bins < 1:
             raise OptionError(f"bins must be at least 1; got {n_bins}.")
-        low, high = x.min(axis=0).astype(np.float64), x.max(axis=0).astype(np.float64)
+        low, high = x.min(axis=0).astype(np.float64), x.max(axis=0)
         with np.errstate(divide="ignore", over="ignore"):
             per_unit = n_bins / (high - low)
         # A constant feature has one bin that holds its value; anything else lies outside.
@@ -40,31 +40,32 @@ class Bins:
         none of whose values lies in the range has an empty (all zero) histogram.
         """
         counts = self._counts(values)
-        if overflow == "drop":
-            counts[:, [0, -1]] = 0
-        elif overflow != "count":
+        if overflow == "count":
+            return np.asarray(counts / max(len(values), 1))
+        if overflow != "drop":
             raise OptionError(f"overflow must be 'count' or 'drop'; got {overflow!r}.")
+        counts[:, [0, -1]] = 0
         return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
-
-    def _counts(self, values: Array) -> NDArray[np.intp]:
-        width = self.n_bins + 2
-        index = self.positions(values)
-        index += np.arange(values.shape[1]) * width
-        tally = np.bincount(index.ravel(), minlength=values.shape[1] * width)
-        return tally.reshape(values.shape[1], width)
 
     def positions(self, values: Array) -> NDArray[np.intp]:
         """The bin of every value, shape (n, d): 1 to n_bins, 0 below and n_bins + 1 above."""
+        return self._numbers(values, np.zeros(1, np.intp))
+
+    def _counts(self, values: Array) -> NDArray[np.intp]:
+        d, width = values.shape[1], self.n_bins + 2
+        numbers = self._numbers(values, np.arange(d) * width)
+        return np.bincount(numbers.ravel(), minlength=d * width).reshape(d, width)
+
+    def _numbers(self, values: Array, first: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The bin of every value, the lower outer bin of each feature having the number `first`."""
         # In place on one float64 copy: fresh temporaries of this size cost more than the sums.
-        position = values.astype(np.float64)
-        is_above = position > self.high
-        position -= self.low
+        position = values - self.low
         is_below = position < 0
         position *= self.per_unit
         np.clip(position, 0, self.n_bins - 1, out=position)
-        index = position.astype(np.intp)
-        index += 1
+        numbers = position.astype(np.intp)
+        numbers += first + 1
         # Outer values are told by comparing, not by position: rounding must not move the maximum.
-        index[is_below] = 0
-        index[is_above] = self.n_bins + 1
-        return index
+        np.copyto(numbers, first, where=is_below)
+        np.copyto(numbers, first + self.n_bins + 1, where=values > self.high)
+        return numbers
