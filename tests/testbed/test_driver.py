@@ -53,8 +53,9 @@ def test_a_failed_run_does_not_stop_the_others_and_waits_to_be_retried(store, jo
     assert (status.n_done, status.n_failed) == (6, 2)
     assert "broken on purpose" in store.records(failed=True)[0]["error"]["message"]
     again = Spread(make_record)
-    drive(jobs, store, again, n_jobs=1)
+    status = drive(jobs, store, again, n_jobs=1)
     assert again.begun == []
+    assert (status.n_earlier, status.n_failed_earlier, status.n_left) == (6, 2, 0)
     drive(jobs, store, again, n_jobs=1, retry_failed=True)
     assert len(again.begun) == 2
     assert len(store.keys()) == 8

@@ -1,5 +1,6 @@
 """`mixmood testbed`: the ablation grid and its tables."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from mixmood.testbed.config import Config
     from mixmood.testbed.driver import Spread, Status
     from mixmood.testbed.run import Job
-    from mixmood.testbed.store import Record
+    from mixmood.testbed.store import Record, Store
 
 app = typer.Typer(
     no_args_is_help=True, help="Train under controlled contamination, measure, correlate."
@@ -63,46 +64,34 @@ def run(
 
     Example: mixmood testbed run smoke --store smoke --jobs 2
     """
-    from mixmood.testbed.check import check_data, check_names
     from mixmood.testbed.config import load_config
     from mixmood.testbed.driver import drive
-    from mixmood.testbed.grid import Selection, runs
     from mixmood.testbed.local import n_cores
-    from mixmood.testbed.run import job_for
     from mixmood.testbed.store import Store
-    from mixmood.testbed.tracking import Tracker
 
     config = load_config(testbed)
     if jobs is not None and jobs < 1:
         raise OptionError(f"jobs must be at least 1; got {jobs}.")
     # 0: a cluster knows best how many runs it can take.
     n_jobs = jobs or (0 if ray_address else n_cores())
-    wanted = runs(config, Selection.parse(only or []), seeds)
-    device = "cuda" if gpus_per_run else "cpu"
-    check_names(config)
-    work = [job_for(config, one, cache=cache, device=device) for one in wanted]
-    check_data(work)
+    spread = _spread(backend, ray_address, gpus_per_run)
+    work = _work(config, only or [], seeds, cache, "cuda" if gpus_per_run else "cpu")
     if dry_run:
         _say_plan(config, work, n_jobs)
         return
-    spread = _spread(backend, ray_address, gpus_per_run)
     place = Store.make(store, config)
-    tracker = None if mlflow is None else Tracker(mlflow, config.name, place.folder)
-    if tracker is not None:
-        for record in place.records():
-            tracker.log(record)
+    track = _tracking(mlflow, place)
     with RunLines(quiet) as lines:
 
-        def watch(status: "Status", record: "Record | None") -> None:
-            lines.tell(status, record)
-            if tracker is not None and record is not None:
-                tracker.log(record)
+        def watch(now: "Status", record: "Record | None") -> None:
+            lines.tell(now, record)
+            track(record)
 
         status = drive(work, place, spread, n_jobs=n_jobs, retry_failed=retry_failed, watch=watch)
     say(f"{status.n_earlier + status.n_done} of {status.n_runs} runs are done.")
-    if status.n_failed:
+    if n_failed := status.n_failed + status.n_failed_earlier:
         raise TrainingError(
-            f"{status.n_failed} runs failed; see: mixmood testbed status --store {store}. "
+            f"{n_failed} runs failed; see: mixmood testbed status --store {store}. "
             "Run them again with --retry-failed."
         )
 
@@ -136,6 +125,33 @@ def status(store: StoreOption) -> None:
 
 app.command()(tables)
 app.command()(correlate)
+
+
+def _work(
+    config: "Config", only: list[str], seeds: int | None, cache: str, device: str
+) -> "list[Job]":
+    """The jobs that are asked for, once nothing speaks against them."""
+    from mixmood.testbed.check import check_data, check_names
+    from mixmood.testbed.grid import Selection, runs
+    from mixmood.testbed.run import job_for
+
+    wanted = runs(config, Selection.parse(only), seeds)
+    check_names(config)
+    work = [job_for(config, run, cache=cache, device=device) for run in wanted]
+    check_data(work)
+    return work
+
+
+def _tracking(uri: str | None, store: "Store") -> "Callable[[Record | None], None]":
+    """What logs a record to MLflow, if that was asked for; those in the store are logged now."""
+    if uri is None:
+        return lambda record: None
+    from mixmood.testbed.tracking import Tracker
+
+    tracker = Tracker(uri, store.config.name, store.folder)
+    for record in store.records():
+        tracker.log(record)
+    return lambda record: None if record is None else tracker.log(record)
 
 
 def _say_plan(config: "Config", work: "list[Job]", n_jobs: int) -> None:

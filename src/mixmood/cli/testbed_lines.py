@@ -45,7 +45,8 @@ def told(status: "Status") -> str:
     """A driver's state in a few words."""
     left = status.seconds_left
     end = "" if left is None else f", about {duration(left)} left"
-    return f"{len(status.running)} running, {status.n_failed} failed{end}"
+    n_failed = status.n_failed + status.n_failed_earlier
+    return f"{len(status.running)} running, {n_failed} failed{end}"
 
 
 def describe(record: dict[str, Any]) -> str:

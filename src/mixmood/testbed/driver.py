@@ -28,6 +28,7 @@ class Status:
     n_done: int = 0
     n_failed: int = 0
     n_earlier: int = 0
+    n_failed_earlier: int = 0
     started: float = 0.0
     updated: float = 0.0
     pid: int = 0
@@ -37,7 +38,8 @@ class Status:
     @property
     def n_left(self) -> int:
         """Runs that neither finished nor failed yet."""
-        return self.n_runs - self.n_earlier - self.n_done - self.n_failed
+        n_earlier = self.n_earlier + self.n_failed_earlier
+        return self.n_runs - n_earlier - self.n_done - self.n_failed
 
     @property
     def seconds_left(self) -> float | None:
@@ -59,9 +61,11 @@ def drive(
 ) -> Status:
     """Run all jobs that the store has no record of; what is done when it is stopped is kept."""
     with store.locked():
-        done, failed = store.keys(), set() if retry_failed else store.keys(failed=True)
-        waiting = [job for job in jobs if job.key not in done and job.key not in failed]
-        status = Status(len(jobs), n_jobs, n_earlier=len(jobs) - len(waiting))
+        keys = {job.key for job in jobs}
+        done = keys & store.keys()
+        failed = set() if retry_failed else keys & store.keys(failed=True)
+        waiting = [job for job in jobs if job.key not in done | failed]
+        status = Status(len(jobs), n_jobs, n_earlier=len(done), n_failed_earlier=len(failed))
         report = _Report(store, status, watch)
         for record in spread(waiting, n_jobs, report.begun):
             store.write(record)

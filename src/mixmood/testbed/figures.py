@@ -63,7 +63,8 @@ def _scatter(tables: Tables, measure: str) -> Callable[["Axes", Panel], None]:
         for source in dict.fromkeys(row.source for row in rows):
             own = [row for row in rows if row.source == source]
             x = [distance[*panel, *_pool(row)].distance_mean for row in own]
-            axes.plot(x, [row.accuracy_mean for row in own], "o", label=source)
+            colour = _colour(tables, source)
+            axes.plot(x, [row.accuracy_mean for row in own], "o", color=colour, label=source)
             for at, row in zip(x, own, strict=True):
                 note = f" {row.percent:g} %"
                 axes.annotate(note, (at, row.accuracy_mean), fontsize=6)
@@ -97,6 +98,7 @@ def _lines(tables: Tables) -> Callable[["Axes", Panel], None]:
                 yerr=[row.accuracy_spread or 0 for row in own],
                 marker="o",
                 capsize=3,
+                color=_colour(tables, source),
                 label=source,
             )
         for row in mine:
@@ -118,6 +120,12 @@ def _contaminated(tables: Tables, panel: Panel) -> list[AccuracyRow]:
         for row in rows
         if (row.algorithm, row.contamination) == (rows[0].algorithm, rows[0].contamination)
     ]
+
+
+def _colour(tables: Tables, source: str) -> str:
+    """The same colour for a source in every panel."""
+    sources = list(dict.fromkeys(row.source for row in tables.accuracies if row.percent > 0))
+    return f"C{sources.index(source)}"
 
 
 def _pool(row: AccuracyRow | DistanceRow) -> Sequence[object]:

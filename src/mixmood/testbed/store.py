@@ -22,6 +22,8 @@ from mixmood.testbed.run import SCHEMA
 
 Record = dict[str, Any]
 
+PATIENCE_S = 1.0
+
 
 class Store:
     """Records on disk. Readers need no lock: every file is whole at any moment."""
@@ -82,7 +84,7 @@ class Store:
     def locked(self) -> Iterator[None]:
         """Be the only driver of this store while within."""
         # A database because its lock works on every system and dies with its process.
-        lock = sqlite3.connect(self.folder / "lock.sqlite", timeout=0, isolation_level=None)
+        lock = self._lock(PATIENCE_S)
         try:
             lock.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
@@ -102,11 +104,19 @@ class Store:
         """Whether a driver is at work."""
         if not (self.folder / "lock.sqlite").exists():
             return False
+        lock = self._lock(0)
         try:
-            with self.locked():
-                return False
-        except OutputError:
+            # Only read: a driver that starts at this very moment does not have to give up.
+            lock.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
             return True
+        finally:
+            lock.close()
+        return False
+
+    def _lock(self, patience_s: float) -> sqlite3.Connection:
+        path = self.folder / "lock.sqlite"
+        return sqlite3.connect(path, timeout=patience_s, isolation_level=None)
 
     def _sweep(self) -> None:
         # What a killed driver left half-written has a name that begins with a dot.
