@@ -16,4 +16,5 @@ CASES: dict[str, tuple[str, str]] = {
     "help": ("commands:help_text", "the help"),
     "until": ("early:stopping", "stopping early"),
     "update": ("mixmatch:one_update", "one MixMatch update"),
+    "usb": ("usb:against_semilearn", "the same update by semilearn"),
 }

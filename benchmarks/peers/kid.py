@@ -12,35 +12,11 @@ import tempfile
 from pathlib import Path
 
 import torch
+import torchvision_operators  # noqa: F401 - before torchvision
 
-# torchvision's compiled operators do not load beside the CPU build of torch; nothing here calls
-# them, but torchvision refuses to be imported before somebody has declared them.
-OPERATORS = torch.library.Library("torchvision", "DEF")
-for declared in (
-    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
-    "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
-    "roi_align(Tensor i, Tensor r, float s, SymInt h, SymInt w, int n, bool a) -> Tensor",
-    "roi_pool(Tensor i, Tensor r, float s, SymInt h, SymInt w) -> (Tensor, Tensor)",
-    "ps_roi_align(Tensor i, Tensor r, float s, SymInt h, SymInt w, int n) -> (Tensor, Tensor)",
-    "ps_roi_pool(Tensor i, Tensor r, float s, SymInt h, SymInt w) -> (Tensor, Tensor)",
-    "_roi_align_backward(Tensor g, Tensor r, float s, SymInt h, SymInt w, SymInt b, SymInt c, "
-    "SymInt y, SymInt x, int n, bool a) -> Tensor",
-    "_roi_pool_backward(Tensor g, Tensor r, Tensor m, float s, SymInt h, SymInt w, SymInt b, "
-    "SymInt c, SymInt y, SymInt x) -> Tensor",
-    "_ps_roi_align_backward(Tensor g, Tensor r, Tensor m, float s, SymInt h, SymInt w, int n, "
-    "SymInt b, SymInt c, SymInt y, SymInt x) -> Tensor",
-    "_ps_roi_pool_backward(Tensor g, Tensor r, Tensor m, float s, SymInt h, SymInt w, SymInt b, "
-    "SymInt c, SymInt y, SymInt x) -> Tensor",
-    "deform_conv2d(Tensor i, Tensor w, Tensor o, Tensor m, Tensor b, SymInt sh, SymInt sw, "
-    "SymInt ph, SymInt pw, SymInt dh, SymInt dw, SymInt g, SymInt og, bool u) -> Tensor",
-    "_deform_conv2d_backward(Tensor d, Tensor i, Tensor w, Tensor o, Tensor m, Tensor b, "
-    "SymInt sh, SymInt sw, SymInt ph, SymInt pw, SymInt dh, SymInt dw, SymInt g, SymInt og, "
-    "bool u) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
-):
-    OPERATORS.define(declared)
-
-import torch_fidelity  # noqa: E402
-from torch_fidelity.feature_extractor_base import FeatureExtractorBase  # noqa: E402
+# isort: split
+import torch_fidelity
+from torch_fidelity.feature_extractor_base import FeatureExtractorBase
 
 
 class Extractor(FeatureExtractorBase):
