@@ -27,7 +27,7 @@ bench: $(VENV)/.dev-installed
 
 bench-peers: $(PEERS)/.installed
 
-# The theme prints an appeal to move on to its successor; nothing in it is about this site.
+# At every build the theme announces its end of life, in May 2027; to say it here is enough.
 docs: $(VENV)/.docs-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "The pages are in site/index.html"
