@@ -180,15 +180,18 @@ class FeatureCache:
     def _get(self, db: sqlite3.Connection, keys: list[bytes]) -> dict[bytes, Row]:
         renew_before = self._now() - RENEWAL_S
         found: dict[bytes, Row] = {}
-        for key in keys:
-            hit = db.execute(
-                "SELECT row, checksum, used FROM features WHERE key = ?", (key,)
-            ).fetchone()
-            if hit is None or zlib.crc32(hit[0]) != hit[1]:
-                continue
-            found[key] = np.frombuffer(hit[0], np.float32)
-            if hit[2] < renew_before:
-                self._touched.add(key)
+        with db:
+            # One transaction for all keys: by itself, each would lock and unlock the file.
+            db.execute("BEGIN")
+            for key in keys:
+                hit = db.execute(
+                    "SELECT row, checksum, used FROM features WHERE key = ?", (key,)
+                ).fetchone()
+                if hit is None or zlib.crc32(hit[0]) != hit[1]:
+                    continue
+                found[key] = np.frombuffer(hit[0], np.float32)
+                if hit[2] < renew_before:
+                    self._touched.add(key)
         return found
 
     def _put(self, db: sqlite3.Connection, rows: Mapping[bytes, Row]) -> None:

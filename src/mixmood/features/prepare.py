@@ -59,7 +59,9 @@ class Preparer:
 
     def read(self, numbered: list[tuple[int, int]]) -> list[Prepared]:
         """The images for pairs of place and index, in this order: fetched and looked up."""
-        return [self._read(place, index) for place, index in numbered]
+        images = [self._read(place, index) for place, index in numbered]
+        self._look_up([image for image in images if image.raw is not None])
+        return images
 
     def decode(self, images: list[Prepared]) -> None:
         """Give each image that is not yet decoded its picture or its problem."""
@@ -78,14 +80,25 @@ class Preparer:
         except UnreadableImageError as error:
             image.problem = str(error)
             return image
-        if self._cache is not None:
-            image.key = content_key(raw, self._space)
-            image.row = self._cache.get([image.key]).get(image.key)
-        if image.row is None:
-            image.raw = raw
-            if n_bytes(raw) > self._n_patient_bytes:
-                self._decode(image)
+        image.raw = raw
+        if n_bytes(raw) > self._n_patient_bytes:
+            self._look_up([image])
+            self._decode(image)
         return image
+
+    def _look_up(self, images: list[Prepared]) -> None:
+        """Give each image that is in the cache its row; the others get the key to be kept under."""
+        if self._cache is None:
+            return
+        for image in images:
+            if image.raw is not None:
+                image.key = content_key(image.raw, self._space)
+        # Many at once: each visit to the cache takes locks on its file.
+        rows = self._cache.get([image.key for image in images])
+        for image in images:
+            image.row = rows.get(image.key)
+            if image.row is not None:
+                image.raw = None
 
     def _decode(self, image: Prepared) -> None:
         raw, image.raw = image.raw, None
