@@ -17,4 +17,5 @@ CASES: dict[str, tuple[str, str]] = {
     "until": ("early:stopping", "stopping early"),
     "update": ("mixmatch:one_update", "one MixMatch update"),
     "usb": ("usb:against_semilearn", "the same update by semilearn"),
+    "pair": ("side_by_side:two_runs", "two training runs at once"),
 }
