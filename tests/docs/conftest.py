@@ -13,7 +13,11 @@ from typer.testing import CliRunner
 
 from mixmood.data.embedded import digits
 
-SHORTER = {"train": ["--epochs", "1", "--updates", "4"], "rank": ["--draws", "4"]}
+SHORTER = {
+    "rank": ["--draws", "4"],
+    "train": ["--epochs", "1", "--updates", "4"],
+    "testbed run": ["--seeds", "1"],
+}
 """What commands get in addition, and the last word counts: an example is to run, not to learn."""
 
 
@@ -75,8 +79,8 @@ def run_command(monkeypatch):
         from mixmood.cli.main import app
 
         words = shlex.split(line, comments=True)[1:]
-        if is_shortened:
-            words += SHORTER.get(words[0], [])
+        for command, options in SHORTER.items() if is_shortened else ():
+            words += options if line.startswith(f"mixmood {command} ") else []
         monkeypatch.setattr(sys, "argv", ["mixmood", *words])
         result = CliRunner().invoke(app, words)
         assert result.exit_code == 0, f"{line}\n{result.output}\n{result.exception!r}"

@@ -23,6 +23,12 @@ NOT_RUN = {
     "README.md": ["make demo", "make test", "pip install"],
     "docs/index.md": ["pip install"],
     "docs/tutorial.md": ["pip install"],
+    "docs/testbed.md": [
+        "ray start",
+        "mixmood testbed run digits",
+        "mixmood testbed run paper-small",
+        "mixmood testbed run paper ",
+    ],
     "docs/faq.md": ["pip ", "mixmood data get", "mixmood rank labelled/ hf://"],
     "docs/extend/measure.md": ["make "],
 }
