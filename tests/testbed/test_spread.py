@@ -111,7 +111,7 @@ def test_ray_begins_a_run_again_whose_worker_was_killed(jobs, killer):
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_loky_begins_runs_again_whose_worker_was_killed(jobs, killer):
-    killed = killer("loky")
+    killed = killer("LokyProcess")
     records = list(spread_local(jobs, 2, lambda job: None))
     assert killed.is_set()
     assert sorted(record["key"] for record in records) == sorted(job.key for job in jobs)
