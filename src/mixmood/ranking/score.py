@@ -22,6 +22,7 @@ from mixmood.ranking.resample import (
     rank_intervals,
     resample,
 )
+from mixmood.ranking.wilcoxon import wilcoxon_p
 
 MIN_LABELLED = 8
 N_REPLICATES = 200
@@ -209,12 +210,3 @@ def _dissimilarity(
         inter=tuple(inter.tolist()),
         intra=tuple(intra.tolist()),
     )
-
-
-def wilcoxon_p(inter: Array, intra: Array) -> float:
-    """Two-sided paired signed-rank p-value; 1 when no pair differs."""
-    from scipy.stats import wilcoxon
-
-    if np.array_equal(inter, intra):
-        return 1.0
-    return float(wilcoxon(inter, intra).pvalue)
