@@ -25,6 +25,7 @@ from mixmood.ssl.evaluate import accuracy
 from mixmood.ssl.images import Images
 from mixmood.ssl.interrupt import Interrupt, deferred
 from mixmood.ssl.network import Network
+from mixmood.ssl.optimiser import LeanAdamW
 from mixmood.ssl.order import Order
 from mixmood.ssl.record import EpochRecord, epochs_from, select, to_jsonl
 from mixmood.ssl.schedule import one_cycle
@@ -89,11 +90,8 @@ class Loop:
             None if self.pool is None else Standardise.of(self.pool).to(network.device)
         )
         # Decoupled decay: class weights that scale the loss then leave its strength alone.
-        self._optimiser = torch.optim.AdamW(
-            network.model.parameters(),
-            lr=plan.learning_rate,
-            weight_decay=weight_decay,
-            fused=True,
+        self._optimiser = LeanAdamW(
+            network.model.parameters(), lr=plan.learning_rate, weight_decay=weight_decay
         )
         order = partial(Order, batch_size=plan.batch_size, seed=plan.seed)
         self._order = order(len(task.labelled.images), purpose="labelled")
