@@ -12,8 +12,9 @@ HEAD = """\
 
 This page is what `--help` prints, written by `scripts/write_cli_page.py`; a test keeps it true.
 
-Results go to stdout, progress and warnings to stderr. The exit code is 0 (done), 1 (failed), 2 (misused) or 130 (ended by
-Ctrl-C). On a terminal the table has colours, unless `NO_COLOR` is set; elsewhere it is plain text.
+Results go to stdout, progress and warnings to stderr. The exit code is 0 (done), 1 (failed),
+2 (misused) or 130 (ended by Ctrl-C). On a terminal the table has colours, unless `NO_COLOR` is set;
+elsewhere it is plain text.
 
 | variable | what it sets |
 |---|---|

@@ -52,7 +52,9 @@ def blocks_of(page):
     end_of_last = -9
     while number < len(lines):
         start, fence = number, re.match(r"( *)(```+)(\w*)", lines[number])
-        is_indented = lines[number].startswith("    ") and not (number and lines[number - 1].strip())
+        is_indented = lines[number].startswith("    ") and not (
+            number and lines[number - 1].strip()
+        )
         if fence:
             number += 1
             while lines[number].strip() != fence[2]:
