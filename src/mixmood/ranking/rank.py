@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from threadpoolctl import threadpool_limits
+
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import OptionError, ShapeError
 from mixmood.core.progress import Progress, Silent
@@ -64,7 +66,9 @@ def rank(
     used = replace(fitted, n_draws=n_draws)
     progress.start("statistics", None)
     features = {name: pool.features for name, pool in pools.items()}
-    scores = score(base.features, features, used, checked_jobs(jobs))
+    # Our threads use all cores; those of BLAS inside each of them would only wait for one another.
+    with threadpool_limits(1, user_api="blas"):
+        scores = score(base.features, features, used, checked_jobs(jobs))
     record = assemble(base, pools, used, scores, backbone)
     progress.finish("statistics")
     if observe is not None:
