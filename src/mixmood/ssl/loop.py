@@ -16,11 +16,11 @@ from mixmood.core.arrays import Rows
 from mixmood.core.errors import TrainingError
 from mixmood.core.files import write_atomic
 from mixmood.core.progress import Progress
-from mixmood.core.seeds import rng_for
 from mixmood.ssl import checkpoint
 from mixmood.ssl.algorithm import Algorithm, Step
 from mixmood.ssl.augment import Augment
 from mixmood.ssl.average import Average
+from mixmood.ssl.draws import Draws
 from mixmood.ssl.evaluate import accuracy
 from mixmood.ssl.images import Images
 from mixmood.ssl.interrupt import Interrupt, deferred
@@ -96,6 +96,7 @@ class Loop:
         order = partial(Order, batch_size=plan.batch_size, seed=plan.seed)
         self._order = order(len(task.labelled.images), purpose="labelled")
         self._pool_order = None if self.pool is None else order(len(self.pool), purpose="pool")
+        self._draws = Draws(plan.seed)
         self.n_done = 0
         self.epochs: tuple[EpochRecord, ...] = ()
         self.elapsed_s, self.training_s = 0.0, 0.0
@@ -174,7 +175,7 @@ class Loop:
             torch.manual_seed(seed)
 
     def _step(self, update: int) -> Step:
-        rng = partial(rng_for, self.plan.seed, "update", update)
+        rng = partial(self._draws, update)
         rows = self._order.rows(update)
         pool_batch = cache(partial(self._pool_batch, update))
 
