@@ -10,7 +10,7 @@ from benchmarks.processes import ROOT, cost, rank_command
 from benchmarks.row import Effort, Row, SkippedError, ratios
 
 PYTHON = ROOT / "benchmarks" / "peers" / ".venv" / "bin" / "python"
-FEW, MORE = 16, 48
+FEW, MORE = 8, 32
 """Files of each folder that Inception-v3 gets to see in the two runs that give its speed."""
 
 
@@ -18,14 +18,14 @@ def against_kid(effort: Effort) -> list[Row]:
     """`rank` of five pools, first run, against KID by two networks."""
     if not PYTHON.exists():
         raise SkippedError("the peers are not installed; run make bench-peers")
-    few, more = (4, 8) if effort.is_tiny else (FEW, MORE)
-    n_pool = effort.images(N_POOL, least=100)
+    few, more = (2, 4) if effort.is_tiny else (FEW, MORE)
+    n_pool = effort.images(N_POOL, least=200)
     ours, inception, own = [], [], []
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         labelled, pools = five_pools(root / "full", N_LABELLED, n_pool)
         parts = {n: five_pools(root / f"first{n}", n, n) for n in (few, more)}
-        for round_ in range(effort.rounds(3)):
+        for round_ in range(effort.rounds(2)):
             command = rank_command(labelled, pools, root / f"cache{round_}")
             ours.append(cost(command).elapsed_s)
             own.append(cost(kid_command("efficientnet-lite0", labelled, pools)).elapsed_s)
@@ -52,6 +52,7 @@ def against_kid(effort: Effort) -> list[Row]:
             "KID by torch-fidelity on the same folders, our ONNX network at 96 pixels",
             *ratios(own, ours),
             f"{statistics.median(own):.1f} / {middle:.1f} s",
+            at_least=10,
             note="In full. KID gives a number for each pool; rank also gives p-values, intervals "
             "and the chance of each pool to be the nearest.",
         ),
