@@ -14,6 +14,18 @@ def test_samples_far_apart_reach_the_smallest_p_value(rng):
     assert p.tolist() == [0.01, 0.01]
 
 
+@pytest.mark.parametrize("name", ["js", "cosine"])
+def test_a_few_images_far_away_cannot_hide_behind_wide_bins(name):
+    """One in ten of the pool at eight deviations; bins over the whole range overlook it."""
+    p_values = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        pool = np.concatenate([rng.normal(size=(72, 20)), rng.normal(8, size=(8, 20))])
+        p_values += permutation_p(rng.normal(size=(80, 20)), pool, [name], 199, rng).tolist()
+    assert np.median(p_values) < 0.02
+    assert np.mean(np.array(p_values) < 0.05) > 0.7
+
+
 def test_equal_rows_give_a_p_value_of_one(rng):
     rows = np.ones((10, 3))
     assert permutation_p(rows, rows, ["cosine", "l2"], 19, rng).tolist() == [1.0, 1.0]

@@ -25,9 +25,14 @@ class Bins:
     @classmethod
     def over(cls, x: Array, n_bins: int) -> "Bins":
         """Bins over the range of each feature of x, shape (n, d)."""
+        return cls.between(x.min(axis=0), x.max(axis=0), n_bins)
+
+    @classmethod
+    def between(cls, low: Array, high: Array, n_bins: int) -> "Bins":
+        """Bins from the lowest to the highest value of each feature, both of shape (d,)."""
         if n_bins < 1:
             raise OptionError(f"bins must be at least 1; got {n_bins}.")
-        low, high = x.min(axis=0).astype(np.float64), x.max(axis=0)
+        low = low.astype(np.float64)
         with np.errstate(divide="ignore", over="ignore"):
             per_unit = n_bins / (high - low)
         # A constant feature has one bin that holds its value; anything else lies outside.

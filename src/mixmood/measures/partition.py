@@ -13,6 +13,8 @@ from mixmood.measures.table import BETWEEN_HISTOGRAMS, MEASURES
 
 METRICS: dict[str, Literal["cityblock", "euclidean"]] = {"l1": "cityblock", "l2": "euclidean"}
 N_BINS = 15
+TAIL = 0.1
+"""The share of all values at each end that the outer bins take."""
 AT_ONCE = 16
 """Partitions counted in one matrix product: enough to be fast, few enough to stay in the cache."""
 
@@ -22,8 +24,9 @@ def partition_distances(
 ) -> NDArray[np.float64]:
     """Each measure from the first to the second side of each partition, (measures, partitions).
 
-    The histograms span the range of all rows, not of the first side alone: nothing but the
-    partition then tells the sides apart, and the bins need not be made anew for each.
+    The histograms span the middle of all rows, not the range of the first side: nothing but the
+    partition then tells the sides apart, the bins need not be made anew for each, and a few rows
+    far away, which have the outer bins, cannot make the others wide.
 
     Args:
         rows: All feature vectors, shape (n, d).
@@ -54,14 +57,16 @@ def _one_by_one(rows: Array, is_first: NDArray[np.bool_], name: str) -> list[flo
 def _shares(rows: Array, is_first: NDArray[np.bool_]) -> Iterator[tuple[int, Array, Array]]:
     """Histograms of both sides for a few partitions at a time, shape (few, d, bins)."""
     n, d = rows.shape
-    bins = Bins.over(rows, N_BINS).positions(rows) - 1
+    low, high = np.quantile(rows, [TAIL, 1 - TAIL], axis=0)
+    width = N_BINS + 2
     # One column for each feature and bin: a partition's histograms are one row times this matrix.
-    one_hot = np.zeros((n, d * N_BINS), np.float32)
-    one_hot[np.arange(n)[:, None], np.arange(d) * N_BINS + bins] = 1
+    one_hot = np.zeros((n, d * width), np.float32)
+    columns = np.arange(d) * width + Bins.between(low, high, N_BINS).positions(rows)
+    one_hot[np.arange(n)[:, None], columns] = 1
     total = one_hot.sum(axis=0)
     for start in range(0, len(is_first), AT_ONCE):
         sides = is_first[start : start + AT_ONCE]
         first = sides.astype(np.float32) @ one_hot
         sizes = sides.sum(axis=1, dtype=np.float32)[:, None]
-        shape = (len(sides), d, N_BINS)
+        shape = (len(sides), d, width)
         yield start, (first / sizes).reshape(shape), ((total - first) / (n - sizes)).reshape(shape)
