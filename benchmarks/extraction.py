@@ -89,7 +89,7 @@ def small(effort: Effort) -> list[Row]:
             f"{speed['engine']:.0f} / {speed['bare']:.0f} images/s",
             at_least=0.9,
             note=f"Decoding alone runs at {speed['decode']:.0f} images/s on the same cores, which "
-            f"inference fills: no engine can be above {ceiling:.2f} here.",
+            f"inference fills as well: {ceiling:.2f} would be the two sharing them perfectly.",
         )
     ]
 
