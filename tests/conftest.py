@@ -1,12 +1,18 @@
 """What all tests share: no cache of the user's is touched, and real images where they are."""
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
+
+# A shell starts what it sends to the background with Ctrl-C ignored, and children inherit that:
+# the tests that interrupt a child would then wait for nothing.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
