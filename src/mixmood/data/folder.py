@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 
 from mixmood.core.errors import InputError
@@ -11,13 +10,11 @@ from mixmood.data.names import (
     Names,
     is_foreign_folder,
     is_image_name,
-    labels_from_folders,
-    printable,
 )
-from mixmood.data.source import ImageSource, Labels
+from mixmood.data.path_source import PathSource
 
 
-class FolderSource(ImageSource):
+class FolderSource(PathSource):
     """All image files below a folder; opening lists the names and looks into no file.
 
     Hidden files, files of operating systems, sockets and the like are left out. A symbolic link
@@ -38,28 +35,10 @@ class FolderSource(ImageSource):
                 "Give a folder with files like .png or .jpg, in sub-folders or not."
             )
 
-    def __len__(self) -> int:
-        """How many image files were listed."""
-        return len(self._names)
-
     def fetch(self, index: int) -> bytes:
         """The bytes of the file."""
         path = os.path.join(self._root, self._names[index])  # noqa: PTH118 - bytes
         return read_image_file(path, self.locate(index))
-
-    def locate(self, index: int) -> str:
-        """The path of the file below the pool."""
-        return printable(self._names[index])
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A digest of the relative names; it opens no file."""
-        return self._names.digest()
-
-    @cached_property
-    def labels(self) -> Labels | None:
-        """The classes that the sub-folders tell; see `labels_from_folders`."""
-        return labels_from_folders(self._names)
 
 
 class _Walk:

@@ -4,14 +4,14 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError
 from mixmood.data.bounded import check_size, reason
-from mixmood.data.names import Names, is_image_path, labels_from_folders, printable
-from mixmood.data.source import ImageSource, Labels, Pool
+from mixmood.data.names import Names, is_image_path
+from mixmood.data.path_source import PathSource
+from mixmood.data.source import Pool
 
 MAX_FETCHED_BYTES = 64 * 2**30
 """An archive or array behind a URL is fetched to a temporary file, which may not be larger."""
@@ -20,7 +20,7 @@ _PIECE = 2**20
 _DEEPEST = 32
 
 
-class RemoteFolder(ImageSource):
+class RemoteFolder(PathSource):
     """The images below a URL; opening lists their names, an image is fetched when it is read."""
 
     def __init__(self, url: str, name: str) -> None:
@@ -38,10 +38,6 @@ class RemoteFolder(ImageSource):
                 "can be listed, or of an archive or array file."
             )
 
-    def __len__(self) -> int:
-        """How many images were listed."""
-        return len(self._names)
-
     def fetch(self, index: int) -> bytes:
         """The bytes behind the URL, never more than an image file may have."""
         where = self.locate(index)
@@ -56,20 +52,6 @@ class RemoteFolder(ImageSource):
         except Exception as error:
             raise UnreadableImageError(f"{where}: cannot be fetched: {reason(error)}.") from error
         return bytes(data)
-
-    def locate(self, index: int) -> str:
-        """The path below the URL."""
-        return printable(self._names[index])
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A digest of the names."""
-        return self._names.digest()
-
-    @cached_property
-    def labels(self) -> Labels | None:
-        """The classes that the folders tell; see `labels_from_folders`."""
-        return labels_from_folders(self._names)
 
     def _images(self, paths: list[str]) -> Iterator[bytes]:
         prefix = self._root.rstrip("/") + "/"

@@ -4,20 +4,19 @@ import zlib
 from array import array
 from collections.abc import Iterator
 from contextlib import closing
-from functools import cached_property
 from pathlib import Path
 
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.bounded import check_size, read_at, reason
 from mixmood.data.checkpoints import SeekableGzip
-from mixmood.data.names import Names, is_image_path, labels_from_folders, printable
-from mixmood.data.source import ImageSource, Labels
+from mixmood.data.names import Names, is_image_path
+from mixmood.data.path_source import PathSource
 from mixmood.data.tar_index import PackedStream, PlainStream, Stream, read_members
 
 _BROKEN = (zlib.error, EOFError, OSError, ValueError, OverflowError)
 
 
-class TarSource(ImageSource):
+class TarSource(PathSource):
     """The images of a tar file, in its order; nothing is extracted to disk.
 
     Opening reads the headers of all members: of a plain tar only these, of a gzipped one, which
@@ -44,10 +43,6 @@ class TarSource(ImageSource):
                 "It should hold files like .png or .jpg, in folders or not."
             )
 
-    def __len__(self) -> int:
-        """How many images the scan found."""
-        return len(self._names)
-
     def fetch(self, index: int) -> bytes:
         """The bytes of the member."""
         where, size = self.locate(index), self._sizes[index]
@@ -64,17 +59,7 @@ class TarSource(ImageSource):
 
     def locate(self, index: int) -> str:
         """The archive and the path inside it."""
-        return f"{self._path.name}/{printable(self._names[index])}"
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A digest of the names; the content of the members is not read."""
-        return self._names.digest()
-
-    @cached_property
-    def labels(self) -> Labels | None:
-        """The classes that the folders inside the archive tell; see `labels_from_folders`."""
-        return labels_from_folders(self._names)
+        return f"{self._path.name}/{super().locate(index)}"
 
     def _scan(self) -> Iterator[bytes]:
         if self._packed is None:

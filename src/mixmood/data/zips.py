@@ -4,13 +4,12 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.bounded import check_size, inflate, read_at, reason
-from mixmood.data.names import Names, is_image_path, labels_from_folders, printable
-from mixmood.data.source import ImageSource, Labels
+from mixmood.data.names import Names, is_image_path
+from mixmood.data.path_source import PathSource
 from mixmood.data.zip_index import read_members
 
 _LOCAL = struct.Struct("<4s22xHH")
@@ -18,7 +17,7 @@ _ENCRYPTED = 0x1
 _MEMBER = struct.Struct("<q2QL2H")
 
 
-class ZipSource(ImageSource):
+class ZipSource(PathSource):
     """The images of a zip file, in its order; nothing is extracted to disk.
 
     Names in the archive are only names: they never become paths, so none can leave the pool.
@@ -42,10 +41,6 @@ class ZipSource(ImageSource):
                 "It should hold files like .png or .jpg, in folders or not."
             )
 
-    def __len__(self) -> int:
-        """How many images the table of contents names."""
-        return len(self._names)
-
     def fetch(self, index: int) -> bytes:
         """The unpacked bytes of the member; never more of them than the table promises."""
         where = self.locate(index)
@@ -68,23 +63,13 @@ class ZipSource(ImageSource):
 
     def locate(self, index: int) -> str:
         """The archive and the path inside it."""
-        return f"{self._path.name}/{printable(self._names[index])}"
+        return f"{self._path.name}/{super().locate(index)}"
 
     def _images(self) -> Iterator[bytes]:
         for name, *place in read_members(self._path):
             if is_image_path(name):
                 self._members += _MEMBER.pack(*place)
                 yield name
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A digest of the names; the content of the members is not read."""
-        return self._names.digest()
-
-    @cached_property
-    def labels(self) -> Labels | None:
-        """The classes that the folders inside the archive tell; see `labels_from_folders`."""
-        return labels_from_folders(self._names)
 
 
 def _unpack(data: bytes, size: int, how: int) -> bytes:
