@@ -43,22 +43,59 @@ class AgreementRow:
     n_seeds: int
 
 
-def agreement_rows(records: Sequence[Record], choice: Choice, seed: int = 0) -> list[AgreementRow]:
-    """One row for each task, number of labels, algorithm, contamination and measure.
+@dataclass(frozen=True)
+class Group:
+    """The contaminated runs of one task, number of labels, algorithm and contamination."""
 
-    Only seeds that all cells of a row have are used: cells are compared over the same splits.
-    """
-    groups: dict[tuple[str, int, str, str], list[Record]] = defaultdict(list)
+    key: tuple[str, int, str, str]
+    records: list[Record]
+    cells: list[tuple[str, float]]
+    """Sources and percents."""
+    seeds: list[int]
+    """Those that all cells have: cells are compared over the same splits."""
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures that the runs have distances by."""
+        return list(self.records[0]["distances"])
+
+    @property
+    def finalists(self) -> NDArray[np.bool_]:
+        """Which cells have the highest percentage: regret is counted over those."""
+        percents = np.array([percent for _, percent in self.cells])
+        return np.asarray(percents == percents.max())
+
+    def arrays(self, measure: str, choice: Choice) -> tuple[Numbers, Numbers]:
+        """Distances and accuracies, both of shape (seeds, cells)."""
+        distance, accuracy = np.empty((2, len(self.seeds), len(self.cells)))
+        for record in self.records:
+            run = record["run"]
+            if run["seed"] in self.seeds:
+                cell = self.cells.index((run["source"], run["percent"]))
+                place = self.seeds.index(run["seed"]), cell
+                distance[place] = record["distances"][measure]["distance"]
+                accuracy[place] = accuracy_of(record, choice)
+        return distance, accuracy
+
+
+def groups(records: Sequence[Record]) -> list[Group]:
+    """The groups that can be correlated: at least three cells that share a seed."""
+    found: dict[tuple[str, int, str, str], list[Record]] = defaultdict(list)
     for record in records:
         run = record["run"]
         if record["distances"] and run["percent"] > 0:
             key = (run["task"], run["n_labelled"], run["algorithm"], run["contamination"])
-            groups[key].append(record)
+            found[key].append(record)
+    made = [Group(key, own, *_shared(own)) for key, own in found.items()]
+    return [group for group in made if len(group.cells) >= LEAST_CELLS and group.seeds]
+
+
+def agreement_rows(records: Sequence[Record], choice: Choice, seed: int = 0) -> list[AgreementRow]:
+    """One row for each task, number of labels, algorithm, contamination and measure."""
     rows = [
-        _row(found, measure, choice, rng_for(seed, *key, measure))
-        for key, found in groups.items()
-        for measure in found[0]["distances"]
-        if len(_shared(found)[0]) >= LEAST_CELLS and _shared(found)[1]
+        _row(group, measure, choice, rng_for(seed, *group.key, measure))
+        for group in groups(records)
+        for measure in group.measures
     ]
     if not rows:
         raise InputError(
@@ -77,41 +114,32 @@ def _shared(records: Sequence[Record]) -> tuple[list[tuple[str, float]], list[in
     return list(seeds), sorted(set.intersection(*seeds.values()))
 
 
-def _row(
-    records: Sequence[Record], measure: str, choice: Choice, rng: np.random.Generator
-) -> AgreementRow:
-    cells, seeds = _shared(records)
-    accuracy, distance = np.empty((2, len(seeds), len(cells)))
-    for record in records:
-        run = record["run"]
-        if run["seed"] in seeds:
-            place = seeds.index(run["seed"]), cells.index((run["source"], run["percent"]))
-            accuracy[place] = accuracy_of(record, choice)
-            distance[place] = record["distances"][measure]["distance"]
-    finalists = np.array([percent for _, percent in cells]) == max(p for _, p in cells)
+def _row(group: Group, measure: str, choice: Choice, rng: np.random.Generator) -> AgreementRow:
+    distance, accuracy = group.arrays(measure, choice)
+    n_seeds, finalists = len(group.seeds), group.finalists
     x, y = distance.mean(axis=0), accuracy.mean(axis=0)
     pearson, spearman = correlations(x, y)
-    draws = rng.integers(len(seeds), size=(N_RESAMPLES, len(seeds)))
+    draws = rng.integers(n_seeds, size=(N_RESAMPLES, n_seeds))
     xs, ys = distance[draws].mean(axis=1), accuracy[draws].mean(axis=1)
-    run = records[0]["run"]
+    task, n_labelled, algorithm, contamination = group.key
     return AgreementRow(
-        task=run["task"],
-        n_labelled=run["n_labelled"],
-        algorithm=run["algorithm"],
-        contamination=run["contamination"],
+        task=task,
+        n_labelled=n_labelled,
+        algorithm=algorithm,
+        contamination=contamination,
         measure=measure,
         pearson=pearson,
-        pearson_interval=_interval(_pearsons(xs, ys), len(seeds)),
+        pearson_interval=interval(pearsons(xs, ys), n_seeds),
         spearman=spearman,
-        spearman_interval=_interval(_pearsons(_ranks(xs), _ranks(ys)), len(seeds)),
+        spearman_interval=interval(spearmans(xs, ys), n_seeds),
         regret_points=regret_points(x[finalists], y[finalists]),
-        regret_interval=_interval(_regrets(xs[:, finalists], ys[:, finalists]), len(seeds)),
-        n_cells=len(cells),
-        n_seeds=len(seeds),
+        regret_interval=interval(regrets(xs[:, finalists], ys[:, finalists]), n_seeds),
+        n_cells=len(group.cells),
+        n_seeds=n_seeds,
     )
 
 
-def _pearsons(x: Numbers, y: Numbers) -> Numbers:
+def pearsons(x: Numbers, y: Numbers) -> Numbers:
     """Pearson's r of each row of two arrays of the same shape; NaN where a row is constant."""
     x, y = (values - values.mean(axis=1, keepdims=True) for values in (x, y))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -119,19 +147,23 @@ def _pearsons(x: Numbers, y: Numbers) -> Numbers:
         return np.asarray((x * y).sum(axis=1) / below)
 
 
-def _ranks(values: Numbers) -> Numbers:
+def spearmans(x: Numbers, y: Numbers) -> Numbers:
+    """Spearman's rho of each row of two arrays of the same shape; NaN where a row is constant."""
     from scipy.stats import rankdata
 
-    return np.asarray(rankdata(values, axis=1), dtype=np.float64)
+    ranks = (np.asarray(rankdata(values, axis=1), dtype=np.float64) for values in (x, y))
+    return pearsons(*ranks)
 
 
-def _regrets(distances: Numbers, accuracies: Numbers) -> Numbers:
+def regrets(distances: Numbers, accuracies: Numbers) -> Numbers:
+    """Points of accuracy lost by the nearest instead of the best, for each row."""
     nearest = distances == distances.min(axis=1, keepdims=True)
     chosen = (accuracies * nearest).sum(axis=1) / nearest.sum(axis=1)
     return np.asarray(100 * (accuracies.max(axis=1) - chosen))
 
 
-def _interval(values: Numbers, n_seeds: int) -> Interval:
+def interval(values: Numbers, n_seeds: int) -> Interval:
+    """The middle 95 % of resampled values; None with a single seed."""
     kept = values[np.isfinite(values)]
     if n_seeds < 2 or not len(kept):
         return None

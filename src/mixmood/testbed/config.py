@@ -3,9 +3,9 @@
 import tomllib
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.suggest import unknown_name
@@ -18,11 +18,14 @@ Count = Annotated[int, Field(ge=1)]
 Baseline = Literal["none", "supervised-epochs", "supervised-updates"]
 Setting = bool | int | float | str
 
+MOST_RUNS = 1_000_000
+"""The paper's whole grid has about a thousand."""
+
 PRESETS = ("paper", "paper-small", "digits", "smoke")
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Grid(_Section):
@@ -39,6 +42,17 @@ class Grid(_Section):
     algorithms: list[str] = ["mixmatch"]
     contamination: list[Contamination] = ["fixed-total"]
     baselines: list[Baseline] = ["none", "supervised-epochs", "supervised-updates"]
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        """A slip of the keyboard must not list runs until the memory is full."""
+        n_sources = sum(map(len, self.tasks.values())) * len(self.percents)
+        n_contaminated = n_sources * len(self.algorithms) * len(self.contamination)
+        n_clean = len(self.tasks) * len(self.baselines) * max(1, len(self.algorithms))
+        n_runs = (n_contaminated + n_clean) * len(self.n_labelled) * self.seeds
+        if n_runs > MOST_RUNS:
+            raise ValueError(f"the grid has about {n_runs} runs, more than {MOST_RUNS}")
+        return self
 
 
 class SplitPlan(_Section):
@@ -117,10 +131,11 @@ def parse_config(text: str, where: str) -> Config:
     """The test bed that a TOML text describes; `where` names it in messages."""
     try:
         return Config.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{where} is no valid TOML: {error}.") from error
     except ValidationError as error:
         raise _first_problem(error, where) from error
+    except (ValueError, RecursionError) as error:
+        # Not only TOMLDecodeError: brackets without end, or a number of thousands of digits.
+        raise InputError(f"{where} is no valid TOML: {reason(error)}.") from error
 
 
 def _first_problem(error: ValidationError, where: str) -> OptionError:
@@ -129,7 +144,7 @@ def _first_problem(error: ValidationError, where: str) -> OptionError:
     if problem["type"] == "extra_forbidden":
         return unknown_name(f"key of {where}", place[-1], _fields_at(place[:-1]))
     told = ".".join(str(part) for part in problem["loc"])
-    got = "" if problem["type"] == "missing" else f"; got {problem['input']!r}"
+    got = "" if problem["type"] == "missing" else f"; got {problem['input']!r:.200}"
     return OptionError(f"{where}: {told}: {problem['msg']}{got}.")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mixmood.testbed.line import fitted
 from mixmood.testbed.summary import AccuracyRow, DistanceRow
 from mixmood.testbed.tables import Tables
 
@@ -77,12 +78,9 @@ def _scatter(tables: Tables, measure: str) -> Callable[["Axes", Panel], None]:
 
 def _fit(axes: "Axes", x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """The least-squares line, with Pearson's r."""
-    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return
-    slope, start = np.polyfit(x, y, 1)
-    ends = np.array([x.min(), x.max()])
-    r = np.corrcoef(x, y)[0, 1]
-    axes.plot(ends, start + slope * ends, "--", color="grey", label=f"r = {r:.2f}")
+    line = fitted(x, y)
+    if line is not None:
+        axes.plot(line.x, line.y, "--", color="grey", label=f"r = {line.pearson:.2f}")
 
 
 def _lines(tables: Tables) -> Callable[["Axes", Panel], None]:

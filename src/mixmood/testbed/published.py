@@ -40,6 +40,16 @@ def published_correlations() -> dict[tuple[str, int, str], float]:
     }
 
 
+def paper_accuracy(
+    task: str, algorithm: str, source: str, percent: float, n_labelled: int
+) -> float | None:
+    """What Table 1 of the paper has for a cell, or None."""
+    if algorithm == "supervised-updates":
+        return None  # The paper has the one with the same epochs only.
+    key = "supervised" if algorithm == "supervised-epochs" else source
+    return published_accuracies().get((task, key, percent, n_labelled))
+
+
 def _rows(name: str) -> list[dict[str, str]]:
     text = files("mixmood.testbed").joinpath(f"paper/{name}").read_text(encoding="utf-8")
     return list(csv.DictReader(io.StringIO(text)))

@@ -14,10 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from mixmood.core.errors import InputError, OutputError
 from mixmood.core.files import write_atomic
 from mixmood.data.bounded import reason
 from mixmood.testbed.config import Config
+from mixmood.testbed.record_shape import first_problem, told
 from mixmood.testbed.run import SCHEMA
 
 Record = dict[str, Any]
@@ -43,7 +46,13 @@ class Store:
                 f"The store {self.folder} is of version {content.get('schema')}; this mixmood "
                 f"reads version {SCHEMA}. Use the mixmood that wrote it, or another --store."
             )
-        self.config = Config.model_validate(content["config"])
+        try:
+            self.config = Config.model_validate(content.get("config"))
+        except ValidationError as error:
+            raise InputError(
+                f"{head} does not describe a test bed: {told(error)}. "
+                "Fetch the file again, or name another --store."
+            ) from error
 
     @classmethod
     def make(cls, folder: str | Path, config: Config) -> "Store":
@@ -78,7 +87,7 @@ class Store:
 
     def records(self, failed: bool = False) -> list[Record]:
         """All records, in the order of their keys."""
-        return [_read(path) for path in self._paths(failed)]
+        return [_checked(path, failed) for path in self._paths(failed)]
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -149,10 +158,19 @@ def _make_folder(path: Path) -> None:
         raise OutputError(f"Cannot make the folder {path}: {reason(error)}.") from error
 
 
+def _checked(path: Path, failed: bool) -> Record:
+    record = _read(path)
+    if (problem := first_problem(record, failed)) is not None:
+        raise InputError(
+            f"{path} is no whole record: {problem}. Delete it to have it made again."
+        )
+    return record
+
+
 def _read(path: Path) -> Record:
     try:
         content = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"Cannot read the record {path}: {reason(error)}. Delete it to have it made again."
         ) from error

@@ -59,6 +59,11 @@ class DistanceRow:
     n_runs: int
 
     @property
+    def cell(self) -> Cell:
+        """The cell that this row is of."""
+        return Cell(*(getattr(self, field.name) for field in fields(Cell)))
+
+    @property
     def is_significant(self) -> bool:
         """Whether at least half of the runs can tell the pool from the labelled images."""
         return self.p_median < SIGNIFICANT

@@ -7,12 +7,12 @@ from mixmood.core.errors import InputError
 from mixmood.testbed.agreement import AgreementRow, agreement_rows
 from mixmood.testbed.grid import Selection
 from mixmood.testbed.published import (
-    published_accuracies,
+    paper_accuracy,
     published_correlations,
     published_distances,
 )
 from mixmood.testbed.sheet import Sheet, Word
-from mixmood.testbed.store import Store
+from mixmood.testbed.store import Record, Store
 from mixmood.testbed.summary import (
     AccuracyRow,
     Choice,
@@ -51,9 +51,14 @@ class Tables:
         }
 
 
-def make_tables(store: Store, choice: Choice, only: Selection | None = None) -> Tables:
-    """The tables of a store, or of some of its cells."""
-    records = chosen_records(store, only)
+def make_tables(
+    store: Store,
+    choice: Choice,
+    only: Selection | None = None,
+    records: Sequence[Record] | None = None,
+) -> Tables:
+    """The tables of a store, or of some of its cells; `records` are those runs, if read before."""
+    records = chosen_records(store, only) if records is None else records
     accuracies = accuracy_rows(records, choice)
     try:
         agreements = agreement_rows(records, choice)
@@ -89,7 +94,7 @@ def accuracy_sheet(tables: Tables, beside_paper: bool) -> Sheet:
             line.append(_accuracy_word(row, tables.n_seeds, best.get((place[0], n))))
             if beside_paper:
                 ours = None if row is None else row.accuracy_mean
-                line += _beside(ours, _published_accuracy(place, n))
+                line += _beside(ours, _paper_accuracy(place, n))
         lines.append(line)
     title = f"Table 1. Test accuracy, mean ± standard deviation; epoch: {tables.choice}"
     return Sheet(title, columns, lines, _notes(tables))
@@ -185,12 +190,9 @@ def _distance_word(row: DistanceRow | None) -> Word:
     return Word(text, is_weak=not row.is_significant)
 
 
-def _published_accuracy(place: Place, n_labelled: int) -> float | None:
+def _paper_accuracy(place: Place, n_labelled: int) -> float | None:
     task, algorithm, _, source, percent = place
-    if algorithm == "supervised-updates":
-        return None  # The paper has the one with the same epochs only.
-    key = "supervised" if algorithm == "supervised-epochs" else source
-    return published_accuracies().get((task, key, percent, n_labelled))
+    return paper_accuracy(task, algorithm, source, percent, n_labelled)
 
 
 def _beside(ours: float | None, theirs: float | None) -> list[Word]:

@@ -1,0 +1,118 @@
+"""Which measure foretells accuracy best over all tasks and numbers of labels together?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.seeds import rng_for
+from mixmood.testbed.agreement import (
+    N_RESAMPLES,
+    AgreementRow,
+    Group,
+    Interval,
+    Numbers,
+    groups,
+    interval,
+    pearsons,
+    regrets,
+    spearmans,
+)
+from mixmood.testbed.store import Record
+from mixmood.testbed.summary import Choice
+
+
+@dataclass(frozen=True)
+class OverallRow:
+    """Means of a measure's rows of Table 3, with 95 % bootstrap intervals over seeds.
+
+    A correlation that is undefined, where all cells of a group are alike, is left out.
+    """
+
+    measure: str
+    pearson: float | None
+    pearson_interval: Interval
+    spearman: float | None
+    spearman_interval: Interval
+    regret_points: float
+    regret_interval: Interval
+    n_groups: int
+    n_seeds: int
+
+
+def overall_rows(
+    records: Sequence[Record], rows: Sequence[AgreementRow], choice: Choice, seed: int = 0
+) -> list[OverallRow]:
+    """One row for each measure in `rows`, which is Table 3: the lowest mean correlation first.
+
+    The runs of one seed share their images, so a seed is drawn, or not, in all groups at once.
+    """
+    found = groups(records)
+    measures = dict.fromkeys(row.measure for row in rows)
+    made = [
+        _row(
+            [row for row in rows if row.measure == measure],
+            _intervals(found, measure, choice, rng_for(seed, "overall", measure)),
+            len({seed for group in found for seed in group.seeds}),
+        )
+        for measure in measures
+    ]
+    return sorted(made, key=lambda row: 2.0 if row.pearson is None else row.pearson)
+
+
+def _row(rows: Sequence[AgreementRow], intervals: Sequence[Interval], n_seeds: int) -> OverallRow:
+    if len(rows) == 1:
+        # As they stand in Table 3: other draws would give other last digits.
+        only = rows[0]
+        intervals = [only.pearson_interval, only.spearman_interval, only.regret_interval]
+    return OverallRow(
+        measure=rows[0].measure,
+        pearson=_mean([row.pearson for row in rows]),
+        pearson_interval=intervals[0],
+        spearman=_mean([row.spearman for row in rows]),
+        spearman_interval=intervals[1],
+        regret_points=float(np.mean([row.regret_points for row in rows])),
+        regret_interval=intervals[2],
+        n_groups=len(rows),
+        n_seeds=n_seeds,
+    )
+
+
+def _intervals(
+    found: Sequence[Group], measure: str, choice: Choice, rng: np.random.Generator
+) -> list[Interval]:
+    """The intervals of the means of Pearson, Spearman and regret."""
+    seeds = sorted({seed for group in found for seed in group.seeds})
+    chances = np.full(len(seeds), 1 / len(seeds))
+    counts = rng.multinomial(len(seeds), chances, size=N_RESAMPLES)
+    drawn = [
+        _resampled(group, measure, choice, counts[:, [seeds.index(seed) for seed in group.seeds]])
+        for group in found
+    ]
+    # A group that is undefined throughout says nothing; others must be defined to be averaged.
+    return [
+        interval(
+            np.mean([values for values in column if np.isfinite(values).any()] or [[np.nan]], 0),
+            len(seeds),
+        )
+        for column in zip(*drawn, strict=True)
+    ]
+
+
+def _resampled(
+    group: Group, measure: str, choice: Choice, counts: NDArray[np.int64]
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Pearson, Spearman and regret for each row of counts, which says how often a seed is drawn."""
+    distance, accuracy = group.arrays(measure, choice)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # A draw without any seed of the group gives NaN, and is left out of the interval.
+        weights = counts / counts.sum(axis=1, keepdims=True)
+        xs, ys = weights @ distance, weights @ accuracy
+        ends = xs[:, group.finalists], ys[:, group.finalists]
+        return pearsons(xs, ys), spearmans(xs, ys), regrets(*ends)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    defined = [value for value in values if value is not None]
+    return float(np.mean(defined)) if defined else None

@@ -1,0 +1,162 @@
+"""All that the page of a test bed shows, as one record: drawn from the store's records alone."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from mixmood.core.errors import InputError
+from mixmood.core.version import __version__
+from mixmood.testbed.extremes import extremes
+from mixmood.testbed.grid import Run, Selection
+from mixmood.testbed.line import fitted
+from mixmood.testbed.overall import OverallRow, overall_rows
+from mixmood.testbed.published import (
+    paper_accuracy,
+    published_correlations,
+    published_distances,
+)
+from mixmood.testbed.store import Record, Store
+from mixmood.testbed.summary import Choice, chosen_records
+from mixmood.testbed.tables import Tables, make_tables
+
+SCHEMA = 1
+GROUP = ("task", "n_labelled", "algorithm", "contamination")
+
+
+def overview(
+    store: Store,
+    choice: Choice,
+    only: Selection | None = None,
+    beside_paper: bool = False,
+) -> dict[str, Any]:
+    """The record of a store, in plain values: the answer, the tables, and where they come from."""
+    failed = [r for r in store.records(failed=True) if only is None or only.takes(_cell(r))]
+    if failed and not store.keys():
+        raise InputError(
+            f"All {len(failed)} runs in the store {store.folder} failed. See why with: mixmood "
+            "testbed status, and run them again with --retry-failed."
+        )
+    records = chosen_records(store, only)
+    tables = make_tables(store, choice, only, records)
+    overall = overall_rows(records, tables.agreements, choice)
+    return {
+        "schema": SCHEMA,
+        "mixmood": __version__,
+        "testbed": store.config.name,
+        "store": str(store.folder),
+        "selection": choice,
+        "verdict": verdict(overall),
+        "best_measure": overall[0].measure if overall and overall[0].pearson is not None else None,
+        "n_runs": len(records),
+        "n_wanted": tables.gaps.n_wanted,
+        "n_seeds": tables.n_seeds,
+        "n_failed": tables.gaps.n_failed,
+        "gaps": tables.gaps.told(),
+        "empty_cells": [asdict(cell) for cell in tables.gaps.empty_cells],
+        "failures": _failures(failed),
+        "compute_s": sum(record["times"]["total_s"] for record in records),
+        "versions": _versions(records),
+        "protocol": store.config.protocol(),
+        "extremes": [asdict(each) for each in extremes(tables.accuracies)],
+        "overall": [asdict(row) for row in overall],
+        **_rows(tables, beside_paper),
+        "lines": _lines(tables),
+    }
+
+
+def to_json(record: dict[str, Any]) -> str:
+    """The record as it stands in the page."""
+    return json.dumps(record, indent=1, allow_nan=False) + "\n"
+
+
+def verdict(rows: Sequence[OverallRow]) -> str:
+    """Whether distances foretold accuracies, and by which measure best, in one sentence."""
+    if not rows:
+        return (
+            "Distances cannot be compared with accuracies yet: no task has three contaminated "
+            "cells that share a seed."
+        )
+    best = rows[0]
+    if best.pearson is None:
+        return "Distances foretold nothing: all cells came out alike."
+    number = f"r = {best.pearson:.2f}".replace("-", "\u2212")
+    if best.pearson_interval is None:
+        number += " from a single seed"
+    else:
+        ends = [f"{end:.2f}".replace("-", "\u2212") for end in best.pearson_interval]
+        number += f", 95 % interval {ends[0]} to {ends[1]}"
+    if best.n_groups > 1:
+        number += f", on average over {best.n_groups} groups"
+    low, high = best.pearson_interval or (best.pearson, best.pearson)
+    if high < 0:
+        return f"Nearer pools gave better models; {best.measure} told it best ({number})."
+    if low > 0:
+        return f"Nearer pools did not give better models, not even by {best.measure} ({number})."
+    return f"No measure surely foretold accuracy; {best.measure} came nearest ({number})."
+
+
+def _rows(tables: Tables, beside_paper: bool) -> dict[str, list[dict[str, Any]]]:
+    """The three tables, with marks, and on request the paper's numbers."""
+    best = {
+        (row.task, row.n_labelled): max(
+            other.accuracy_mean
+            for other in tables.accuracies
+            if (other.task, other.n_labelled) == (row.task, row.n_labelled)
+        )
+        for row in tables.accuracies
+    }
+    accuracies = [
+        asdict(row) | {"is_best": row.accuracy_mean == best[row.task, row.n_labelled]}
+        for row in tables.accuracies
+    ]
+    distances = [asdict(row) | {"is_significant": row.is_significant} for row in tables.distances]
+    agreements = [asdict(row) for row in tables.agreements]
+    if beside_paper:
+        keys = ("task", "algorithm", "source", "percent", "n_labelled")
+        for row in accuracies:
+            row["paper"] = paper_accuracy(*(row[key] for key in keys))
+        for row in distances:
+            key = row["task"], row["source"], row["percent"], row["measure"]
+            row["paper"] = published_distances().get(key)
+        for row in agreements:
+            row["paper"] = published_correlations().get(
+                (row["task"], row["n_labelled"], row["measure"])
+            )
+    return {"table1": accuracies, "table2": distances, "table3": agreements}
+
+
+def _lines(tables: Tables) -> list[dict[str, Any]]:
+    """A line for each group and measure, where there are cells enough."""
+    accuracy = {row.cell: row.accuracy_mean for row in tables.accuracies}
+    points: dict[tuple[Any, ...], list[tuple[float, float]]] = defaultdict(list)
+    for row in tables.distances:
+        if row.percent > 0:
+            key = (*(getattr(row, name) for name in GROUP), row.measure)
+            points[key].append((row.distance_mean, accuracy[row.cell]))
+    lines = {key: fitted(*zip(*found, strict=True)) for key, found in points.items()}
+    return [
+        dict(zip((*GROUP, "measure"), key, strict=True)) | asdict(line)
+        for key, line in lines.items()
+        if line is not None
+    ]
+
+
+def _failures(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """What went wrong, the most frequent first."""
+    messages = [(r["error"]["message"].strip().splitlines() or [""])[-1] for r in records]
+    return [{"message": text, "n_runs": n} for text, n in Counter(messages).most_common()]
+
+
+def _versions(records: Sequence[Record]) -> dict[str, list[str]]:
+    """All versions that made the runs: more than one where a store was filled over time."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for record in records:
+        for name, version in {"mixmood": record["mixmood"], **record["versions"]}.items():
+            found[name].add(version)
+    return {name: sorted(versions) for name, versions in found.items()}
+
+
+def _cell(record: Record) -> Any:
+    return Run.from_dict(record["run"]).cell
