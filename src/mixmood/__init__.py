@@ -6,7 +6,7 @@ from mixmood.core.version import __version__
 
 if TYPE_CHECKING:
     from mixmood import measures
-    from mixmood.api import RankReport, rank
+    from mixmood.api import RankReport, rank, report_testbed
     from mixmood.ranking.dissimilarity import dissimilarity
     from mixmood.ssl.job import train_job as train
     from mixmood.ssl.predict import predict_job as predict
@@ -18,12 +18,14 @@ __all__ = [
     "measures",
     "predict",
     "rank",
+    "report_testbed",
     "train",
 ]
 
 _HOMES = {
     "RankReport": "mixmood.api.RankReport",
     "rank": "mixmood.api.rank",
+    "report_testbed": "mixmood.api.report_testbed",
     "dissimilarity": "mixmood.ranking.dissimilarity.dissimilarity",
     "predict": "mixmood.ssl.predict.predict_job",
     "train": "mixmood.ssl.job.train_job",

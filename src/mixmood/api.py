@@ -15,6 +15,7 @@ from mixmood.data.source import FeatureSource
 
 if TYPE_CHECKING:
     from mixmood.ranking.reading import Reading
+    from mixmood.testbed.summary import Choice
 
     Sight = tuple[Reading, Mapping[str, Reading]]
 
@@ -132,3 +133,35 @@ def demo(seed: int = 0, progress: Progress | None = None, **options: Any) -> Ran
 
     labelled, pools = demo_sets(seed)
     return rank(labelled, pools, seed=seed, progress=progress, **options)
+
+
+def report_testbed(
+    store: str | Path,
+    path: str | Path | None = None,
+    *,
+    selection: "Choice" = "last",
+    only: Sequence[str] = (),
+    beside_paper: bool = False,
+    command: str | None = None,
+) -> str:
+    """One self-contained page of a test bed; also written to `path`, if one is given.
+
+    Args:
+        store: The folder of the test bed's records.
+        path: Where to write the page.
+        selection: Which epoch's accuracy counts: "last", "median", "validation" or "best".
+        only: Only some cells, such as `["task=mnist,n_labelled=60"]`.
+        beside_paper: Show the paper's numbers beside those of the same cells.
+        command: What was typed to get the page; it is shown there.
+    """
+    from mixmood.core.files import write_atomic
+    from mixmood.report.testbed import overview_page
+    from mixmood.testbed.grid import Selection
+    from mixmood.testbed.overview import overview, to_json
+    from mixmood.testbed.store import Store
+
+    record = overview(Store(store), selection, Selection.parse(only), beside_paper)
+    page = overview_page(record, to_json(record), command)
+    if path is not None:
+        write_atomic(path, page)
+    return page

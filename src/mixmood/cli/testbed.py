@@ -8,6 +8,7 @@ import typer
 from mixmood.cli import options
 from mixmood.cli.streams import say
 from mixmood.cli.testbed_lines import RunLines, describe, duration, told
+from mixmood.cli.testbed_report import report
 from mixmood.cli.testbed_tables import Only, StoreOption, correlate, tables
 from mixmood.core.errors import OptionError, TrainingError
 from mixmood.core.suggest import unknown_name
@@ -125,6 +126,7 @@ def status(store: StoreOption) -> None:
 
 app.command()(tables)
 app.command()(correlate)
+app.command()(report)
 
 
 def _work(

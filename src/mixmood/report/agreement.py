@@ -7,8 +7,8 @@ from dataclasses import asdict
 from rich import box
 from rich.table import Table
 
+from mixmood.core.spreadsheet import csv_text
 from mixmood.ranking.agreement import Agreement
-from mixmood.report.csv import csv_text
 from mixmood.report.printable import printable
 
 COLUMNS = ("task", "n_labelled", "measure", "pearson", "spearman", "regret_points", "n_cells")

@@ -1,10 +1,7 @@
 """Records as CSV, safe to open in a spreadsheet."""
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
-
 from mixmood.core.records import Ranking
+from mixmood.core.spreadsheet import csv_text
 
 RANKING_COLUMNS = (
     "rank", "name", "measure", "distance", "interval_low", "interval_high", "spread", "signed",
@@ -28,17 +25,3 @@ def ranking_csv(ranking: Ranking) -> str:
             for measure, result in candidate.measures.items()
         ),
     )  # fmt: skip
-
-
-def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table as CSV; a text that a spreadsheet would run as a formula gets a leading quote."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_inert(value) for value in row] for row in rows)
-    return buffer.getvalue()
-
-
-def _inert(value: object) -> object:
-    is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
-    return f"'{value}" if is_formula else value

@@ -95,7 +95,10 @@ def _environment() -> "Environment":
     )
     environment.filters |= {
         name: getattr(numbers, name)
-        for name in ("number", "percent", "chance", "p_value", "count", "duration")
+        for name in (
+            *("number", "percent", "chance", "p_value", "count", "duration"),
+            *("fixed", "signed"),
+        )
     }
     environment.filters["printable"] = printable
     environment.globals["span"] = numbers.span

@@ -14,6 +14,26 @@ def number(value: float) -> str:
     return text if value >= 0 or text == "0" else f"\u2212{text}"
 
 
+def fixed(value: float, digits: int = 3) -> str:
+    """A value with so many decimals: numbers below each other compare at a glance.
+
+    >>> fixed(0.8), fixed(-0.125, 2), fixed(-0.0001, 2)
+    ('0.800', '\u22120.12', '0.00')
+    """
+    text = f"{abs(value):.{digits}f}"
+    return f"\u2212{text}" if value < 0 and float(text) else text
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """A difference with its sign.
+
+    >>> signed(0.012), signed(-0.012), signed(0.0)
+    ('+0.012', '\u22120.012', '0.000')
+    """
+    text = fixed(value, digits)
+    return f"+{text}" if value > 0 and float(text) else text
+
+
 def span(low: float, high: float) -> str:
     """An interval.
 

@@ -15,24 +15,21 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
         button.dataset.sort === "name"
           ? (a, b) => value(a).localeCompare(value(b), undefined, { numeric: true })
           : (a, b) => Number(value(a)) - Number(value(b));
-      const rows = [...body.rows].sort((a, b) => (up ? compare(a, b) : compare(b, a)));
+      /* What has no value comes last, whichever way the others go. */
+      const isMissing = (row) => Number(value(row) === undefined);
+      const rows = [...body.rows].sort((a, b) => isMissing(a) - isMissing(b) || (up ? compare(a, b) : compare(b, a)));
       body.append(...rows);
     });
   }
 }
 
-/* The map: the point nearest to the pointer, or the one with the focus, shows its picture. */
-const map = document.getElementById("map");
-if (map) {
-  const pictures = JSON.parse(document.getElementById("pictures").textContent);
-  const hover = document.getElementById("hover");
-  const [image] = hover.getElementsByTagName("img");
-  const [title] = hover.getElementsByTagName("b");
-  const [place] = hover.getElementsByTagName("span");
+/* A picture with points: the one nearest to the pointer, or the one with the focus, is told about.
+   `fill(point)` puts what is told into `hover`; returned is what makes one point reachable anew. */
+const explore = (frame, hover, fill) => {
   const reach = 28;
   let shown = null;
 
-  const points = () => [...map.querySelectorAll(".cloud:not([hidden]) .point")];
+  const points = () => [...frame.querySelectorAll(".point")].filter((point) => !point.closest("[hidden]"));
   const centre = (point) => {
     const box = point.getBoundingClientRect();
     return [box.left + box.width / 2, box.top + box.height / 2];
@@ -47,18 +44,15 @@ if (map) {
     hide();
     shown = point;
     point.classList.add("active");
-    const uri = pictures[point.parentNode.dataset.cloud][point.dataset.picture];
-    image.hidden = !uri;
-    if (uri) image.src = uri;
-    title.textContent = point.dataset.set;
-    place.textContent = point.dataset.place;
+    fill(point);
+    frame.append(hover);
     hover.hidden = false;
-    const frame = map.getBoundingClientRect();
+    const box = frame.getBoundingClientRect();
     const [x, y] = centre(point);
-    const left = Math.min(Math.max(x - frame.left - hover.offsetWidth / 2, 4), frame.width - hover.offsetWidth - 4);
+    const left = Math.min(Math.max(x - box.left - hover.offsetWidth / 2, 4), box.width - hover.offsetWidth - 4);
     const above = y - hover.offsetHeight - 16;
     hover.style.left = `${left}px`;
-    hover.style.top = `${(above > 0 ? above : y + 16) - frame.top}px`;
+    hover.style.top = `${(above > 0 ? above : y + 16) - box.top}px`;
   };
   /* The nearest point among some, by a cost of going (dx, dy); none if all costs are infinite. */
   const nearest = (x, y, cost, except) => {
@@ -81,9 +75,9 @@ if (map) {
     if (near) show(near);
     else hide();
   };
-  map.addEventListener("pointermove", follow);
-  map.addEventListener("pointerdown", follow);
-  map.addEventListener("pointerleave", hide);
+  frame.addEventListener("pointermove", follow);
+  frame.addEventListener("pointerdown", follow);
+  frame.addEventListener("pointerleave", hide);
 
   const along = {
     ArrowRight: (dx, dy) => (dx > 0 ? dx + 2 * Math.abs(dy) : Infinity),
@@ -93,17 +87,17 @@ if (map) {
   };
   /* One point at a time can be reached with Tab; the arrows hand that on. */
   const open = (point) => {
-    for (const other of map.querySelectorAll('.point[tabindex="0"]')) other.setAttribute("tabindex", "-1");
+    for (const other of frame.querySelectorAll('.point[tabindex="0"]')) other.setAttribute("tabindex", "-1");
     if (point) point.setAttribute("tabindex", "0");
   };
-  const first = () => points().at(-1);
-  open(first());
-  map.addEventListener("focusin", (event) => {
+  const renew = () => open(points().at(-1));
+  renew();
+  frame.addEventListener("focusin", (event) => {
     const point = event.target.closest(".point");
     if (point) show(point);
   });
-  map.addEventListener("focusout", hide);
-  map.addEventListener("keydown", (event) => {
+  frame.addEventListener("focusout", hide);
+  frame.addEventListener("keydown", (event) => {
     const point = event.target.closest(".point");
     if (event.key === "Escape") hide();
     if (!point || !(event.key in along)) return;
@@ -113,15 +107,72 @@ if (map) {
     open(next);
     next.focus();
   });
+  return renew;
+};
 
+/* The map of images. */
+const map = document.getElementById("map");
+if (map) {
+  const pictures = JSON.parse(document.getElementById("pictures").textContent);
+  const hover = document.getElementById("hover");
+  const [image] = hover.getElementsByTagName("img");
+  const [title] = hover.getElementsByTagName("b");
+  const [place] = hover.getElementsByTagName("span");
+  const renew = explore(map, hover, (point) => {
+    const uri = pictures[point.parentNode.dataset.cloud][point.dataset.picture];
+    image.hidden = !uri;
+    if (uri) image.src = uri;
+    title.textContent = point.dataset.set;
+    place.textContent = point.dataset.place;
+  });
   for (const button of document.querySelectorAll(".legend button")) {
     button.addEventListener("click", () => {
       const on = button.getAttribute("aria-pressed") !== "true";
       button.setAttribute("aria-pressed", String(on));
       map.querySelector(`.cloud[data-cloud="${button.dataset.cloud}"]`).toggleAttribute("hidden", !on);
-      open(first());
+      renew();
     });
   }
+}
+
+/* The plots of a test bed share one tip. */
+const tip = document.getElementById("tip");
+for (const canvas of document.querySelectorAll(".canvas")) {
+  const [title] = tip.getElementsByTagName("b");
+  const [text] = tip.getElementsByTagName("span");
+  explore(canvas, tip, (point) => {
+    title.textContent = point.dataset.title;
+    text.textContent = point.dataset.text;
+  });
+}
+
+/* Filters: what has another value than the chosen one is off; what has no value of that kind stays.
+   On paper everything is shown: `off` hides on screens only. */
+const filters = document.getElementById("filters");
+if (filters) {
+  const keyOf = (name) => name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
+  const names = [...new Set([...filters.elements].map((input) => input.name).filter(Boolean))];
+  const parts = document.querySelectorAll(names.map((name) => `main [data-${name}]`).join(","));
+  const cells = [...document.querySelectorAll("td.cell")];
+  const scatters = document.getElementById("scatters");
+  const isSingle = scatters !== null && scatters.classList.contains("single");
+  const filter = () => {
+    const chosen = Object.fromEntries(new FormData(filters));
+    const isOff = (part) =>
+      names.some((name) => {
+        const value = part.dataset[keyOf(name)];
+        return chosen[name] !== "" && value !== undefined && value !== chosen[name];
+      });
+    for (const part of parts) part.classList.toggle("off", isOff(part));
+    if (scatters) scatters.classList.toggle("single", isSingle || (chosen.measure ?? "") !== "");
+    const n = cells.filter((cell) => !cell.closest(".off")).length;
+    document.getElementById("shown").textContent = `${n} of ${cells.length} cells shown`;
+  };
+  filters.addEventListener("change", filter);
+  filters.addEventListener("submit", (event) => event.preventDefault());
+  /* A browser may bring back what was chosen before. */
+  addEventListener("pageshow", filter);
+  filter();
 }
 
 /* The record: copied or shown as it stands in the page. */
