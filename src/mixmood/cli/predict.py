@@ -19,7 +19,7 @@ def predict(
     Example: mixmood predict --model run/ new-images/ --csv classes.csv
     """
     from mixmood.cli.bars import progress_bars
-    from mixmood.cli.streams import say
+    from mixmood.cli.streams import put, say
     from mixmood.core.files import check_writable, write_atomic
     from mixmood.ssl.predict import predict_job
 
@@ -30,7 +30,7 @@ def predict(
             model, images, progress=bars, notify=lambda message: say(f"Warning: {message}")
         )
     if csv is None:
-        sys.stdout.write(predictions.to_csv())
+        put("-", predictions.to_csv())
         return
     write_atomic(csv, predictions.to_csv())
     sys.stdout.write(f"{len(predictions.images)} images classified; written to {csv}\n")

@@ -34,10 +34,16 @@ def show(view: "RenderableType") -> None:
     console().print(view)
 
 
+def readable(text: str) -> str:
+    """Lines for people: control characters in them are shown, not obeyed."""
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
 def put(target: str | None, text: str) -> None:
     """A result into the file that was asked for, if one was; `-` is stdout."""
     if target == "-":
-        sys.stdout.write(text)
+        # A file or a program gets the text as it is; a terminal would obey what is in it.
+        sys.stdout.write(readable(text) if sys.stdout.isatty() else text)
         sys.stdout.flush()
     elif target is not None:
         write_atomic(target, text)

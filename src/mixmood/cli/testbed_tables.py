@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mixmood.cli.streams import put, say
+from mixmood.cli.streams import put, readable, say
 from mixmood.core.errors import OptionError, OutputError
 from mixmood.core.files import write_atomic
 from mixmood.core.suggest import unknown_name
@@ -118,7 +118,7 @@ def _rendered(found: "Tables", form: str, numbers: list[int], beside_paper: bool
         shown = {key: value for key, value in content.items() if key not in hidden}
         return json.dumps(shown, indent=1, allow_nan=False) + "\n"
     sheets = {1: accuracy_sheet, 2: distance_sheet, 3: agreement_sheet}
-    return "\n".join(render(sheets[n](found, beside_paper), form) for n in numbers)
+    return readable("\n".join(render(sheets[n](found, beside_paper), form) for n in numbers))
 
 
 def _write_all(store: Any, found: "Tables", folder: Path, beside_paper: bool) -> None:

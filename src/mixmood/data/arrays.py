@@ -163,6 +163,8 @@ def labels_from_values(
         raise InputError(
             f"{name}: labels must be integers below {len(class_names)}, the number of class names."
         )
+    if len(set(class_names)) < len(class_names):
+        raise InputError(f"{name}: two classes have the same name. Give every class its own.")
     return Labels(values.astype(np.int32), class_names)
 
 

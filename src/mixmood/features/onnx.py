@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import BackboneError, ShapeError
+from mixmood.data.bounded import reason
 from mixmood.features.backbone import PREPROCESSING
 from mixmood.features.input_format import InputFormat
 
@@ -104,7 +105,7 @@ class OnnxBackbone:
             # ONNX Runtime has no public base class for what it raises.
             raise BackboneError(
                 f"{self.name} cannot embed images of {self.resolution} x {self.resolution} pixels: "
-                f"{str(error).strip().splitlines()[0]}. Choose another resolution or layout."
+                f"{reason(error)}. Choose another resolution or layout."
             ) from error
         return self._checked(self._pooled(np.asarray(found)), len(batch))[:n_images]
 

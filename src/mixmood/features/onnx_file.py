@@ -6,12 +6,15 @@ from urllib.parse import parse_qsl
 
 from mixmood.core.errors import BackboneError, OptionError
 from mixmood.core.suggest import unknown_name
+from mixmood.data.bounded import reason
 from mixmood.features.backbone import DEFAULT_RESOLUTION
 from mixmood.features.input_format import InputFormat, check_words, layout_word, number, triple
 from mixmood.features.onnx import FLOATS, MICRO_BATCH, OnnxBackbone, open_session
 from mixmood.features.wire import has_external_data
 
 PREFIX = "mixmood."
+LARGEST_BATCH, LARGEST_SIDE = 1024, 4096
+"""More is a slip or an attack: each batch is made in memory as a whole."""
 KINDS = {"tensor(uint8)": "uint8", **FLOATS}
 
 
@@ -45,7 +48,7 @@ def load_onnx_file(name: str, resolution: int | None = None) -> OnnxBackbone:
         session=session,
         input_format=input_format,
         output=_output(session, words),
-        fixed_batch=node.shape[0] if isinstance(node.shape[0], int) else MICRO_BATCH,
+        fixed_batch=_batch_of_graph(node.shape[0], path),
     )
 
 
@@ -70,12 +73,14 @@ def _read(path: Path) -> bytes:
 
 def _open(model: bytes, path: str) -> Any:
     try:
-        return open_session(model)
+        session = open_session(model)
+        # Names that are no text are decoded, and refused, only when they are asked for.
+        _ = session.get_modelmeta().custom_metadata_map
+        _ = [(node.name, node.shape) for node in (*session.get_inputs(), *session.get_outputs())]
     except Exception as error:
         # ONNX Runtime has no public base class for what it raises.
-        raise BackboneError(
-            f"ONNX Runtime cannot load {path}: {str(error).strip().splitlines()[-1]}."
-        ) from error
+        raise BackboneError(f"ONNX Runtime cannot load {path}: {reason(error)}.") from error
+    return session
 
 
 def _words(session: Any, query: str) -> dict[str, str]:
@@ -92,6 +97,8 @@ def _words(session: Any, query: str) -> dict[str, str]:
 
 def _only_input(session: Any, path: str) -> Any:
     inputs = session.get_inputs()
+    if not session.get_outputs():
+        raise BackboneError(f"{path} has no output. Export the network with its features.")
     if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].type not in KINDS:
         found = ", ".join(f"{node.name} {node.type} {node.shape}" for node in inputs)
         raise BackboneError(
@@ -129,6 +136,17 @@ def _layout_of_graph(shape: list[Any], path: str) -> str:
     return "nchw" if shape[1] == 3 else "nhwc"
 
 
+def _batch_of_graph(length: Any, path: str) -> int:
+    if not isinstance(length, int):
+        return MICRO_BATCH
+    if not 1 <= length <= LARGEST_BATCH:
+        raise BackboneError(
+            f"{path} takes batches of {length} images; 1 to {LARGEST_BATCH} are possible. "
+            "Export the network for batches of any size."
+        )
+    return length
+
+
 def _resolution(
     node: Any, input_format: InputFormat, words: dict[str, str], asked: int | None, path: str
 ) -> int:
@@ -136,7 +154,7 @@ def _resolution(
     fixed = {side for side in (height, width) if isinstance(side, int)}
     told = number(words, "resolution")
     side = asked or (int(told) if told else None) or next(iter(fixed), DEFAULT_RESOLUTION)
-    if side < 1 or fixed - {side}:
+    if not 1 <= side <= LARGEST_SIDE or fixed - {side}:
         raise BackboneError(
             f"{path} takes images of {height} x {width} pixels; squares of {side} do not fit. "
             "Leave the resolution out, or export the network for squares."

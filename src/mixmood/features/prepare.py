@@ -51,6 +51,7 @@ class Preparer:
         """Prepare for one extraction; a backbone that looks at the whole batch gets no cache."""
         self._source = source
         self._side = backbone.resolution
+        self._width = backbone.width
         self._cache = None if backbone.is_batch_dependent else cache
         self._space = cache_space(backbone)
         # Where companions matter, the broken ones must be known before batches are formed.
@@ -96,9 +97,10 @@ class Preparer:
         # Many at once: each visit to the cache takes locks on its file.
         rows = self._cache.get([image.key for image in images])
         for image in images:
-            image.row = rows.get(image.key)
-            if image.row is not None:
-                image.raw = None
+            row = rows.get(image.key)
+            # A row of another length is none of ours, whatever its checksum says.
+            if row is not None and len(row) == self._width:
+                image.row, image.raw = row, None
 
     def _decode(self, image: Prepared) -> None:
         raw, image.raw = image.raw, None

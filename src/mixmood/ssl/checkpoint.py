@@ -3,7 +3,6 @@
 import io
 import json
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -32,12 +31,11 @@ def load(folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         found = json.loads(state["configuration"])
         schema = state["schema"]
-    except (OSError, RuntimeError, EOFError, KeyError, TypeError, ValueError, UnpicklingError) as e:
-        raise TrainingError(
-            f"The checkpoint {path} cannot be read ({type(e).__name__}). Delete it to begin again."
-        ) from e
-    wanted = json.loads(json.dumps(configuration))
-    differing = sorted(k for k in found.keys() | wanted.keys() if found.get(k) != wanted.get(k))
+        wanted = json.loads(json.dumps(configuration))
+        differing = sorted(k for k in found.keys() | wanted.keys() if found.get(k) != wanted.get(k))
+    except Exception as error:
+        # The reader of damaged archives and of forged pickles raises nearly anything.
+        raise unreadable(folder, error) from error
     if schema != SCHEMA or differing:
         raise TrainingError(
             f"The checkpoint {path} belongs to another run: it differs in "
@@ -45,3 +43,11 @@ def load(folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
             "output folder."
         )
     return state
+
+
+def unreadable(folder: Path, error: Exception) -> TrainingError:
+    """The error for a checkpoint that is damaged, or is none."""
+    return TrainingError(
+        f"The checkpoint {folder / CHECKPOINT} cannot be read ({type(error).__name__}). "
+        "Delete it to begin again."
+    )

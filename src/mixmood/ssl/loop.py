@@ -274,12 +274,17 @@ class Loop:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from what `state` gave."""
-        self.n_done = state["n_done"]
+        self.n_done, self.selected = state["n_done"], state["selected"]
         self.epochs = epochs_from(json.loads(state["epochs"]))
-        self.elapsed_s, self.training_s = state["elapsed_s"], state["training_s"]
+        self.elapsed_s, self.training_s = float(state["elapsed_s"]), float(state["training_s"])
+        is_timed = self.training_s > 0 or self.n_done == 0
+        if self.n_done not in range(self.plan.n_updates + 1) or not is_timed:
+            raise ValueError(f"{self.n_done} updates in {self.training_s} s are impossible")
         self._tally.restore(state["sums"])
+        if self.selected is not None:
+            # To see now that they fit; what is loaded next takes their place.
+            self.tested.load_state_dict(self.selected)
         self.network.model.load_state_dict(state["model"])
         self._optimiser.load_state_dict(state["optimiser"])
-        self.selected = state["selected"]
         if self.average is not None:
             self.average.model.load_state_dict(state["average"])

@@ -1,7 +1,5 @@
 """Classifying images with a trained model's ONNX file; torch is not needed."""
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,14 +11,19 @@ from numpy.typing import NDArray
 
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.core.progress import Progress, Silent
+from mixmood.core.spreadsheet import csv_text
+from mixmood.data.bounded import reason
 from mixmood.data.open import open_pool
 from mixmood.data.source import ImageSource
+from mixmood.features.wire import has_external_data
 from mixmood.ssl.pictures import resized
 
 INPUT = "images"
 METADATA = "mixmood"
 MODEL = "model.onnx"
 BATCH = 128
+MOST_PIXELS = 4096**2
+"""No model takes larger images: a batch of them is in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,15 @@ class Predictions:
 
     def to_csv(self) -> str:
         """One line for each image: its name, its class, the confidence, every probability."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["image", "class", "confidence", *(f"p_{n}" for n in self.class_names)])
-        for image, name, row in zip(self.images, self.classes, self.probabilities, strict=True):
-            writer.writerow([image, name, f"{row.max():.6f}", *(f"{p:.6f}" for p in row)])
-        return text.getvalue()
+        columns = ["image", "class", "confidence", *(f"p_{n}" for n in self.class_names)]
+        found = zip(self.images, self.classes, self.probabilities, strict=True)
+        return csv_text(
+            columns,
+            (
+                [image, name, f"{row.max():.6f}", *(f"{p:.6f}" for p in row)]
+                for image, name, row in found
+            ),
+        )
 
 
 class Classifier:
@@ -55,35 +61,49 @@ class Classifier:
         """Open a model file, or the one in the folder of a run."""
         import onnxruntime
 
-        file = Path(path) / MODEL if Path(path).is_dir() else Path(path)
+        file = self._file = Path(path) / MODEL if Path(path).is_dir() else Path(path)
         if not file.is_file():
             raise InputError(
                 f"{file} does not exist. Give the folder that `mixmood train --out` wrote."
             )
         try:
-            self._session = onnxruntime.InferenceSession(
-                file.read_bytes(), providers=["CPUExecutionProvider"]
-            )
+            model = file.read_bytes()
+            if has_external_data(model):
+                # Its weights could be any file of this machine.
+                raise ValueError("it keeps its weights in another file")
+            self._session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
             known: dict[str, Any] = json.loads(
                 self._session.get_modelmeta().custom_metadata_map[METADATA]
             )
             self.class_names = tuple(str(name) for name in known["class_names"])
             self.size = int(known["height"]), int(known["width"])
             self._channels = int(known["channels"])
+            if not 0 < self.size[0] * self.size[1] <= MOST_PIXELS:
+                raise ValueError(f"it claims to take images of {self.size} pixels")
         except Exception as error:
             # ONNX Runtime raises classes of its own for a broken file.
-            raise InputError(
-                f"{file} is no model written by `mixmood train`: {type(error).__name__}. "
-                "Give the folder of a finished run."
-            ) from error
+            raise self._no_model(error) from error
 
     def probabilities(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Class probabilities, shape (n, classes), of RGB images at the size of the model."""
         if self._channels == 1:
             # Trained on grey images, whose three channels are one.
             pixels = pixels[..., :1]
-        answer: NDArray[np.float32] = self._session.run(None, {INPUT: pixels})[0]
+        try:
+            answer: NDArray[np.float32] = self._session.run(None, {INPUT: pixels})[0]
+            if answer.shape != (len(pixels), len(self.class_names)) or answer.dtype != np.float32:
+                raise ValueError(f"it gives {answer.dtype} {answer.shape}")
+            if not np.isfinite(answer).all():
+                raise ValueError("its probabilities are not finite")
+        except Exception as error:
+            raise self._no_model(error) from error
         return answer
+
+    def _no_model(self, error: Exception) -> InputError:
+        return InputError(
+            f"{self._file} is no model written by `mixmood train`: {reason(error)}. "
+            "Give the folder of a finished run."
+        )
 
 
 def predict_job(

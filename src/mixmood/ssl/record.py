@@ -8,6 +8,7 @@ from typing import Any
 
 from mixmood.core.errors import InputError
 from mixmood.core.version import __version__
+from mixmood.data.bounded import reason
 
 SCHEMA = 1
 N_LAST = 5
@@ -119,11 +120,14 @@ class TrainingRecord:
                 )
             values = {field.name: content[field.name] for field in fields(cls)}
             values["epochs"] = epochs_from(values["epochs"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"This is no training record: {error!r}.") from error
-        for name in ("class_names", "warnings"):
-            values[name] = tuple(values[name])
-        return cls(**values)
+            for name in ("class_names", "warnings"):
+                values[name] = tuple(values[name])
+            record = cls(**values)
+            # Values of the wrong kind show when they are compared, so they are compared here.
+            record.summary()
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise InputError(f"This is no training record: {reason(error)}.") from error
+        return record
 
 
 def select(epochs: Sequence[EpochRecord]) -> EpochRecord | None:

@@ -135,9 +135,17 @@ def train(
         class_weights=_class_weights(task, method),
     )
     if saved is not None:
-        loop.restore(saved)
+        _restore(loop, saved, folder)
     loop.run(folder, configuration, progress or Silent(), on_epoch)
     return _trained(loop, configuration, device)
+
+
+def _restore(loop: Loop, saved: dict[str, Any], folder: Path | None) -> None:
+    try:
+        loop.restore(saved)
+    except Exception as error:
+        # A checkpoint that can be loaded may still hold anything in any place.
+        raise checkpoint.unreadable(folder or Path(), error) from error
 
 
 def _images_of_a_pass(task: Task, algorithm: str | Algorithm) -> int:

@@ -1,10 +1,9 @@
 """A table of words with some of them marked, and how it is written."""
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from mixmood.core.spreadsheet import csv_text
 from mixmood.core.suggest import unknown_name
 
 
@@ -111,12 +110,9 @@ def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
 
     As there, a supervised baseline has neither source nor percentage.
     """
-    buffer = io.StringIO()
     keys = list(rows[0]) if rows else []
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([_COLUMNS.get(key, key) for key in keys])
-    writer.writerows([_value(row, key) for key in keys] for row in rows)
-    return buffer.getvalue()
+    columns = [_COLUMNS.get(key, key) for key in keys]
+    return csv_text(columns, ([_value(row, key) for key in keys] for row in rows))
 
 
 def _value(row: Mapping[str, object], key: str) -> object:

@@ -161,9 +161,7 @@ def _make_folder(path: Path) -> None:
 def _checked(path: Path, failed: bool) -> Record:
     record = _read(path)
     if (problem := first_problem(record, failed)) is not None:
-        raise InputError(
-            f"{path} is no whole record: {problem}. Delete it to have it made again."
-        )
+        raise InputError(f"{path} is no whole record: {problem}. Delete it to have it made again.")
     return record
 
 

@@ -1,0 +1,1 @@
+"""Hostile files for every reader: `python -m fuzz --help`."""
