@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,14 +100,13 @@ def rank(
 
     names = (measures,) if isinstance(measures, str) else tuple(measures)
     plan = Plan(names, sample_size, draws, seed, paper)
-    base = open_pool(labelled, seed=seed)
-    pools = open_candidates(candidates, base, seed)
-    needs_backbone = not isinstance(base, FeatureSource)
-    network = load_backbone(backbone, resolution) if needs_backbone else None
-    store = open_cache(cache) if needs_backbone else None
     seen: list[Sight] = []
-    start = time.perf_counter()
-    try:
+    with open_cache(cache) or nullcontext() as store:
+        base = open_pool(labelled, seed=seed, cache=store)
+        pools = open_candidates(candidates, base, seed, store)
+        needs_backbone = not isinstance(base, FeatureSource)
+        network = load_backbone(backbone, resolution) if needs_backbone else None
+        start = time.perf_counter()
         record = rank_pools(
             base,
             pools,
@@ -118,10 +118,7 @@ def rank(
             progress=progress or Silent(),
             observe=lambda *sight: seen.append(sight),
         )
-    finally:
-        if store is not None:
-            store.close()
-    for message in store.warnings if store is not None else ():
+    for message in store.warnings if store and needs_backbone else ():
         # Not part of the record: what became of a cache does not change the ranking.
         warnings.warn(message, RuntimeWarning, stacklevel=2)
     return RankReport.of(record, seen[0], time.perf_counter() - start)

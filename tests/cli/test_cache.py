@@ -13,6 +13,7 @@ from mixmood.core.errors import InputError
 def filled(tmp_path):
     with FeatureCache(tmp_path) as cache:
         cache.put({bytes([i]): np.zeros(1280, np.float32) for i in range(7)})
+        cache.keep_index(b"archive", b"index")
     return tmp_path
 
 
@@ -24,18 +25,22 @@ def test_info_shows_place_content_size_and_limit(filled):
     lines = run("info", "--cache", str(filled)).stdout.splitlines()
     assert lines[0].split() == ["file", str(filled / FILE_NAME)]
     assert lines[1].split() == ["images", "7"]
-    assert lines[2].startswith("size    0.1 MB")
-    assert lines[3].startswith("limit   2048.0 MB")
+    assert lines[2].split() == ["archives", "1"]
+    assert lines[3].startswith("size      0.1 MB")
+    assert lines[4].startswith("limit     2048.0 MB")
 
 
 def test_clear_forgets_and_says_how_much(filled):
-    assert run("clear", "--cache", str(filled)).stdout == "Forgot the features of 7 images.\n"
-    assert run("info", "--cache", str(filled)).stdout.splitlines()[1].split() == ["images", "0"]
+    assert run("clear", "--cache", str(filled)).stdout == (
+        "Forgot the features of 7 images and the places of images in 1 archives.\n"
+    )
+    lines = run("info", "--cache", str(filled)).stdout.splitlines()
+    assert [line.split()[1] for line in lines[1:3]] == ["0", "0"]
 
 
 def test_without_an_option_the_users_own_cache_is_meant(filled, monkeypatch):
     monkeypatch.setenv("MIXMOOD_CACHE", str(filled))
-    assert "images  7" in run("info").stdout
+    assert "images    7" in run("info").stdout
 
 
 def test_a_cache_switched_off_cannot_be_shown(monkeypatch):

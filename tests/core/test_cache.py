@@ -83,6 +83,37 @@ def test_beyond_its_limit_the_file_forgets_what_was_not_used_for_longest(tmp_pat
     assert (tmp_path / FILE_NAME).stat().st_size <= 400_000
 
 
+def test_indexes_come_back_and_a_damaged_one_counts_as_absent(tmp_path):
+    with FeatureCache(tmp_path) as cache:
+        cache.keep_index(b"a", b"one")
+        cache.keep_index(b"a", b"two")
+        cache.keep_index(b"b", b"three")
+        assert (cache.index_of(b"a"), cache.index_of(b"b")) == (b"two", b"three")
+        assert cache.index_of(b"c") is None
+        cache._db.execute("UPDATE archives SET found = 'text' WHERE key = ?", (b"a",))
+        cache._db.execute("UPDATE archives SET found = x'00' WHERE key = ?", (b"b",))
+        assert (cache.index_of(b"a"), cache.index_of(b"b")) == (None, None)
+        assert cache.warnings == []
+
+
+def test_indexes_take_an_eighth_of_the_limit_at_most_and_the_oldest_go_first(tmp_path):
+    clock = Clock()
+    with FeatureCache(tmp_path, limit_bytes=800_000, now=clock) as cache:
+        cache.put(keyed(range(20)))
+        for number in range(4):
+            clock.time += 10
+            cache.keep_index(b"%d" % number, bytes(30_000))
+        clock.time += 10_000
+        assert cache.index_of(b"1") is not None, "found, so renewed"
+        cache.keep_index(b"4", bytes(30_000))
+        cache.keep_index(b"large", bytes(100_001))
+        left = [number for number in range(5) if cache.index_of(b"%d" % number)]
+        assert left == [1, 3, 4]
+        assert cache.index_of(b"large") is None
+        assert cache.info().n_archives == 3
+        assert cache.info().n_images == 20
+
+
 def test_info_counts_images_and_bytes(tmp_path):
     with FeatureCache(tmp_path, limit_bytes=10**7) as cache:
         cache.put(keyed(range(20)))

@@ -10,7 +10,7 @@ from mixmood.core.errors import InputError
 if TYPE_CHECKING:
     from mixmood.core.cache import FeatureCache
 
-app = typer.Typer(no_args_is_help=True, help="Show or empty the cache of features.")
+app = typer.Typer(no_args_is_help=True, help="Show or empty the cache.")
 
 Directory = Annotated[
     str | None,
@@ -26,23 +26,27 @@ def info(cache: Directory = None) -> None:
     """
     with _existing(cache) as store:
         about = store.info()
-    typer.echo(f"file    {about.path}")
-    typer.echo(f"images  {about.n_images}")
-    typer.echo(f"size    {_megabytes(about.n_bytes)}")
-    typer.echo(f"limit   {_megabytes(about.limit_bytes)} (MIXMOOD_CACHE_MB)")
+    typer.echo(f"file      {about.path}")
+    typer.echo(f"images    {about.n_images}")
+    typer.echo(f"archives  {about.n_archives}")
+    typer.echo(f"size      {_megabytes(about.n_bytes)}")
+    typer.echo(f"limit     {_megabytes(about.limit_bytes)} (MIXMOOD_CACHE_MB)")
 
 
 @app.command()
 def clear(cache: Directory = None) -> None:
-    """Forget all features; the next run computes them again.
+    """Forget all that is kept; the next run finds it again.
 
     Example: mixmood cache clear
     """
     with _existing(cache) as store:
-        n_images = store.info().n_images
+        about = store.info()
         store.clear()
         _refuse_if_closed(store)
-    typer.echo(f"Forgot the features of {n_images} images.")
+    typer.echo(
+        f"Forgot the features of {about.n_images} images and the places of images in "
+        f"{about.n_archives} archives."
+    )
 
 
 def _existing(directory: str | None) -> "FeatureCache":

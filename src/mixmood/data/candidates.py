@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import OptionError
 from mixmood.data.open import open_pool
 from mixmood.data.source import FeatureSource, Pool
@@ -18,13 +19,16 @@ SMALLEST_NOISE, LARGEST_NOISE = 8, 224
 
 
 def open_candidates(
-    candidates: Mapping[str, Any] | Sequence[Any], labelled: Pool, seed: int
+    candidates: Mapping[str, Any] | Sequence[Any],
+    labelled: Pool,
+    seed: int,
+    cache: FeatureCache | None = None,
 ) -> dict[str, Pool]:
     """The pools by name: from a dictionary, or from a list in which `web=crawl.zip` names one."""
     side = noise_size(labelled)
 
     def opened(what: Any, name: str | None) -> Pool:
-        return open_pool(what, name, seed=seed, noise_size=side)
+        return open_pool(what, name, seed=seed, noise_size=side, cache=cache)
 
     if isinstance(candidates, Mapping):
         return {name: opened(what, name) for name, what in candidates.items()}

@@ -3,15 +3,19 @@
 import threading
 import zlib
 from bisect import bisect_right
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from mixmood.core.errors import InputError
 
 _PIECE = 16 * 1024
+_SKIP = 2**16
 _MOST_CHECKPOINTS = 512
 _FIRST_SPACING = 2**20
 _FREE_BYTES = 2**30
+_MOST_RESTING = 64
+_MOST_PENDING = 2**16
 MAX_EXPANSION = 200
 """A gzip file past its first GiB may be no more than so many times as large when unpacked; images
 hardly shrink under gzip at all, and a file made to fill a disk reaches a thousand."""
@@ -24,70 +28,87 @@ class _Checkpoint(NamedTuple):
 
 
 class SeekableGzip:
-    """A gzip file unpacked once from front to back and from then on readable at any place.
+    """A gzip file readable at any place, unpacked once as far as it is asked for.
 
-    The first pass keeps a copy of the decompressor's state (about 45 kB) every so often; a later
-    read starts from the nearest one before. At most 512 copies are kept: once there are more,
-    every second one is dropped. So memory stays below 25 MB whatever the size of the file, and a
-    read costs the unpacking of 1 MiB, or of 1/256 of a file beyond half a GiB, at most.
+    Whoever walks further than any before keeps a copy of the decompressor's state (about 45 kB)
+    every so often; a later read starts from the nearest one before, or from where an earlier read
+    stopped. At most 512 copies are kept: once there are more, every second one is dropped. So
+    memory stays below 32 MB whatever the size of the file, and a read costs the unpacking of
+    1 MiB, or of 1/256 of a file beyond half a GiB, at most.
     """
 
     def __init__(self, path: str | Path) -> None:
-        """Stand at the front of the file; the first pass is made by calls of `read`."""
+        """Stand at the front of the file; nothing is read yet."""
         self._path = Path(path)
         self._spacing = _FIRST_SPACING
         self._checkpoints = [_Checkpoint(0, 0, zlib.decompressobj(31))]
-        self._pending = bytearray()
-        self._pass = _Pass(self._path, self._checkpoints[0])
+        self._resting: list[_Pass] = []
         self._lock = threading.Lock()
+        self._pioneer = threading.Lock()
+        self._pass = _Pass(self._path, self._checkpoints[0])
 
     def read(self, size: int) -> bytes:
-        """The next bytes of the first pass, fewer than `size` only at the end."""
-        while len(self._pending) < size and (piece := self._pass.step()) is not None:
-            self._pending += piece
-            self._remember()
-        data = bytes(self._pending[:size])
-        del self._pending[:size]
-        return data
+        """The next bytes of a pass from front to back, fewer than `size` only at the end."""
+        return self._read(self._pass, size)
 
     def close(self) -> None:
-        """End the first pass."""
+        """End the pass from front to back."""
         self._pass.close()
 
     def read_at(self, offset: int, size: int) -> bytes:
         """The bytes at a place of the unpacked data, fewer only at its end; for any thread."""
-        places = [checkpoint.unpacked_at for checkpoint in self._checkpoints]
-        start = self._checkpoints[bisect_right(places, offset) - 1]
-        with self._lock:
-            start = start._replace(state=start.state.copy())
-        walk = _Pass(self._path, start)
-        data = bytearray()
-        skip = offset - start.unpacked_at
-        try:
-            while len(data) < skip + size and (piece := walk.step()) is not None:
-                data += piece
-                drop = min(skip, len(data))
-                del data[:drop]
-                skip -= drop
-        finally:
-            walk.close()
-        return bytes(data[:size])
+        # Where nobody was before, one goes ahead and leaves checkpoints for the others.
+        with self._pioneer if self._is_new(offset) else nullcontext():
+            walk = self._nearest(offset)
+            try:
+                while walk.reached < offset and self._read(walk, min(offset - walk.reached, _SKIP)):
+                    pass
+                data = self._read(walk, size) if walk.reached == offset else b""
+            finally:
+                walk.close()
+        if len(walk.pending) <= _MOST_PENDING:
+            with self._lock:
+                self._resting = [*self._resting, walk][-_MOST_RESTING:]
+        return data
 
-    def _remember(self) -> None:
-        here = self._pass
-        if here.unpacked_at > max(_FREE_BYTES, MAX_EXPANSION * here.packed_at):
+    def _is_new(self, offset: int) -> bool:
+        with self._lock:
+            return offset > self._checkpoints[-1].unpacked_at + self._spacing
+
+    def _nearest(self, offset: int) -> "_Pass":
+        """A walk of one's own that stands at or before a place, as near as there is one."""
+        with self._lock:
+            place = bisect_right(self._checkpoints, offset, key=lambda found: found.unpacked_at)
+            start = self._checkpoints[place - 1]
+            before = [walk for walk in self._resting if start.unpacked_at < walk.reached <= offset]
+            if not before:
+                return _Pass(self._path, start)
+            walk = max(before, key=lambda walk: walk.reached)
+            self._resting.remove(walk)
+            return walk
+
+    def _read(self, walk: "_Pass", size: int) -> bytes:
+        while len(walk.pending) < size and (piece := walk.step()) is not None:
+            walk.pending += piece
+            self._remember(walk)
+        data = bytes(walk.pending[:size])
+        del walk.pending[:size]
+        return data
+
+    def _remember(self, here: "_Pass") -> None:
+        if here.unpacked_at > most_unpacked(here.packed_at):
             raise InputError(
                 f"{self._path} unpacks to more than {MAX_EXPANSION} times its size: it looks made "
                 "to fill memory or disk. Unpack it yourself if you trust it."
             )
-        if here.unpacked_at - self._checkpoints[-1].unpacked_at < self._spacing:
-            return
-        if here.state.eof:
-            return
-        self._checkpoints.append(here.copy())
-        if len(self._checkpoints) > _MOST_CHECKPOINTS:
-            self._checkpoints = self._checkpoints[::2]
-            self._spacing *= 2
+        with self._lock:
+            distance = here.unpacked_at - self._checkpoints[-1].unpacked_at
+            if distance < self._spacing or here.state.eof:
+                return
+            self._checkpoints.append(here.copy())
+            if len(self._checkpoints) > _MOST_CHECKPOINTS:
+                self._checkpoints = self._checkpoints[::2]
+                self._spacing *= 2
 
 
 class _Pass:
@@ -96,11 +117,20 @@ class _Pass:
     def __init__(self, path: Path, start: _Checkpoint) -> None:
         self.unpacked_at, self.packed_at, state = start
         self.state = state.copy()
-        self._file = path.open("rb")
-        self._file.seek(self.packed_at)
+        self.pending = bytearray()
+        self._path = path
+        self._file: BinaryIO | None = None
+
+    @property
+    def reached(self) -> int:
+        """The place in the unpacked data up to which it was handed on."""
+        return self.unpacked_at - len(self.pending)
 
     def step(self) -> bytes | None:
         """The next unpacked piece, perhaps empty, at most 16 MiB; None at the end."""
+        if self._file is None:
+            self._file = self._path.open("rb")
+            self._file.seek(self.packed_at)
         piece = self._file.read(_PIECE)
         self.packed_at += len(piece)
         if not piece:
@@ -125,5 +155,12 @@ class _Pass:
         return _Checkpoint(self.unpacked_at, self.packed_at, self.state.copy())
 
     def close(self) -> None:
-        """Close the packed file."""
-        self._file.close()
+        """Close the packed file; it is opened again if there is more to read."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def most_unpacked(n_packed: int) -> int:
+    """How much so many bytes of a gzip file may unpack to."""
+    return max(_FREE_BYTES, MAX_EXPANSION * n_packed)

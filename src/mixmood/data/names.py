@@ -46,7 +46,8 @@ class Names:
     def __init__(self, block: bytes | bytearray, ends: NDArray[np.integer[Any]]) -> None:
         """Name i is `block[ends[i - 1]:ends[i]]`."""
         self._block = block
-        self._ends = ends.astype(np.uint32 if len(block) < 2**32 else np.uint64, copy=False)
+        kind: type[np.unsignedinteger[Any]] = np.uint32 if len(block) < 2**32 else np.uint64
+        self._ends = ends.astype(kind, copy=False)
 
     @classmethod
     def in_order(cls, paths: Iterable[bytes]) -> "Names":
@@ -88,6 +89,10 @@ class Names:
             for end in self._ends[first : first + _BLOCK].tolist():
                 yield bytes(self._block[start:end])
                 start = end
+
+    def parts(self) -> tuple[bytes | bytearray, NDArray[np.integer[Any]]]:
+        """The block and the ends, as they are given to the constructor."""
+        return self._block, self._ends
 
     def digest(self) -> str:
         """A hex digest of all names in their order."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError
 from mixmood.data.arrays import array_pool
 from mixmood.data.bounded import reason
@@ -57,7 +58,12 @@ _OPENERS_BY_START: dict[bytes, Callable[[str | Path, str], Pool]] = {
 
 
 def open_pool(
-    what: Any, name: str | None = None, *, seed: int = 0, noise_size: int | None = None
+    what: Any,
+    name: str | None = None,
+    *,
+    seed: int = 0,
+    noise_size: int | None = None,
+    cache: FeatureCache | None = None,
 ) -> Pool:
     """The pool that `what` stands for, opened but not read.
 
@@ -70,6 +76,7 @@ def open_pool(
         name: What to call it; otherwise the name of the file or folder, or of the kind.
         seed: Decides the images of a noise pool, and nothing else.
         noise_size: The side of a noise pool's images, where its text names none.
+        cache: Where the index of a tar archive is looked up and kept; it is scanned if None.
     """
     if isinstance(what, ImageSource | FeatureSource):
         return _renamed(what, name)
@@ -80,7 +87,7 @@ def open_pool(
     if isinstance(what, str) and "://" in what:
         return _open_url(what, name)
     if isinstance(what, str | os.PathLike):
-        return _open_path(Path(what), name)
+        return _open_path(Path(what), name, cache)
     return _open_object(what, name)
 
 
@@ -99,7 +106,7 @@ def _open_object(what: Any, name: str | None) -> Pool:
     )
 
 
-def _open_path(path: Path, name: str | None) -> Pool:
+def _open_path(path: Path, name: str | None, cache: FeatureCache | None) -> Pool:
     path = path.expanduser()
     try:
         mode = path.stat().st_mode
@@ -113,7 +120,8 @@ def _open_path(path: Path, name: str | None) -> Pool:
         raise InputError(f"Cannot open the pool {path}: it is neither a file nor a folder.")
     suffix = _suffix(path.name)
     opener = OPENERS[suffix] if suffix else _opener_by_content(path)
-    return opener(path, name or _stem(path.name, suffix))
+    name = name or _stem(path.name, suffix)
+    return TarSource(path, name, cache) if opener is TarSource else opener(path, name)
 
 
 def _open_folder(path: Path, name: str) -> Pool:
