@@ -4,6 +4,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
+from mixmood import api
 from mixmood.core.errors import OptionError
 from mixmood.features import untrained_wrn
 from mixmood.features.table import load_backbone
@@ -57,6 +58,12 @@ def test_the_last_norm_takes_its_statistics_from_the_batch(features):
 def test_it_says_that_companions_matter_and_comes_in_batches_of_64(backbone):
     assert backbone.is_batch_dependent
     assert (backbone.batch_size, backbone.resolution) == (64, 32)
+
+
+def test_stopping_early_is_refused_because_it_would_cut_other_batches(rng):
+    images = rng.integers(0, 256, size=(20, 8, 8, 3), dtype=np.uint8)
+    with pytest.raises(OptionError, match="until cannot be used with untrained-wrn"):
+        api.rank(images, {"pool": images}, backbone="untrained-wrn", until=0.9, cache=None)
 
 
 @pytest.mark.slow

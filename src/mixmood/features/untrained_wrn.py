@@ -2,7 +2,8 @@
 
 It was never trained, and its batch-norms work in training mode: they take their statistics from
 the batch at hand. An image's features therefore depend on its companions. Batches are formed in
-the order in which the images are asked for, and the features are never cached.
+the order in which the images are asked for, which the seed decides; the features are never cached,
+and `until`, which asks for images in rounds, is refused.
 """
 
 from functools import cache

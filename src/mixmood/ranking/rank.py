@@ -53,6 +53,12 @@ def rank(
     check_sets(labelled, candidates)
     if until is not None and not 0.5 < until <= 1:
         raise OptionError(f"until must be over 0.5 and at most 1; got {until}.")
+    if until is not None and backbone is not None and backbone.is_batch_dependent:
+        # Rounds would cut other batches, and with them change the features of every image.
+        raise OptionError(
+            f"until cannot be used with {backbone.name}: its features of an image depend on the "
+            "batch that it is in. Leave until out, or choose another backbone."
+        )
 
     def reading(pool: Pool, most: int) -> Reading:
         return Reading(pool, most, plan.seed, backbone, jobs, cache, progress)
