@@ -1,4 +1,7 @@
-"""A small ranking whose every name is hostile, and its pictures."""
+"""A small ranking and a small test bed whose names are hostile, and a browser to look at them."""
+
+import shutil
+import tempfile
 
 import pytest
 
@@ -93,3 +96,142 @@ def extras(ranking):
         classes=("cat", "<b>dog</b>"),
         versions={"numpy": "2.4.6"},
     )
+
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        pytest.skip("chromium and chromedriver are not installed")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        for flag in (*FLAGS, f"--user-data-dir={profile}"):
+            options.add_argument(flag)
+        service = webdriver.ChromeService(shutil.which("chromedriver"))
+        driver = webdriver.Chrome(options, service)
+        yield driver
+        driver.quit()
+
+
+@pytest.fixture
+def opened(browser):
+    """Opens an address afresh at a width, with an empty log."""
+
+    def open_page(address, width, scheme="light", media="screen"):
+        browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
+        )
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"media": media, "features": features}
+        )
+        for kind in ("browser", "performance"):
+            browser.get_log(kind)  # what came before, such as the browser's own first page
+        browser.get(address)
+        return browser
+
+    return open_page
+
+
+def bed_row(task, source, percent, n_labelled, algorithm="mixmatch", **values):
+    return {
+        "task": task,
+        "source": source,
+        "percent": percent,
+        "n_labelled": n_labelled,
+        "algorithm": algorithm,
+        "contamination": "fixed-total",
+        **values,
+    }
+
+
+def bed_rows(task, n_labelled, sources, measures):
+    """Tables 1 and 2 of one task: accuracy falls as cosine grows, and l2 knows nothing."""
+    table1, table2 = [], []
+
+    def cell(source, percent, accuracy, algorithm="mixmatch"):
+        table1.append(
+            bed_row(
+                task, source, percent, n_labelled, algorithm,
+                accuracy_mean=accuracy, accuracy_spread=0.02, n_runs=3, is_best=accuracy == 0.9,
+            )
+        )  # fmt: skip
+
+    cell("none", 0.0, 0.6, "supervised-epochs")
+    cell("none", 0.0, 0.9)
+    for k, source in enumerate(sources):
+        for percent in (50.0, 100.0):
+            far = (k + 1) * percent / 10
+            cell(source, percent, 0.85 - far / 100)
+            table2 += [
+                bed_row(
+                    task, source, percent, n_labelled,
+                    measure=measure, distance_mean=far if measure == "cosine" else 3.0 + k,
+                    distance_spread=None if k else 0.5, p_median=0.01, n_runs=3,
+                    is_significant=k > 0,
+                )
+                for measure in measures
+            ]  # fmt: skip
+    return table1, table2
+
+
+@pytest.fixture(scope="session")
+def bed():
+    """The record of a test bed in plain values: two tasks, two numbers of labels, one gap."""
+    tasks, labels, sources = (EVIL, "mnist"), (20, 60), ("svhn", BREAKOUT, "gaussian")
+    made = [bed_rows(t, n, sources, ("cosine", "l2")) for t in tasks for n in labels]
+    table1 = [row for rows, _ in made for row in rows]
+    table2 = [row for _, rows in made for row in rows]
+    # A gap: one cell of the last task was never run.
+    table1, table2 = table1[:-1], table2[:-2]
+    agreement = {
+        "pearson": -0.91, "pearson_interval": (-0.95, -0.8), "spearman": None,
+        "spearman_interval": None, "regret_points": 1.5, "regret_interval": (0.0, 3.25),
+        "n_seeds": 3,
+    }  # fmt: skip
+    group = {"algorithm": "mixmatch", "contamination": "fixed-total"}
+    table3 = [
+        {"task": t, "n_labelled": n, **group, "measure": m, **agreement, "n_cells": 6}
+        for t in tasks
+        for n in labels
+        for m in ("cosine", "l2")
+    ]
+    lines = [
+        {"task": t, "n_labelled": n, **group, "measure": "cosine",
+         "x": (5.0, 30.0), "y": (0.8, 0.55), "pearson": -1.0}
+        for t in tasks
+        for n in labels
+    ]  # fmt: skip
+    return {
+        "schema": 1, "mixmood": "0.1.0", "testbed": "tiny", "store": "/tmp/<b>store</b>",
+        "selection": "last", "verdict": "Nearer pools gave better models.",
+        "best_measure": "cosine", "n_runs": 93, "n_wanted": 96, "n_seeds": 3, "n_failed": 2,
+        "gaps": "Incomplete: 3 of 96 runs are missing, 2 of them failed; 1 cells have no run.",
+        "empty_cells": [bed_row("mnist", "gaussian", 100.0, 60)],
+        "failures": [{"message": f"ValueError: {EVIL}", "n_runs": 2}],
+        "compute_s": 9000.0, "versions": {"mixmood": ["0.1.0"], "numpy": ["2.3", "2.4"]},
+        "protocol": {"training": {"epochs": 2, "settings": {EVIL: {"a": 1}}}},
+        "extremes": [
+            {"task": EVIL, "percent": 100.0, "best": "svhn", "best_accuracy": 0.75,
+             "worst": BREAKOUT, "worst_accuracy": 0.65, "n_sources": 3}
+        ],
+        "overall": [{"measure": m, **agreement, "n_groups": 4} for m in ("cosine", "l2")],
+        "table1": table1, "table2": table2, "table3": table3, "lines": lines,
+    }  # fmt: skip

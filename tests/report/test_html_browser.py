@@ -1,53 +1,18 @@
 """The page of a ranking in a real browser."""
 
 import json
-import shutil
-import tempfile
 
 import pytest
 
 from mixmood.report.html import ranking_page
 
-selenium = pytest.importorskip("selenium", reason="selenium is not installed")
+pytest.importorskip("selenium", reason="selenium is not installed")
 
-from selenium import webdriver  # noqa: E402
-from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--hide-scrollbars",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not (shutil.which("chromium") and shutil.which("chromedriver")),
-        reason="chromium and chromedriver are not installed",
-    ),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        for flag in (*FLAGS, f"--user-data-dir={profile}"):
-            options.add_argument(flag)
-        service = webdriver.ChromeService(shutil.which("chromedriver"))
-        driver = webdriver.Chrome(options, service)
-        yield driver
-        driver.quit()
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -58,22 +23,9 @@ def address(ranking, extras, tmp_path_factory):
 
 
 @pytest.fixture
-def page(browser, address):
+def page(opened, address):
     """The page, opened afresh at desktop width."""
-    return opened(browser, address, 1280)
-
-
-def opened(browser, address, width, scheme="light", media="screen"):
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
-    )
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
-    for kind in ("browser", "performance"):
-        browser.get_log(kind)  # what came before, such as the browser's own first page
-    browser.get(address)
-    return browser
+    return opened(address, 1280)
 
 
 def all_of(page, selector):
@@ -200,17 +152,17 @@ def test_where_copying_is_not_allowed_the_record_is_selected(page, ranking):
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
-def test_no_width_needs_sideways_scrolling(browser, address, width):
-    page = opened(browser, address, width)
+def test_no_width_needs_sideways_scrolling(opened, address, width):
+    page = opened(address, width)
     script = "return document.documentElement.scrollWidth"
     assert page.execute_script(script) <= width
 
 
-def test_dark_mode_is_dark_and_paper_is_white(browser, address):
-    light = background(opened(browser, address, 1280))
-    dark = background(opened(browser, address, 1280, "dark"))
+def test_dark_mode_is_dark_and_paper_is_white(opened, address):
+    light = background(opened(address, 1280))
+    dark = background(opened(address, 1280, "dark"))
     assert light != dark
-    printed = opened(browser, address, 1280, "dark", "print")
+    printed = opened(address, 1280, "dark", "print")
     assert background(printed) == "rgb(255, 255, 255)"
     assert not one(printed, "#copy").is_displayed()
 

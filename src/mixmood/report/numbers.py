@@ -87,10 +87,12 @@ def count(value: int) -> str:
 def duration(seconds: float) -> str:
     """A time that took a while.
 
-    >>> duration(0.42), duration(14.25), duration(192.0)
-    ('0.4 s', '14 s', '3 min 12 s')
+    >>> duration(0.42), duration(14.25), duration(192.0), duration(45_300.0)
+    ('0.4 s', '14 s', '3 min 12 s', '12 h 35 min')
     """
     if seconds < 59.5:
         return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 120:
+        return f"{minutes // 60} h {minutes % 60} min"
     return f"{minutes} min {rest} s"

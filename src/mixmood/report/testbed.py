@@ -7,7 +7,13 @@ from mixmood.report.html import render
 from mixmood.report.testbed_choices import SUPERVISED, TITLES, Choices
 from mixmood.report.testbed_plots import plot_groups
 from mixmood.report.testbed_pools import Pools, pool_name
-from mixmood.report.testbed_rows import CORRELATION, accuracy_lines, agreements, distance_lines
+from mixmood.report.testbed_rows import (
+    CORRELATION,
+    accuracy_axis,
+    accuracy_lines,
+    agreements,
+    distance_lines,
+)
 
 N_EMPTY = 6
 """Cells without a run that are named; of more, the number is told."""
@@ -45,6 +51,7 @@ def overview_page(record: Mapping[str, Any], record_json: str, command: str | No
             "distances": distance_lines(record, choices, pools),
             "agreements": agreements(record["table3"], choices),
             "overall": agreements(record["overall"], choices),
+            "accuracy_ticks": accuracy_axis(record).ticks(4),
             "correlation_ticks": CORRELATION.ticks(4),
             "selection": SELECTIONS[record["selection"]],
             "pool_name": pool_name,

@@ -59,6 +59,8 @@ class Shares:
     """Accuracy against the share of foreign images in one group."""
 
     data: dict[str, int]
+    clean: Point | None
+    """The pool without foreign images, where all sources begin."""
     traces: list[Trace]
     baselines: list[tuple[Row, float]]
     """Supervised rows and their heights."""
@@ -75,11 +77,11 @@ class Group:
     variant: str
     data: dict[str, int]
     scatters: list[Scatter]
-    shares: Shares | None
+    shares: Shares
 
 
 def plot_groups(record: Row, choices: Choices, pools: Pools) -> list[Group]:
-    """The pictures of a record; the pictures of a task share their axes of accuracy."""
+    """The pictures of a record; the scatters of a group share their axis of accuracy."""
     rows: list[Row] = record["table1"]
     keys = dict.fromkeys(_key(row) for row in rows if row["percent"] > 0)
     groups = []
@@ -102,19 +104,19 @@ def plot_groups(record: Row, choices: Choices, pools: Pools) -> list[Group]:
 def _scatters(
     record: Row, key: tuple[object, ...], data: dict[str, int], choices: Choices, pools: Pools
 ) -> list[Scatter]:
-    task = key[0]
     accuracy = {_cell(row): row for row in record["table1"]}
-    drawn = [row for row in record["table2"] if row["task"] == task and row["percent"] > 0]
-    lines = [line for line in record["lines"] if line["task"] == task]
+    drawn = [row for row in record["table2"] if _key(row) == key and row["percent"] > 0]
+    lines = {line["measure"]: line for line in record["lines"] if _key(line) == key}
     heights = [accuracy[_cell(row)]["accuracy_mean"] for row in drawn]
-    y_axis = Axis.of_values([*heights, *(end for line in lines for end in line["y"])] or [0.0])
+    y_axis = _roomy([*heights, *(end for line in lines.values() for end in line["y"])])
     found = []
     for place, measure in enumerate(choices.values["measure"]):
-        own = [row for row in drawn if _key(row) == key and row["measure"] == measure]
+        own = [row for row in drawn if row["measure"] == measure]
         if not own:
             continue
-        x_axis = Axis.of_values([row["distance_mean"] for row in own])
-        line = next((e for e in lines if (_key(e), e["measure"]) == (key, measure)), None)
+        # From 0, where the pool is as the labelled images are.
+        x_axis = Axis(0.0, 1.06 * max(row["distance_mean"] for row in own) or 1.0)
+        line = lines.get(measure)
         found.append(
             Scatter(
                 measure,
@@ -122,7 +124,7 @@ def _scatters(
                 [_point(accuracy[_cell(row)], row, x_axis, y_axis, pools) for row in own],
                 None if line is None else _ends(line, x_axis, y_axis),
                 None if line is None else line["pearson"],
-                x_axis.ticks(3),
+                x_axis.ticks(4),
                 y_axis.ticks(4),
             )
         )
@@ -148,14 +150,13 @@ def _ends(line: Row, x_axis: Axis, y_axis: Axis) -> tuple[float, float, float, f
     return x_axis.at(x1), next(heights), x_axis.at(x2), next(heights)
 
 
-def _shares(
-    rows: list[Row], key: tuple[object, ...], data: dict[str, int], pools: Pools
-) -> Shares | None:
-    of_task = [row for row in rows if row["task"] == key[0]]
-    axis = Axis.of_values([end for row in of_task for end in spread_ends(row)])
-    near = [row for row in of_task if row["n_labelled"] == key[1]]
+def _shares(rows: list[Row], key: tuple[object, ...], data: dict[str, int], pools: Pools) -> Shares:
+    near = [row for row in rows if (row["task"], row["n_labelled"]) == key[:2]]
     clean = [row for row in near if not row["percent"] and row["algorithm"] == key[2]]
     own = [row for row in near if row["percent"] > 0 and _key(row) == key]
+    baselines = [row for row in near if is_supervised(row)]
+    ends = [end for row in (*clean, *own, *baselines) for end in spread_ends(row)]
+    axis = _roomy(ends)
     sources = [name for name in pools.sources if any(row["source"] == name for row in own)]
     middle = (len(sources) - 1) / 2
     traces = [
@@ -164,18 +165,22 @@ def _shares(
             round((place - middle) * DODGE, 2),
             [
                 _share(row, axis, pools)
-                for row in sorted(
-                    [*clean, *(row for row in own if row["source"] == source)],
-                    key=lambda row: float(row["percent"]),
-                )
+                for row in sorted(own, key=lambda row: float(row["percent"]))
+                if row["source"] == source
             ],
         )
         for place, source in enumerate(sources)
     ]
-    baselines = [(r, round(100 - axis.at(r["accuracy_mean"]), 2)) for r in near if is_supervised(r)]
     percents = sorted({0.0, *(row["percent"] for row in own)})
     x_ticks = [Tick(percent, SHARE.at(percent)) for percent in percents]
-    return Shares(data, traces, baselines, x_ticks, axis.ticks(4))
+    return Shares(
+        data,
+        _share(clean[0], axis, pools) if clean else None,
+        traces,
+        [(row, round(100 - axis.at(row["accuracy_mean"]), 2)) for row in baselines],
+        x_ticks,
+        axis.ticks(4),
+    )
 
 
 def _share(row: Row, axis: Axis, pools: Pools) -> Point:
@@ -183,6 +188,13 @@ def _share(row: Row, axis: Axis, pools: Pools) -> Point:
     mark = pools.mark_of(row) or LABELLED
     text = _accuracy(row)
     return Point(SHARE.at(row["percent"]), mean, mark, 1.0, pool_name(row), text, low, high)
+
+
+def _roomy(values: list[float]) -> Axis:
+    """An axis on which no mark is cut by the frame."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    room = 0.07 * (high - low) or 0.05
+    return Axis(low - room, high + room)
 
 
 def _accuracy(row: Row) -> str:

@@ -6,7 +6,7 @@ from mixmood.report.marks import LABELLED, Mark, mark
 from mixmood.report.testbed_choices import SUPERVISED, Row, is_supervised
 
 CLEAN = "no contamination"
-SMALLEST = 0.55
+SMALLEST = 0.65
 """The size of a mark at the lowest percentage, relative to the one at the highest."""
 
 

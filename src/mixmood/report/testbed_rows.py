@@ -44,11 +44,15 @@ class Agreement:
     pearson: Reach | None
 
 
+def accuracy_axis(record: Row) -> Axis:
+    """One axis for all accuracies of Table 1."""
+    return Axis.of_values([end for row in record["table1"] for end in spread_ends(row)])
+
+
 def accuracy_lines(record: Row, choices: Choices, pools: Pools) -> list[Line]:
     """Table 1: one line for each pool of a task, one column for each number of labels."""
     rows: list[Row] = record["table1"]
-    ends = [end for row in rows for end in spread_ends(row)]
-    axis = Axis.of_values(ends)
+    axis = accuracy_axis(record)
     found: dict[tuple[object, ...], dict[object, Row]] = {}
     for row in rows:
         found.setdefault(_place(row), {})[row["n_labelled"]] = row

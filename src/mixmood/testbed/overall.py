@@ -49,23 +49,17 @@ def overall_rows(
     The runs of one seed share their images, so a seed is drawn, or not, in all groups at once.
     """
     found = groups(records)
-    measures = dict.fromkeys(row.measure for row in rows)
-    made = [
-        _row(
-            [row for row in rows if row.measure == measure],
-            _intervals(found, measure, choice, rng_for(seed, "overall", measure)),
-            len({seed for group in found for seed in group.seeds}),
-        )
-        for measure in measures
-    ]
+    n_seeds = len({seed for group in found for seed in group.seeds})
+    made = []
+    for measure in dict.fromkeys(row.measure for row in rows):
+        own = [row for row in rows if row.measure == measure]
+        rng = rng_for(seed, "overall", measure)
+        having = [group for group in found if measure in group.measures]
+        made.append(_row(own, _intervals(having, own, choice, rng), n_seeds))
     return sorted(made, key=lambda row: 2.0 if row.pearson is None else row.pearson)
 
 
 def _row(rows: Sequence[AgreementRow], intervals: Sequence[Interval], n_seeds: int) -> OverallRow:
-    if len(rows) == 1:
-        # As they stand in Table 3: other draws would give other last digits.
-        only = rows[0]
-        intervals = [only.pearson_interval, only.spearman_interval, only.regret_interval]
     return OverallRow(
         measure=rows[0].measure,
         pearson=_mean([row.pearson for row in rows]),
@@ -80,24 +74,25 @@ def _row(rows: Sequence[AgreementRow], intervals: Sequence[Interval], n_seeds: i
 
 
 def _intervals(
-    found: Sequence[Group], measure: str, choice: Choice, rng: np.random.Generator
+    found: Sequence[Group], rows: Sequence[AgreementRow], choice: Choice, rng: np.random.Generator
 ) -> list[Interval]:
-    """The intervals of the means of Pearson, Spearman and regret."""
+    """The intervals of the means of Pearson, Spearman and regret; `rows` are those of `found`."""
+    if len(rows) == 1:
+        # As they stand in Table 3: other draws would give other last digits.
+        return [rows[0].pearson_interval, rows[0].spearman_interval, rows[0].regret_interval]
     seeds = sorted({seed for group in found for seed in group.seeds})
     chances = np.full(len(seeds), 1 / len(seeds))
     counts = rng.multinomial(len(seeds), chances, size=N_RESAMPLES)
-    drawn = [
-        _resampled(group, measure, choice, counts[:, [seeds.index(seed) for seed in group.seeds]])
-        for group in found
-    ]
-    # A group that is undefined throughout says nothing; others must be defined to be averaged.
-    return [
-        interval(
-            np.mean([values for values in column if np.isfinite(values).any()] or [[np.nan]], 0),
-            len(seeds),
-        )
-        for column in zip(*drawn, strict=True)
-    ]
+    drawn: tuple[list[Numbers], ...] = ([], [], [])
+    for group, row in zip(found, rows, strict=True):
+        own = counts[:, [seeds.index(seed) for seed in group.seeds]]
+        values = _resampled(group, row.measure, choice, own)
+        for column, point, each in zip(
+            drawn, (row.pearson, row.spearman, row.regret_points), values, strict=True
+        ):
+            if point is not None:
+                column.append(each)
+    return [interval(np.mean(column, 0), len(seeds)) if column else None for column in drawn]
 
 
 def _resampled(

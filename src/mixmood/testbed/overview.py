@@ -81,14 +81,13 @@ def verdict(rows: Sequence[OverallRow]) -> str:
     best = rows[0]
     if best.pearson is None:
         return "Distances foretold nothing: all cells came out alike."
-    number = f"r = {best.pearson:.2f}".replace("-", "\u2212")
+    mean = "mean r" if best.n_groups > 1 else "r"
+    number = f"{mean} = {best.pearson:.2f}".replace("-", "\u2212")
     if best.pearson_interval is None:
         number += " from a single seed"
     else:
         ends = [f"{end:.2f}".replace("-", "\u2212") for end in best.pearson_interval]
-        number += f", 95 % interval {ends[0]} to {ends[1]}"
-    if best.n_groups > 1:
-        number += f", on average over {best.n_groups} groups"
+        number += f", 95\u202f% interval {ends[0]} to {ends[1]}"
     low, high = best.pearson_interval or (best.pearson, best.pearson)
     if high < 0:
         return f"Nearer pools gave better models; {best.measure} told it best ({number})."
@@ -145,7 +144,7 @@ def _lines(tables: Tables) -> list[dict[str, Any]]:
 
 def _failures(records: Sequence[Record]) -> list[dict[str, Any]]:
     """What went wrong, the most frequent first."""
-    messages = [(r["error"]["message"].strip().splitlines() or [""])[-1] for r in records]
+    messages = [r["error"]["message"].strip().splitlines()[-1] for r in records]
     return [{"message": text, "n_runs": n} for text, n in Counter(messages).most_common()]
 
 
