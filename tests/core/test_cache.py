@@ -51,6 +51,15 @@ def test_rows_come_back_to_the_last_bit_also_after_reopening(tmp_path):
         assert cache.warnings == []
 
 
+def test_any_number_of_keys_can_be_asked_for_at_once(tmp_path):
+    with FeatureCache(tmp_path) as cache:
+        cache.put({b"key %06d" % i: np.full(2, i, np.float32) for i in range(1000)})
+        asked = [b"key %06d" % i for i in range(500, 2000)]
+        found = cache.get([*asked, *asked])
+        assert {int(row[0]) for row in found.values()} == set(range(500, 1000))
+        assert cache.get([]) == {}
+
+
 def test_a_row_that_was_damaged_on_disk_counts_as_absent_and_can_be_replaced(tmp_path):
     with FeatureCache(tmp_path) as cache:
         cache.put(keyed(range(2)))
@@ -273,3 +282,27 @@ def test_a_size_that_is_no_number_of_megabytes_is_refused(text, monkeypatch):
     monkeypatch.setenv("MIXMOOD_CACHE_MB", text)
     with pytest.raises(OptionError, match=f"whole number of megabytes, at least 1; got '{text}'"):
         limit_from_environment()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "row = 'text'",
+        "row = 5",
+        "row = x'010203', checksum = 1438416925",
+        "used = 'text'",
+        "checksum = 'text'",
+    ],
+)
+def test_a_row_that_someone_else_wrote_counts_as_absent(tmp_path, change):
+    """SQLite keeps any type in any column; the checksum of the odd row is right."""
+    with FeatureCache(tmp_path) as cache:
+        cache.put({b"key": np.ones(4, np.float32)})
+        path = cache.path
+    database = sqlite3.connect(path)
+    database.execute(f"UPDATE features SET {change}")
+    database.commit()
+    database.close()
+    with FeatureCache(tmp_path) as cache:
+        assert cache.get([b"key"]) == {}
+        assert cache.warnings == []

@@ -45,6 +45,13 @@ def test_the_fingerprint_changes_with_the_resolution(backbone):
     assert load_backbone(resolution=128).fingerprint != backbone.fingerprint
 
 
+def test_what_is_told_of_the_networks_in_the_package_is_true_of_their_graphs(backbone):
+    """The width and the output are told, so that cached features need no loading."""
+    assert backbone._session.get_outputs()[0].name == backbone._output
+    assert backbone._session.get_outputs()[0].shape[1] == backbone.width
+    assert backbone.embed(np.zeros((1, 96, 96, 3), np.uint8)).shape == (1, backbone.width)
+
+
 def test_an_empty_batch_has_no_features(backbone):
     assert backbone.embed(np.empty((0, 96, 96, 3), np.uint8)).shape == (0, 1280)
 

@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import threading
+import zlib
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import OptionError, UnreadableImageError
 from mixmood.data.folder import FolderSource
 from mixmood.data.source import ImageSource
+from mixmood.features import prepare
 from mixmood.features.extract import extract
 from mixmood.features.table import load_backbone
 
@@ -138,11 +141,19 @@ def test_images_of_extreme_shapes_are_embedded():
     assert np.array_equal(result.features, np.full((4, 3), 77, np.float32))
 
 
-def test_a_decompression_bomb_is_unreadable_and_says_its_size():
-    size = (40_000).to_bytes(4, "big") * 2
-    bomb = encoded(np.zeros((1, 1, 3), np.uint8)).replace((1).to_bytes(4, "big") * 2, size)
-    (_, message), *_ = extract(Pool([bomb]), [0], Means()).unreadable
-    assert "40000" in message or "CRC" in message or "decoded" in message
+@pytest.mark.parametrize(
+    ("side", "told"),
+    [
+        (13_300, "13300 x 13300 pixels are more than the 175000000 an image may have."),
+        (40_000, "Image size (1600000000 pixels) exceeds limit of "),
+    ],
+)
+def test_a_decompression_bomb_is_unreadable_and_says_its_size(side, told):
+    plain = encoded(np.zeros((1, 1, 3), np.uint8))
+    head = b"IHDR" + side.to_bytes(4, "big") * 2 + plain[24:29]
+    bomb = plain[:12] + head + zlib.crc32(head).to_bytes(4, "big") + plain[33:]
+    ((_, message),) = extract(Pool([bomb]), [0], Means()).unreadable
+    assert f"image 0: cannot be decoded: {told}" in message
 
 
 def test_a_second_run_does_no_inference_and_gives_the_same_bits(pool, cache):
@@ -152,6 +163,22 @@ def test_a_second_run_does_no_inference_and_gives_the_same_bits(pool, cache):
     assert (sum(first.batches), sum(again.batches)) == (50, 0)
     assert np.array_equal(one.features, two.features)
     assert (two.n_cached, two.n_computed) == (50, 0)
+
+
+def test_a_second_run_does_not_load_the_network(pool, cache, monkeypatch):
+    first = extract(pool, range(5), load_backbone(), cache=cache)
+    monkeypatch.setattr("mixmood.features.onnx.open_session", None)
+    second = extract(pool, range(5), load_backbone(), cache=cache)
+    assert np.array_equal(first.features, second.features)
+
+
+def test_a_package_of_onnx_runtime_under_another_name_tells_the_same_version(monkeypatch):
+    def absent(name):
+        raise metadata.PackageNotFoundError(name)
+
+    told = prepare._runtime_version()
+    monkeypatch.setattr(prepare.metadata, "version", absent)
+    assert prepare._runtime_version() == told
 
 
 def test_a_half_warm_cache_gives_the_same_bits(pool, cache):

@@ -18,6 +18,8 @@ FILE_NAME = "features-v1.sqlite"
 DEFAULT_LIMIT_BYTES = 2 * 1024**3
 INDEX_SHARE = 8
 """Indexes of archives may take one part in so many of the limit: features cost more to make."""
+MOST_KEYS = 256
+"""Keys in one question; SQLite may allow no more than 999."""
 # A hit renews an entry's date only when this much time has passed: reading stays reading.
 RENEWAL_S = 3600
 SCHEMA = """
@@ -106,18 +108,19 @@ class FeatureCache(CacheFile):
     def _get(self, db: sqlite3.Connection, keys: list[bytes]) -> dict[bytes, Row]:
         renew_before = self._now() - RENEWAL_S
         found: dict[bytes, Row] = {}
-        with db:
-            # One transaction for all keys: by itself, each would lock and unlock the file.
-            db.execute("BEGIN")
-            for key in keys:
-                hit = db.execute(
-                    "SELECT row, checksum, used FROM features WHERE key = ?", (key,)
-                ).fetchone()
-                if hit is None or not _is_whole(*hit):
-                    continue
-                found[key] = np.frombuffer(hit[0], np.float32)
-                if hit[2] < renew_before:
-                    self._touched.add(key)
+        for start in range(0, len(keys), MOST_KEYS):
+            some = keys[start : start + MOST_KEYS]
+            # One question for all keys: by itself, each would lock and unlock the file.
+            hits = db.execute(
+                "SELECT key, row, checksum, used FROM features "
+                f"WHERE key IN ({','.join('?' * len(some))})",
+                some,
+            )
+            for key, row, checksum, used in hits.fetchall():
+                if _is_whole(row, checksum, used):
+                    found[key] = np.frombuffer(row, np.float32)
+                    if used < renew_before:
+                        self._touched.add(key)
         return found
 
     def _put(self, db: sqlite3.Connection, rows: Mapping[bytes, Row]) -> None:

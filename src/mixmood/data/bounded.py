@@ -19,13 +19,16 @@ def read_image_file(path: str | bytes, where: str) -> bytes:
     A FIFO would block for ever: the file is opened without waiting and looked at first.
     """
     try:
-        with open(os.open(path, _FLAGS), "rb", buffering=0) as file:  # noqa: PTH123
-            status = os.fstat(file.fileno())
+        handle = os.open(path, _FLAGS)
+        try:
+            status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode):
                 raise UnreadableImageError(f"{where}: not a plain file.")
             check_size(status.st_size, where)
             # Python makes room for all that is asked for, so no more than there is.
-            return file.read(status.st_size)
+            return os.read(handle, status.st_size)
+        finally:
+            os.close(handle)
     except (OSError, ValueError) as error:
         raise UnreadableImageError(f"{where}: cannot be read: {reason(error)}.") from error
 

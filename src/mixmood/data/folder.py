@@ -10,6 +10,7 @@ from mixmood.data.names import (
     Names,
     is_foreign_folder,
     is_image_name,
+    printable,
 )
 from mixmood.data.path_source import PathSource
 
@@ -37,8 +38,8 @@ class FolderSource(PathSource):
 
     def fetch(self, index: int) -> bytes:
         """The bytes of the file."""
-        path = os.path.join(self._root, self._names[index])  # noqa: PTH118 - bytes
-        return read_image_file(path, self.locate(index))
+        name = self._names[index]
+        return read_image_file(self._root + b"/" + name, printable(name))
 
 
 class _Walk:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import threading
 from functools import cached_property
 from typing import Any
 
@@ -37,8 +38,9 @@ class OnnxBackbone:
         input_format: InputFormat | None = None,
         output: str | None = None,
         fixed_batch: int | None = None,
+        width: int | None = None,
     ) -> None:
-        """Load the network from the bytes of its file.
+        """Take the network as the bytes of its file; it is loaded when it is first needed.
 
         Args:
             name: What a record calls it.
@@ -49,6 +51,8 @@ class OnnxBackbone:
             output: The output that holds the features; the first by default.
             fixed_batch: The batch size, for a graph that takes no other or whose features might
                 depend on it in the last bits; short batches are filled with copies.
+            width: How many features it gives, where that is known without loading it. With
+                `output` it spares a run that finds all features in the cache the loading.
         """
         self.name = name
         self.resolution = resolution
@@ -56,16 +60,34 @@ class OnnxBackbone:
         self._is_fixed = fixed_batch is not None
         self._format = input_format or InputFormat()
         self._weights_sha256 = hashlib.sha256(model).hexdigest()
-        self._session = session or open_session(model)
-        self._input = self._session.get_inputs()[0].name
-        self._output = output or self._session.get_outputs()[0].name
+        self._model, self._opened = model, session
+        self._opening = threading.Lock()
+        self._told_width, self._told_output = width, output
 
     @cached_property
     def width(self) -> int:
-        """How many features an image gets; found by showing the network one."""
+        """How many features an image gets; if not told, found by showing the network one."""
+        if self._told_width is not None:
+            return self._told_width
         ramp = np.arange(self.resolution**2 * 3) % 256
         image = ramp.astype(np.uint8).reshape(1, self.resolution, self.resolution, 3)
         return int(self.embed(image).shape[1])
+
+    @property
+    def _session(self) -> Any:
+        with self._opening:
+            if self._opened is None:
+                self._opened = open_session(self._model)
+                self._model = b""
+            return self._opened
+
+    @cached_property
+    def _input(self) -> str:
+        return str(self._session.get_inputs()[0].name)
+
+    @cached_property
+    def _output(self) -> str:
+        return self._told_output or str(self._session.get_outputs()[0].name)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -3,6 +3,7 @@
 import hashlib
 import threading
 from dataclasses import dataclass
+from importlib import metadata
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,8 +135,18 @@ def cache_space(backbone: Backbone) -> bytes:
     Another version of Pillow or ONNX Runtime may differ in the last bits. The same command shall
     give the same bytes whether or not an older cache was there.
     """
-    import onnxruntime
     import PIL
 
-    words = f"{backbone.fingerprint} pillow {PIL.__version__} onnxruntime {onnxruntime.__version__}"
+    words = f"{backbone.fingerprint} pillow {PIL.__version__} onnxruntime {_runtime_version()}"
     return hashlib.blake2b(words.encode(), digest_size=32).digest()
+
+
+def _runtime_version() -> str:
+    """The version of ONNX Runtime, told by its package: cached features do not need it loaded."""
+    try:
+        return metadata.version("onnxruntime")
+    except metadata.PackageNotFoundError:
+        # Builds for other hardware are packages of other names.
+        import onnxruntime
+
+        return str(onnxruntime.__version__)

@@ -16,7 +16,8 @@ DEFAULT_BACKBONE = "efficientnet-lite0"
 def efficientnet_lite0(resolution: int | None = None) -> Backbone:
     """EfficientNet-Lite0 with ImageNet weights, 1280 features; its file is in the package."""
     model = files("mixmood.features").joinpath("weights/efficientnet_lite0.onnx").read_bytes()
-    return OnnxBackbone(DEFAULT_BACKBONE, model, check_resolution(resolution))
+    side = check_resolution(resolution)
+    return OnnxBackbone(DEFAULT_BACKBONE, model, side, output="features", width=1280)
 
 
 BACKBONES: dict[str, Callable[[int | None], Backbone]] = {
