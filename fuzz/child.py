@@ -16,7 +16,8 @@ from fuzz.readers import READERS, Reader, Seed
 from mixmood.core.errors import MixmoodError
 
 REFUSED, FELL = "refused", "fell"
-SECONDS = 10
+BUSY_SECONDS, IDLE_SECONDS = 10, 60
+"""An input may take so much of the processor, and so much time while others have it."""
 SPARE_BYTES = 1536 * 2**20
 """Memory that an input may take beyond what the process has already."""
 LONGEST_MESSAGE = 1000
@@ -54,13 +55,16 @@ def feed(name: str, seed: int, numbers: range, folder: Path, out: int) -> None:
     reader = READERS[name]
     given = reader.seeds()
     where = folder / "input"
+    # Once as it is: what is loaded late is loaded now, and the limits hold for reading alone.
+    lay_out(given[0], where)
+    reader.read(where, given[0].name)
     guard = _limit(folder)
     for number in numbers:
         made = input_of(name, reader, given, seed, number)
         lay_out(made, where)
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        _set_alarms(BUSY_SECONDS, IDLE_SECONDS)
         outcome, detail = _verdict(reader, where, made.name)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _set_alarms(0, 0)
         if guard.seen:
             outcome, detail = FELL, f"it touched {guard.seen[0]}"
             guard.seen.clear()
@@ -83,6 +87,7 @@ def lay_out(made: Seed, folder: Path) -> None:
 def _limit(folder: Path) -> Guard:
     # The default action ends the process even inside a C library that never comes back.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * resource.getpagesize() + SPARE_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -93,6 +98,11 @@ def _limit(folder: Path) -> Guard:
     os.dup2(nowhere, 2)
     warnings.simplefilter("error")
     return Guard(folder)
+
+
+def _set_alarms(busy_s: float, idle_s: float) -> None:
+    signal.setitimer(signal.ITIMER_PROF, busy_s)
+    signal.setitimer(signal.ITIMER_REAL, idle_s)
 
 
 def _verdict(reader: Reader, folder: Path, name: str) -> tuple[str, str]:

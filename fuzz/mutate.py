@@ -7,7 +7,8 @@ MOST_EDITS = 6
 LONGEST_PIECE = 64
 TOKENS = (
     b"\0", b"\n", b"\r", b'"', b"'", b",", b"=", b"../", b"/", b"[", b"]" * 9, b"{" * 9, b"}",
-    b"nan", b"-1", b"1e999", b"null", b"true", b"\x1b[2J", b"\xff\xfe", b"9" * 30, b"(", b"%s", b"#",
+    b"nan", b"-1", b"1e999", b"null", b"true", b"\x1b[2J", b"\xff\xfe", b"9" * 30, b"(", b"%s",
+    b"#",
 )  # fmt: skip
 """What text formats stumble over."""
 

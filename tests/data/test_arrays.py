@@ -342,3 +342,15 @@ def test_a_mutated_file_gives_a_pool_or_the_known_errors(write, edits, tmp_path)
         return
     if isinstance(pool, ImageArray):
         list(pool.read(range(min(len(pool), 10))))
+
+
+def test_two_classes_of_one_name_are_refused(tmp_path):
+    """They would be counted as one."""
+    path = saved(
+        tmp_path / "a.npz",
+        images=IMAGES,
+        labels=np.zeros(len(IMAGES), int),
+        class_names=np.array(["cat", "cat"]),
+    )
+    with pytest.raises(InputError, match="a: two classes have the same name. Give every class"):
+        open_npz(path, "a")

@@ -77,10 +77,28 @@ def test_labels_that_cannot_be_read_are_an_error(written):
         pool.labels  # noqa: B018
 
 
-def test_an_impossible_number_of_rows_is_refused(written, monkeypatch):
-    monkeypatch.setattr(parquet_module, "_MOST_ROWS", 2)
-    with pytest.raises(InputError, match="a row group claims an impossible number of rows"):
-        open_pool(written([1, 2, 3]))
+def repeated(path, content, n_rows):
+    """A file of one image many times over, which Parquet stores once."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    table = pa.table({"image": pa.array([content] * n_rows)})
+    parquet.write_table(table, path, compression="zstd")
+    return path
+
+
+def test_more_rows_than_bytes_are_refused(tmp_path):
+    path = repeated(tmp_path / "a.parquet", b"x", 20_000)
+    with pytest.raises(InputError, match=r"it claims 20000 rows in \d+ bytes"):
+        open_pool(path)
+
+
+def test_a_small_row_group_that_unpacks_to_much_is_unreadable(tmp_path, monkeypatch):
+    """The metadata tells the size of the one image that is stored: a hundredth of what comes."""
+    monkeypatch.setattr(parquet_module, "_MAX_GROUP_BYTES", 100_000)
+    pool = open_pool(repeated(tmp_path / "a.parquet", bytes(20_000), 100))
+    with pytest.raises(UnreadableImageError, match="row group unpacks to more than 100000 bytes"):
+        pool.fetch(0)
 
 
 @pytest.mark.parametrize("labels", [[1, -1, 0], [1, None, 0]])

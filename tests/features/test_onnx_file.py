@@ -1,5 +1,7 @@
 """Networks of users: what they tell about their input, and what is refused."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -259,3 +261,28 @@ def test_words_without_meaning_are_refused(save, words, match):
 def test_normalising_bytes_is_refused(save):
     path = save(("n", 64, 64, 3), UINT8)
     refuses(path + "?mean=3&std=2", OptionError, "leave out mean and std")
+
+
+def test_a_graph_without_outputs_is_refused(save):
+    model = onnx.load(save())
+    del model.graph.output[:]
+    path = save()
+    onnx.save(model, path)
+    refuses(path, BackboneError, "has no output|cannot load")
+
+
+@pytest.mark.parametrize("length", [0, 2**40])
+def test_a_graph_for_impossible_batches_is_refused(save, length):
+    refuses(save((length, 64, 64, 3), UINT8), BackboneError, f"batches of {length} images; 1 to")
+
+
+def test_a_resolution_beyond_all_images_is_refused(save):
+    path = save(("n", "h", "w", 3), UINT8, about={"mixmood.resolution": "1e9"})
+    refuses(path, BackboneError, "squares of 1000000000 do not fit")
+
+
+def test_names_that_are_no_text_are_refused(save):
+    path = save(("n", 64, 64, 3), UINT8, about={"mixmood.layout": "nhwc"})
+    content = Path(path).read_bytes().replace(b"nhwc", b"nh\xffc")
+    Path(path).write_bytes(content)
+    refuses(path, BackboneError, "ONNX Runtime cannot load")

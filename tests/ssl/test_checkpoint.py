@@ -186,3 +186,28 @@ def test_a_checkpoint_that_would_run_code_is_refused(data, quick, tmp_path):
     torch.save({"configuration": Path("x")}, tmp_path / CHECKPOINT)
     with pytest.raises(TrainingError, match="cannot be read"):
         train(*data, **quick, out=tmp_path, resume=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_done": 10**9},
+        {"n_done": "8"},
+        {"training_s": 0.0},
+        {"epochs": "[{}]"},
+        {"epochs": "{"},
+        {"model": {}},
+        {"selected": {"weight": torch.zeros(1)}},
+        {"sums": torch.zeros(3)},
+        {"optimiser": {"state": 3}},
+        {"configuration": "[]"},
+        {"configuration": 5},
+    ],
+    ids=str,
+)
+def test_a_checkpoint_with_something_else_in_it_is_refused(data, quick, tmp_path, change):
+    train(*data, **quick, out=tmp_path)
+    state = torch.load(tmp_path / CHECKPOINT, weights_only=True)
+    torch.save(state | change, tmp_path / CHECKPOINT)
+    with pytest.raises(TrainingError, match=r"checkpoint.pt cannot be read .* Delete it"):
+        train(*data, **quick, out=tmp_path, resume=True)

@@ -78,6 +78,12 @@ def test_what_is_no_record_is_refused(text):
         TrainingRecord.from_json(text)
 
 
+def test_a_record_with_words_for_numbers_is_refused():
+    text = record(epoch(1, 0.5), epoch(2, 0.75)).to_json().replace(": 0.75", ': "much"')
+    with pytest.raises(InputError, match="This is no training record: '<' not supported"):
+        TrainingRecord.from_json(text)
+
+
 def test_curves_are_a_png():
     plain = curves_png(record(epoch(1, 0.5), epoch(2, 0.75)))
     full = curves_png(record(epoch(1, 0.5, 0.5, 0.3), epoch(2, 0.75, 0.5, 0.2)))

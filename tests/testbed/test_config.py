@@ -117,3 +117,28 @@ def test_a_selection_that_leaves_nothing_is_refused():
         runs(load_config("smoke"), Selection.parse(["task=mnist"]))
     with pytest.raises(OptionError, match="seeds must be at least 1; got 0"):
         runs(load_config("smoke"), seeds=0)
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 5000, "a = " + "9" * 5000])
+def test_toml_that_its_own_reader_stumbles_over_is_refused(text):
+    with pytest.raises(InputError, match="bed is no valid TOML: "):
+        parse_config(text, "bed")
+
+
+def test_a_grid_of_more_runs_than_anyone_can_make_is_refused_before_it_is_listed():
+    text = preset_text("smoke").replace("seeds = ", "seeds = 1_000_000_000 # ")
+    with pytest.raises(OptionError, match=r"grid: .*has about \d+ runs, more than 1000000"):
+        parse_config(text, "bed")
+
+
+def test_numbers_must_be_finite():
+    text = 'name = "x"\ngrid.tasks.digits = ["gaussian"]\ntraining.learning_rate = inf\n'
+    with pytest.raises(OptionError, match="training.learning_rate: Input should be a finite"):
+        parse_config(text, "bed")
+
+
+def test_a_message_shows_the_start_of_a_long_value():
+    text = f'name = "{"x" * 9000}"\ngrid.tasks.digits = ["gaussian"]'
+    with pytest.raises(OptionError, match="bed: name: String should match") as told:
+        parse_config(text, "bed")
+    assert len(str(told.value)) < 400

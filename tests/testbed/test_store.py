@@ -100,3 +100,52 @@ def test_a_broken_record_is_named(store, text, message):
     (store.folder / "runs" / "0a.json").write_text(text)
     with pytest.raises(InputError, match=message):
         store.records()
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda r: r.pop("run"), "run: Field required"),
+        (lambda r: r["run"].pop("percent"), "run.percent: Field required"),
+        (lambda r: r["run"].update(percent=float("nan")), "run.percent: Input should be"),
+        (lambda r: r["run"].update(seed="0"), "run.seed: Input should be a valid integer"),
+        (lambda r: r["accuracy"].update(last=7), "accuracy.last: Input should be less than or"),
+        (lambda r: r["training"].update(epochs=[]), "training.epochs: List should have at least"),
+        (lambda r: r.update(distances=[1]), "distances: Input should be a valid dict"),
+        (lambda r: r["distances"]["cosine"].pop("spread"), "cosine.spread: Field required"),
+        (
+            lambda r: r["distances"].update({"../../x": r["distances"]["cosine"]}),
+            r"distances.*: String should match pattern",
+        ),
+    ],
+)
+def test_a_record_with_something_else_in_it_is_told(store, make_record, damage, message):
+    """A table drawn from it would end in a traceback, or outside its folder."""
+    record = make_record()
+    damage(record)
+    path = store.folder / "runs" / "0123456789.json"
+    path.write_text(json.dumps(record))
+    with pytest.raises(InputError, match=rf"0123456789\.json is no whole record: .*{message}"):
+        store.records()
+
+
+def test_a_failed_record_must_say_why(store, make_record):
+    path = store.folder / "failed" / "0123456789.json"
+    path.write_text(json.dumps(make_record() | {"error": {"message": " "}}))
+    with pytest.raises(InputError, match=r"is no whole record: error\.message: String should"):
+        store.records(failed=True)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{", "\xff"])
+def test_a_record_that_is_no_json_is_told(store, text):
+    (store.folder / "runs" / "0123456789.json").write_text(text, encoding="latin-1")
+    with pytest.raises(InputError, match=r"Cannot read the record .*0123456789\.json"):
+        store.records()
+
+
+@pytest.mark.parametrize("config", [None, 3, {"name": "tiny"}])
+def test_a_store_whose_head_describes_no_test_bed_is_refused(store, config):
+    head = store.folder / "store.json"
+    head.write_text(json.dumps(json.loads(head.read_text()) | {"config": config}))
+    with pytest.raises(InputError, match=r"store\.json does not describe a test bed: "):
+        Store(store.folder)

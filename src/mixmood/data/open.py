@@ -128,7 +128,13 @@ def _open_folder(path: Path, name: str) -> Pool:
     try:
         return FolderSource(path, name)
     except InputError:
-        shards = sorted(path.rglob("*.parquet"))
+        root = path.resolve()
+        # As with images: no FIFO, which would block, and no link that leaves the pool.
+        shards = sorted(
+            shard
+            for shard in path.rglob("*.parquet")
+            if shard.is_file() and shard.resolve().is_relative_to(root)
+        )
         if not shards:
             raise
         return ParquetSource(shards, name)

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Measure = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+"""It becomes a part of file names."""
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -67,7 +69,7 @@ class _Finished(_Any):
     classes: list[str]
     training: _Training
     accuracy: _Accuracy
-    distances: dict[str, _Distance] | None
+    distances: dict[Measure, _Distance] | None
     times: dict[str, Seconds]
 
 
