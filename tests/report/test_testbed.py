@@ -168,7 +168,7 @@ def test_without_measures_accuracy_stands_alone(bed):
     page = drawn(bed | empty)
     assert "nothing to correlate" in page
     assert "Accuracy against the share" in page
-    for title in (">Accuracy against distance<", "Table 2", "Best measure"):
+    for title in (">Accuracy against distance<", "Table 2", "Best of the measures"):
         assert title not in page
 
 

@@ -166,6 +166,11 @@ def test_no_width_needs_sideways_scrolling(opened, address, width):
     assert page.execute_script("return document.documentElement.scrollWidth") <= width
 
 
+def test_the_page_fits_on_paper(opened, address):
+    page = opened(address, 720, media="print")
+    assert page.execute_script("return document.documentElement.scrollWidth") <= 720
+
+
 def test_the_button_copies_the_record(page, bed):
     permissions = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
     page.execute_cdp_cmd("Browser.grantPermissions", permissions)
