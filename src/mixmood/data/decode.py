@@ -3,8 +3,6 @@
 import io
 import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -38,10 +36,13 @@ def decode(raw: Raw, where: str, side: int | None = None) -> Picture:
         side: Tells that the caller shrinks the picture to side x side: a large JPEG may then
             come smaller, never below twice that side.
     """
-    with _unreadable_as_told(where):
-        if isinstance(raw, np.ndarray):
-            return _from_array(raw)
-        return np.array(_rgb_image(raw, side))
+    try:
+        with QUIET:
+            if isinstance(raw, np.ndarray):
+                return _from_array(raw)
+            return np.array(_rgb_image(raw, side))
+    except Exception as error:
+        raise _unreadable(where, error) from error
 
 
 def decode_square(raw: Raw, where: str, side: int) -> Picture:
@@ -50,26 +51,29 @@ def decode_square(raw: Raw, where: str, side: int) -> Picture:
     Pillow's bilinear filter widens with the reduction, so shrinking averages over all pixels.
     Everything else is as in `decode`.
     """
-    with _unreadable_as_told(where):
-        if isinstance(raw, np.ndarray):
-            pixels = _from_array(raw)
-            if pixels.shape[:2] == (side, side):
-                return pixels
-            image = Image.fromarray(pixels)
-        else:
-            image = _rgb_image(raw, side)
-        return np.asarray(image.resize((side, side), Image.Resampling.BILINEAR))
-
-
-@contextmanager
-def _unreadable_as_told(where: str) -> Iterator[None]:
     try:
         with QUIET:
-            yield
+            return _square(raw, side)
     except Exception as error:
-        # Pillow's parsers raise nearly anything on hostile bytes: struct.error, SyntaxError,
-        # zlib.error, OverflowError, MemoryError, IndexError ... none may end a whole ranking.
-        raise UnreadableImageError(f"{where}: cannot be decoded: {reason(error)}.") from error
+        raise _unreadable(where, error) from error
+
+
+def _square(raw: Raw, side: int) -> Picture:
+    if isinstance(raw, np.ndarray):
+        pixels = _from_array(raw)
+        if pixels.shape[:2] == (side, side):
+            return pixels
+        image = Image.fromarray(pixels)
+    else:
+        image = _rgb_image(raw, side)
+    data = image.resize((side, side), Image.Resampling.BILINEAR).tobytes()
+    return np.frombuffer(data, np.uint8).reshape(side, side, 3)
+
+
+def _unreadable(where: str, error: Exception) -> UnreadableImageError:
+    # Pillow's parsers raise nearly anything on hostile bytes: struct.error, SyntaxError,
+    # zlib.error, OverflowError, MemoryError, IndexError ... none may end a whole ranking.
+    return UnreadableImageError(f"{where}: cannot be decoded: {reason(error)}.")
 
 
 def _rgb_image(raw: bytes | Image.Image, side: int | None) -> Image.Image:
@@ -93,7 +97,7 @@ def _to_rgb_image(image: Image.Image) -> Image.Image:
     _check_size(image)
     image.load()
     # Both steps would copy the image where there is nothing to do.
-    if image.getexif().get(ExifTags.Base.Orientation, 1) != 1:
+    if (exif := image.getexif()) and exif.get(ExifTags.Base.Orientation, 1) != 1:
         image = ImageOps.exif_transpose(image)
     if image.mode == "RGB" and not image.has_transparency_data:
         return image

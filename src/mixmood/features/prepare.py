@@ -67,7 +67,7 @@ class Preparer:
 
     def decode(self, images: list[Prepared]) -> None:
         """Give each image that is not yet decoded its picture or its problem."""
-        with QUIET:
+        with QUIET, self._decoding:
             for image in images:
                 self._decode(image)
 
@@ -85,7 +85,8 @@ class Preparer:
         image.raw = raw
         if n_bytes(raw) > self._n_patient_bytes:
             self._look_up([image])
-            self._decode(image)
+            with self._decoding:
+                self._decode(image)
         return image
 
     def _look_up(self, images: list[Prepared]) -> None:
@@ -108,8 +109,7 @@ class Preparer:
         if raw is None:
             return
         try:
-            with self._decoding:
-                image.picture = decode_square(raw, image.where, self._side)
+            image.picture = decode_square(raw, image.where, self._side)
         except UnreadableImageError as error:
             image.problem = str(error)
 
