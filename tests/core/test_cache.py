@@ -306,3 +306,17 @@ def test_a_row_that_someone_else_wrote_counts_as_absent(tmp_path, change):
     with FeatureCache(tmp_path) as cache:
         assert cache.get([b"key"]) == {}
         assert cache.warnings == []
+
+
+def test_a_file_whose_schema_is_no_text_is_set_aside(tmp_path):
+    """SQLite quotes the schema in its message, which Python then cannot decode."""
+    with FeatureCache(tmp_path) as cache:
+        cache.put({b"key": np.ones(4, np.float32)})
+        path = cache.path
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA journal_mode = DELETE")
+    database.close()
+    path.write_bytes(path.read_bytes().replace(b"CREATE INDEX by_use", b"CREATE IN\x80EX by_use"))
+    with FeatureCache(tmp_path) as cache:
+        assert "is damaged" in cache.warnings[0]
+        assert cache.is_open

@@ -99,6 +99,9 @@ def test_a_small_row_group_that_unpacks_to_much_is_unreadable(tmp_path, monkeypa
     pool = open_pool(repeated(tmp_path / "a.parquet", bytes(20_000), 100))
     with pytest.raises(UnreadableImageError, match="row group unpacks to more than 100000 bytes"):
         pool.fetch(0)
+    monkeypatch.setattr(parquet_module, "_read_column", None)
+    with pytest.raises(UnreadableImageError, match="row group unpacks to more than 100000 bytes"):
+        pool.fetch(99)
 
 
 @pytest.mark.parametrize("labels", [[1, -1, 0], [1, None, 0]])

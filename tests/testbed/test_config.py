@@ -142,3 +142,9 @@ def test_a_message_shows_the_start_of_a_long_value():
     with pytest.raises(OptionError, match="bed: name: String should match") as told:
         parse_config(text, "bed")
     assert len(str(told.value)) < 400
+
+
+def test_a_grid_without_a_way_of_contamination_is_refused():
+    text = 'name = "x"\ngrid.contamination = []\ngrid.tasks.digits = ["gaussian"]'
+    with pytest.raises(OptionError, match="grid.contamination: List should have at least 1 item"):
+        parse_config(text, "bed")

@@ -13,6 +13,8 @@ from typing import Self, TypeVar
 
 LONGEST_WAIT_S = 30.0
 BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+FAILURES = (sqlite3.Error, UnicodeDecodeError, MemoryError)
+"""What a damaged file brings up; where its message quotes the file, that may be no text at all."""
 
 T = TypeVar("T")
 
@@ -63,7 +65,7 @@ class CacheFile:
                 return otherwise
             try:
                 return work(self._db)
-            except sqlite3.DatabaseError as error:
+            except FAILURES as error:
                 self._handle(error)
                 return otherwise
 
@@ -71,20 +73,21 @@ class CacheFile:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._db = _connect(self.path, self._schema)
-        except sqlite3.DatabaseError as error:
+        except FAILURES as error:
             self._handle(error)
         except OSError as error:
             self._give_up(error.strerror or str(error))
 
-    def _handle(self, error: sqlite3.DatabaseError) -> None:
-        is_broken = getattr(error, "sqlite_errorcode", 0) & 0xFF in BROKEN
+    def _handle(self, error: Exception) -> None:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        is_broken = code in BROKEN or isinstance(error, UnicodeDecodeError)
         # Once set aside is enough: a new file that is broken at once means a broken disk.
         if is_broken and not self.warnings:
             self._set_aside(error)
         else:
             self._give_up(str(error))
 
-    def _set_aside(self, error: sqlite3.DatabaseError) -> None:
+    def _set_aside(self, error: Exception) -> None:
         self._drop_connection()
         aside = aside_of(self.path)
         self.warnings.append(
@@ -139,7 +142,7 @@ def _connect(path: Path, schema: str) -> sqlite3.Connection:
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA journal_size_limit = 16777216")
         db.executescript(schema)
-    except sqlite3.DatabaseError:
+    except FAILURES:
         db.close()
         raise
     return db

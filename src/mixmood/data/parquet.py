@@ -53,6 +53,7 @@ class ParquetSource(ImageSource):
         self._paths = [Path(paths)] if isinstance(paths, str | Path) else list(paths)
         self._lock = threading.Lock()
         self._kept: OrderedDict[_Group, Any] = OrderedDict()
+        self._broken: dict[_Group, str] = {}
         told = [_metadata(path) for path in self._paths]
         self._columns = told[0][0]
         for path, (columns, _) in zip(self._paths, told, strict=True):
@@ -116,12 +117,19 @@ class ParquetSource(ImageSource):
         if group in self._kept:
             self._kept.move_to_end(group)
             return self._kept[group]
+        if group in self._broken:
+            # Found out once: a bomb must not go off for each of its rows.
+            raise ValueError(self._broken[group])
         if group.n_bytes > _MAX_GROUP_BYTES:
             raise ValueError(
                 f"its row group has {group.n_bytes} bytes, more than the {_MAX_GROUP_BYTES} allowed"
             )
         path = f"{self._columns.image}.bytes" if self._columns.is_struct else self._columns.image
-        column = _read_column(group.path, path, group.place)
+        try:
+            column = _read_column(group.path, path, group.place)
+        except Exception as error:
+            self._broken[group] = reason(error)
+            raise
         self._kept[group] = column
         # The one just read always stays; it may be larger than all that is kept.
         while len(self._kept) > 1 and sum(kept.n_bytes for kept in self._kept) > _KEPT_BYTES:

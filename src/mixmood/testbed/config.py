@@ -40,7 +40,7 @@ class Grid(_Section):
     n_labelled: list[Count] = [60, 100, 150]
     seeds: Count = 10
     algorithms: list[str] = ["mixmatch"]
-    contamination: list[Contamination] = ["fixed-total"]
+    contamination: list[Contamination] = Field(["fixed-total"], min_length=1)
     baselines: list[Baseline] = ["none", "supervised-epochs", "supervised-updates"]
 
     @model_validator(mode="after")
