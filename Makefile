@@ -1,6 +1,7 @@
 # make demo   set up the light core and rank the embedded pools
 # make test   set up everything and run every check
 # make docs   build the pages into site/
+# make fuzz   feed every reader with 20,800 damaged files; FUZZ="--seed 1 --only png" for options
 # make bench  measure speed and memory; make bench-peers first to measure the peers too
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 INPUTS := pyproject.toml constraints.txt
 PEERS  := benchmarks/peers/.venv
 
-.PHONY: demo test check bench bench-peers docs clean
+.PHONY: demo test check fuzz bench bench-peers docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.core-installed
@@ -21,6 +22,10 @@ test check: $(VENV)/.dev-installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
+
+fuzz: $(VENV)/.dev-installed
+	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz $(FUZZ)
+	MIXMOOD_FUZZ_EXAMPLES=2000 $(BIN)/python -m pytest tests/fuzz/test_structured.py
 
 bench: $(VENV)/.dev-installed
 	$(BIN)/python -m benchmarks

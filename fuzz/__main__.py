@@ -5,7 +5,7 @@
     python -m fuzz --only png --start 123 --count 1    one input again
 
 Each reader runs in a process of its own, with 1.5 GiB of memory and ten seconds of the processor
-for an input (60 s by the clock, which a busy machine may need). An input must end in a result or
+for an input (300 s by the clock, which a busy machine may need). An input must end in a result or
 in an error meant for the user. Anything else is a finding: it is kept in the folder of findings,
 and the exit code is 1.
 """
@@ -112,14 +112,9 @@ def _death(status: int) -> str:
     return f"the process ended with code {os.waitstatus_to_exitcode(status)}"
 
 
-def table(tally: dict[str, Counter[str]]) -> str:
-    """Readers, inputs and outcomes side by side."""
-    total = sum(tally.values(), Counter[str]())
-    lines = [f"{'reader':16}{'inputs':>8}" + "".join(f"{word:>12}" for word in OUTCOMES)]
-    for name, counts in {**tally, "all": total}.items():
-        numbers = "".join(f"{counts[word]:>12}" for word in OUTCOMES)
-        lines.append(f"{name:16}{counts.total():>8}{numbers}")
-    return "\n".join(lines)
+def line(name: str, counts: Counter[str]) -> str:
+    """A reader, its inputs and their outcomes."""
+    return f"{name:16}{counts.total():>8}" + "".join(f"{counts[word]:>12}" for word in OUTCOMES)
 
 
 def main() -> int:
@@ -138,9 +133,11 @@ def main() -> int:
     asked = parser.parse_args()
     started = time.monotonic()
     run = Run(asked.seed, asked.findings, started + asked.seconds)
+    print(f"{'reader':16}{'inputs':>8}" + "".join(f"{word:>12}" for word in OUTCOMES))
     for name in asked.only:
         run.feed_all(name, range(asked.start, asked.start + asked.count))
-    print(table(run.tally))
+        print(line(name, run.tally[name]), flush=True)
+    print(line("all", sum(run.tally.values(), Counter[str]())))
     print(f"seed {asked.seed}, {time.monotonic() - started:.0f} s")
     if asked.messages:
         for name, messages in run.refusals.items():

@@ -16,7 +16,7 @@ from fuzz.readers import READERS, Reader, Seed
 from mixmood.core.errors import MixmoodError
 
 REFUSED, FELL = "refused", "fell"
-BUSY_SECONDS, IDLE_SECONDS = 10, 60
+BUSY_SECONDS, IDLE_SECONDS = 10, 300
 """An input may take so much of the processor, and so much time while others have it."""
 SPARE_BYTES = 1536 * 2**20
 """Memory that an input may take beyond what the process has already."""

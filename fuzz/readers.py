@@ -7,6 +7,7 @@ else it raises is a finding.
 import contextlib
 import io
 import random
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -221,7 +222,9 @@ def _read_store(folder: Path, name: str) -> str:
         status(str(folder))
         for form in ("text", "json"):
             tables(str(folder), format=form)
-        tables(str(folder), out=str(folder / "out"))
+        if zlib.crc32((folder / name).read_bytes()) % 4 == 0:
+            # Figures take seconds: a quarter of the inputs is drawn.
+            tables(str(folder), out=str(folder / "out"))
         correlate(str(folder), format="csv")
     return READ
 

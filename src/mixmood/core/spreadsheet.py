@@ -1,8 +1,8 @@
 """Tables as CSV, safe to open in a spreadsheet."""
 
 import csv
-import io
 from collections.abc import Iterable, Sequence
+from types import SimpleNamespace
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -11,10 +11,12 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     >>> csv_text(["name"], [["=1+1"], ["-5"], [-5]])
     "name\\n'=1+1\\n'-5\\n-5\\n"
     """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    lines: list[str] = []
+    # The module quotes only the characters that end its own lines: with "\n" alone, a "\r" in a
+    # name would begin a new row, and that one with a formula.
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
     writer.writerows([_inert(value) for value in row] for row in (columns, *rows))
-    return buffer.getvalue()
+    return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
 
 
 def _inert(value: object) -> object:

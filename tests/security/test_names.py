@@ -1,0 +1,187 @@
+"""Names from the outside on the terminal, on the page and in spreadsheets."""
+
+import csv
+import gzip
+import io
+import os
+import pty
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from mixmood.cli.main import app
+from mixmood.ssl.predict import Predictions
+from mixmood.testbed.config import parse_config
+from mixmood.testbed.export import records_csv_gz
+from mixmood.testbed.sheet import to_csv
+from mixmood.testbed.store import Store
+
+TITLE = "\x1b]0;owned\x07"
+"""A terminal that obeys takes this for its new title."""
+EVIL = f"<img src=x onerror=alert(1)>{TITLE}"
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "x\r=1", "x\n=1"]
+
+
+def on_a_terminal(*words, cwd):
+    """All that a command writes to a terminal, and its exit code."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mixmood", *map(str, words)],
+        stdout=theirs,
+        stderr=theirs,
+        stdin=subprocess.DEVNULL,
+        cwd=cwd,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "200"},
+    )
+    os.close(theirs)
+    written = bytearray()
+    try:
+        while piece := os.read(ours, 65536):
+            written += piece
+    except OSError:
+        pass  # How Linux says that the other end is closed.
+    finally:
+        os.close(ours)
+    return written.decode(errors="replace"), process.wait(timeout=60)
+
+
+def shows_but_obeys_not(text):
+    assert "\x1b]0;" not in text
+    assert "\x07" not in text
+    assert r"\x1b]0;owned\x07" in text
+
+
+def pictures(folder, names):
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(len(folder.name))
+    for name in names:
+        image = Image.fromarray(rng.integers(0, 256, (16, 16, 3), dtype=np.uint8))
+        image.save(folder / name, "PNG")
+
+
+@pytest.fixture(scope="module")
+def pools(tmp_path_factory):
+    """Labelled images of hostile classes, a hostile pool with hostile files, one of them broken."""
+    root = tmp_path_factory.mktemp("pools")
+    for name in ("cat", f"dog{TITLE}"):
+        pictures(root / "labelled" / name, [f"{i}.png" for i in range(8)])
+    pool = root / f"pool{TITLE}"
+    pictures(pool, [f"{TITLE}{i}.png" for i in range(16)])
+    (pool / f"broken{TITLE}.png").write_bytes(b"no image")
+    return root
+
+
+def test_a_ranking_on_a_terminal_obeys_no_name(pools, tmp_path):
+    """Bars, table, warnings and page."""
+    page = tmp_path / "page.html"
+    pool = f"{EVIL}=pool{TITLE}"
+    # A NAME has no "=", so this one is a path as a whole; it gets its name by another way.
+    words = ("rank", "labelled", pool.replace("src=x onerror=alert(1)", ""), f"pool{TITLE}")
+    written, code = on_a_terminal(*words, "--draws", 2, "--html", page, cwd=pools)
+    assert code == 0, written
+    shows_but_obeys_not(written)
+    assert "broken" in page.read_text() or "cannot be read" in page.read_text()
+    shows_but_obeys_not(page.read_text())
+    assert "<img >" not in page.read_text()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("rank", "labelled", f"none{TITLE}"),
+        ("rank", f"none{TITLE}", "labelled"),
+        ("rank", "labelled", "labelled", "--backbone", f"x{TITLE}.onnx"),
+        ("rank", "labelled", "labelled", "--measure", f"x{TITLE}"),
+        ("testbed", "status", "--store", f"x{TITLE}"),
+        ("testbed", "run", f"x{TITLE}.toml", "--store", "x"),
+        ("correlate", f"x{TITLE}", "y"),
+        ("predict", "--model", f"x{TITLE}", "labelled"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_an_error_on_a_terminal_obeys_no_name(pools, words):
+    written, code = on_a_terminal(*words, cwd=pools)
+    assert code in (1, 2), written
+    shows_but_obeys_not(written)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store of one run whose task has a hostile name."""
+    import json
+
+    text = 'name = "x"\n[grid]\nn_labelled = [10]\nseeds = 1\n[grid.tasks]\ndigits = ["gaussian"]'
+    place = Store.make(tmp_path / "store", parse_config(text, "x"))
+    names = ("distance", "spread", "signed", "p_wilcoxon", "p_permutation")
+    run = {"task": TITLE, "source": "=evil()", "percent": 50.0, "n_labelled": 10, "seed": 0}
+    record = {
+        "key": "0" * 20, "schema": 1, "mixmood": "=1", "data": "d", "versions": {"numpy": "@2"},
+        "run": run | {"algorithm": "+x", "contamination": "fixed-total"},
+        "classes": ["=cat"], "training": {"epochs": [
+            {"test_accuracy": 0.5, "pseudo_label_shares": None}]},
+        "accuracy": dict.fromkeys(("best", "last", "median", "validation"), 0.5),
+        "distances": {"cosine": dict.fromkeys(names, 0.5)}, "times": {"total_s": 1.0},
+    }  # fmt: skip
+    (place.folder / "runs" / f"{'0' * 20}.json").write_text(json.dumps(record))
+    failed = {"key": "1" * 20, "run": record["run"], "error": {"message": f"bad{TITLE}"}}
+    (place.folder / "failed" / f"{'1' * 20}.json").write_text(json.dumps(failed))
+    return place
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
+def test_the_tables_of_a_test_bed_obey_no_name(store, form):
+    from typer.testing import CliRunner
+
+    words = ["testbed", "tables", "--store", str(store.folder), "--format", form]
+    shows_but_obeys_not(CliRunner().invoke(app, words).stdout)
+
+
+def test_the_status_of_a_test_bed_obeys_no_name(store):
+    from typer.testing import CliRunner
+
+    words = ["testbed", "status", "--store", str(store.folder)]
+    shows_but_obeys_not(CliRunner().invoke(app, words).stdout)
+
+
+def test_csv_on_a_terminal_obeys_no_name(store, tmp_path):
+    """Into a file or a pipe it goes as it is."""
+    words = ("testbed", "tables", "--store", store.folder, "--format", "csv", "--table", 1)
+    written, code = on_a_terminal(*words, cwd=tmp_path)
+    assert code == 0, written
+    shows_but_obeys_not(written)
+
+
+def cells(text):
+    return [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
+
+
+def runs_nothing(text):
+    """No cell that is not a number begins like a formula."""
+    for cell in cells(text):
+        try:
+            float(cell)
+        except ValueError:
+            assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")), cell
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_classified_images_hold_no_formula(formula):
+    classes = (formula, "cat")
+    found = Predictions((formula, "b.png"), np.float32([[0.9, 0.1], [0.1, 0.9]]), classes, ())
+    runs_nothing(found.to_csv())
+    assert cells(found.to_csv())[5].lstrip("'") == formula
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_the_tables_of_a_test_bed_hold_no_formula(formula):
+    text = to_csv([{"task": formula, "source": formula, formula: -1.5, "algorithm": "x"}])
+    runs_nothing(text)
+    assert [cell.lstrip("'") for cell in cells(text)[4:6]] == [formula] * 2
+    assert "-1.5" in cells(text)
+
+
+def test_exported_records_hold_no_formula(store):
+    runs_nothing(gzip.decompress(records_csv_gz(store.records())).decode())
