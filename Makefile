@@ -1,7 +1,7 @@
 # make demo   set up the light core and rank the embedded pools
 # make test   set up everything and run every check
 # make docs   build the pages into site/
-# make fuzz   feed every reader with 20,800 damaged files; FUZZ="--seed 1 --only png" for options
+# make fuzz   feed every reader with 21,600 damaged files; FUZZ="--seed 1 --only png" for options
 # make bench  measure speed and memory; make bench-peers first to measure the peers too
 
 PYTHON ?= python3

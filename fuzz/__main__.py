@@ -1,6 +1,6 @@
 """Feeds every reader with hostile files: damaged real ones, thousands of each kind.
 
-    python -m fuzz                          20,800 inputs, 800 for each of 26 readers
+    python -m fuzz                          21,600 inputs, 800 for each of 27 readers
     python -m fuzz --count 50 --only png    fewer, and of one kind
     python -m fuzz --only png --start 123 --count 1    one input again
 
@@ -21,8 +21,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from fuzz.child import FELL, REFUSED, feed, input_of, lay_out
-from fuzz.readers import READ, READERS, UNREADABLE, WARNED
+from fuzz.child import FELL, feed, input_of, lay_out
+from fuzz.readers import READ, READERS, REFUSED, UNREADABLE, WARNED
 
 OUTCOMES = (READ, UNREADABLE, WARNED, REFUSED, FELL)
 MOST_FINDINGS = 20

@@ -12,10 +12,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from fuzz.readers import READERS, Reader, Seed
+from fuzz.readers import READERS, REFUSED, Reader, Seed
 from mixmood.core.errors import MixmoodError
 
-REFUSED, FELL = "refused", "fell"
+FELL = "fell"
 BUSY_SECONDS, IDLE_SECONDS = 10, 300
 """An input may take so much of the processor, and so much time while others have it."""
 SPARE_BYTES = 1536 * 2**20

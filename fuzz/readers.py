@@ -19,8 +19,9 @@ from fuzz.mutate import mutated
 from fuzz.trees import json_tree, onnx_tree, toml_tree
 from mixmood.core.errors import UnreadableImageError
 
-READ, UNREADABLE, WARNED = "read", "unreadable", "warned"
+READ, UNREADABLE, WARNED, REFUSED = "read", "unreadable", "warned", "refused"
 MOST_IMAGES = 24
+_STAMP = bytes(20)
 RESEALED = 0.5
 """Share of the inputs whose checksums are set right after the mutation."""
 
@@ -206,6 +207,29 @@ def _cache_seeds() -> list[Seed]:
     return [Seed(FILE_NAME, data) for data in seeds.cache_files()]
 
 
+def _index_seeds() -> list[Seed]:
+    from mixmood.data.kept_index import ArchiveIndex
+    from mixmood.data.names import Names
+
+    names = Names.in_order([b"cat/1.png", b"dog/2.png", b"3.jpg"])
+    index = ArchiveIndex(names, np.array([512, 2048, 4096]), np.array([100, 200, 300]))
+    return [Seed("index", index.to_bytes(_STAMP))]
+
+
+def _read_index(folder: Path, name: str) -> str:
+    """What a cache kept of an archive of 10,000 bytes."""
+    from mixmood.data.kept_index import ArchiveIndex
+    from mixmood.data.names import labels_from_folders
+
+    index = ArchiveIndex.from_bytes((folder / name).read_bytes(), _STAMP, 10_000)
+    if index is None:
+        return REFUSED
+    assert len(list(index.names)) == len(index.sizes) == len(index.offsets)
+    assert ((index.offsets >= 0) & (index.offsets + index.sizes <= 10_000)).all()
+    labels_from_folders(index.names)
+    return READ
+
+
 def _store_seeds() -> list[Seed]:
     files = stores.store_files()
     mutable = [name for name in files if not name.startswith("runs")]
@@ -300,6 +324,7 @@ READERS: dict[str, Reader] = {
     "checkpoint": Reader(_trained("checkpoint.pt"), _read_checkpoint, _inside_checkpoint),
     "training-record": Reader(_trained("record.json"), _read_training_record, json_tree),
     "cache": Reader(_cache_seeds, _read_cache),
+    "tar-index": Reader(_index_seeds, _read_index),
     "store": Reader(_store_seeds, _read_store, json_tree),
     "backbone": Reader(_seeds("x.onnx", seeds.backbones), _read_backbone, onnx_tree),
     "classifier": Reader(_trained("model.onnx"), _read_classifier, onnx_tree),

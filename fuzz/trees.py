@@ -81,7 +81,7 @@ def onnx_tree(rng: random.Random, data: bytes, _: list[bytes]) -> bytes:
     import onnx
 
     model = onnx.load_from_string(data)
-    for _ in range(rng.choice([1, 1, 2, 3])):
+    for _number in range(rng.choice([1, 1, 2, 3])):
         message, field = rng.choice(list(_fields(model)))
         try:
             _set_field(rng, message, field)
