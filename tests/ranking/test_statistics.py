@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.stats import wilcoxon
+from scipy.stats import t, wilcoxon
 
+from mixmood.ranking.certainty import Certainty, chances_of_best, rank_intervals
+from mixmood.ranking.jackknife import image_covariance, leave_out
 from mixmood.ranking.permutation import holm, permutation_p
-from mixmood.ranking.resample import Replicates, chances_of_best, intervals, rank_intervals
 from mixmood.ranking.score import wilcoxon_p
 
 
@@ -55,39 +56,85 @@ def test_some_equal_pairs_do_not_disturb_the_wilcoxon_test(rng):
     assert 0 < wilcoxon_p(inter, intra) < 1
 
 
+def means_without(values, n_groups):
+    """The mean of the values without each group, shape (groups,)."""
+    groups = np.arange(len(values)) % n_groups
+    return np.array([values[groups != group].mean() for group in range(n_groups)])
+
+
 def test_the_standard_error_of_a_plain_mean_comes_out_right(rng):
-    """Leaving a third out of n values with deviation 1: the error of their mean is 1/sqrt(n)."""
-    n, n_kept = 300, 200
-    values = rng.normal(size=n)
-    means = np.array([rng.permutation(values)[:n_kept].mean() for _ in range(4000)])
-    replicates = Replicates(np.repeat(means, 2).reshape(1, 1, 4000, 2))
-    error = replicates.standard_errors(10)[0, 0]
-    assert error == pytest.approx(values.std() / np.sqrt(n), rel=0.05)
+    """400 values of deviation 1: the error of their mean is 1/20."""
+    found = []
+    for _ in range(200):
+        means = means_without(rng.normal(size=400), 40)
+        found.append(image_covariance(np.tile(means, (1, 1, 10, 1)))[0, 0, 0])
+    assert np.mean(found) == pytest.approx(1 / 400, rel=0.05)
 
 
 def test_the_noise_of_drawing_is_not_taken_for_that_of_images(rng):
-    """One mean for all: only the 1/5 of 25 draws is left, where an untreated error is 1.02."""
-    draws = rng.normal(5.0, 1.0, size=(1, 1, 5000, 2))
-    assert 0.19 < Replicates(draws).standard_errors(25)[0, 0] < 0.31
+    """Draws that have nothing in common: their images' part is nothing, not 39."""
+    found = [image_covariance(rng.normal(size=(1, 1, 10, 40)))[0, 0, 0] for _ in range(50)]
+    assert np.mean(found) < 1.5
+
+
+def test_two_pools_that_share_their_labelled_images_vary_together(rng):
+    shared = np.stack([means_without(rng.normal(size=400), 40)] * 2)
+    covariance = image_covariance(np.tile(shared[None, :, None, :], (1, 1, 10, 1)))[0]
+    assert covariance == pytest.approx(np.full((2, 2), covariance[0, 0]))
+    assert covariance[0, 0] > 0
+
+
+def test_an_images_part_is_never_negative(rng):
+    for _ in range(20):
+        covariance = image_covariance(rng.normal(size=(2, 4, 3, 8)))
+        assert np.diagonal(covariance, axis1=1, axis2=2).min() >= 0
+
+
+def test_leaving_groups_out_keeps_the_numbers_of_a_pool_when_another_comes_in(rng):
+    labelled, a, b = (rng.normal(size=(40, 5)) for _ in range(3))
+    pairs, rows = np.arange(40).reshape(2, 2, 10), np.arange(20).reshape(2, 10)
+
+    def out(*pools):
+        rngs = [np.random.default_rng(k) for k in range(len(pools))]
+        seed = np.random.default_rng(7)
+        return leave_out(labelled, pools, pairs, [rows] * len(pools), ["cosine"], seed, rngs)
+
+    assert out(a).shape == (1, 1, 2, 20)
+    assert np.array_equal(out(a, b)[:, :1], out(a))
+
+
+def test_a_distance_owes_to_its_images_only_as_far_as_its_draws_lean_one_way():
+    far, near = np.full(30, 5.0), np.tile([1.0, -1.0], 15)
+    signed = np.stack([far, near])[None]
+    certainty = Certainty.of(signed, signed, np.full((1, 2, 2), 0.09), 39)
+    assert certainty.distances.tolist() == [[5.0, 1.0]]
+    assert certainty.standard_errors[0] == pytest.approx([0.3, 0.0])
+
+
+def test_the_noise_of_drawing_falls_with_the_number_of_draws(rng):
+    spread = rng.normal(9.0, 1.0, size=(1, 1, 4000))
+    certainty = Certainty.of(spread[..., :25], spread, np.zeros((1, 1, 1)), 39)
+    assert certainty.standard_errors[0, 0] == pytest.approx(0.2, rel=0.05)
 
 
 def test_possible_distances_scatter_about_the_measured_one_by_its_standard_error(rng):
-    replicates = Replicates(rng.normal(3.0, 1.0, size=(1, 2, 400, 2)))
-    measured = np.array([[10.0, 20.0]])
-    possible = replicates.possible(measured, 30)
-    assert possible.mean(axis=-1) == pytest.approx(measured)
-    assert possible.std(axis=-1, ddof=1) == pytest.approx(replicates.standard_errors(30))
+    covariance = np.array([[[1.0, 0.5], [0.5, 4.0]]])
+    possible = Certainty(np.array([[10.0, 20.0]]), covariance, 39).possible(rng)
+    # A t distribution of 39 degrees of freedom has 39/37 of the variance.
+    assert np.cov(possible) == pytest.approx(covariance[0] * 39 / 37, rel=0.15)
+    assert possible.mean(axis=1) == pytest.approx([10, 20], rel=0.01)
 
 
-def test_constant_replicates_move_nothing():
-    possible = Replicates(np.ones((1, 1, 5, 2))).possible(np.array([[4.0]]), 30)
-    assert possible.tolist() == [[[4.0] * 5]]
+def test_distances_without_error_move_nothing(rng):
+    possible = Certainty(np.array([[4.0]]), np.zeros((1, 1, 1)), 39).possible(rng)
+    assert set(possible.ravel()) == {4.0}
 
 
-def test_an_interval_reaches_two_errors_either_way_but_not_below_zero():
-    low, high = intervals(np.array([1.0, 10.0]), np.array([1.0, 1.0])).T
-    assert low == pytest.approx([0.0, 8.04], abs=0.001)
-    assert high == pytest.approx([2.96, 11.96], abs=0.001)
+def test_an_interval_reaches_students_t_errors_either_way_but_not_below_zero():
+    certainty = Certainty(np.array([[1.0, 10.0]]), np.eye(2)[None], 39)
+    low, high = certainty.intervals()[0].T
+    assert low == pytest.approx([0.0, 10 - t.ppf(0.975, 39)])
+    assert high == pytest.approx([3.0227, 12.0227], abs=1e-4)
 
 
 def test_chances_are_shares_of_wins_and_ties_are_split():

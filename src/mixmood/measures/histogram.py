@@ -44,21 +44,23 @@ class Bins:
         With overflow "drop" the outer bins stay 0, the rest is normalised to 1, and a feature
         none of whose values lies in the range has an empty (all zero) histogram.
         """
-        counts = self._counts(values)
-        if overflow == "count":
-            return np.asarray(counts / max(len(values), 1))
-        if overflow != "drop":
-            raise OptionError(f"overflow must be 'count' or 'drop'; got {overflow!r}.")
-        counts[:, [0, -1]] = 0
-        return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
+        return normalised(self.counts(values), len(values), overflow)
 
     def positions(self, values: Array) -> NDArray[np.intp]:
         """The bin of every value, shape (n, d): 1 to n_bins, 0 below and n_bins + 1 above."""
         return self._numbers(values, np.zeros(1, np.intp))
 
-    def _counts(self, values: Array) -> NDArray[np.intp]:
-        d, width = values.shape[1], self.n_bins + 2
-        numbers = self._numbers(values, np.arange(d) * width)
+    def counts(self, values: Array) -> NDArray[np.intp]:
+        """How many values of each feature lie in each bin, shape (d, n_bins + 2)."""
+        return self.tally(self.numbers(values))
+
+    def numbers(self, values: Array) -> NDArray[np.intp]:
+        """The bin of every value, shape (n, d), the bins of all features numbered in one row."""
+        return self._numbers(values, np.arange(values.shape[1]) * (self.n_bins + 2))
+
+    def tally(self, numbers: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The counts of values of which `numbers` holds the bins, shape (d, n_bins + 2)."""
+        d, width = numbers.shape[1], self.n_bins + 2
         return np.bincount(numbers.ravel(), minlength=d * width).reshape(d, width)
 
     def _numbers(self, values: Array, first: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -74,3 +76,14 @@ class Bins:
         np.copyto(numbers, first, where=is_below)
         np.copyto(numbers, first + self.n_bins + 1, where=values > self.high)
         return numbers
+
+
+def normalised(counts: NDArray[np.intp], n_values: int, overflow: Overflow) -> Array:
+    """Shares for counts of shape (d, bins): of all values, or with "drop" of those in the range."""
+    if overflow == "count":
+        return np.asarray(counts / max(n_values, 1))
+    if overflow != "drop":
+        raise OptionError(f"overflow must be 'count' or 'drop'; got {overflow!r}.")
+    inner = counts.copy()
+    inner[:, [0, -1]] = 0
+    return np.asarray(inner / np.maximum(inner.sum(axis=1, keepdims=True), 1))

@@ -1,10 +1,17 @@
 """Distances by nearest neighbours: the paper's two Minkowski measures."""
 
+from typing import Literal
+
 import numpy as np
-from scipy.spatial.distance import cdist
+from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.measures.checks import check_pair
+
+Metric = Literal["cityblock", "euclidean"]
+
+METRICS: dict[str, Metric] = {"l1": "cityblock", "l2": "euclidean"}
+"""The metric of each measure by nearest neighbours."""
 
 
 def l1_distance(x: Array, y: Array) -> float:
@@ -23,7 +30,7 @@ def l1_distance(x: Array, y: Array) -> float:
     4.0
     """
     check_pair(x, y)
-    return float(cdist(x, y, "cityblock").min(axis=1).mean())
+    return float(pair_distances(x, y, "cityblock").min(axis=1).mean())
 
 
 def l2_distance(x: Array, y: Array) -> float:
@@ -47,6 +54,14 @@ def l2_distance(x: Array, y: Array) -> float:
     lengths = np.sqrt(np.square(x64[rows] - y64[columns]).sum(axis=1))
     starts = np.searchsorted(rows, np.arange(len(x)))
     return float(np.minimum.reduceat(lengths, starts).mean())
+
+
+def pair_distances(x: Array, y: Array, metric: Metric) -> NDArray[np.float64]:
+    """The distance of every row of x to every row of y, shape (n, m)."""
+    # Its import takes as long as a small ranking by histograms, which has no use for it.
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(x, y, metric))
 
 
 def _nearest_by_product(x: Array, y: Array) -> tuple[Rows, Rows]:

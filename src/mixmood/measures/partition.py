@@ -1,18 +1,15 @@
 """Every measure between the two sides of many partitions of the same rows, quickly."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from mixmood.core.arrays import Array
 from mixmood.measures.histogram import Bins
-from mixmood.measures.table import BETWEEN_HISTOGRAMS, MEASURES
+from mixmood.measures.nearest import METRICS, pair_distances
+from mixmood.measures.table import BETWEEN_HISTOGRAMS, MEASURES, N_BINS
 
-METRICS: dict[str, Literal["cityblock", "euclidean"]] = {"l1": "cityblock", "l2": "euclidean"}
-N_BINS = 15
 TAIL = 0.1
 """The share of all values at each end that the outer bins take."""
 AT_ONCE = 16
@@ -50,7 +47,7 @@ def _one_by_one(rows: Array, is_first: NDArray[np.bool_], name: str) -> list[flo
     """The distance of each partition; nearest neighbours are looked up in one table of pairs."""
     if name not in METRICS:
         return [MEASURES[name](rows[side], rows[~side]) for side in is_first]
-    pairs = cdist(rows, rows, METRICS[name])
+    pairs = pair_distances(rows, rows, METRICS[name])
     return [float(pairs[side][:, ~side].min(axis=1).mean()) for side in is_first]
 
 

@@ -14,6 +14,9 @@ from mixmood.measures.nearest import l1_distance, l2_distance
 
 Measure = Callable[[Array, Array], float]
 
+N_BINS = 15
+"""Bins over the range of the first sample, as in the paper."""
+
 MEASURES: dict[str, Measure] = {
     "l1": l1_distance,
     "l2": l2_distance,
@@ -48,7 +51,7 @@ def compare(
     table = np.empty((len(names), len(others)))
     needs_histograms = any(name in BETWEEN_HISTOGRAMS for name in names)
     if needs_histograms:
-        edges = Bins.over(x, 15)
+        edges = Bins.over(x, N_BINS)
         shares_x = edges.shares(x, overflow)
     for column, y in enumerate(others):
         check_pair(x, y)

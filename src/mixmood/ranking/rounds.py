@@ -3,15 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
+from mixmood.core.seeds import rng_for
+from mixmood.ranking.certainty import chances_of_best
 from mixmood.ranking.dissimilarity import check_fits
 from mixmood.ranking.reading import Reading
-from mixmood.ranking.resample import chances_of_best, intervals
-from mixmood.ranking.score import Plan, draw, replicate
+from mixmood.ranking.score import Plan, measure
 
 N_ROUNDS = 6
-N_REPLICATES = 100
 
 
 def read_in_rounds(
@@ -46,10 +44,9 @@ def _standing(
     """The chance of the nearest pool to be the nearest, and the pools that may still win."""
     plan = replace(plan, measures=plan.measures[:1])
     features = {name: pool.features for name, pool in pools.items()}
-    distances = np.abs(draw(labelled.features, features, plan).signed).mean(axis=-1)
-    replicates = replicate(labelled.features, features, plan, N_REPLICATES)
-    reach = intervals(distances, replicates.standard_errors(plan.n_draws))[0]
+    _, certainty = measure(labelled.features, features, plan)
+    reach = certainty.intervals()[0]
     within = reach[:, 0] <= reach[:, 1].min()
-    chances = chances_of_best(replicates.possible(distances, plan.n_draws)[0])
+    chances = chances_of_best(certainty.possible(rng_for(plan.seed, "possible")))
     hopeful = {name for name, may_win in zip(features, within, strict=True) if may_win}
     return float(chances.max()), hopeful

@@ -12,20 +12,14 @@ from mixmood.core.records import Dissimilarity, NoiseFloor
 from mixmood.core.seeds import rng_for
 from mixmood.measures.histogram import Overflow
 from mixmood.measures.table import check_measures
+from mixmood.ranking.certainty import Certainty, chances_of_best, rank_intervals
 from mixmood.ranking.distances import DrawnDistances, drawn_distances
 from mixmood.ranking.draws import labelled_pairs, subsets
+from mixmood.ranking.jackknife import N_DRAWS, image_covariance, leave_out
 from mixmood.ranking.permutation import holm, permutation_p
-from mixmood.ranking.resample import (
-    Replicates,
-    chances_of_best,
-    intervals,
-    rank_intervals,
-    resample,
-)
 from mixmood.ranking.wilcoxon import wilcoxon_p
 
 MIN_LABELLED = 8
-N_REPLICATES = 200
 N_PERMUTATIONS = 399
 
 
@@ -83,10 +77,8 @@ def score(labelled: Array, pools: Mapping[str, Array], plan: Plan, jobs: int = 1
         jobs: Threads; they change nothing but the time.
     """
     check_widths(labelled, pools)
-    drawn = draw(labelled, pools, plan, jobs)
-    distances = np.abs(drawn.signed).mean(axis=-1)
-    replicates = replicate(labelled, pools, plan, N_REPLICATES, jobs)
-    reach = intervals(distances, replicates.standard_errors(plan.n_draws))
+    drawn, certainty = measure(labelled, pools, plan, jobs)
+    reach = certainty.intervals()
     with ThreadPoolExecutor(jobs) as threads:
         columns = threads.map(lambda name: _p_values(labelled, pools[name], plan, name), pools)
         p_values = np.stack(list(columns), axis=1)
@@ -98,7 +90,7 @@ def score(labelled: Array, pools: Mapping[str, Array], plan: Plan, jobs: int = 1
         }
         for k in range(len(pools))
     ]
-    possible = replicates.possible(distances, plan.n_draws)[0]
+    possible = certainty.possible(rng_for(plan.seed, "possible"))
     return Scores(
         measures,
         chances_of_best(possible).tolist(),
@@ -117,35 +109,35 @@ def check_widths(labelled: Array, pools: Mapping[str, Array]) -> None:
             )
 
 
-def draw(labelled: Array, pools: Mapping[str, Array], plan: Plan, jobs: int = 1) -> DrawnDistances:
-    """The inter and intra distances of all draws of a plan."""
+def measure(
+    labelled: Array, pools: Mapping[str, Array], plan: Plan, jobs: int = 1
+) -> tuple[DrawnDistances, Certainty]:
+    """The distances of all draws of a plan, and how sure their means are."""
+    # A few draws cannot tell their own noise: then others, of the same images, tell it.
+    n_draws = max(plan.n_draws, N_DRAWS)
     pairs = labelled_pairs(
-        len(labelled), plan.sample_size, plan.n_draws, rng_for(plan.seed, "pairs"), plan.paper
+        len(labelled), plan.sample_size, n_draws, rng_for(plan.seed, "pairs"), plan.paper
     )
     rows = [
-        subsets(len(pool), plan.sample_size, plan.n_draws, rng_for(plan.seed, "subsets", name))
+        subsets(len(pool), plan.sample_size, n_draws, rng_for(plan.seed, "subsets", name))
         for name, pool in pools.items()
     ]
-    return drawn_distances(
-        labelled, list(pools.values()), pairs, rows, plan.measures, plan.overflow, jobs
-    )
-
-
-def replicate(
-    labelled: Array, pools: Mapping[str, Array], plan: Plan, n_replicates: int, jobs: int = 1
-) -> Replicates:
-    """The same distances with other images, as far as these images can tell."""
-    return resample(
+    features = list(pools.values())
+    drawn = drawn_distances(labelled, features, pairs, rows, plan.measures, plan.overflow, jobs)
+    without = leave_out(
         labelled,
-        list(pools.values()),
-        plan.sample_size,
-        n_replicates,
+        features,
+        pairs[:N_DRAWS],
+        rows,
         plan.measures,
-        rng_for(plan.seed, "replicates"),
-        [rng_for(plan.seed, "replicates", name) for name in pools],
+        rng_for(plan.seed, "groups"),
+        [rng_for(plan.seed, "groups", name) for name in pools],
         plan.overflow,
         jobs,
     )
+    own = drawn.first(plan.n_draws)
+    images, freedom = image_covariance(without), without.shape[-1] - 1
+    return own, Certainty.of(own.signed, drawn.signed, images, freedom)
 
 
 def noise_floor(labelled: Array, plan: Plan) -> dict[str, NoiseFloor]:

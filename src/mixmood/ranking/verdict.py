@@ -22,7 +22,7 @@ def verdict(candidates: Sequence[Candidate], measure: str) -> str:
             f"{best.name} differs from the labelled set (p = {p_value:.2g}); no other to compare."
         )
     rivals = [candidate.name for candidate in others if candidate.rank_interval[0] == 1]
-    # A few hundred replicates cannot show certainty.
+    # An estimated error cannot show certainty.
     value = "> 0.99" if best.p_best > 0.99 else f"= {best.p_best:.2f}"
     chance = f"{best.name} is the nearest pool (P {value})"
     return f"{chance}; {_listed(rivals)} cannot be told from it." if rivals else f"{chance}."
