@@ -2,6 +2,7 @@
 # make test   set up everything and run every check
 # make docs   build the pages into site/
 # make fuzz   feed every reader with 21,600 damaged files; FUZZ="--seed 1 --only png" for options
+# make kills  kill processes 100 times and look at what they left; make load: large inputs
 # make bench  measure speed and memory; make bench-peers first to measure the peers too
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 INPUTS := pyproject.toml constraints.txt
 PEERS  := benchmarks/peers/.venv
 
-.PHONY: demo test check fuzz bench bench-peers docs clean
+.PHONY: demo test check fuzz kills load bench bench-peers docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.core-installed
@@ -26,6 +27,12 @@ test check: $(VENV)/.dev-installed
 fuzz: $(VENV)/.dev-installed
 	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz $(FUZZ)
 	MIXMOOD_FUZZ_EXAMPLES=2000 $(BIN)/python -m pytest tests/fuzz/test_structured.py
+
+kills: $(VENV)/.dev-installed
+	$(BIN)/python -m fuzz.kills
+
+load: $(VENV)/.dev-installed
+	$(BIN)/python -m benchmarks.load
 
 bench: $(VENV)/.dev-installed
 	$(BIN)/python -m benchmarks

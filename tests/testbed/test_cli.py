@@ -103,7 +103,7 @@ def test_a_run_with_failures_says_how_to_retry(mixmood, tiny_file, tmp_path, mon
 
 
 def test_status_shows_a_driver_at_work(mixmood, store, tiny):
-    status = Status(8, 2, n_done=2, pid=7, host="h", started=0, updated=20, running=["digits x"])
+    status = Status(8, 2, n_done=2, pid=7, host="h", elapsed_s=20, running=["digits x"])
     (store.folder / "driver.json").write_text(json.dumps(vars(status)))
     with store.locked():
         _, out, _ = mixmood("testbed", "status", "--store", store.folder)
@@ -112,7 +112,7 @@ def test_status_shows_a_driver_at_work(mixmood, store, tiny):
 
 
 def test_progress_is_a_line_a_run_without_a_terminal(make_record, capsys):
-    status = Status(8, 2, n_done=1, started=0, updated=10)
+    status = Status(8, 2, n_done=1, elapsed_s=10)
     with RunLines(is_quiet=False) as lines:
         lines.tell(status, None)
         lines.tell(status, make_record())

@@ -82,7 +82,7 @@ def test_the_state_can_be_read_from_outside(store, jobs, make_record):
 
 def test_the_end_is_guessed_from_the_runs_so_far():
     status = Status(n_runs=10, n_jobs=2, n_done=3, n_failed=1, n_earlier=2)
-    status.started, status.updated = 100.0, 140.0
+    status.elapsed_s = 40.0
     assert status.n_left == 4
     assert status.seconds_left == 40.0
     assert Status(n_runs=1, n_jobs=1).seconds_left is None

@@ -117,7 +117,34 @@ def test_loky_begins_runs_again_whose_worker_was_killed(jobs, killer):
     assert sorted(record["key"] for record in records) == sorted(job.key for job in jobs)
 
 
-def test_workers_that_always_die_are_given_up(jobs, monkeypatch):
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that kills")
+def test_a_run_that_always_costs_its_worker_has_failed_and_the_others_go_on(
+    jobs, store, monkeypatch
+):
+    deadly, begun = jobs[1].key, []
+
+    # Within the test: functions of its module could not be found by a worker.
+    def mortal(job):
+        if job.key == deadly:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return {"key": job.key, "run": job.run.to_dict()}
+
+    monkeypatch.setattr("mixmood.testbed.local.execute", mortal)
+
+    def spread(waiting, n_jobs, on_start):
+        return spread_local(waiting, n_jobs, lambda job: (begun.append(job.key), on_start(job)))
+
+    status = drive(jobs, store, spread, n_jobs=2)
+    assert (status.n_done, status.n_failed, status.n_left) == (len(jobs) - 1, 1, 0)
+    assert store.keys() == {job.key for job in jobs} - {deadly}
+    (failed,) = store.records(failed=True)
+    assert failed["key"] == deadly
+    assert failed["error"]["kind"] == "TrainingError"
+    assert "killed again when nothing else was running" in failed["error"]["message"]
+    assert begun.count(deadly) == 2
+
+
+def test_workers_that_die_before_they_begin_are_given_up(jobs, monkeypatch):
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     def broken(*_):

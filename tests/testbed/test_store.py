@@ -43,6 +43,15 @@ def test_what_a_killed_driver_left_half_written_is_swept_away(store, make_record
         assert not half.exists()
 
 
+def test_a_store_whose_maker_was_killed_can_be_made(tiny, tmp_path):
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / ".store.json.x1").write_text("{")
+    store = Store.make(tmp_path / "store", tiny)
+    (store.folder / ".driver.json.x1").write_text("{")
+    with store.locked():
+        assert sorted(path.name for path in store.folder.glob(".*")) == []
+
+
 def test_a_full_disk_leaves_all_records_whole(store, make_record, monkeypatch):
     store.write(make_record(seed=0))
 

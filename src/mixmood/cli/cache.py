@@ -54,7 +54,10 @@ def _existing(directory: str | None) -> "FeatureCache":
 
     place = cache_directory() if directory is None else directory
     if place is None:
-        raise InputError("There is no cache: MIXMOOD_CACHE is 'none'. Name one with --cache DIR.")
+        raise InputError(
+            "There is no cache: MIXMOOD_CACHE is 'none', or this user has no home. "
+            "Name one with --cache DIR."
+        )
     if not (Path(place) / FILE_NAME).exists():
         raise InputError(f"There is no cache in {place}: nothing was kept there yet.")
     store = FeatureCache(place)

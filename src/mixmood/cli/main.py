@@ -1,16 +1,20 @@
 """The program: its commands, and what becomes of an error."""
 
+import errno
+import sys
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from mixmood.cli import cache, correlate, data, demo, predict, rank, testbed, train
-from mixmood.cli.streams import say
+from mixmood.cli.streams import abandon_stdout, open_closed_streams, say
 from mixmood.core.errors import MixmoodError
 from mixmood.core.version import __version__
 
 INTERRUPTED = 130
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""What a disk says that takes no more."""
 
 
 class Commands(TyperGroup):
@@ -72,4 +76,20 @@ app.add_typer(data.app, name="data")
 
 def main() -> None:
     """Entry point of the command line."""
-    app()
+    open_closed_streams()
+    try:
+        try:
+            app()
+        finally:
+            # Here and not at Python's very end, where nothing can be said any more.
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read us has seen enough.
+        abandon_stdout()
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in NO_ROOM or "--debug" in sys.argv:
+            raise
+        abandon_stdout()
+        say(f"Error: Cannot write the output: {error.strerror}. Make room, or write elsewhere.")
+        sys.exit(1)

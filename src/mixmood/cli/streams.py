@@ -1,9 +1,10 @@
 """Results to stdout, everything else to stderr."""
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from mixmood.core.files import write_atomic
@@ -11,6 +12,26 @@ from mixmood.report.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+
+
+def open_closed_streams() -> None:
+    """Point standard streams that are closed at nothing: what is written to them is lost.
+
+    Otherwise the next file that is opened takes the place of a closed one, and what is printed
+    ends up in it.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(handle, True)
+            setattr(sys, name, os.fdopen(handle, mode))
+
+
+def abandon_stdout() -> None:
+    """Drop what could not be written: at the end Python would try again, and complain."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)
 
 
 def console(is_error: bool = False) -> "Console":
@@ -26,7 +47,9 @@ def say(text: str, style: str = "") -> None:
     """One line on stderr; control characters in it are shown, not obeyed."""
     from rich.text import Text
 
-    console(is_error=True).print(Text(printable(text), style=style))
+    # A full disk behind stderr leaves nobody to tell; it is no reason to end in a traceback.
+    with suppress(OSError):
+        console(is_error=True).print(Text(printable(text), style=style))
 
 
 def show(view: "RenderableType") -> None:

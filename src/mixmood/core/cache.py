@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.cache_file import CacheFile, aside_of, file_size
 from mixmood.core.errors import OptionError
+from mixmood.core.places import expanded, own_place
 
 FILE_NAME = "features-v1.sqlite"
 DEFAULT_LIMIT_BYTES = 2 * 1024**3
@@ -154,7 +155,9 @@ class FeatureCache(CacheFile):
     def _keep_index(self, db: sqlite3.Connection, archive: bytes, index: bytes) -> None:
         with db:
             db.execute("BEGIN IMMEDIATE")
-            row = archive, index, zlib.crc32(index), int(self._now())
+            date = int(self._now())
+            db.execute("UPDATE archives SET used = ? WHERE used > ?", (date, date))
+            row = archive, index, zlib.crc32(index), date
             db.execute("INSERT OR REPLACE INTO archives VALUES (?, ?, ?, ?)", row)
             db.execute(
                 "DELETE FROM archives WHERE rowid IN (SELECT rowid FROM (SELECT rowid, "
@@ -167,6 +170,9 @@ class FeatureCache(CacheFile):
     def _evict(self, db: sqlite3.Connection) -> None:
         # More than once where rows leave pages half full: those go only with their last row.
         while (size := file_size(db)) > self.limit_bytes:
+            # Dates from a clock that was ahead would keep their rows for ever.
+            date = int(self._now())
+            db.execute("UPDATE features SET used = ? WHERE used > ?", (date, date))
             n_images = _counts(db)[0]
             if n_images == 0:
                 return
@@ -192,12 +198,14 @@ def open_cache(where: str | Path | None = "default") -> FeatureCache | None:
 def cache_directory() -> Path | None:
     """Where this user's cache is: MIXMOOD_CACHE, or the system's place for such things.
 
-    None when MIXMOOD_CACHE says "none".
+    None when MIXMOOD_CACHE says "none", and for a user without a home.
     """
     from platformdirs import user_cache_dir
 
-    chosen = os.environ.get("MIXMOOD_CACHE") or user_cache_dir("mixmood")
-    return None if chosen == "none" else Path(chosen).expanduser()
+    chosen = os.environ.get("MIXMOOD_CACHE")
+    if chosen == "none":
+        return None
+    return expanded(chosen) if chosen else own_place(user_cache_dir)
 
 
 def limit_from_environment() -> int:

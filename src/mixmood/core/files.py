@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from glob import escape
 from pathlib import Path
 
 from mixmood.core.errors import OutputError
@@ -26,6 +27,13 @@ def write_atomic(path: str | Path, content: bytes | str) -> None:
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def sweep(folder: Path, *names: str) -> None:
+    """Remove what killed processes left of these files of a folder that nobody else writes to."""
+    for name in names:
+        for leftover in folder.glob(f".{escape(name)}.*"):
+            leftover.unlink(missing_ok=True)
 
 
 def check_writable(path: str | Path) -> None:

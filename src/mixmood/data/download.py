@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from mixmood.core.errors import InputError, OutputError
+from mixmood.core.files import sweep
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.bounded import reason
 from mixmood.data.catalogue import DataSet, RemoteFile
@@ -159,6 +160,7 @@ def _write_pack(pack: Path, content: Unpacked, class_names: tuple[str, ...] | No
 
     Not compressed: images hardly shrink, and single images can be read from the file in place.
     """
+    sweep(pack.parent, pack.name)
     handle, temporary = tempfile.mkstemp(dir=pack.parent, prefix=f".{pack.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

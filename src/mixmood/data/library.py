@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mixmood.core.errors import InputError
+from mixmood.core.errors import InputError, OptionError
+from mixmood.core.places import expanded, own_place
 from mixmood.core.seeds import rng_for
 from mixmood.core.suggest import unknown_name
 from mixmood.data.arrays import ImageArray, labels_from_values
@@ -25,8 +26,14 @@ def data_home() -> Path:
     """The folder of the data sets: MIXMOOD_DATA, or the system's place for a user's data."""
     from platformdirs import user_data_dir
 
-    chosen = os.environ.get("MIXMOOD_DATA") or user_data_dir("mixmood")
-    return Path(chosen).expanduser()
+    chosen = os.environ.get("MIXMOOD_DATA")
+    place = expanded(chosen) if chosen else own_place(user_data_dir)
+    if place is None:
+        raise OptionError(
+            "There is no folder for data sets: this user has no home directory. "
+            "Name a folder in MIXMOOD_DATA."
+        )
+    return place
 
 
 def pack_path(name: str, home: Path | None = None) -> Path:

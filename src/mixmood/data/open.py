@@ -12,6 +12,7 @@ import numpy as np
 
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError
+from mixmood.core.places import expanded
 from mixmood.data.arrays import array_pool
 from mixmood.data.bounded import reason
 from mixmood.data.folder import FolderSource
@@ -107,7 +108,7 @@ def _open_object(what: Any, name: str | None) -> Pool:
 
 
 def _open_path(path: Path, name: str | None, cache: FeatureCache | None) -> Pool:
-    path = path.expanduser()
+    path = expanded(path)
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:

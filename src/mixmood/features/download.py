@@ -5,13 +5,20 @@ from pathlib import Path
 
 from mixmood.core.cache import cache_directory
 from mixmood.core.errors import BackboneError
+from mixmood.core.places import own_place
 
 
 def weights_directory() -> Path:
     """Where fetched weights are kept: beside the feature cache, made if it is not there."""
     from platformdirs import user_cache_dir
 
-    directory = (cache_directory() or Path(user_cache_dir("mixmood"))) / "weights"
+    place = cache_directory() or own_place(user_cache_dir)
+    if place is None:
+        raise BackboneError(
+            "Weights must be kept somewhere, and this user has no home directory. "
+            "Name a directory with MIXMOOD_CACHE."
+        )
+    directory = place / "weights"
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:

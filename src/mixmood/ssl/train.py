@@ -10,13 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from mixmood.core.errors import OptionError, OutputError, TrainingError
+from mixmood.core.files import sweep
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.seeds import rng_for
 from mixmood.ssl import checkpoint
 from mixmood.ssl.algorithm import Algorithm
 from mixmood.ssl.augment import Augment, augmentation
 from mixmood.ssl.average import Average
-from mixmood.ssl.loop import Loop, Plan
+from mixmood.ssl.loop import METRICS, Loop, Plan
 from mixmood.ssl.losses import balanced_weights
 from mixmood.ssl.models import WideResNetSpec, model_spec
 from mixmood.ssl.network import Network, Precision, device_named
@@ -26,6 +27,15 @@ from mixmood.ssl.table import ALGORITHMS, Setting, algorithm_named
 from mixmood.ssl.task import Codes, ImagesLike, Task, checked_task
 
 PAPER_EPOCHS = 50
+FILES = (
+    checkpoint.CHECKPOINT,
+    METRICS,
+    "model.pt",
+    "model.onnx",
+    "curves.png",
+    "record.json",
+)
+"""Of the folder of a run; a run that was killed may have left parts of them."""
 
 
 @dataclass(frozen=True)
@@ -231,6 +241,7 @@ def _saved(folder: Path | None, configuration: dict[str, Any], resume: bool) -> 
             f"The folder {folder} holds a run already. Go on with it by --resume, or choose "
             "another folder."
         )
+    sweep(folder, *FILES)
     return checkpoint.load(folder, configuration) if resume else None
 
 

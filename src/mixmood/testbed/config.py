@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from mixmood.core.errors import InputError, OptionError
+from mixmood.core.places import expanded
 from mixmood.core.suggest import unknown_name
 from mixmood.data.bounded import reason
 from mixmood.data.scenario import Contamination
@@ -110,7 +111,7 @@ def load_config(word: str | Path) -> Config:
     """The test bed of a preset's name or of a TOML file."""
     if isinstance(word, str) and word in PRESETS:
         return parse_config(preset_text(word), word)
-    path = Path(word).expanduser()
+    path = expanded(word)
     if path.suffix != ".toml":
         known = ", ".join(PRESETS)
         error = unknown_name("preset", str(word), PRESETS)

@@ -10,7 +10,7 @@ from typing import Any
 
 from mixmood.core.files import write_atomic
 from mixmood.testbed.run import Job
-from mixmood.testbed.store import Record, Store
+from mixmood.testbed.store import DRIVER, Record, Store
 
 Spread = Callable[[Sequence[Job], int, Callable[[Job], None]], Iterator[Record]]
 """Jobs, how many at once, whom to tell of each start -> records as they finish, in any order."""
@@ -21,7 +21,11 @@ Watch = Callable[["Status", Record | None], None]
 
 @dataclass
 class Status:
-    """How far a driver is; times are seconds since 1970."""
+    """How far a driver is.
+
+    `started` and `updated` are seconds since 1970, which may jump when a clock is set;
+    `elapsed_s` does not.
+    """
 
     n_runs: int
     n_jobs: int
@@ -31,6 +35,7 @@ class Status:
     n_failed_earlier: int = 0
     started: float = 0.0
     updated: float = 0.0
+    elapsed_s: float = 0.0
     pid: int = 0
     host: str = ""
     running: list[str] = field(default_factory=list)
@@ -47,7 +52,7 @@ class Status:
         n_finished = self.n_done + self.n_failed
         if not n_finished:
             return None
-        return (self.updated - self.started) / n_finished * self.n_left
+        return self.elapsed_s / n_finished * self.n_left
 
 
 def drive(
@@ -78,8 +83,9 @@ class _Report:
 
     def __init__(self, store: Store, status: Status, watch: Watch) -> None:
         self.status, self._watch = status, watch
-        self._path = store.folder / "driver.json"
+        self._path = store.folder / DRIVER
         self._running: dict[str, str] = {}
+        self._start = time.monotonic()
         status.started, status.pid, status.host = time.time(), os.getpid(), platform.node()
         self._write(None)
 
@@ -97,6 +103,7 @@ class _Report:
 
     def _write(self, record: Record | None) -> None:
         self.status.updated = time.time()
+        self.status.elapsed_s = time.monotonic() - self._start
         self.status.running = list(self._running.values())
         write_atomic(self._path, json.dumps(asdict(self.status), indent=1) + "\n")
         self._watch(self.status, record)
@@ -104,7 +111,7 @@ class _Report:
 
 def read_status(store: Store) -> Status | None:
     """What the last driver said of itself; None if there was none."""
-    path = store.folder / "driver.json"
+    path = store.folder / DRIVER
     try:
         content: dict[str, Any] = json.loads(path.read_bytes())
         return Status(**content)

@@ -5,10 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from mixmood.core.errors import TrainingError
-from mixmood.testbed.run import Job, execute
+from mixmood.testbed.run import Job, execute, failure
 
 MOST_BREAKDOWNS = 3
-"""So often in a row may a worker die before a single run is finished."""
+"""So often in a row may workers die before a single run has begun."""
+DIED = (
+    "The worker of this run was killed, and killed again when nothing else was running; most "
+    "likely for want of memory. Give the machine more, or the run less to do."
+)
 
 
 def spread_local(
@@ -16,24 +20,39 @@ def spread_local(
 ) -> Iterator[dict[str, Any]]:
     """The records of all jobs as they finish.
 
-    When a worker dies, killed for its memory say, all go down with it; those that were not
-    finished are begun again.
+    When a worker dies, killed for its memory say, all go down with it. Those that were running are
+    begun again one by one; a run whose worker dies again has failed, and the others go on.
     """
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     waiting = {job.key: job for job in jobs}
+    suspects: dict[str, Job] = {}
+    running: dict[str, Job] = {}
     n_breakdowns = 0
+
+    def begin(job: Job) -> None:
+        running[job.key] = job
+        on_start(job)
+
     while waiting:
+        batch = list(suspects.values())[:1] or list(waiting.values())
         try:
-            for record in _pass(list(waiting.values()), n_jobs, on_start):
+            for record in _pass(batch, n_jobs, begin):
                 n_breakdowns = 0
-                del waiting[record["key"]]
+                for jobs_by_key in (waiting, suspects, running):
+                    jobs_by_key.pop(record["key"], None)
                 yield record
         except BrokenProcessPool as error:
-            n_breakdowns += 1
+            if suspects:
+                # It was alone, so it is known whose worker died.
+                del waiting[batch[0].key], suspects[batch[0].key]
+                yield failure(batch[0], TrainingError(DIED))
+            n_breakdowns = 0 if running else n_breakdowns + 1
+            suspects |= {key: job for key, job in running.items() if key in waiting}
+            running.clear()
             if n_breakdowns == MOST_BREAKDOWNS:
                 raise TrainingError(
-                    f"Workers died {n_breakdowns} times before finishing a run, most likely for "
+                    f"Workers died {n_breakdowns} times before they began a run, most likely for "
                     "want of memory. Try again with fewer --jobs."
                 ) from error
 

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from mixmood.core.errors import InputError, OutputError
-from mixmood.core.files import write_atomic
+from mixmood.core.files import sweep, write_atomic
 from mixmood.data.bounded import reason
 from mixmood.testbed.config import Config
 from mixmood.testbed.record_shape import first_problem, told
@@ -26,6 +26,8 @@ from mixmood.testbed.run import SCHEMA
 Record = dict[str, Any]
 
 PATIENCE_S = 1.0
+HEAD = "store.json"
+DRIVER = "driver.json"
 
 
 class Store:
@@ -34,7 +36,7 @@ class Store:
     def __init__(self, folder: str | Path) -> None:
         """Open a store that exists; refuse one of another version."""
         self.folder = Path(folder)
-        head = self.folder / "store.json"
+        head = self.folder / HEAD
         if not head.is_file():
             raise InputError(
                 f"{self.folder} is no store of a test bed: it has no store.json. "
@@ -58,7 +60,10 @@ class Store:
     def make(cls, folder: str | Path, config: Config) -> "Store":
         """The store in this folder, made if it is not there yet, for runs of this protocol."""
         place = Path(folder)
-        if not (place / "store.json").exists():
+        if not (place / HEAD).exists():
+            if place.is_dir():
+                # A driver killed in its first moment leaves half of one; the folder is empty.
+                sweep(place, HEAD)
             if place.is_dir() and any(place.iterdir()):
                 raise OutputError(
                     f"{place} holds other files and is no store of a test bed. "
@@ -66,7 +71,7 @@ class Store:
                 )
             _make_folder(place)
             head = {"schema": SCHEMA, "config": config.model_dump(mode="json")}
-            write_atomic(place / "store.json", json.dumps(head, indent=1) + "\n")
+            write_atomic(place / HEAD, json.dumps(head, indent=1) + "\n")
         store = cls(place)
         store._check_protocol(config)
         for name in ("runs", "failed"):
@@ -129,6 +134,7 @@ class Store:
 
     def _sweep(self) -> None:
         # What a killed driver left half-written has a name that begins with a dot.
+        sweep(self.folder, HEAD, DRIVER)
         for name in ("runs", "failed"):
             for path in (self.folder / name).glob(".*.json.*"):
                 path.unlink(missing_ok=True)

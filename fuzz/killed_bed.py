@@ -1,0 +1,63 @@
+"""A test bed whose driver is killed again and again, beside one that never was."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from fuzz.killing import MIXMOOD, environment
+from mixmood.testbed.store import Store
+
+KILLER = Path(__file__).parents[1] / "tests" / "testbed" / "kill_often.py"
+BED = """
+name = "killed"
+
+[grid]
+percents = [100]
+n_labelled = [10]
+seeds = {n_seeds}
+baselines = ["none", "supervised-epochs"]
+
+[grid.tasks]
+digits = ["other_half", "gaussian"]
+
+[split]
+n_unlabelled = 16
+n_validation = 10
+test_share = 0.1
+
+[training]
+model = "wrn-tiny:groups=1,first_filters=8"
+epochs = 2
+learning_rate = 0.002
+augment = "none"
+
+[distances]
+measures = ["cosine"]
+resolution = 64
+sample_size = 5
+draws = 2
+"""
+
+
+def torment_bed(place: Path, n_kills: int, seed: int) -> tuple[int, int, int, list[str]]:
+    """How often the driver was killed and ended by itself, what it left, and what is wrong."""
+    bed = place / "bed.toml"
+    bed.write_text(BED.format(n_seeds=n_kills))
+    killed, whole = place / "killed", place / "whole"
+    command = [sys.executable, str(KILLER), str(bed), str(killed), str(n_kills), str(seed)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
+    n_killed, n_rewritten, _ = map(int, done.stdout.split())
+    findings = [f"testbed: {n_rewritten} records were written twice"] if n_rewritten else []
+    options = ["--store", str(whole), "--cache", str(place / "whole-cache"), "--quiet"]
+    undisturbed = [*MIXMOOD, "testbed", "run", str(bed), *options]
+    subprocess.run(undisturbed, env=environment(), capture_output=True, check=True)
+    if _content(killed) != _content(whole):
+        findings.append("testbed: other records than undisturbed")
+    n_leftovers = len(list(killed.rglob(".*")))
+    return n_killed, int(n_killed < n_kills), n_leftovers, findings
+
+
+def _content(folder: Path) -> list[str]:
+    records = Store(folder).records()
+    return [json.dumps(r | {"times": None}, sort_keys=True) for r in records]

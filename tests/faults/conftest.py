@@ -1,0 +1,20 @@
+"""A test bed of a few runs, for faults that need one."""
+
+import pytest
+from fuzz.killed_bed import BED
+
+from mixmood.testbed.config import parse_config
+from mixmood.testbed.grid import runs
+from mixmood.testbed.run import failure, job_for
+
+
+@pytest.fixture
+def tiny_bed(tmp_path):
+    """A configuration, its jobs, and what makes a record without any training."""
+    config = parse_config(BED.format(n_seeds=1), "tiny")
+    jobs = [job_for(config, run, cache=str(tmp_path / "cache")) for run in runs(config)]
+
+    def record_of(job):
+        return {k: v for k, v in failure(job, Exception()).items() if k != "error"}
+
+    return config, jobs, record_of

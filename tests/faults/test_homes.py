@@ -1,0 +1,92 @@
+"""Homes that cannot be written to, are not told, or do not exist."""
+
+import os
+import pwd
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from mixmood.cli.main import app
+from mixmood.core.cache import cache_directory, open_cache
+from mixmood.core.errors import BackboneError, InputError, OptionError
+from mixmood.core.places import expanded
+from mixmood.data.library import data_home, open_set
+from mixmood.data.open import open_pool
+from mixmood.features.download import weights_directory
+from mixmood.testbed.config import load_config
+
+
+@pytest.fixture
+def homeless(monkeypatch):
+    """A user that the system does not know, without HOME: as in many containers."""
+
+    def unknown(_):
+        raise KeyError("no such user")
+
+    for name in [*os.environ]:
+        if name.startswith(("HOME", "XDG_", "MIXMOOD_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.setattr(pwd, "getpwnam", unknown)
+
+
+def test_without_a_home_there_is_no_cache(homeless):
+    assert cache_directory() is None
+    assert open_cache() is None
+
+
+def test_without_a_home_the_demo_runs(homeless):
+    done = CliRunner().invoke(app, ["demo"])
+    assert done.exit_code == 0, done.output
+    assert "is the nearest pool" in done.stdout
+
+
+@pytest.mark.parametrize("command", [["cache", "info"], ["cache", "clear"]])
+def test_without_a_home_a_cache_must_be_named(homeless, command):
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 1
+    assert "this user has no home. Name one with --cache DIR" in done.stderr
+
+
+def test_without_a_home_a_folder_of_data_must_be_named(homeless):
+    with pytest.raises(OptionError, match="no home directory. Name a folder in MIXMOOD_DATA"):
+        data_home()
+    assert len(open_set("digits")) == 1797
+
+
+def test_without_a_home_a_place_for_weights_must_be_named(homeless):
+    with pytest.raises(BackboneError, match="no home directory. Name a directory with MIXMOOD"):
+        weights_directory()
+
+
+def test_the_home_of_nobody_is_a_path_that_does_not_exist():
+    path = "~nobody-of-this-name/pool"
+    assert str(expanded(path)) == path
+    with pytest.raises(InputError, match="Cannot open the pool ~nobody-of-this-name/pool: No such"):
+        open_pool(path)
+    with pytest.raises(InputError, match="Cannot read the test bed ~nobody-of-this-name/x.toml"):
+        load_config("~nobody-of-this-name/x.toml")
+
+
+def demo(**environment):
+    command = [sys.executable, "-m", "mixmood", "demo"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+
+def test_an_empty_environment_is_enough(tmp_path):
+    """As with `env -i`; only the cache is kept out of the user's own."""
+    done = demo(XDG_CACHE_HOME=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "mixmood").is_dir()
+
+
+def test_a_home_that_cannot_be_written_to_costs_the_cache_and_a_warning(tmp_path):
+    """Even root cannot make a folder below a file."""
+    (tmp_path / "file").write_text("")
+    done = demo(HOME=str(tmp_path / "file"))
+    assert done.returncode == 0
+    assert "is the nearest pool" in done.stdout
+    assert "cannot be used (Not a directory); going on without it" in done.stderr
+    assert "Traceback" not in done.stderr
