@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
 
@@ -13,6 +14,10 @@ ROOT = Path(__file__).parent.parent
 # the tests that interrupt a child would then wait for nothing.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A busy machine is slow at anything: no test looks at the clock.
+settings.register_profile("mixmood", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("mixmood")
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data import checkpoints
 from mixmood.data.checkpoints import SeekableGzip
+from mixmood.data.folder import FolderSource
 from mixmood.data.tars import TarSource
 from mixmood.data.zips import ZipSource
 
@@ -72,6 +73,26 @@ def test_the_fingerprint_is_that_of_the_list(kind, pack):
     first = opened(pack(kind, {"1.png": 1, "2.png": 2}, "a")).fingerprint
     assert opened(pack(kind, {"1.png": 1, "2.png": 2}, "b")).fingerprint == first
     assert opened(pack(kind, {"1.png": 1, "3.png": 2}, "c")).fingerprint != first
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_order_of_packing_is_known_and_changes_no_fingerprint(kind, pack, tree):
+    names = ["b/1.png", "a/10.png", "a/2.png"]
+    sources = [opened(pack(kind, dict.fromkeys(names, 1), "a"))]
+    sources.append(opened(pack(kind, dict.fromkeys(names[::-1], 1), "b")))
+    for source in sources:
+        located = [source.locate(index).partition("/")[2] for index in source.by_name()]
+        assert located == ["a/2.png", "b/1.png", "a/10.png"]
+    folder = FolderSource(tree(dict.fromkeys(names, 1)), "folder")
+    assert {source.fingerprint for source in sources} == {folder.fingerprint}
+    assert folder.by_name() is None
+
+
+def test_a_zip_packed_with_backslashes_has_the_same_folders(pack, tree):
+    source = opened(pack("zip", {"cat\\1.png": 1, "dog\\2.png": 2, "__MACOSX\\3.png": 3}))
+    folder = FolderSource(tree({"cat/1.png": 1, "dog/2.png": 2}), "folder")
+    assert source.labels.counts() == {"cat": 1, "dog": 1}
+    assert source.fingerprint == folder.fingerprint
 
 
 @pytest.mark.parametrize("kind", KINDS)

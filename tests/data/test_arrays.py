@@ -270,9 +270,36 @@ def test_a_size_that_no_compression_reaches_is_refused_before_memory_is_taken(tm
         open_npz(path, "a")
 
 
+def test_a_compressed_array_that_ends_before_its_size_is_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    whole = npy_bytes((3, 4, 4), data=bytes(48))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("images.npy", whole[:-8])
+    data = path.read_bytes()
+    entry = data.index(b"PK\1\2")
+    claim = len(whole).to_bytes(4, "little")
+    path.write_bytes(data[: entry + 24] + claim + data[entry + 28 :])
+    with pytest.raises(InputError, match="a NumPy file: the compressed data ends early"):
+        open_npz(path, "a")
+
+
 def test_fortran_order_is_refused_with_the_way_out(tmp_path):
     np.save(tmp_path / "a.npy", np.asfortranarray(IMAGES))
     with pytest.raises(InputError, match=r"Fortran order, save it again with np.save"):
+        open_npy(tmp_path / "a.npy", "a")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\x93NUMPY\x03\x00" + bytes(200), r"format version \(3, 0\) is not known"),
+        (npy_bytes((-1, 4, 4)), r"its header claims the shape \(-1, 4, 4\)"),
+        (b"\x93NUMPY\x01\x00\x10\x00" + b"(" * 16, "header"),
+    ],
+)
+def test_a_header_that_cannot_be_is_refused_with_the_reason(content, message, tmp_path):
+    (tmp_path / "a.npy").write_bytes(content)
+    with pytest.raises(InputError, match=f"as a NumPy file: .*{message}"):
         open_npy(tmp_path / "a.npy", "a")
 
 

@@ -314,6 +314,15 @@ def test_archives_without_their_images_are_refused(tmp_path):
             unpack(form, [path], (32, 32, 3))
 
 
+def test_an_archive_with_a_folder_in_place_of_its_images_is_refused(tmp_path):
+    with tarfile.open(tmp_path / "cifar.tar.gz", "w:gz") as archive:
+        member = tarfile.TarInfo("cifar-10-batches-bin/data_batch_1.bin")
+        member.type = tarfile.DIRTYPE
+        archive.addfile(member)
+    with pytest.raises(InputError, match=r"data_batch_1.bin is no plain file. Delete it"):
+        unpack("cifar", [tmp_path / "cifar.tar.gz"], (32, 32, 3))
+
+
 def test_every_entry_tells_all_that_is_needed():
     for entry in CATALOGUE.values():
         assert entry.form in FORMS

@@ -43,6 +43,12 @@ def test_a_tsv_has_tabs(listed, values_of):
     assert pool.labels is None
 
 
+def test_a_list_written_on_windows_is_the_same_list(listed, values_of):
+    pool, same = listed("sub\\2.png\r\n.\\1.png"), listed("sub/2.png\n./1.png")
+    assert values_of(pool) == [2, 1]
+    assert pool.fingerprint == same.fingerprint
+
+
 def test_a_file_of_the_list_that_is_missing_is_an_unreadable_image(listed):
     missing, found = listed("gone.png\n1.png").read([0, 1])
     assert str(missing) == "gone.png: cannot be read: No such file or directory."
@@ -59,7 +65,8 @@ def test_the_fingerprint_is_that_of_the_paths(listed):
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/passwd", "../secret.png", "sub/../../secret.png", "..", "sub/../.."]
+    "path",
+    ["/etc/passwd", "../secret.png", "..\\secret.png", "sub/../../secret.png", "..", "sub/../.."],
 )
 @pytest.mark.parametrize("name", ["list.txt", "list.csv"])
 def test_a_path_that_leaves_the_folder_is_refused_when_the_list_is_opened(path, name, listed):

@@ -25,6 +25,7 @@ def test_sorted_names_do_not_depend_on_the_order_they_came_in(paths, random):
     names = Names.sorted(paths)
     assert list(names) == expected
     assert names.digest() == Names.in_order(expected).digest()
+    assert [paths[place] for place in Names.in_order(paths).order()] == expected
 
 
 def test_short_names_come_first_so_that_numbers_are_in_their_natural_order():

@@ -153,3 +153,12 @@ def test_a_cut_gzip_stream_is_an_error(tmp_path):
     with pytest.raises(ValueError, match="it is cut"):
         list(read_members(PackedStream(gzipped)))
     gzipped.close()
+
+
+def test_a_gzip_file_without_its_end_is_an_error(tmp_path):
+    whole = gzip.compress(block(b"0", b"%011o\0" % 0))
+    (tmp_path / "a.tar.gz").write_bytes(whole[: len(whole) // 2])
+    gzipped = SeekableGzip(tmp_path / "a.tar.gz")
+    with pytest.raises(EOFError, match="the compressed data ends early"):
+        list(read_members(PackedStream(gzipped)))
+    gzipped.close()

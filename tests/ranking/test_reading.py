@@ -105,3 +105,10 @@ def test_images_without_a_backbone_are_a_programming_error():
     sample = Reading(Numbered(), 10, 0, None, 1, None, Silent())
     with pytest.raises(TypeError, match="needs a backbone"):
         sample.grow(5)
+
+
+def test_images_without_a_backbone_are_refused(rng):
+    images = open_pool(rng.integers(0, 256, (4, 8, 8), dtype=np.uint8))
+    reading = Reading(images, 4, 0, None, None, None, Silent())
+    with pytest.raises(TypeError, match="A pool of images needs a backbone"):
+        reading.grow(2)

@@ -211,3 +211,11 @@ def test_a_checkpoint_with_something_else_in_it_is_refused(data, quick, tmp_path
     torch.save(state | change, tmp_path / CHECKPOINT)
     with pytest.raises(TrainingError, match=r"checkpoint.pt cannot be read .* Delete it"):
         train(*data, **quick, out=tmp_path, resume=True)
+
+
+def test_a_checkpoint_says_what_is_impossible_in_it(data, quick, tmp_path):
+    train(*data, **quick, out=tmp_path)
+    state = torch.load(tmp_path / CHECKPOINT, weights_only=True)
+    torch.save(state | {"n_done": 9, "training_s": 2.5}, tmp_path / CHECKPOINT)
+    with pytest.raises(TrainingError, match=r"9 updates in 2.5 s are impossible"):
+        train(*data, **quick, out=tmp_path, resume=True)

@@ -29,7 +29,8 @@ class ManifestSource(ImageSource):
 
     A .txt list has one path a line, where empty lines and lines that start with # do not count.
     A .csv (or .tsv, with tabs) has a head with a column `path` and perhaps one `label`; see
-    PATH_COLUMNS and LABEL_COLUMNS for their other names. A path that leaves the folder of the
+    PATH_COLUMNS and LABEL_COLUMNS for their other names. Folders may be separated by / or, as on
+    Windows, by \\, whatever machine reads the list. A path that leaves the folder of the
     list is refused: a list from elsewhere must not make this machine read its own files.
     """
 
@@ -107,6 +108,7 @@ class ManifestSource(ImageSource):
             yield self._checked(entry, reader.line_num)
 
     def _checked(self, entry: bytes, number: int) -> bytes:
+        entry = entry.replace(b"\\", b"/")
         if not entry or b"\0" in entry:
             raise ValueError(f"line {number} holds no path")
         if os.path.isabs(entry) or (os.path.normpath(entry) + b"/").startswith(b"../"):  # noqa: PTH117

@@ -90,6 +90,28 @@ class Names:
                 yield bytes(self._block[start:end])
                 start = end
 
+    def order(self) -> NDArray[np.int64]:
+        """The places of the names in the order that `sorted` would give them.
+
+        >>> Names.in_order([b"10.png", b"2.png", b"1.png"]).order().tolist()
+        [2, 1, 0]
+        """
+        if not len(self):
+            return np.empty(0, np.int64)
+        ends = self._ends.astype(np.int64)
+        starts = np.concatenate([[0], ends[:-1]])
+        lengths, letters = ends - starts, np.frombuffer(self._block, np.uint8)
+        places = np.argsort(lengths, kind="stable")
+        for group in np.split(places, np.flatnonzero(np.diff(lengths[places])) + 1):
+            length = int(lengths[group[0]])
+            words = np.empty((len(group), length), np.uint8)
+            for first in range(0, len(group), _BLOCK):
+                some = starts[group[first : first + _BLOCK]]
+                words[first : first + _BLOCK] = letters[some[:, None] + np.arange(length)]
+            # A view of `places`: each length is put in order where it stands.
+            group[:] = group[np.argsort(words.view(f"S{length}").ravel(), kind="stable")]
+        return places
+
     def parts(self) -> tuple[bytes | bytearray, NDArray[np.integer[Any]]]:
         """The block and the ends, as they are given to the constructor."""
         return self._block, self._ends

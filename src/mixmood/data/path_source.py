@@ -2,6 +2,7 @@
 
 from functools import cached_property
 
+from mixmood.core.arrays import Rows
 from mixmood.data.names import Names, labels_from_folders, printable
 from mixmood.data.source import ImageSource, Labels
 
@@ -28,3 +29,16 @@ class PathSource(ImageSource):
     def labels(self) -> Labels | None:
         """The classes that the folders tell; see `labels_from_folders`."""
         return labels_from_folders(self._names)
+
+
+class PackedSource(PathSource):
+    """The images of an archive: they have the order in which someone happened to pack them."""
+
+    def by_name(self) -> Rows | None:
+        """The order that the same files have in a folder."""
+        return self._names.order()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the paths, that of a folder with the same files."""
+        return Names.sorted(self._names).digest()

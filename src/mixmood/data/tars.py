@@ -14,13 +14,13 @@ from mixmood.data.bounded import check_size, read_at, reason
 from mixmood.data.checkpoints import SeekableGzip, most_unpacked
 from mixmood.data.kept_index import ArchiveIndex, archive_key, archive_stamp
 from mixmood.data.names import Names, is_image_path
-from mixmood.data.path_source import PathSource
+from mixmood.data.path_source import PackedSource
 from mixmood.data.tar_index import Member, PackedStream, PlainStream, read_members
 
 _BROKEN = (zlib.error, EOFError, OSError, ValueError, OverflowError)
 
 
-class TarSource(PathSource):
+class TarSource(PackedSource):
     """The images of a tar file, in its order; nothing is extracted to disk.
 
     The first opening reads the headers of all members: of a plain tar only these, of a gzipped

@@ -9,7 +9,7 @@ from pathlib import Path
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.bounded import check_size, inflate, read_at, reason
 from mixmood.data.names import Names, is_image_path
-from mixmood.data.path_source import PathSource
+from mixmood.data.path_source import PackedSource
 from mixmood.data.zip_index import read_members
 
 _LOCAL = struct.Struct("<4s22xHH")
@@ -17,7 +17,7 @@ _ENCRYPTED = 0x1
 _MEMBER = struct.Struct("<q2QL2H")
 
 
-class ZipSource(PathSource):
+class ZipSource(PackedSource):
     """The images of a zip file, in its order; nothing is extracted to disk.
 
     Names in the archive are only names: they never become paths, so none can leave the pool.
@@ -67,6 +67,8 @@ class ZipSource(PathSource):
 
     def _images(self) -> Iterator[bytes]:
         for name, *place in read_members(self._path):
+            # Old tools of Windows pack with its own separator.
+            name = name.replace(b"\\", b"/")
             if is_image_path(name):
                 self._members += _MEMBER.pack(*place)
                 yield name

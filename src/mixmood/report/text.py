@@ -27,11 +27,8 @@ def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
 
 def plain_text(view: RenderableType, width: int) -> str:
     """What a view looks like without colours."""
-    console = Console(file=io.StringIO(), width=width, no_color=True, highlight=False)
-    console.print(view)
-    stream = console.file
-    if not isinstance(stream, io.StringIO):
-        raise TypeError("The console must write into memory.")
+    stream = io.StringIO()
+    Console(file=stream, width=width, no_color=True, highlight=False).print(view)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
 
 

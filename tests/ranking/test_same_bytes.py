@@ -1,0 +1,137 @@
+"""The record of a ranking depends on the images, the options and the seed, and on nothing else."""
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import mixmood
+from mixmood.features.onnx import OnnxBackbone
+
+OPTIONS = {"draws": 2, "sample_size": 6, "resolution": 64, "measures": ("cosine", "js")}
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """Two classes of labelled images and two pools, one of them with folders."""
+    root = tmp_path_factory.mktemp("desk")
+    rng = np.random.default_rng(0)
+    for place, name in enumerate(("labelled/a", "labelled/b", "near/x", "near/y", "dark")):
+        (root / name).mkdir(parents=True)
+        for index in range(9, 20):
+            pixels = rng.integers(0, 256 // (1 + place // 2), (12, 12, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(root / name / f"{index}.png")
+    return root
+
+
+def record(desk, pools=("near", "dark"), **options):
+    sets = {str(pool).partition(".")[0]: desk / pool for pool in pools}
+    return mixmood.rank(desk / "labelled", sets, cache=None, **OPTIONS | options).to_json()
+
+
+@pytest.fixture(scope="module")
+def expected(desk):
+    return record(desk, jobs=1)
+
+
+@pytest.mark.parametrize("jobs", [2, 5, None])
+def test_the_number_of_threads_changes_no_byte(desk, expected, jobs):
+    assert record(desk, jobs=jobs) == expected
+
+
+@pytest.mark.parametrize("size", [1, 3, 64])
+def test_the_size_of_a_batch_changes_no_byte(desk, expected, size, monkeypatch):
+    monkeypatch.setattr(OnnxBackbone, "batch_size", size)
+    assert record(desk) == expected
+
+
+def test_the_order_in_which_a_folder_is_listed_changes_no_byte(desk, expected, monkeypatch):
+    scandir = os.scandir
+
+    class Backwards:
+        def __init__(self, path):
+            with scandir(path) as entries:
+                self.entries = sorted(entries, key=lambda entry: entry.name, reverse=True)
+
+        def __enter__(self):
+            return iter(self.entries)
+
+        def __exit__(self, *_):
+            pass
+
+    monkeypatch.setattr(os, "scandir", Backwards)
+    assert record(desk) == expected
+
+
+def packed(desk, kind, files):
+    path = desk / f"near.{kind}"
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for file in files:
+                archive.write(file, file.relative_to(desk / "near"))
+    else:
+        with tarfile.open(path, "w:gz" if kind == "tar.gz" else "w") as archive:
+            for file in files:
+                archive.add(file, file.relative_to(desk / "near"))
+    return path.name
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz"])
+def test_the_order_in_which_an_archive_was_packed_changes_no_byte(desk, expected, kind):
+    files = sorted((desk / "near").rglob("*.png"))
+    shuffled = [files[place] for place in np.random.default_rng(1).permutation(len(files))]
+    for some in (files, shuffled):
+        assert record(desk, (packed(desk, kind, some), "dark")) == expected
+
+
+def test_a_cold_a_half_warm_and_a_warm_cache_change_no_byte(desk, expected, tmp_path):
+    mixmood.rank(desk / "labelled", [desk / "dark"], cache=tmp_path, **OPTIONS)
+    sets = {name: desk / name for name in ("near", "dark")}
+    half, warm = (
+        mixmood.rank(desk / "labelled", sets, cache=tmp_path, **OPTIONS).to_json() for _ in "ab"
+    )
+    assert half == warm == expected
+
+
+@pytest.mark.parametrize("form", ["{}/", "./{}", "../{here}/{}", "{}//", "{}/x/.."])
+def test_the_way_a_path_is_written_changes_no_byte(desk, expected, form, monkeypatch):
+    monkeypatch.chdir(desk)
+    path = form.format("near", here=desk.name)
+    sets = {"near": path, "dark": "dark"}
+    assert mixmood.rank("labelled", sets, cache=None, **OPTIONS).to_json() == expected
+
+
+@pytest.mark.slow
+def test_the_seed_of_pythons_hashes_changes_no_byte(desk):
+    words = ["rank", "labelled", "near", "dark", "noise:gaussian", "--draws", "3", "--json", "-"]
+    words += ["--measure", "all", "--resolution", "64", "--csv"]
+    found = set()
+    for place, seed in enumerate(("0", "1", "random", "random")):
+        table = desk / f"{place}.csv"
+        result = subprocess.run(
+            [sys.executable, "-m", "mixmood", *words, str(table)],
+            cwd=desk, env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True,
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr
+        found.add((result.stdout, table.read_bytes()))
+    assert len(found) == 1
+
+
+@pytest.mark.slow
+def test_the_seed_of_pythons_hashes_changes_nothing_in_a_training(desk, tmp_path):
+    quick = ["--model", "wrn-tiny", "--epochs", "2", "--updates", "4", "--batch-size", "4"]
+    words = ["train", "--labelled", "labelled", "--unlabelled", "near", *quick, "--out"]
+    found = set()
+    for seed in ("0", "random"):
+        environment = os.environ | {"PYTHONHASHSEED": seed, "OMP_NUM_THREADS": "1"}
+        subprocess.run(
+            [sys.executable, "-m", "mixmood", *words, str(tmp_path / seed)],
+            cwd=desk, env=environment, check=True, capture_output=True,
+        )  # fmt: skip
+        found.add((tmp_path / seed / "model.onnx").read_bytes())
+    assert len(found) == 1
