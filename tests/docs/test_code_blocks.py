@@ -29,6 +29,7 @@ NOT_RUN = {
         "mixmood testbed run paper-small",
         "mixmood testbed run paper ",
     ],
+    "docs/results.md": ["mixmood testbed"],
     "docs/faq.md": ["pip ", "mixmood data get", "mixmood rank labelled/ hf://"],
     "docs/extend/measure.md": ["make "],
 }
