@@ -13,6 +13,7 @@ from mixmood.core.errors import BackboneError, ShapeError
 from mixmood.data.bounded import reason
 from mixmood.features.backbone import PREPROCESSING
 from mixmood.features.input_format import InputFormat
+from mixmood.features.runtime import onnx_runtime
 
 MICRO_BATCH = 16
 FLOATS = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64"}
@@ -156,7 +157,7 @@ class OnnxBackbone:
 
 def open_session(model: bytes) -> Any:
     """An ONNX Runtime session on the CPU, with one thread, quiet but for errors."""
-    import onnxruntime
+    onnxruntime = onnx_runtime()
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1

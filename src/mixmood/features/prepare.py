@@ -14,6 +14,7 @@ from mixmood.core.errors import UnreadableImageError
 from mixmood.data.decode import QUIET, decode, decode_square
 from mixmood.data.source import ImageSource
 from mixmood.features.backbone import Backbone
+from mixmood.features.runtime import onnx_runtime
 
 LARGE_BYTES = 256 * 1024
 """A file beyond this is decoded by the thread that read it, so that such files do not pile up."""
@@ -147,6 +148,4 @@ def _runtime_version() -> str:
         return metadata.version("onnxruntime")
     except metadata.PackageNotFoundError:
         # Builds for other hardware are packages of other names.
-        import onnxruntime
-
-        return str(onnxruntime.__version__)
+        return str(onnx_runtime().__version__)

@@ -15,6 +15,7 @@ from mixmood.core.spreadsheet import csv_text
 from mixmood.data.bounded import reason
 from mixmood.data.open import open_pool
 from mixmood.data.source import ImageSource
+from mixmood.features.runtime import onnx_runtime
 from mixmood.features.wire import has_external_data
 from mixmood.ssl.pictures import resized
 
@@ -59,8 +60,6 @@ class Classifier:
 
     def __init__(self, path: str | Path) -> None:
         """Open a model file, or the one in the folder of a run."""
-        import onnxruntime
-
         file = self._file = Path(path) / MODEL if Path(path).is_dir() else Path(path)
         if not file.is_file():
             raise InputError(
@@ -71,7 +70,9 @@ class Classifier:
             if has_external_data(model):
                 # Its weights could be any file of this machine.
                 raise ValueError("it keeps its weights in another file")
-            self._session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+            self._session = onnx_runtime().InferenceSession(
+                model, providers=["CPUExecutionProvider"]
+            )
             known: dict[str, Any] = json.loads(
                 self._session.get_modelmeta().custom_metadata_map[METADATA]
             )
