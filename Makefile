@@ -3,6 +3,7 @@
 # make docs   build the pages into site/
 # make fuzz   feed every reader with 21,600 damaged files; FUZZ="--seed 1 --only png" for options
 # make kills  kill processes 100 times and look at what they left; make load: large inputs
+# make raises list the raise statements that no test reaches, or whose message none looks at
 # make bench  measure speed and memory; make bench-peers first to measure the peers too
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 INPUTS := pyproject.toml constraints.txt
 PEERS  := benchmarks/peers/.venv
 
-.PHONY: demo test check fuzz kills load bench bench-peers docs clean
+.PHONY: demo test check raises fuzz kills load bench bench-peers docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.core-installed
@@ -23,6 +24,12 @@ test check: $(VENV)/.dev-installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
+
+raises: $(VENV)/.dev-installed
+	rm -f .coverage .coverage.*
+	$(BIN)/python -m coverage run -m pytest
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python scripts/unreached_raises.py
 
 fuzz: $(VENV)/.dev-installed
 	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz $(FUZZ)
