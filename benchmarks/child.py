@@ -1,4 +1,4 @@
-"""Runs a command and prints its seconds and its peak memory: `python -m benchmarks.child CMD...`.
+"""Runs a command and prints what it took: `python -m benchmarks.child CMD...`.
 
 A process inherits the peak of the one it was forked from, so a large one cannot measure a small
 one. This one stands between them and imports nothing.
@@ -21,7 +21,9 @@ def main(command: list[str]) -> int:
     elapsed_s = time.perf_counter() - start
     if process.returncode:
         sys.stderr.buffer.write(message)
-    print(json.dumps({"elapsed_s": elapsed_s, "peak_mb": usage.ru_maxrss / 1024}))
+    cpu_s = usage.ru_utime + usage.ru_stime
+    cost = {"elapsed_s": elapsed_s, "cpu_s": cpu_s, "peak_mb": usage.ru_maxrss / 1024}
+    print(json.dumps(cost))
     return process.returncode
 
 

@@ -12,9 +12,10 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class Cost:
-    """What a command took."""
+    """What a command took; `cpu_s` is the time of all its threads on processors."""
 
     elapsed_s: float
+    cpu_s: float
     peak_mb: float
 
 

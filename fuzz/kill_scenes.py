@@ -71,7 +71,7 @@ class CacheScene(Scene):
     def prepare(self) -> None:
         """Folders of small JPEGs."""
         self.labelled = _jpegs(self.place / "labelled", 80, 1)
-        self.pool = _jpegs(self.place / "pool", 700, 2)
+        self.pool = _jpegs(self.place / "pool", 400, 2)
 
     def command_in(self, folder: Path) -> list[str]:
         """Rank the pool."""
