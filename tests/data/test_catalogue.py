@@ -302,16 +302,17 @@ def test_a_broken_file_is_refused(form, tmp_path):
 
 
 def test_archives_without_their_images_are_refused(tmp_path):
-    cases = {
-        "tiny-imagenet": zipped({"readme.txt": b"x"}),
-        "svhn": mat(COLOUR[:, :8], LABELS),
-        "idx": idx(GREY),
-    }
-    for form, content in cases.items():
+    cases = [
+        ("tiny-imagenet", zipped({"readme.txt": b"x"}), "it holds no images where they should be"),
+        ("svhn", mat(COLOUR[:, :8], LABELS), "X has the shape"),
+        ("svhn", mat(COLOUR, LABELS[:-1]), r"\d images of uint8 have \d labels"),
+        ("idx", idx(GREY), "the file of the labels is not beside it"),
+    ]
+    for form, content, message in cases:
         path = tmp_path / "alone.gz"
         path.write_bytes(content)
-        with pytest.raises(InputError, match="Cannot unpack .* get the data set again"):
-            unpack(form, [path], (32, 32, 3))
+        with pytest.raises(InputError, match=f"Cannot unpack .*{message}.* get the data set again"):
+            unpack(form, [path], COLOUR.shape[1:])
 
 
 def test_an_archive_with_a_folder_in_place_of_its_images_is_refused(tmp_path):
