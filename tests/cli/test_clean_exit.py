@@ -1,0 +1,168 @@
+"""Commands end without a warning, a process, or a file where it was not asked for.
+
+They run with every warning an error and in Python's development mode, which tells of each file and
+socket that was left to be closed by chance.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+TESTBED = """
+name = "tiny"
+
+[grid]
+percents = [100]
+n_labelled = [10]
+seeds = 1
+baselines = ["none"]
+tasks = { digits = ["gaussian"] }
+
+[split]
+n_unlabelled = 16
+n_validation = 10
+test_share = 0.1
+
+[training]
+model = "wrn-tiny:groups=1,first_filters=8"
+epochs = 2
+augment = "none"
+
+[distances]
+measures = ["cosine"]
+resolution = 64
+sample_size = 5
+draws = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """A folder with pools of images, a test bed, and two tables to correlate."""
+    root = tmp_path_factory.mktemp("desk")
+    rng = np.random.default_rng(0)
+    for name in ("labelled/dark", "labelled/light", "pool"):
+        (root / name).mkdir(parents=True)
+        for index in range(8):
+            pixels = rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(root / name / f"{index}.png")
+    np.save(root / "pool.npy", rng.integers(0, 256, (9, 8, 8, 3), dtype=np.uint8))
+    (root / "bed.toml").write_text(TESTBED)
+    return root
+
+
+@pytest.fixture
+def start(desk, tmp_path):
+    """Starts a command in a session of its own, with a temporary directory of its own."""
+    started = []
+    (tmp_path / "temporary").mkdir()
+
+    def begin(*words):
+        process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "mixmood", *map(str, words)],
+            cwd=desk, start_new_session=True, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=os.environ | {"PYTHONDEVMODE": "1", "TMPDIR": str(tmp_path / "temporary")},
+        )  # fmt: skip
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        if members(process.pid):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def members(session):
+    """The processes of a session that still run."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, its_session = status.read_text().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue
+        if its_session == str(session) and state != "Z":
+            found.append(int(status.parent.name))
+    return found
+
+
+def ended(process, temporary):
+    """Exit code, stdout and stderr, once it is sure that nothing was left behind."""
+    out, err = process.communicate(timeout=240)
+    deadline = time.monotonic() + 20
+    while members(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.05)  # joblib's watchman ends just after the process it watches
+    assert members(process.pid) == []
+    # Torch makes an empty folder for its compiler, one for all its runs.
+    left = [path for path in temporary.iterdir() if not path.name.startswith("torchinductor_")]
+    assert left == []
+    if sys.platform == "linux":
+        assert not list(Path("/dev/shm").glob(f"*[-_]{process.pid}[-_]*"))
+    for word in ("Warning", "Traceback", "ignored"):
+        assert word not in err
+    return process.returncode, out, err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["demo", "--json", "demo.json", "--csv", "demo.csv", "--html", "demo.html"],
+        ["rank", "labelled", "pool", "pool.npy", "--draws", "2", "--html", "rank.html"],
+        ["cache", "info"],
+        ["data", "list"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_command_ends_clean(start, tmp_path, words):
+    # The cache is made by the first command that needs one.
+    start("rank", "labelled", "pool", "--draws", "2").communicate()
+    code, out, err = ended(start(*words), tmp_path / "temporary")
+    assert (code, err) == (0, "")
+    assert out
+
+
+@pytest.mark.slow
+def test_a_training_and_its_classifier_end_clean(start, tmp_path):
+    temporary = tmp_path / "temporary"
+    words = ("--labelled", "labelled", "--unlabelled", "pool", "--out", tmp_path / "run")
+    quick = ("--model", "wrn-tiny", "--epochs", 2, "--updates", 4, "--batch-size", 4)
+    code, out, _ = ended(start("train", *words, *quick), temporary)
+    assert (code, out.partition(",")[0]) == (0, "test accuracy")
+    code, out, err = ended(start("predict", "--model", tmp_path / "run", "pool"), temporary)
+    assert (code, err, len(out.splitlines())) == (0, "", 9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["done", "interrupt"])
+def test_a_test_bed_ends_clean_and_takes_its_workers_along(start, tmp_path, end):
+    store = tmp_path / "store"
+    process = start("testbed", "run", "bed.toml", "--store", store, "--jobs", 2)
+    if end == "interrupt":
+        while len(members(process.pid)) < 4:  # itself, the watchman of joblib, two workers
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGINT)
+    code, _, err = ended(process, tmp_path / "temporary")
+    assert code == {"done": 0, "interrupt": 130}[end], err
+    if end == "done":
+        for words in (["status"], ["tables"], ["report", "--html", str(tmp_path / "page.html")]):
+            asked = start("testbed", *words, "--store", store)
+            assert ended(asked, tmp_path / "temporary")[0] == 0
+
+
+@pytest.mark.parametrize("words", [["rank", "labelled", "nowhere"], ["testbed", "run", "nothing"]])
+def test_a_mistake_ends_clean(start, tmp_path, words):
+    more = ["--store", tmp_path / "store"] if words[0] == "testbed" else []
+    code, out, err = ended(start(*words, *more), tmp_path / "temporary")
+    assert code in (1, 2)
+    assert out == ""
+    assert err.startswith("Error: ")
