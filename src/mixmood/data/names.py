@@ -91,7 +91,10 @@ class Names:
                 start = end
 
     def order(self) -> NDArray[np.int64]:
-        """The places of the names in the order that `sorted` would give them.
+        """The places of the names in an order that depends on nothing but the names.
+
+        Short ones first, those of one length by their bytes: an order that arrays can be put in
+        without a Python string for each of a million names.
 
         >>> Names.in_order([b"10.png", b"2.png", b"1.png"]).order().tolist()
         [2, 1, 0]
