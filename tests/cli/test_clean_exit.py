@@ -116,7 +116,7 @@ def ended(process, temporary):
     "words",
     [
         ["demo", "--json", "demo.json", "--csv", "demo.csv", "--html", "demo.html"],
-        ["rank", "labelled", "pool", "pool.npy", "--draws", "2", "--html", "rank.html"],
+        ["rank", "labelled", "pool", "array=pool.npy", "--draws", "2", "--html", "rank.html"],
         ["cache", "info"],
         ["data", "list"],
     ],

@@ -47,7 +47,7 @@ def load(folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
 
 def unreadable(folder: Path, error: Exception) -> TrainingError:
     """The error for a checkpoint that is damaged, or is none."""
+    reason = f"{type(error).__name__}: {error}".splitlines()[0]  # torch's go on for pages
     return TrainingError(
-        f"The checkpoint {folder / CHECKPOINT} cannot be read ({type(error).__name__}). "
-        "Delete it to begin again."
+        f"The checkpoint {folder / CHECKPOINT} cannot be read ({reason}). Delete it to begin again."
     )
