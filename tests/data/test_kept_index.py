@@ -52,7 +52,7 @@ def cache(tmp_path):
 
 @pytest.fixture(params=KINDS)
 def archive(request, tmp_path, png):
-    return make_tar(tmp_path / request.param, {f"{k % 3}/{k}.png": png(k) for k in range(40)})
+    return make_tar(tmp_path / request.param, {f"{k:02d}/{k % 3}.png": png(k) for k in range(40)})
 
 
 def test_the_second_opening_scans_nothing_and_gives_the_same_pool(archive, cache, scans, values_of):
@@ -120,7 +120,7 @@ def test_a_damaged_index_is_made_anew(damage, archive, cache, scans, values_of):
     changed = {
         "cut": data[:-5],
         "flipped": data[:60] + b"\xff" * 16 + data[76:],
-        "other format": data.replace(b"index 1", b"index 2", 1),
+        "other format": data.replace(b"index 2", b"index 3", 1),
         "nothing": b"",
     }
     cache.keep_index(key, changed[damage])

@@ -2,7 +2,7 @@
 
 import os
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 import pytest
@@ -44,8 +44,10 @@ def test_files_in_a_zip_with_class_folders_are_the_same_images_as_the_array(tmp_
         images, labels, names = (loaded[key] for key in ("images", "labels", "class_names"))
     with zipfile.ZipFile(tmp_path / "cifar.zip", "w") as archive:
         for index in range(50):
-            with archive.open(f"{names[labels[index]]}/{index:03d}.png", "w") as file:
+            with archive.open(f"{names[labels[index]]}/{index}.png", "w") as file:
                 Image.fromarray(images[index]).save(file, "PNG")
     pool = open_pool(tmp_path / "cifar.zip")
-    np.testing.assert_array_equal(np.stack(list(pool.read(range(50)))), images[:50])
-    assert [pool.labels.names[code] for code in pool.labels.codes] == names[labels[:50]].tolist()
+    packed = [int(PurePath(pool.locate(place)).stem) for place in range(50)]
+    assert sorted(packed) == list(range(50))
+    np.testing.assert_array_equal(np.stack(list(pool.read(range(50)))), images[packed])
+    assert [pool.labels.names[code] for code in pool.labels.codes] == names[labels[packed]].tolist()

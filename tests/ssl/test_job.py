@@ -1,5 +1,6 @@
 import json
 import sys
+import tarfile
 
 import numpy as np
 import pytest
@@ -124,6 +125,27 @@ def test_arrays_can_be_given_in_place_of_paths(labelled, quick):
     rng = np.random.default_rng(0)
     pool = rng.integers(0, 256, (20, 8, 8, 3), dtype=np.uint8)
     assert train_job(labelled, pool, **quick).n_unlabelled == 20
+
+
+def test_folders_and_archives_packed_in_any_order_train_the_same_weights(
+    labelled, pool, quick, tmp_path
+):
+    def packed(folder, rng):
+        path = tmp_path / f"{folder.name}.tar"
+        files = sorted(folder.rglob("*.png"))
+        with tarfile.open(path, "w") as archive:
+            for place in rng.permutation(len(files)):
+                archive.add(files[place], files[place].relative_to(folder))
+        return path
+
+    train_job(labelled, pool, **quick, out=tmp_path / "folders")
+    expected = torch.load(tmp_path / "folders" / "model.pt", weights_only=True)
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        out = tmp_path / f"archives{seed}"
+        train_job(packed(labelled, rng), packed(pool, rng), **quick, out=out)
+        weights = torch.load(out / "model.pt", weights_only=True)
+        assert all(torch.equal(weights[name], expected[name]) for name in expected)
 
 
 def test_test_images_of_their_own_leave_the_labelled_ones_whole(

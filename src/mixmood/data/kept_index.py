@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mixmood.data.names import Names
 
-FORMAT = b"mixmood archive index 1\n"
+FORMAT = b"mixmood archive index 2\n"
 REST_NS = 2 * 10**9
 """A file that changed less than this ago may change again without another date."""
 
@@ -21,7 +21,7 @@ _COUNTS = struct.Struct("<QQ")
 
 @dataclass(frozen=True)
 class ArchiveIndex:
-    """The images of an archive: their names and where their bytes lie."""
+    """The images of an archive by name, and where their bytes lie."""
 
     names: Names
     offsets: NDArray[np.int64]

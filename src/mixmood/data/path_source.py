@@ -2,13 +2,16 @@
 
 from functools import cached_property
 
-from mixmood.core.arrays import Rows
 from mixmood.data.names import Names, labels_from_folders, printable
 from mixmood.data.source import ImageSource, Labels
 
 
 class PathSource(ImageSource):
-    """A pool whose images have paths; a kind of pool lists them and reads them."""
+    """A pool whose images have paths; a kind of pool lists them and reads them.
+
+    They are in the order of their names, the same in a folder and in an archive of its files, so
+    that no result depends on who listed or packed them.
+    """
 
     _names: Names
 
@@ -29,16 +32,3 @@ class PathSource(ImageSource):
     def labels(self) -> Labels | None:
         """The classes that the folders tell; see `labels_from_folders`."""
         return labels_from_folders(self._names)
-
-
-class PackedSource(PathSource):
-    """The images of an archive: they have the order in which someone happened to pack them."""
-
-    def by_name(self) -> Rows | None:
-        """The order that the same files have in a folder."""
-        return self._names.order()
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A digest of the paths, that of a folder with the same files."""
-        return Names.sorted(self._names).digest()

@@ -57,10 +57,6 @@ class ImageSource(ABC):
         """The classes, where the pool tells them."""
         return None
 
-    def by_name(self) -> Rows | None:
-        """All images in an order that no packing changes; None where their own is one."""
-        return None
-
     def read(self, indices: Iterable[int] | Rows) -> Iterator[Picture | UnreadableImageError]:
         """RGB images in the order asked for, with an error object in place of a broken one."""
         from mixmood.data.decode import decode

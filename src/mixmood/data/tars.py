@@ -14,14 +14,14 @@ from mixmood.data.bounded import check_size, read_at, reason
 from mixmood.data.checkpoints import SeekableGzip, most_unpacked
 from mixmood.data.kept_index import ArchiveIndex, archive_key, archive_stamp
 from mixmood.data.names import Names, is_image_path
-from mixmood.data.path_source import PackedSource
+from mixmood.data.path_source import PathSource
 from mixmood.data.tar_index import Member, PackedStream, PlainStream, read_members
 
 _BROKEN = (zlib.error, EOFError, OSError, ValueError, OverflowError)
 
 
-class TarSource(PackedSource):
-    """The images of a tar file, in its order; nothing is extracted to disk.
+class TarSource(PathSource):
+    """The images of a tar file, by name; nothing is extracted to disk.
 
     The first opening reads the headers of all members: of a plain tar only these, of a gzipped
     one, which has no table of contents, all of it is unpacked once and thrown away. What is found
@@ -80,7 +80,12 @@ class TarSource(PackedSource):
         before = archive_stamp(self._path)
         offsets, sizes = array("q"), array("q")
         names = Names.in_order(self._images(offsets, sizes))
-        index = ArchiveIndex(names, np.frombuffer(offsets, "q"), np.frombuffer(sizes, "q"))
+        places = names.order()
+        index = ArchiveIndex(
+            Names.sorted(names),
+            np.frombuffer(offsets, "q")[places],
+            np.frombuffer(sizes, "q")[places],
+        )
         is_same = before is not None and before == archive_stamp(self._path)
         if cache is not None and before is not None and is_same and len(names):
             cache.keep_index(archive_key(self._path), index.to_bytes(before))

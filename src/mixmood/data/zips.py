@@ -6,10 +6,12 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.bounded import check_size, inflate, read_at, reason
 from mixmood.data.names import Names, is_image_path
-from mixmood.data.path_source import PackedSource
+from mixmood.data.path_source import PathSource
 from mixmood.data.zip_index import read_members
 
 _LOCAL = struct.Struct("<4s22xHH")
@@ -17,8 +19,8 @@ _ENCRYPTED = 0x1
 _MEMBER = struct.Struct("<q2QL2H")
 
 
-class ZipSource(PackedSource):
-    """The images of a zip file, in its order; nothing is extracted to disk.
+class ZipSource(PathSource):
+    """The images of a zip file, by name; nothing is extracted to disk.
 
     Names in the archive are only names: they never become paths, so none can leave the pool.
     Members must be stored or deflated; others, and encrypted ones, are unreadable images.
@@ -28,18 +30,21 @@ class ZipSource(PackedSource):
         """Read the table of contents of `path`; refuse a broken archive or one without images."""
         self.name = name
         self._path = Path(path).resolve()
-        self._members = bytearray()
+        members = bytearray()
         try:
-            self._names = Names.in_order(self._images())
+            packed = Names.in_order(self._images(members))
         except (OSError, ValueError, struct.error) as error:
             raise InputError(
                 f"Cannot open {path} as a zip archive: {reason(error)}. Fetch or pack it again."
             ) from error
-        if not len(self._names):
+        if not len(packed):
             raise InputError(
                 f"No images in the archive {path}. "
                 "It should hold files like .png or .jpg, in folders or not."
             )
+
+        self._names = Names.sorted(packed)
+        self._members = np.frombuffer(members, f"V{_MEMBER.size}")[packed.order()].tobytes()
 
     def fetch(self, index: int) -> bytes:
         """The unpacked bytes of the member; never more of them than the table promises."""
@@ -65,12 +70,13 @@ class ZipSource(PackedSource):
         """The archive and the path inside it."""
         return f"{self._path.name}/{super().locate(index)}"
 
-    def _images(self) -> Iterator[bytes]:
+    def _images(self, members: bytearray) -> Iterator[bytes]:
+        """The names of the images; where they lie is put into `members` on the way."""
         for name, *place in read_members(self._path):
             # Old tools of Windows pack with its own separator.
             name = name.replace(b"\\", b"/")
             if is_image_path(name):
-                self._members += _MEMBER.pack(*place)
+                members += _MEMBER.pack(*place)
                 yield name
 
 

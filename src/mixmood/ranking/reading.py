@@ -6,7 +6,7 @@ from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache import FeatureCache
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
-from mixmood.data.source import FeatureSource, ImageSource, Pool
+from mixmood.data.source import FeatureSource, Pool
 from mixmood.features.backbone import Backbone
 from mixmood.features.extract import extract
 
@@ -32,12 +32,9 @@ class Reading:
         """Choose the order; nothing is read yet. At most `most` images will be wanted."""
         self.pool = pool
         self.most = min(most, len(pool))
-        chosen = rng_for(seed, "order", pool.name).choice(
+        self._order = rng_for(seed, "order", pool.name).choice(
             len(pool), min(len(pool), SPARE * most), replace=False
         )
-        # The same files are chosen from an archive in whatever order they were packed.
-        by_name = pool.by_name() if isinstance(pool, ImageSource) else None
-        self._order = chosen if by_name is None else by_name[chosen]
         self._n_tried = 0
         self._backbone, self._jobs = backbone, jobs
         self._cache, self._progress = cache, progress
