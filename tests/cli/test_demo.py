@@ -50,3 +50,17 @@ def test_correlate_with_the_tables_the_wrong_way_round_says_so(paper_tables):
     )
     assert result.returncode == 1
     assert "Accuracies come first, distances second" in result.stderr
+
+
+def test_a_task_called_like_a_command_of_rich_is_printed_as_it_is(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "task,ood_source,ood_percent,n_labelled,accuracy_mean,algorithm\n"
+        + "".join(f"[/x],s{i},100,60,0.{i}5,{a}\n" for a in ("[/y]", "mixmatch") for i in (1, 2))
+    )
+    (tmp_path / "d.csv").write_text(
+        "task,ood_source,ood_percent,measure,distance_mean\n"
+        + "".join(f"[/x],s{i},100,[bold],{i}\n" for i in (1, 2))
+    )
+    result = mixmood("correlate", tmp_path / "a.csv", tmp_path / "d.csv")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[1].split()[:4] == ["[/x]", "[/y]", "60", "[bold]"]

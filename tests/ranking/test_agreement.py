@@ -68,8 +68,63 @@ def test_only_the_highest_percentage_is_a_candidate_for_choice():
     assert row.regret_points == pytest.approx(10.0)
 
 
+def test_a_distance_of_one_number_of_labels_is_compared_with_that_alone():
+    """Exported tables measure each number of labels anew; the paper's do so once for all."""
+    accuracies = [
+        Accuracy("t", (f"s{i}", 100.0), n, mean)
+        for n, means in ((60, [0.9, 0.8]), (100, [0.8, 0.9]))
+        for i, mean in enumerate(means)
+    ]
+    distances = [
+        Distance("t", (f"s{i}", 100.0), "js", far, n)
+        for n in (60, 100)
+        for i, far in enumerate([1, 2])
+    ]
+    rows = agreements(accuracies, distances)
+    assert [(row.n_labelled, round(row.pearson, 9)) for row in rows] == [(60, -1), (100, 1)]
+
+
+def test_algorithms_and_contaminations_are_kept_apart():
+    accuracies = [
+        Accuracy("t", (f"s{i}", 100.0), 60, mean, algorithm, contamination)
+        for algorithm, means in (("mixmatch", [0.9, 0.8]), ("fixmatch", [0.7, 0.8]))
+        for contamination in ("replace", "add")
+        for i, mean in enumerate(means)
+    ]
+    distances = [
+        Distance("t", (f"s{i}", 100.0), "js", far, None, None, contamination)
+        for contamination, fars in (("replace", [1, 2]), ("add", [2, 1]))
+        for i, far in enumerate(fars)
+    ]
+    found = {
+        (row.algorithm, row.contamination): round(row.pearson, 9)
+        for row in agreements(accuracies, distances)
+    }
+    assert found == {
+        ("mixmatch", "replace"): -1,
+        ("mixmatch", "add"): 1,
+        ("fixmatch", "replace"): 1,
+        ("fixmatch", "add"): -1,
+    }
+
+
+def test_cells_without_contamination_are_left_out():
+    clean = Accuracy("t", ("none", 0.0), 60, 0.99), Distance("t", ("none", 0.0), "js", 9)
+    accuracies, distances = cells([0.9, 0.8], Accuracy, 60), cells([1, 2], Distance, "js")
+    (row,) = agreements([*accuracies, clean[0]], [*distances, clean[1]])
+    assert (row.n_cells, round(row.pearson, 9)) == (2, -1)
+
+
+def test_a_cell_that_stands_in_a_table_twice_is_refused():
+    accuracies, distances = cells([0.9, 0.8], Accuracy, 60), cells([1, 2], Distance, "js")
+    with pytest.raises(InputError, match="t, s1 100 % stands in the table twice"):
+        agreements(accuracies, [*distances, distances[1]])
+    with pytest.raises(InputError, match="Give the columns n_labelled, algorithm or contamination"):
+        agreements([*accuracies, accuracies[0]], distances)
+
+
 def test_tables_without_a_common_cell_are_refused():
-    with pytest.raises(InputError, match="share no task with at least two cells"):
+    with pytest.raises(InputError, match="share no task with at least two contaminated cells"):
         agreements(cells([0.9], Accuracy, 60), cells([1], Distance, "js"))
 
 

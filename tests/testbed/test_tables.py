@@ -238,16 +238,43 @@ def test_an_unknown_form_is_refused():
         render(SHEET, "pdf")
 
 
-def test_csv_has_the_columns_that_correlate_reads(paper, tmp_path):
+def test_correlate_reads_from_csv_what_the_test_bed_correlates(paper, make_record, tmp_path):
+    """Distances differ between numbers of labels and between algorithms, and 0 % is there."""
     from mixmood.ranking.agreement import agreements
     from mixmood.ranking.tables import read_accuracies, read_distances
 
-    content = make_tables(paper, "last").to_dict()
+    rng = np.random.default_rng(0)
+    for record in [*paper.records()]:
+        if not record["run"]["algorithm"].startswith("supervised"):
+            far = {measure: float(rng.uniform()) for measure in MEASURES}
+            own = {key: record["run"][key] for key in ("task", "source", "percent", "n_labelled")}
+            for algorithm in ("mixmatch", "fixmatch"):
+                made = make_record(
+                    **own, accuracy=float(rng.uniform()), distances=far, algorithm=algorithm
+                )
+                paper.write(made)
+    tables = make_tables(paper, "last")
+    content = tables.to_dict()
     for number in (1, 2):
         (tmp_path / f"table{number}.csv").write_text(to_csv(content[f"table{number}"]))
     accuracies = read_accuracies(tmp_path / "table1.csv")
-    assert len(accuracies) == 99
-    assert len(agreements(accuracies, read_distances(tmp_path / "table2.csv"))) == 36
+    found = agreements(accuracies, read_distances(tmp_path / "table2.csv"))
+    assert 0.0 in {row.cell[1] for row in accuracies}
+    assert len(found) == len(tables.agreements) == 72
+    for ours, theirs in zip(_in_order(found), _in_order(tables.agreements), strict=True):
+        assert _key(ours) == _key(theirs)
+        assert ours.pearson == pytest.approx(theirs.pearson)
+        assert ours.spearman == pytest.approx(theirs.spearman)
+        assert ours.regret_points == pytest.approx(theirs.regret_points)
+        assert ours.n_cells == theirs.n_cells == 10
+
+
+def _key(row):
+    return row.task, row.n_labelled, row.algorithm, row.contamination, row.measure
+
+
+def _in_order(rows):
+    return sorted(rows, key=_key)
 
 
 def test_records_become_one_flat_file(paper):

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,6 +11,11 @@ from mixmood.core.errors import InputError
 
 Cell = tuple[str, float]
 """One kind of contamination: its source, and its percentage."""
+
+
+Variant = tuple[str | None, str | None]
+"""Algorithm and kind of contamination; None, in a table that does not tell, fits all."""
+Key = TypeVar("Key", bound=tuple[object, ...])
 
 
 @dataclass(frozen=True)
@@ -20,16 +26,31 @@ class Accuracy:
     cell: Cell
     n_labelled: int
     mean: float
+    algorithm: str | None = None
+    contamination: str | None = None
+
+    @property
+    def variant(self) -> Variant:
+        """How the cell was trained."""
+        return self.algorithm, self.contamination
 
 
 @dataclass(frozen=True)
 class Distance:
-    """Mean distance of one cell by one measure."""
+    """Mean distance of one cell by one measure; None stands for every number of labels."""
 
     task: str
     cell: Cell
     measure: str
     mean: float
+    n_labelled: int | None = None
+    algorithm: str | None = None
+    contamination: str | None = None
+
+    @property
+    def variant(self) -> Variant:
+        """How the cell was trained."""
+        return self.algorithm, self.contamination
 
 
 @dataclass(frozen=True)
@@ -42,6 +63,8 @@ class Agreement:
         regret_points: Accuracy lost, in points, by training with the nearest of the sources at
             their highest percentage instead of the best of them.
         n_cells: How many cells were compared.
+        algorithm: As the tables tell it; None if they do not.
+        contamination: As the tables tell it; None if they do not.
     """
 
     task: str
@@ -51,36 +74,64 @@ class Agreement:
     spearman: float | None
     regret_points: float
     n_cells: int
+    algorithm: str | None = None
+    contamination: str | None = None
 
 
 def agreements(accuracies: Iterable[Accuracy], distances: Iterable[Distance]) -> list[Agreement]:
-    """One row for each task, number of labels and measure that both tables know.
+    """One row for each task, number of labels, algorithm, contamination and measure.
 
-    Cells that only one table has, such as baselines without contamination, are left out.
+    Cells without contamination are left out, and so are those that only one table has.
     """
-    accuracy_of: dict[tuple[str, int], dict[Cell, float]] = defaultdict(dict)
-    for row in accuracies:
-        accuracy_of[row.task, row.n_labelled][row.cell] = row.mean
-    distance_of: dict[tuple[str, str], dict[Cell, float]] = defaultdict(dict)
-    for entry in distances:
-        distance_of[entry.task, entry.measure][entry.cell] = entry.mean
+    accuracy_of = _groups(((row.task, row.n_labelled, row.variant), row) for row in accuracies)
+    distance_of = _groups(
+        ((row.task, row.n_labelled, row.variant, row.measure), row) for row in distances
+    )
     rows = [
-        _agreement(task, n_labelled, measure, accuracy, distance)
-        for (task, n_labelled), accuracy in accuracy_of.items()
-        for (other_task, measure), distance in distance_of.items()
-        if task == other_task and len(accuracy.keys() & distance.keys()) >= 2
+        _agreement(task, n_labelled, _joined(variant, other), measure, accuracy, distance)
+        for (task, n_labelled, variant), accuracy in accuracy_of.items()
+        for (other_task, other_n, other, measure), distance in distance_of.items()
+        if task == other_task
+        and other_n in (None, n_labelled)
+        and _fits(variant, other)
+        and len(accuracy.keys() & distance.keys()) >= 2
     ]
     if not rows:
         raise InputError(
-            "The two tables share no task with at least two cells (source and percentage). "
-            "Are they from the same test bed?"
+            "The two tables share no task with at least two contaminated cells (source and "
+            "percentage). Are they from the same test bed?"
         )
     return rows
+
+
+def _groups(rows: Iterable[tuple[Key, Accuracy | Distance]]) -> dict[Key, dict[Cell, float]]:
+    """The contaminated cells of each key; one that stands in the table twice is refused."""
+    found: dict[Key, dict[Cell, float]] = defaultdict(dict)
+    for key, row in rows:
+        source, percent = row.cell
+        if row.cell in found[key]:
+            raise InputError(
+                f"{row.task}, {source} {percent:g} % stands in the table twice with nothing to "
+                "tell the rows apart. Give the columns n_labelled, algorithm or contamination, or "
+                "keep one of the rows."
+            )
+        if percent > 0:
+            found[key][row.cell] = row.mean
+    return found
+
+
+def _fits(variant: Variant, other: Variant) -> bool:
+    return all(None in pair or pair[0] == pair[1] for pair in zip(variant, other, strict=True))
+
+
+def _joined(variant: Variant, other: Variant) -> Variant:
+    return variant[0] or other[0], variant[1] or other[1]
 
 
 def _agreement(
     task: str,
     n_labelled: int,
+    variant: Variant,
     measure: str,
     accuracy: Mapping[Cell, float],
     distance: Mapping[Cell, float],
@@ -90,6 +141,7 @@ def _agreement(
     pearson, spearman = correlations(x, y)
     highest = max(percent for _, percent in cells)
     finalists = np.array([percent == highest for _, percent in cells])
+    algorithm, contamination = variant
     return Agreement(
         task=task,
         n_labelled=n_labelled,
@@ -98,6 +150,8 @@ def _agreement(
         spearman=spearman,
         regret_points=regret_points(x[finalists], y[finalists]),
         n_cells=len(cells),
+        algorithm=algorithm,
+        contamination=contamination,
     )
 
 

@@ -6,25 +6,34 @@ from dataclasses import asdict
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from mixmood.core.spreadsheet import csv_text
 from mixmood.ranking.agreement import Agreement
 from mixmood.report.printable import printable
 
-COLUMNS = ("task", "n_labelled", "measure", "pearson", "spearman", "regret_points", "n_cells")
+COLUMNS = (
+    "task", "n_labelled", "measure", "pearson", "spearman", "regret_points", "n_cells",
+    "algorithm", "contamination",
+)  # fmt: skip
+VARIANT = ("algorithm", "contamination")
 
 
 def agreement_view(rows: Sequence[Agreement], is_plain: bool = False) -> Table:
-    """One line for each task, number of labels and measure."""
+    """One line for each row; algorithm and contamination only where they tell rows apart."""
     table = Table(box=None if is_plain else box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("task")
-    for column in ("labels", "measure", "Pearson", "Spearman", "regret (points)", "cells"):
-        table.add_column(column, justify="left" if column == "measure" else "right")
+    variant = [column for column in VARIANT if len({getattr(row, column) for row in rows}) > 1]
+    words = ("task", *variant, "measure")
+    for column in ("task", *variant, "labels", "measure"):
+        table.add_column(column, justify="left" if column in words else "right")
+    for column in ("Pearson", "Spearman", "regret (points)", "cells"):
+        table.add_column(column, justify="right")
     for row in rows:
         table.add_row(
-            printable(row.task),
+            _word(row.task),
+            *(_word(getattr(row, column) or "-") for column in variant),
             str(row.n_labelled),
-            printable(row.measure),
+            _word(row.measure),
             _number(row.pearson),
             _number(row.spearman),
             f"{row.regret_points:.1f}",
@@ -39,8 +48,13 @@ def agreement_json(rows: Sequence[Agreement]) -> str:
 
 
 def agreement_csv(rows: Sequence[Agreement]) -> str:
-    """One row for each task, number of labels and measure."""
+    """One row for each task, number of labels, measure, algorithm and contamination."""
     return csv_text(COLUMNS, ([getattr(row, column) for column in COLUMNS] for row in rows))
+
+
+def _word(text: str) -> Text:
+    """A word from a table; as a plain string rich would read its brackets as commands."""
+    return Text(printable(text))
 
 
 def _number(value: float | None) -> str:
