@@ -101,11 +101,12 @@ def intervals(populations, runs, jobs):
     """How often the interval holds the true distance, and how the error compares with the truth."""
 
     def one(n_labelled, size, n_pool, seed):
-        rng = np.random.default_rng([2, n_labelled, seed])
+        rng = np.random.default_rng([5, n_labelled, seed])
         labelled = populations.sample(n_labelled, rng)
         pools = {name: draw(n_pool, rng) for name, draw in populations.pools.items()}
         _, certainty = measure(labelled, pools, Plan(NAMES, size, seed=seed))
-        return certainty.distances, certainty.intervals(), certainty.standard_errors
+        errors = np.sqrt(np.diagonal(certainty.covariance, axis1=1, axis2=2))
+        return certainty.distances, certainty.intervals(), errors
 
     for n_labelled, size, n_pool in SIZES:
         truth = true_distances(populations, size, NAMES, populations.pools.values())

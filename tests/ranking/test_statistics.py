@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import t, wilcoxon
+from scipy.stats import wilcoxon
 
 from mixmood.ranking.certainty import Certainty, chances_of_best, rank_intervals
 from mixmood.ranking.jackknife import image_covariance, leave_out
@@ -108,33 +108,46 @@ def test_a_distance_owes_to_its_images_only_as_far_as_its_draws_lean_one_way():
     signed = np.stack([far, near])[None]
     certainty = Certainty.of(signed, signed, np.full((1, 2, 2), 0.09), 39)
     assert certainty.distances.tolist() == [[5.0, 1.0]]
-    assert certainty.standard_errors[0] == pytest.approx([0.3, 0.0])
+    assert np.diagonal(certainty.covariance[0]) == pytest.approx([0.09, 0.0])
+    assert certainty.above[0] == pytest.approx([1.96 * 0.3, 0.0])
+
+
+def test_images_that_could_turn_a_balanced_distance_can_only_make_it_larger():
+    signed = np.tile([1.0, -1.0], 2000)[None, None]
+    certainty = Certainty.of(signed, signed, np.full((1, 1, 1), 4.0), 19)
+    assert certainty.below[0, 0] == pytest.approx(0.0, abs=1e-9)
+    assert certainty.above[0, 0] == pytest.approx(1.96 * 2.0 - 1.0)
 
 
 def test_the_noise_of_drawing_falls_with_the_number_of_draws(rng):
-    spread = rng.normal(9.0, 1.0, size=(1, 1, 4000))
-    certainty = Certainty.of(spread[..., :25], spread, np.zeros((1, 1, 1)), 39)
-    assert certainty.standard_errors[0, 0] == pytest.approx(0.2, rel=0.05)
+    many = rng.normal(9.0, 1.0, size=(1, 1, 4000))
+    certainty = Certainty.of(many[..., :25], many, np.zeros((1, 1, 1)), 39)
+    assert certainty.covariance[0, 0, 0] == pytest.approx(0.04, rel=0.1)
+    assert certainty.above[0, 0] == certainty.below[0, 0] == pytest.approx(1.96 * 0.2, rel=0.05)
+
+
+def certain(distances, covariance):
+    reach = np.zeros((1, len(distances)))
+    return Certainty(np.array([distances]), reach, reach, covariance, 39)
 
 
 def test_possible_distances_scatter_about_the_measured_one_by_its_standard_error(rng):
     covariance = np.array([[[1.0, 0.5], [0.5, 4.0]]])
-    possible = Certainty(np.array([[10.0, 20.0]]), covariance, 39).possible(rng)
+    possible = certain([10.0, 20.0], covariance).possible(rng)
     # A t distribution of 39 degrees of freedom has 39/37 of the variance.
     assert np.cov(possible) == pytest.approx(covariance[0] * 39 / 37, rel=0.15)
     assert possible.mean(axis=1) == pytest.approx([10, 20], rel=0.01)
 
 
 def test_distances_without_error_move_nothing(rng):
-    possible = Certainty(np.array([[4.0]]), np.zeros((1, 1, 1)), 39).possible(rng)
+    possible = certain([4.0], np.zeros((1, 1, 1))).possible(rng)
     assert set(possible.ravel()) == {4.0}
 
 
-def test_an_interval_reaches_students_t_errors_either_way_but_not_below_zero():
-    certainty = Certainty(np.array([[1.0, 10.0]]), np.eye(2)[None], 39)
-    low, high = certainty.intervals()[0].T
-    assert low == pytest.approx([0.0, 10 - t.ppf(0.975, 39)])
-    assert high == pytest.approx([3.0227, 12.0227], abs=1e-4)
+def test_an_interval_reaches_its_own_way_to_either_side_but_not_below_zero():
+    below, above = np.array([[2.0, 2.0]]), np.array([[3.0, 4.0]])
+    certainty = Certainty(np.array([[1.0, 10.0]]), below, above, np.zeros((1, 2, 2)), 39)
+    assert certainty.intervals().tolist() == [[[0.0, 4.0], [8.0, 14.0]]]
 
 
 def test_chances_are_shares_of_wins_and_ties_are_split():

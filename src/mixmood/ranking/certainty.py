@@ -3,55 +3,61 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from mixmood.core.arrays import Array
 
+WIDTH = 1.96
+"""Standard errors to either side in 95 % intervals. Student's quantile would be wider, but the
+jackknife's errors are too large already, by what comes of pairs of images."""
 N_POSSIBLE = 4000
 """Tables as they could have come out, from which chances and ranks are counted."""
 
 
 @dataclass(frozen=True)
 class Certainty:
-    """Distances, shape (measures, pools), and how they vary together with other images.
+    """Distances, shape (measures, pools), and how far they may be from those of other images.
 
-    `covariance` has shape (measures, pools, pools), and `freedom` degrees of freedom.
+    `below` and `above` have the same shape: how far the 95 % interval reaches to either side.
+    `covariance`, shape (measures, pools, pools), says how distances vary together, and has
+    `freedom` degrees of freedom.
     """
 
     distances: Array
+    below: Array
+    above: Array
     covariance: Array
     freedom: int
 
     @classmethod
-    def of(cls, signed: Array, spread: Array, images: Array, freedom: int) -> "Certainty":
+    def of(cls, signed: Array, all_signed: Array, images: Array, freedom: int) -> "Certainty":
         """What draws, and the images' part of their covariance, say together.
 
         A mean of C draws varies by what draws have in common, the images' part, and by the C-th
-        part of what each has for itself. A distance is a mean of sizes, not of signed values:
-        where half of the draws have either sign, other images move it not at all.
+        part of what each has for itself.
 
         Args:
             signed: Inter minus intra of each draw, shape (measures, pools, C).
-            spread: The same of the draws that tell the noise of drawing, at least C of them.
+            all_signed: The same with further draws, enough to tell the noise of drawing.
             images: The covariance between signed draws, shape (measures, pools, pools).
             freedom: Degrees of freedom of `images`.
         """
-        leaning = np.sign(spread).mean(axis=-1)
-        both = leaning[:, :, None] * leaning[:, None, :]
-        sizes = np.abs(spread) - np.abs(spread).mean(axis=-1, keepdims=True)
-        noise = sizes @ sizes.mT / (spread.shape[-1] - 1)
-        return cls(np.abs(signed).mean(axis=-1), both * images + noise / signed.shape[-1], freedom)
-
-    @property
-    def standard_errors(self) -> Array:
-        """The standard error of every distance, shape (measures, pools)."""
-        return np.asarray(np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2)))
+        sizes = np.abs(all_signed) - np.abs(all_signed).mean(axis=-1, keepdims=True)
+        noise = sizes @ sizes.mT / (all_signed.shape[-1] - 1) / signed.shape[-1]
+        reach = WIDTH * np.sqrt(np.diagonal(images, axis1=1, axis2=2))
+        below, above, slopes = _moved(all_signed, reach)
+        of_noise = WIDTH * np.sqrt(np.diagonal(noise, axis1=1, axis2=2))
+        return cls(
+            distances=np.abs(signed).mean(axis=-1),
+            below=np.hypot(below, of_noise),
+            above=np.hypot(above, of_noise),
+            covariance=slopes[:, :, None] * slopes[:, None, :] * images + noise,
+            freedom=freedom,
+        )
 
     def intervals(self) -> Array:
-        """95 % intervals by Student's t, shape (measures, pools, 2); never below 0."""
-        reach = stdtrit(self.freedom, 0.975) * self.standard_errors
-        low = np.maximum(self.distances - reach, 0.0)
-        return np.stack([low, self.distances + reach], axis=-1)
+        """95 % intervals, shape (measures, pools, 2); never below 0."""
+        low = np.maximum(self.distances - self.below, 0.0)
+        return np.stack([low, self.distances + self.above], axis=-1)
 
     def possible(self, rng: np.random.Generator) -> Array:
         """Distances by the first measure as they could have come out, shape (pools, N_POSSIBLE)."""
@@ -61,6 +67,29 @@ class Certainty:
         # Dividing all pools of a table by the same number makes Student's t of a normal.
         scale = np.sqrt(rng.chisquare(self.freedom, N_POSSIBLE) / self.freedom)
         return np.asarray(self.distances[0][:, None] + moves / scale)
+
+
+def _moved(signed: Array, reach: Array) -> tuple[Array, Array, Array]:
+    """How much smaller and larger a distance gets when other images move all draws by `reach`.
+
+    A distance is a mean of sizes, not of signed values: where half of the draws have either sign
+    a small move hardly changes it, and a large one, to either side, makes it larger. Also gives
+    the share of a move that reaches the distance, with the sign of the draws.
+
+    Args:
+        signed: Inter minus intra of each draw, shape (measures, pools, draws).
+        reach: How far the draws may move together, shape (measures, pools).
+    """
+    means = signed.mean(axis=-1)
+    side = np.where(means < 0, -1.0, 1.0)
+    outward = signed * side[..., None]
+    now = np.abs(signed).mean(axis=-1)
+    inward = np.minimum(reach, np.abs(means))  # beyond 0 it would get larger again
+    below = now - np.abs(outward - inward[..., None]).mean(axis=-1)
+    above = np.abs(outward + reach[..., None]).mean(axis=-1) - now
+    moved = np.sqrt((below**2 + above**2) / 2)
+    slopes = np.divide(moved, reach, out=np.ones_like(moved), where=reach > 0)
+    return below, above, side * slopes
 
 
 def chances_of_best(possible: Array) -> Array:
