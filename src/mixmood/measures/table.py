@@ -24,6 +24,8 @@ MEASURES: dict[str, Measure] = {
     "cosine": cosine_distance,
 }
 
+DEFAULT = "cosine"
+
 # These compare the same two histograms, so that a set of measures bins every sample only once.
 BETWEEN_HISTOGRAMS: dict[str, Callable[[Array, Array], Array]] = {
     "js": js_between,
@@ -32,12 +34,15 @@ BETWEEN_HISTOGRAMS: dict[str, Callable[[Array, Array], Array]] = {
 
 
 def check_measures(names: Sequence[str]) -> tuple[str, ...]:
-    """The names in order and without repetition, `all` spelt out; an unknown one is refused."""
+    """The names in order and without repetition, `all` spelt out; an unknown one is refused.
+
+    The first one ranks, and that of `all` is the one that ranks where none is asked for.
+    """
     wanted: list[str] = []
     for name in names:
         if name != "all" and name not in MEASURES:
             raise unknown_name("measure", name, [*MEASURES, "all"])
-        wanted.extend(MEASURES if name == "all" else [name])
+        wanted.extend([DEFAULT, *MEASURES] if name == "all" else [name])
     return tuple(dict.fromkeys(wanted))
 
 
@@ -48,13 +53,14 @@ def compare(
 
     Equals `MEASURES[name](x, other)` entry by entry; x is binned once for all of them.
     """
+    for y in others:
+        check_pair(x, y)
     table = np.empty((len(names), len(others)))
     needs_histograms = any(name in BETWEEN_HISTOGRAMS for name in names)
     if needs_histograms:
         edges = Bins.over(x, N_BINS)
         shares_x = edges.shares(x, overflow)
     for column, y in enumerate(others):
-        check_pair(x, y)
         if needs_histograms:
             shares_y = edges.shares(y, overflow)
         for row, name in enumerate(names):
