@@ -1,6 +1,7 @@
 """What a page shows beyond the numbers: pictures, map, coverage."""
 
 import io
+import weakref
 from base64 import b64decode
 from types import SimpleNamespace
 
@@ -15,7 +16,7 @@ from mixmood.data.arrays import ImageArray, array_pool
 from mixmood.data.source import Labels
 from mixmood.ranking.pictures import N_EXTREME, N_POINTS, gather, nearest_rows
 from mixmood.ranking.projection import principal_axes
-from mixmood.ranking.sights import Sight, contrasts
+from mixmood.ranking.sights import Look, Sight, contrasts
 from mixmood.ranking.thumbnail import SIDE, thumbnail
 
 
@@ -135,25 +136,39 @@ def test_an_image_that_has_gone_since_leaves_an_empty_tile(rng, monkeypatch):
     assert {tile.uri for tile in view.tiles} == {None}
 
 
-def test_images_of_the_labelled_set_in_a_pool_are_told(rng):
-    features = rng.normal(size=(20, 4))
-    pool = reading(np.concatenate([features[:3], rng.normal(size=(17, 4))]))
-    (warning,) = gather(reading(features), {"a": pool}).pools["a"].warnings
-    assert warning.startswith("3 of the 20 images read are in the labelled set as well")
+def test_pictures_are_held_one_at_a_time(rng, monkeypatch):
+    """Sixteen pictures of twelve megapixels took 735 MB; of each, a thumbnail is enough."""
+    seen, most = [], []
+
+    def fetch(self, index):
+        picture = noise(rng, 1)[0]
+        seen.append(weakref.ref(picture))
+        most.append(sum(ref() is not None for ref in seen))
+        return picture
+
+    monkeypatch.setattr(ImageArray, "fetch", fetch)
+    pool = reading(rng.normal(size=(30, 2)), images=noise(rng, 30))
+    gather(reading(rng.normal(size=(9, 2))), {"a": pool})
+    assert len(seen) == 30 + 2 * N_EXTREME
+    assert max(most) <= 3
+
+
+def looks(pictures):
+    return Sight.of([Look.of(picture) for picture in pictures])
 
 
 def test_sizes_and_colours_that_differ_are_told(rng):
     colour, grey = noise(rng, 5, 32), np.repeat(noise(rng, 5, 8)[..., :1], 3, axis=-1)
-    small_and_grey = contrasts(Sight.of(list(colour)), Sight.of(list(grey)))
+    small_and_grey = contrasts(looks(colour), looks(grey))
     assert small_and_grey[0].startswith("images about 8 pixels a side, the labelled ones 32")
     assert small_and_grey[1].startswith("images in grey, the labelled ones in colour")
-    assert contrasts(Sight.of(list(colour)), Sight.of(list(colour))) == ()
-    assert contrasts(Sight.of([]), Sight.of(list(grey))) == ()
+    assert contrasts(looks(colour), looks(colour)) == ()
+    assert contrasts(looks([]), looks(grey)) == ()
 
 
 def test_a_set_of_both_kinds_is_neither_grey_nor_in_colour(rng):
     half = [*noise(rng, 2), *np.repeat(noise(rng, 2)[..., :1], 3, axis=-1)]
-    assert contrasts(Sight.of(half), Sight.of(list(noise(rng, 4)))) == ()
+    assert contrasts(looks(half), looks(noise(rng, 4))) == ()
 
 
 def test_the_same_readings_give_the_same_extras(rng):

@@ -12,7 +12,7 @@ from mixmood.core.extras import Extras, Tile, View
 from mixmood.data.source import FeatureSource, Labels
 from mixmood.ranking.projection import Projection, principal_axes
 from mixmood.ranking.reading import Reading
-from mixmood.ranking.sights import Sight, contrasts
+from mixmood.ranking.sights import Look, Sight, contrasts
 from mixmood.ranking.thumbnail import thumbnail
 
 N_POINTS = 48
@@ -96,7 +96,7 @@ def _pool_view(reading: Reading, projection: Projection, base: _Base, own: Sight
         nearest=_tiles(reading, order[:N_EXTREME], distances)[0],
         farthest=_tiles(reading, order[::-1][:N_EXTREME], distances)[0],
         coverage=base.coverage(neighbours),
-        warnings=(*contrasts(own, sight), *_twins(distances, reading.features)),
+        warnings=contrasts(own, sight),
     )
 
 
@@ -118,26 +118,14 @@ def _tiles(
             Tile(f"{name}[{index}]", None, distance)
             for index, distance in zip(indices.tolist(), apart, strict=True)
         ), Sight.of(())
-    found = list(zip(indices.tolist(), reading.pool.read(indices), apart, strict=True))
-    # A file can go between the ranking and this: its tile stays empty.
-    pictures = [picture for _, picture, _ in found if isinstance(picture, np.ndarray)]
-    return tuple(
-        Tile(
-            reading.pool.locate(index),
-            thumbnail(picture) if isinstance(picture, np.ndarray) else None,
-            distance,
-        )
-        for index, picture, distance in found
-    ), Sight.of(pictures)
-
-
-def _twins(distances: NDArray[np.float64], features: Array) -> tuple[str, ...]:
-    """A warning where images of a pool are in the labelled set as well, by their features."""
-    scale = float(np.abs(features).max(initial=0.0))
-    n_twins = int((distances <= 1e-6 * scale).sum())
-    if not n_twins:
-        return ()
-    return (
-        f"{n_twins} of the {len(distances)} images read are in the labelled set as well "
-        "(equal features): they make the pool look nearer than it is.",
-    )
+    tiles, looks = [], []
+    # One picture at a time: those of a camera take megabytes each.
+    for index, picture, distance in zip(
+        indices.tolist(), reading.pool.read(indices), apart, strict=True
+    ):
+        uri = None  # a file can go between the ranking and this: its tile stays empty
+        if isinstance(picture, np.ndarray):
+            uri = thumbnail(picture)
+            looks.append(Look.of(picture))
+        tiles.append(Tile(reading.pool.locate(index), uri, distance))
+    return tuple(tiles), Sight.of(looks)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,19 @@ UNLIKE_SIZE = 2.0
 MOSTLY = 0.8
 
 
+class Look(NamedTuple):
+    """What is kept of one picture: its side in pixels, and whether it has no colour."""
+
+    side: float
+    is_grey: bool
+
+    @classmethod
+    def of(cls, picture: Picture) -> "Look":
+        """The look of a picture, which may then be forgotten."""
+        side = float(np.sqrt(picture.shape[0] * picture.shape[1]))
+        return cls(side, bool((picture == picture[..., :1]).all()))
+
+
 @dataclass(frozen=True)
 class Sight:
     """The median side of some pictures in pixels, and the share without colour."""
@@ -20,12 +34,11 @@ class Sight:
     grey: float | None
 
     @classmethod
-    def of(cls, pictures: Sequence[Picture]) -> "Sight":
-        """What these pictures look like; nothing is known of none."""
-        if not pictures:
+    def of(cls, looks: Sequence[Look]) -> "Sight":
+        """What pictures of these looks have in common; nothing is known of none."""
+        if not looks:
             return cls(None, None)
-        sides = [np.sqrt(picture.shape[0] * picture.shape[1]) for picture in pictures]
-        is_grey = [bool((picture == picture[..., :1]).all()) for picture in pictures]
+        sides, is_grey = zip(*looks, strict=True)
         return cls(float(np.median(sides)), float(np.mean(is_grey)))
 
 
