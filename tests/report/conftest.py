@@ -222,6 +222,7 @@ def bed():
     return {
         "schema": 1, "mixmood": "0.1.0", "testbed": "tiny", "store": "/tmp/<b>store</b>",
         "selection": "last", "verdict": "Nearer pools gave better models.",
+        "chance": {"p_lower": 0.02, "p_higher": 1.0, "n_arrangements": 48},
         "best_measure": "cosine", "n_runs": 93, "n_wanted": 96, "n_seeds": 3, "n_failed": 2,
         "gaps": "Incomplete: 3 of 96 runs are missing, 2 of them failed; 1 cells have no run.",
         "empty_cells": [bed_row("mnist", "gaussian", 100.0, 60)],

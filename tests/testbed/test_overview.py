@@ -11,6 +11,7 @@ import mixmood
 from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
 from mixmood.testbed.agreement import agreement_rows
+from mixmood.testbed.chance import Chance, chance
 from mixmood.testbed.config import parse_config
 from mixmood.testbed.extremes import extremes
 from mixmood.testbed.grid import Selection
@@ -130,29 +131,38 @@ def test_a_group_whose_cells_are_alike_is_left_out_of_the_mean(grid):
 
 
 def test_where_all_cells_are_alike_nothing_was_foretold(grid):
-    (row, _) = overall(grid(slope=0.0))
+    records = grid(slope=0.0)
+    (row, _) = overall(records)
     assert (row.pearson, row.pearson_interval) == (None, None)
-    assert verdict([row]) == "Distances foretold nothing: all cells came out alike."
+    told = verdict([row], chance(records, "last"))
+    assert told == "Distances foretold nothing: all cells came out alike."
 
 
 @pytest.mark.parametrize(
-    ("pearson", "interval", "text"),
+    ("pearson", "interval", "luck", "text"),
     [
-        (-0.8, (-0.9, -0.6), "Nearer pools gave better models; cosine told it best"),
-        (-0.1, (-0.4, 0.3), "No measure surely foretold accuracy; cosine came nearest"),
-        (0.5, (0.2, 0.6), "Nearer pools did not give better models, not even by cosine"),
-        (-0.8, None, "Nearer pools gave better models; cosine told it best"),
+        (-0.8, (-0.9, -0.6), (0.02, 1.0), "NEARER (mean r = -0.80, p = 0.02)."),
+        (-0.8, (-0.9, -0.6), (0.0002, 1.0), "NEARER (mean r = -0.80, p < 0.001)."),
+        (-0.8, (-0.9, -0.6), (0.17, 1.0), "UNSURE (mean r = -0.80, p = 0.17)."),
+        (0.5, (0.2, 0.6), (0.99, 0.02), "NOT NEARER (mean r = 0.50, p = 0.02)."),
+        (0.5, (0.2, 0.6), (0.9, 0.2), "UNSURE (mean r = 0.50, p = 0.9)."),
+        (-0.8, None, (0.001, 1.0), "UNSURE (mean r = -0.80 from a single seed)."),
     ],
 )
-def test_the_verdict_says_no_more_than_the_interval(grid, pearson, interval, text):
+def test_the_verdict_says_no_more_than_chance_allows(grid, pearson, interval, luck, text):
     row = replace(overall(grid())[0], pearson=pearson, pearson_interval=interval)
-    told = verdict([row]).replace("\u2212", "-").replace("\u202f", " ")
-    sure = f", 95 % interval {interval[0]:.2f} to {interval[1]:.2f}" if interval else None
-    assert told == f"{text} (mean r = {pearson:.2f}{sure or ' from a single seed'})."
+    told = verdict([row], Chance(*luck, 48)).replace("\u2212", "-")
+    for words, short in (
+        ("In these cells nearer pools gave better models; cosine told it best", "NEARER"),
+        ("In these cells nearer pools gave no better models, not even by cosine", "NOT NEARER"),
+        ("No measure surely foretold accuracy in these cells; cosine came nearest", "UNSURE"),
+    ):
+        told = told.replace(words, short)
+    assert told == text
 
 
 def test_without_rows_the_verdict_says_what_is_missing():
-    assert "no task has three contaminated cells" in verdict([])
+    assert "no task has three contaminated cells" in verdict([], None)
 
 
 def test_the_best_and_worst_source_are_compared_at_the_highest_percentage(make_record):
@@ -264,7 +274,7 @@ def test_the_command_takes_some_cells(filled, tmp_path):
     ("words", "code", "message"),
     [
         (("--html", "page.txt"), 2, "The page needs a name that ends in .html; got 'page.txt'"),
-        (("--html", "no/page.html"), 1, "the directory no does not exist. Make it first."),
+        (("--html", "no/page.html"), 1, "/no does not exist. Make it first."),
         (("--html", "page.html"), 1, "is no store of a test bed"),
         (("--html", "page.html", "--only", "tsk=mnist"), 1, "is no store of a test bed"),
         ((), 2, "Missing option '--html'"),

@@ -8,6 +8,7 @@ from typing import Any
 
 from mixmood.core.errors import InputError
 from mixmood.core.version import __version__
+from mixmood.testbed.chance import Chance, chance
 from mixmood.testbed.extremes import extremes
 from mixmood.testbed.grid import Run, Selection
 from mixmood.testbed.line import fitted
@@ -22,6 +23,7 @@ from mixmood.testbed.summary import Choice, chosen_records
 from mixmood.testbed.tables import Tables, make_tables
 
 SCHEMA = 1
+SURE = 0.05
 GROUP = ("task", "n_labelled", "algorithm", "contamination")
 
 
@@ -41,13 +43,15 @@ def overview(
     records = chosen_records(store, only)
     tables = make_tables(store, choice, only, records)
     overall = overall_rows(records, tables.agreements, choice)
+    luck = chance(records, choice)
     return {
         "schema": SCHEMA,
         "mixmood": __version__,
         "testbed": store.config.name,
         "store": str(store.folder),
         "selection": choice,
-        "verdict": verdict(overall),
+        "verdict": verdict(overall, luck),
+        "chance": None if luck is None else asdict(luck),
         "best_measure": overall[0].measure if overall and overall[0].pearson is not None else None,
         "n_runs": len(records),
         "n_wanted": tables.gaps.n_wanted,
@@ -71,7 +75,7 @@ def to_json(record: dict[str, Any]) -> str:
     return json.dumps(record, indent=1, allow_nan=False) + "\n"
 
 
-def verdict(rows: Sequence[OverallRow]) -> str:
+def verdict(rows: Sequence[OverallRow], luck: Chance | None) -> str:
     """Whether distances foretold accuracies, and by which measure best, in one sentence."""
     if not rows:
         return (
@@ -79,21 +83,25 @@ def verdict(rows: Sequence[OverallRow]) -> str:
             "cells that share a seed."
         )
     best = rows[0]
-    if best.pearson is None:
+    if best.pearson is None or luck is None:
         return "Distances foretold nothing: all cells came out alike."
     mean = "mean r" if best.n_groups > 1 else "r"
     number = f"{mean} = {best.pearson:.2f}".replace("-", "\u2212")
+    unsure = f"No measure surely foretold accuracy in these cells; {best.measure} came nearest"
     if best.pearson_interval is None:
-        number += " from a single seed"
-    else:
-        ends = [f"{end:.2f}".replace("-", "\u2212") for end in best.pearson_interval]
-        number += f", 95\u202f% interval {ends[0]} to {ends[1]}"
-    low, high = best.pearson_interval or (best.pearson, best.pearson)
-    if high < 0:
-        return f"Nearer pools gave better models; {best.measure} told it best ({number})."
-    if low > 0:
-        return f"Nearer pools did not give better models, not even by {best.measure} ({number})."
-    return f"No measure surely foretold accuracy; {best.measure} came nearest ({number})."
+        # What another seed would change is not known.
+        return f"{unsure} ({number} from a single seed)."
+    if best.pearson < 0 and luck.p_lower <= SURE:
+        told = f"In these cells nearer pools gave better models; {best.measure} told it best"
+        return f"{told} ({number}, {_p(luck.p_lower)})."
+    if best.pearson > 0 and luck.p_higher <= SURE:
+        told = f"In these cells nearer pools gave no better models, not even by {best.measure}"
+        return f"{told} ({number}, {_p(luck.p_higher)})."
+    return f"{unsure} ({number}, {_p(luck.p_lower)})."
+
+
+def _p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
 
 
 def _rows(tables: Tables, beside_paper: bool) -> dict[str, list[dict[str, Any]]]:
