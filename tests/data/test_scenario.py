@@ -129,6 +129,36 @@ def test_sources_are_brought_to_the_size_and_colour_of_the_task(pack):
     assert into_colour.unlabelled.shape == (30, 9, 12, 3)
 
 
+def opaque(pixels):
+    return np.concatenate([pixels, np.full_like(pixels[..., :1], 255)], axis=-1)
+
+
+WAYS = {
+    "uint16": lambda pixels: pixels.astype(np.uint16) * 257,
+    "float": lambda pixels: pixels / 255.0,
+    "one channel of float": lambda pixels: pixels[..., :1] / 255.0,
+    "RGBA": opaque,
+}
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_pack_of_any_kind_of_pixels_gives_the_same_images(tmp_path, rng, way, scale):
+    pixels = rng.integers(0, 256, (60, 6, 6, 3)).astype(np.uint8)
+    if way == "one channel of float":
+        pixels = pixels[..., :1]
+    splits = []
+    for home, images in ((tmp_path / "plain", pixels), (tmp_path / "other", WAYS[way](pixels))):
+        home.mkdir()
+        np.savez(home / "task.npz", images=images, labels=np.arange(60) % 10)
+        wanted = Scenario("task", n_labelled=8, n_unlabelled=8, n_validation=5, image_scale=scale)
+        splits.append(draw_split(wanted, home))
+    plain, other = splits
+    assert other.labelled.dtype == np.uint8
+    np.testing.assert_array_equal(other.labelled, plain.labelled)
+    np.testing.assert_array_equal(other.unlabelled, plain.unlabelled)
+
+
 def test_the_scale_shrinks_all_images():
     split = draw_split(contaminated("photo_patches", image_scale=0.5))
     assert {part.shape[1:] for part in (split.labelled, split.unlabelled, split.test)} == {

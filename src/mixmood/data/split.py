@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from PIL import Image
 
 from mixmood.core.errors import InputError
 from mixmood.core.seeds import rng_for
+from mixmood.data.decode import QUIET, decode
 from mixmood.data.library import open_set
 from mixmood.data.noise import NoiseSource
 from mixmood.data.scenario import NOISE, NONE, OTHER_HALF, Cut, Rows, Scenario, cut
@@ -122,16 +122,19 @@ def _shape_of(task: ImageSource, scale: float) -> Shape:
 
 def _stack(source: ImageSource, rows: Iterable[int], shape: Shape) -> Images:
     """Images of a source in one array, brought to one size and colour."""
-    pictures = [_fitted(source, int(row), shape) for row in rows]
+    with QUIET:
+        pictures = [_fitted(source, int(row), shape) for row in rows]
     return np.stack(pictures) if pictures else np.empty((0, *shape), dtype=np.uint8)
 
 
-def _fitted(source: ImageSource, row: int, shape: Shape) -> NDArray[Any]:
+def _fitted(source: ImageSource, row: int, shape: Shape) -> Images:
     height, width, channels = shape
-    pixels = np.asarray(source.fetch(row))
-    if pixels.ndim == 3 and pixels.shape[2] == 1:
-        pixels = pixels[:, :, 0]
-    if pixels.shape != (height, width, 3)[: pixels.ndim] or (pixels.ndim == 2) != (channels == 1):
-        image = Image.fromarray(pixels).convert("L" if channels == 1 else "RGB")
-        pixels = np.asarray(image.resize((width, height), Image.Resampling.BILINEAR))
+    pixels: Images = decode(source.fetch(row), source.locate(row))
+    is_grey, is_sized = channels == 1, pixels.shape[:2] == (height, width)
+    if is_grey or not is_sized:
+        # Of three equal channels this makes their value, to the last bit.
+        image = Image.fromarray(pixels).convert("L" if is_grey else "RGB")
+        if not is_sized:
+            image = image.resize((width, height), Image.Resampling.BILINEAR)
+        pixels = np.asarray(image)
     return pixels.reshape(shape)
