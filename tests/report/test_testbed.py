@@ -96,7 +96,7 @@ def test_the_answer_gaps_and_failures_stand_at_the_top(page):
 def test_a_whole_test_bed_has_nothing_to_warn_of(bed):
     page = drawn(bed | {"gaps": "", "failures": [], "empty_cells": [], "n_failed": 0})
     assert "not complete" not in page
-    assert "Drawn from all runs that are there" not in page
+    assert "Marks are means of all runs that are there" not in page
 
 
 def test_many_cells_without_a_run_are_counted_not_listed(bed):

@@ -14,12 +14,14 @@ from mixmood.testbed.agreement import agreement_rows
 from mixmood.testbed.chance import Chance, chance
 from mixmood.testbed.config import parse_config
 from mixmood.testbed.extremes import extremes
+from mixmood.testbed.figures import figures
 from mixmood.testbed.grid import Selection
 from mixmood.testbed.line import fitted
 from mixmood.testbed.overall import overall_rows
 from mixmood.testbed.overview import overview, to_json, verdict
 from mixmood.testbed.store import Store
 from mixmood.testbed.summary import accuracy_rows
+from mixmood.testbed.tables import make_tables
 
 EVIL = "<script>alert(1)</script>"
 SOURCES = ("other_half", "gaussian", "salt_and_pepper")
@@ -201,6 +203,25 @@ def test_the_record_holds_the_tables_their_marks_and_their_origin(filled):
     assert record["versions"] == {"mixmood": ["0.1.0"], "numpy": ["2"]}
     assert record["gaps"].startswith("Incomplete: 4 of 8 runs are missing")
     assert "paper" not in record["table1"][0]
+
+
+def test_lines_and_table_3_have_one_correlation_where_runs_are_missing(store, grid):
+    """The missing run is of the one seed that would turn the line over."""
+    records = grid(noise=0.02)
+    for record in records:
+        if record["run"]["seed"] == 2:
+            record["accuracy"]["last"] = 1 - record["accuracy"]["last"]
+    for record in records[:-1]:
+        store.write(record)
+    record = overview(store, "last")
+    assert record["table3"][-1]["n_seeds"] == 2
+
+    keys = ("task", "n_labelled", "algorithm", "contamination", "measure")
+    told = {tuple(row[key] for key in keys): row["pearson"] for row in record["table3"]}
+    drawn = {tuple(row[key] for key in keys): row["pearson"] for row in record["lines"]}
+    assert drawn == pytest.approx(told)
+    svg = figures(make_tables(store, "last"))["accuracy_against_cosine.svg"].decode()
+    assert f"r = {told['digits', 20, 'mixmatch', 'fixed-total', 'cosine']:.2f}" in svg
 
 
 def test_the_paper_s_numbers_are_there_when_asked_for(store, make_record):

@@ -5,10 +5,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mixmood.testbed.line import fitted
+from mixmood.testbed.line import GroupLine
 from mixmood.testbed.summary import AccuracyRow, DistanceRow
 from mixmood.testbed.tables import Tables
 
@@ -77,18 +74,13 @@ def _scatter(tables: Tables, measure: str) -> Callable[["Axes", Panel], None]:
             for at, row in zip(x, own, strict=True):
                 note = f" {row.percent:g} %"
                 axes.annotate(note, (at, row.accuracy_mean), fontsize=6)
-        xs = np.array([distance[*panel, *_pool(row)].distance_mean for row in rows])
-        _fit(axes, xs, np.array([row.accuracy_mean for row in rows]))
+        for line in tables.lines:
+            if rows and line.measure == measure and _group(line) == _group(rows[0]):
+                label = f"r = {line.pearson:.2f}"
+                axes.plot(line.x, line.y, "--", color="grey", label=label)
         axes.set_xlabel(f"{measure} distance")
 
     return draw
-
-
-def _fit(axes: "Axes", x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    """The least-squares line, with Pearson's r."""
-    line = fitted(x, y)
-    if line is not None:
-        axes.plot(line.x, line.y, "--", color="grey", label=f"r = {line.pearson:.2f}")
 
 
 def _lines(tables: Tables) -> Callable[["Axes", Panel], None]:
@@ -121,17 +113,17 @@ def _contaminated(tables: Tables, panel: Panel) -> list[AccuracyRow]:
     rows = [
         row for row in tables.accuracies if (row.task, row.n_labelled) == panel and row.percent > 0
     ]
-    return [
-        row
-        for row in rows
-        if (row.algorithm, row.contamination) == (rows[0].algorithm, rows[0].contamination)
-    ]
+    return [row for row in rows if _group(row) == _group(rows[0])]
 
 
 def _colour(tables: Tables, source: str) -> str:
     """The same colour for a source in every panel."""
     sources = list(dict.fromkeys(row.source for row in tables.accuracies if row.percent > 0))
     return f"C{sources.index(source)}"
+
+
+def _group(row: AccuracyRow | GroupLine) -> Sequence[object]:
+    return row.task, row.n_labelled, row.algorithm, row.contamination
 
 
 def _pool(row: AccuracyRow | DistanceRow) -> Sequence[object]:

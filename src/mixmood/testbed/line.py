@@ -1,9 +1,14 @@
 """The straight line through accuracies against distances."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from mixmood.testbed.agreement import groups
+from mixmood.testbed.store import Record
+from mixmood.testbed.summary import Choice
 
 LEAST_POINTS = 3
 
@@ -30,3 +35,32 @@ def fitted(x: ArrayLike, y: ArrayLike) -> Line | None:
     ends = (float(xs.min()), float(xs.max()))
     heights = [float(ys.mean() + slope * (end - xs.mean())) for end in ends]
     return Line(ends, (heights[0], heights[1]), float(np.corrcoef(xs, ys)[0, 1]))
+
+
+@dataclass(frozen=True)
+class GroupLine:
+    """The line of one row of Table 3, through the very numbers that its correlation is of."""
+
+    task: str
+    n_labelled: int
+    algorithm: str
+    contamination: str
+    measure: str
+    x: tuple[float, float]
+    y: tuple[float, float]
+    pearson: float
+
+
+def fitted_lines(records: Sequence[Record], choice: Choice) -> list[GroupLine]:
+    """A line for each group and measure, over the seeds that all cells of the group share."""
+    found = [
+        (group.key, measure, fitted(*(values.mean(axis=0) for values in both)))
+        for group in groups(records)
+        for measure in group.measures
+        for both in [group.arrays(measure, choice)]
+    ]
+    return [
+        GroupLine(*key, measure, line.x, line.y, line.pearson)
+        for key, measure, line in found
+        if line is not None
+    ]

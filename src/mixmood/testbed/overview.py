@@ -11,7 +11,6 @@ from mixmood.core.version import __version__
 from mixmood.testbed.chance import Chance, chance
 from mixmood.testbed.extremes import extremes
 from mixmood.testbed.grid import Run, Selection
-from mixmood.testbed.line import fitted
 from mixmood.testbed.overall import OverallRow, overall_rows
 from mixmood.testbed.published import (
     paper_accuracy,
@@ -24,7 +23,6 @@ from mixmood.testbed.tables import Tables, make_tables
 
 SCHEMA = 1
 SURE = 0.05
-GROUP = ("task", "n_labelled", "algorithm", "contamination")
 
 
 def overview(
@@ -66,7 +64,7 @@ def overview(
         "extremes": [asdict(each) for each in extremes(tables.accuracies)],
         "overall": [asdict(row) for row in overall],
         **_rows(tables, beside_paper),
-        "lines": _lines(tables),
+        "lines": [asdict(line) for line in tables.lines],
     }
 
 
@@ -132,22 +130,6 @@ def _rows(tables: Tables, beside_paper: bool) -> dict[str, list[dict[str, Any]]]
                 (row["task"], row["n_labelled"], row["measure"])
             )
     return {"table1": accuracies, "table2": distances, "table3": agreements}
-
-
-def _lines(tables: Tables) -> list[dict[str, Any]]:
-    """A line for each group and measure, where there are cells enough."""
-    accuracy = {row.cell: row.accuracy_mean for row in tables.accuracies}
-    points: dict[tuple[Any, ...], list[tuple[float, float]]] = defaultdict(list)
-    for row in tables.distances:
-        if row.percent > 0:
-            key = (*(getattr(row, name) for name in GROUP), row.measure)
-            points[key].append((row.distance_mean, accuracy[row.cell]))
-    lines = {key: fitted(*zip(*found, strict=True)) for key, found in points.items()}
-    return [
-        dict(zip((*GROUP, "measure"), key, strict=True)) | asdict(line)
-        for key, line in lines.items()
-        if line is not None
-    ]
 
 
 def _failures(records: Sequence[Record]) -> list[dict[str, Any]]:

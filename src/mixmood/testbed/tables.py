@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from mixmood.core.errors import InputError
 from mixmood.testbed.agreement import AgreementRow, agreement_rows
 from mixmood.testbed.grid import Selection
+from mixmood.testbed.line import GroupLine, fitted_lines
 from mixmood.testbed.published import (
     paper_accuracy,
     published_correlations,
@@ -38,6 +39,7 @@ class Tables:
     accuracies: list[AccuracyRow]
     distances: list[DistanceRow]
     agreements: list[AgreementRow]
+    lines: list[GroupLine]
     gaps: Gaps
 
     def to_dict(self) -> dict[str, object]:
@@ -70,6 +72,7 @@ def make_tables(
         accuracies,
         distance_rows(records),
         agreements,
+        fitted_lines(records, choice),
         gaps(store, only),
     )
 
