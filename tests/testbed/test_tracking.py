@@ -2,6 +2,7 @@ import sys
 
 import pytest
 
+from mixmood.cli.testbed import _tracking
 from mixmood.core.errors import MissingExtraError, OutputError
 from mixmood.testbed.grid import runs
 from mixmood.testbed.run import failure, job_for
@@ -46,6 +47,63 @@ def test_a_failed_run_is_logged_as_failed(tmp_path, tiny):
     assert "no luck" in run.data.tags["mixmood.error"]
 
 
+@pytest.mark.slow
+def test_a_run_that_failed_and_then_succeeds_is_logged_as_both(tmp_path, make_record):
+    record = make_record()
+    failed = {**record, "error": {"message": "no luck"}}
+    for _ in range(2):
+        Tracker("default", "tiny", tmp_path).log(failed)
+    for _ in range(2):
+        Tracker("default", "tiny", tmp_path).log(record)
+    assert sorted(run.info.status for run in logged(tmp_path)[1]) == ["FAILED", "FINISHED"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", ["create_run", "log_batch", "set_terminated"])
+def test_a_run_that_was_logged_in_part_is_logged_again(tmp_path, make_record, monkeypatch, step):
+    from mlflow.exceptions import MlflowException
+    from mlflow.tracking import MlflowClient
+
+    def down(*_, **__):
+        raise MlflowException("the server is down")
+
+    record = make_record()
+    tracker = Tracker("default", "tiny", tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, step, down)
+        with pytest.raises(OutputError, match=r"Cannot log to MLflow at sqlite.*server is down"):
+            tracker.log(record)
+    tracker.log(record)
+    Tracker("default", "tiny", tmp_path).log(record)
+    done = [run for run in logged(tmp_path)[1] if run.info.status == "FINISHED"]
+    assert len(done) == 1
+    assert done[0].data.metrics["accuracy_last"] == 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [ConnectionResetError, TimeoutError])
+def test_a_server_that_goes_away_is_told_once_and_the_run_goes_on(
+    store, make_record, monkeypatch, capsys, kind
+):
+    def down(*_, **__):
+        raise kind("gone")
+
+    for seed in range(2):
+        store.write(make_record(seed=seed))
+    with monkeypatch.context() as patch:
+        patch.setattr("mlflow.tracking.MlflowClient.log_batch", down)
+        log = _tracking("default", store)
+        log(None)
+        log(make_record(seed=2))
+    said = capsys.readouterr().err
+    assert said.count("Warning: Cannot log to MLflow at") == 1
+    assert "logged at the next start" in said
+    store.write(make_record(seed=2))
+    _tracking("default", store)
+    runs_there = [run.info.status for run in logged(store.folder)[1]]
+    assert runs_there.count("FINISHED") == 3
+
+
 def test_metrics_are_told_by_epoch_and_at_the_end(make_record):
     rows = metrics_of(make_record(accuracy=0.7))
     assert ("test_accuracy", 0.7, 1) in rows
@@ -61,6 +119,6 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path):
 
 
 def test_mlflow_is_an_extra(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "mlflow.exceptions", None)
+    monkeypatch.setitem(sys.modules, "mlflow.tracking", None)
     with pytest.raises(MissingExtraError, match=r"--mlflow needs.*mixmood\[train\]"):
         Tracker("default", "tiny", tmp_path)

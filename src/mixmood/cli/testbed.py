@@ -10,7 +10,7 @@ from mixmood.cli.streams import say
 from mixmood.cli.testbed_lines import RunLines, describe, duration, told
 from mixmood.cli.testbed_report import report
 from mixmood.cli.testbed_tables import Only, StoreOption, correlate, tables
-from mixmood.core.errors import OptionError, TrainingError
+from mixmood.core.errors import OptionError, OutputError, TrainingError
 from mixmood.core.suggest import unknown_name
 from mixmood.report.printable import printable
 
@@ -151,9 +151,22 @@ def _tracking(uri: str | None, store: "Store") -> "Callable[[Record | None], Non
     from mixmood.testbed.tracking import Tracker
 
     tracker = Tracker(uri, store.config.name, store.folder)
-    for record in store.records():
-        tracker.log(record)
-    return lambda record: None if record is None else tracker.log(record)
+    is_well = True
+
+    def log(record: "Record | None") -> None:
+        nonlocal is_well
+        if record is None or not is_well:
+            return
+        try:
+            tracker.log(record)
+        except OutputError as error:
+            # The store has it all; a server that does not answer must not hold up the runs.
+            is_well = False
+            say(f"Warning: {error} Runs go on; what is missing there is logged at the next start.")
+
+    for record in (*store.records(), *store.records(failed=True)):
+        log(record)
+    return log
 
 
 def _say_plan(config: "Config", work: "list[Job]", n_jobs: int) -> None:

@@ -1,5 +1,7 @@
 """The same parameters and metrics for MLflow: an experiment per test bed, a run per run."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,41 +19,50 @@ class Tracker:
     def __init__(self, uri: str, experiment: str, folder: Path) -> None:
         """Find or make the experiment; the uri `default` is a SQLite file in `folder`."""
         try:
-            from mlflow.exceptions import MlflowException
             from mlflow.tracking import MlflowClient
         except ImportError as error:
             raise MissingExtraError("--mlflow", "train") from error
-        place = f"sqlite:///{(folder / 'mlflow.db').resolve()}" if uri == DEFAULT else uri
+        self._place = f"sqlite:///{(folder / 'mlflow.db').resolve()}" if uri == DEFAULT else uri
         name = f"mixmood-{experiment}"
-        try:
-            self._client = MlflowClient(tracking_uri=place)
+        with self._told():
+            self._client = MlflowClient(tracking_uri=self._place)
             found = self._client.get_experiment_by_name(name)
             self._experiment = found.experiment_id if found else self._make(name, uri, folder)
-            self._logged = {run.data.tags.get(KEY) for run in self._runs()}
-        except (MlflowException, OSError) as error:
-            raise OutputError(f"Cannot log to MLflow at {place}: {error}") from error
+            self._logged = {(run.data.tags.get(KEY), run.info.status) for run in self._runs()}
 
     def log(self, record: Record) -> None:
         """Log a record, unless it was logged before; failed runs are logged as failed."""
-        if record["key"] in self._logged:
-            return
+        status = "FAILED" if "error" in record else "FINISHED"
+        if (record["key"], status) not in self._logged:
+            with self._told():
+                self._log(record, status)
+            self._logged.add((record["key"], status))
+
+    def _log(self, record: Record, status: str) -> None:
         from mlflow.entities import Metric, Param, RunTag
 
         tags = [RunTag(KEY, record["key"]), RunTag("mixmood.version", record["mixmood"])]
+        if "error" in record:
+            tags.append(RunTag("mixmood.error", record["error"]["message"][-4000:]))
         params = [Param(key, str(value)) for key, value in record["run"].items()]
         metrics = [Metric(name, value, 0, step) for name, value, step in metrics_of(record)]
         run = self._client.create_run(self._experiment, run_name=record["key"])
-        for first in range(0, max(1, len(metrics)), MOST_AT_ONCE):
+        self._client.log_batch(run.info.run_id, params=params, tags=tags)
+        for first in range(0, len(metrics), MOST_AT_ONCE):
             part = metrics[first : first + MOST_AT_ONCE]
             self._client.log_batch(run.info.run_id, metrics=part)
-        if "error" in record:
-            tags.append(RunTag("mixmood.error", record["error"]["message"][-4000:]))
-        else:
-            # Last, so that a run that was logged in part is logged again.
-            self._logged.add(record["key"])
-        self._client.log_batch(run.info.run_id, params=params, tags=tags)
-        status = "FAILED" if "error" in record else "FINISHED"
+        # Last, so that a run that was logged in part has no such status, and is logged again.
         self._client.set_terminated(run.info.run_id, status)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What goes wrong with the server, in one line."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            yield
+        except (MlflowException, OSError) as error:
+            raise OutputError(f"Cannot log to MLflow at {self._place}: {error}") from error
 
     def _make(self, name: str, uri: str, folder: Path) -> str:
         # Without a place of its own MLflow would make a folder wherever it is called.
