@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import sqlite3
 
 import pytest
 
@@ -158,3 +159,31 @@ def test_a_store_whose_head_describes_no_test_bed_is_refused(store, config):
     head.write_text(json.dumps(json.loads(head.read_text()) | {"config": config}))
     with pytest.raises(InputError, match=r"store\.json does not describe a test bed: "):
         Store(store.folder)
+
+
+def damaged(path):
+    path.write_bytes(b"no database, but long enough to be taken for one" * 100)
+
+
+def made_a_folder(path):
+    path.unlink(missing_ok=True)
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [(damaged, "file is not a database"), (made_a_folder, "unable to open database file")],
+)
+def test_a_lock_that_cannot_be_used_is_told(store, damage, message):
+    damage(store.folder / "lock.sqlite")
+    told = rf"Cannot use the lock .*lock\.sqlite: {message}\. It holds no results"
+    with pytest.raises(OutputError, match=told), store.locked():
+        pytest.fail("locked")
+    with pytest.raises(OutputError, match=told):
+        _ = store.is_locked
+
+
+def test_an_error_under_the_lock_is_not_taken_for_one_of_the_lock(store):
+    with pytest.raises(sqlite3.OperationalError, match="of a cache"), store.locked():
+        raise sqlite3.OperationalError("of a cache")
+    assert not store.is_locked

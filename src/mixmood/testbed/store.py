@@ -10,7 +10,7 @@ lock.sqlite   held by the driver; the system lets go of it when the driver dies
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ Record = dict[str, Any]
 PATIENCE_S = 1.0
 HEAD = "store.json"
 DRIVER = "driver.json"
+LOCK = "lock.sqlite"
 
 
 class Store:
@@ -97,40 +98,46 @@ class Store:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Be the only driver of this store while within."""
-        # A database because its lock works on every system and dies with its process.
-        lock = self._lock(PATIENCE_S)
-        try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            lock.close()
+        lock = self._held("BEGIN EXCLUSIVE", PATIENCE_S)
+        if lock is None:
             raise OutputError(
-                f"Another driver is at work on the store {self.folder} ({error}). Wait for it, "
+                f"Another driver is at work on the store {self.folder}. Wait for it, "
                 "watch it with: mixmood testbed status, or name another --store."
-            ) from error
-        try:
+            )
+        with closing(lock):
             self._sweep()
             yield
-        finally:
-            lock.close()
 
     @property
     def is_locked(self) -> bool:
         """Whether a driver is at work."""
-        if not (self.folder / "lock.sqlite").exists():
+        if not (self.folder / LOCK).exists():
             return False
-        lock = self._lock(0)
-        try:
-            # Only read: a driver that starts at this very moment does not have to give up.
-            lock.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:
-            return True
-        finally:
+        # Only read: a driver that starts at this very moment does not have to give up.
+        lock = self._held("SELECT count(*) FROM sqlite_master", 0)
+        if lock is not None:
             lock.close()
-        return False
+        return lock is None
 
-    def _lock(self, patience_s: float) -> sqlite3.Connection:
-        path = self.folder / "lock.sqlite"
-        return sqlite3.connect(path, timeout=patience_s, isolation_level=None)
+    def _held(self, statement: str, patience_s: float) -> sqlite3.Connection | None:
+        """The lock once it has taken a statement; None while a driver has it."""
+        # A database because its lock works on every system and dies with its process.
+        path = self.folder / LOCK
+        try:
+            lock = sqlite3.connect(path, timeout=patience_s, isolation_level=None)
+            try:
+                lock.execute(statement).fetchone()
+            except sqlite3.Error:
+                lock.close()
+                raise
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+                return None
+            raise OutputError(
+                f"Cannot use the lock {path}: {error}. It holds no results: make sure that no "
+                "driver is at work and that the folder can be written, then delete that file."
+            ) from error
+        return lock
 
     def _sweep(self) -> None:
         # What a killed driver left half-written has a name that begins with a dot.
