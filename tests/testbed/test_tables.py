@@ -233,6 +233,28 @@ def test_latex_is_escaped():
     assert r"\textit{\textbf{1 \%}}" in text
 
 
+EVIL = "a\\b{c}$d^e~f<g>|h\n\\input{x}\r`*![i](http://j)"
+
+
+def test_a_name_can_neither_leave_its_cell_nor_command_latex():
+    text = render(Sheet("T", ["a"], [[Word(EVIL)]]), "latex")
+    row = next(line for line in text.splitlines() if line.startswith("a\\textbackslash"))
+    assert row == (
+        r"a\textbackslash{}b\{c\}\$d\textasciicircum{}e\textasciitilde{}f\textless{}g"
+        r"\textgreater{}\textbar{}h \textbackslash{}input\{x\} `*![i](http://j) \\"
+    )
+
+
+def test_a_name_can_neither_leave_its_cell_nor_be_markup_in_markdown():
+    text = render(Sheet("T", ["a", "b"], [[Word(EVIL), Word("x")]]), "markdown")
+    row = text.splitlines()[4]
+    assert row == r"| a\\b{c}$d^e~f&lt;g>\|h \\input{x} \`\*![i]\(http://j) | x |"
+
+
+def test_a_name_stays_on_its_line_in_text():
+    assert render(Sheet("T", ["a"], [[Word("b\nc")]]), "text").splitlines()[-1] == "b c"
+
+
 def test_an_unknown_form_is_refused():
     with pytest.raises(OptionError, match="Unknown format 'pdf'"):
         render(SHEET, "pdf")

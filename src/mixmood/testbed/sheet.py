@@ -45,28 +45,48 @@ def _text(sheet: Sheet) -> str:
 
 
 def _plain(word: Word) -> str:
-    return f"{word.text}{'*' * word.is_best}{'~' * word.is_weak}"
+    return f"{_one_line(word.text)}{'*' * word.is_best}{'~' * word.is_weak}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())
 
 
 def _notes(sheet: Sheet) -> list[str]:
     return ["", *sheet.notes] if sheet.notes else []
 
 
+_MARKDOWN = {"\\": r"\\", "|": r"\|", "<": "&lt;", "*": r"\*", "`": r"\`"}
+
+
 def _markdown(sheet: Sheet) -> str:
+    def escaped(text: str) -> str:
+        # The last makes links and pictures, which a page would fetch.
+        return _replaced(text, _MARKDOWN).replace("](", r"]\(")
+
     def marked(word: Word) -> str:
-        text = word.text.replace("|", "\\|")
+        text = escaped(word.text)
         text = f"**{text}**" if word.is_best else text
         return f"_{text}_" if word.is_weak else text
 
     rows = [[marked(word) for word in row] for row in sheet.rows]
     lines = [
         f"| {' | '.join(row)} |"
-        for row in [list(sheet.columns), ["---"] * len(sheet.columns), *rows]
+        for row in [[*map(escaped, sheet.columns)], ["---"] * len(sheet.columns), *rows]
     ]
     return "\n".join([f"**{sheet.title}**", "", *lines, *_notes(sheet)]) + "\n"
 
 
-_LATEX = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$"}
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+    **{character: f"\\{character}" for character in "%_&#{}$"},
+}
 
 
 def _latex(sheet: Sheet) -> str:
@@ -92,7 +112,12 @@ def _latex(sheet: Sheet) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)
+    return _replaced(text, _LATEX)
+
+
+def _replaced(text: str, words: Mapping[str, str]) -> str:
+    """The text on one line, each character that means something there replaced at once."""
+    return "".join(words.get(character, character) for character in _one_line(text))
 
 
 FORMS: dict[str, Callable[[Sheet], str]] = {
