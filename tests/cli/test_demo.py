@@ -64,3 +64,10 @@ def test_a_task_called_like_a_command_of_rich_is_printed_as_it_is(tmp_path):
     result = mixmood("correlate", tmp_path / "a.csv", tmp_path / "d.csv")
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines()[1].split()[:4] == ["[/x]", "[/y]", "60", "[bold]"]
+
+
+def test_correlate_writes_csv_to_stdout_and_nothing_else(paper_tables):
+    tables = (paper_tables / "table1_accuracy.csv", paper_tables / "table2_distances.csv")
+    result = mixmood("correlate", *tables, "--csv", "-")
+    assert len(result.stdout.splitlines()) == 37
+    assert result.stdout.startswith("task,n_labelled,measure,pearson")

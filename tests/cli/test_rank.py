@@ -76,6 +76,12 @@ def test_json_to_stdout_prints_nothing_else(folders):
     assert json.loads(result.stdout)["best"] == "near"
 
 
+def test_csv_to_stdout_prints_nothing_else(folders):
+    result = mixmood("rank", "labelled", "near", "--draws", 2, "--csv", "-", cwd=folders)
+    (row,) = csv.DictReader(result.stdout.splitlines())
+    assert (row["name"], row["measure"]) == ("near", "cosine")
+
+
 def test_a_second_run_from_the_cache_gives_the_same_bytes(folders):
     words = ("rank", "labelled", "near", "dark", "--draws", 3, "--json", "-")
     first, second, uncached = (
@@ -101,12 +107,15 @@ def test_a_second_run_from_the_cache_gives_the_same_bytes(folders):
         (["rank", "labelled", "near", "--measure", "cosin"], 2, "Did you mean 'cosine'?"),
         (["rank", "labelled", "near", "--backbone", "efficientnet"], 2, "efficientnet-lite0"),
         (["rank", "labelled", "near", "--sample-size", "0"], 2, "at least 1; got 0"),
-        (["rank", "labelled", "few"], 2, "sample size is 8, but 'few' holds only 3"),
+        (["rank", "labelled", "few"], 2, "'few' holds only 0 readable images besides 3"),
         (["rank", "labelled", "near", "near"], 2, "Two candidates are called 'near'"),
         (["rank", "labelled", "a=near", "a=dark"], 2, "Two candidates are called 'a'"),
         (["rank", "few", "near"], 1, "at least 8 labelled images; got 3"),
         (["rank", "labelled", "near", "--json", "no/dir.json"], 1, "no does not exist"),
         (["rank", "labelled", "near", "--json", "."], 1, "it is a directory"),
+        (["rank", "labelled", "near", "--json", "x", "--csv", "./x"], 2, "Two results would be"),
+        (["rank", "labelled", "near", "--json", "-", "--csv", "-"], 2, "written to -, the second"),
+        (["rank", "labelled", "near", "--html", "-"], 2, "Give --html FILE"),
         (["rank", "labelled", "near", "--resolution", "32"], 2, "64"),
         (["rank", "labelled", "near", "--jobs", "0"], 2, "jobs"),
         (["rank", "labelled", "near", "--until", "2"], 2, "until must be over 0.5"),
@@ -134,7 +143,7 @@ def prepare_mistakes(root):
     (root / "texts" / "readme.md").write_text("no images here")
     (root / "story.txt").write_text("Once upon a time\nthere was no image.\n")
     (root / "corrupt.zip").write_bytes(b"PK\x03\x04 and then nothing")
-    folder_of(root / "few", 3)
+    folder_of(root / "few", 3, 1)  # others than those of the labelled set
     rng = np.random.default_rng(0)
     np.save(root / "float.npy", rng.normal(size=(20, 8, 8)) * 9)
     np.save(root / "nan.npy", np.full((20, 4), np.nan))
@@ -163,7 +172,7 @@ def test_ctrl_c_ends_with_130_and_one_line(tmp_path):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert "Interrupted. What was computed is kept" in errors
+    assert "Interrupted. The same command goes on from what its cache or store holds" in errors
     assert "Traceback" not in errors
     assert not (tmp_path / "out.json").exists()
 

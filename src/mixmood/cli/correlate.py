@@ -8,18 +8,29 @@ from mixmood.cli import options
 from mixmood.cli.rank import check_outputs
 from mixmood.cli.streams import console, put, show
 
+Csv = Annotated[
+    str | None,
+    typer.Option(
+        "--csv",
+        metavar="FILE|-",
+        help="Write one row for each task, number of labels and measure; - is stdout.",
+    ),
+]
+
 
 def correlate(
     accuracies: Annotated[str, typer.Argument(metavar="ACCURACY.csv", help="Accuracy per cell.")],
     distances: Annotated[str, typer.Argument(metavar="DISTANCES.csv", help="Distance per cell.")],
     json: options.Json = None,
-    csv: options.Csv = None,
+    csv: Csv = None,
 ) -> None:
     """Pearson, Spearman and regret of distances against accuracies.
 
     ACCURACY.csv has the columns task, ood_source, ood_percent, n_labelled, accuracy_mean;
-    DISTANCES.csv has task, ood_source, ood_percent, measure, distance_mean. Regret is the accuracy
-    lost by training with the nearest source instead of the best one.
+    DISTANCES.csv has task, ood_source, ood_percent, measure, distance_mean. Where they are there,
+    algorithm and contamination, and n_labelled of distances, keep rows apart, as in the tables
+    that testbed tables writes. Rows of 0 percent are left out. Regret is the accuracy lost, among
+    the sources at their highest percentage, by training with the nearest instead of the best.
 
     Example: mixmood correlate table1_accuracy.csv table2_distances.csv --csv agreement.csv
     """
@@ -27,9 +38,9 @@ def correlate(
     from mixmood.ranking.tables import read_accuracies, read_distances
     from mixmood.report.agreement import agreement_csv, agreement_json, agreement_view
 
-    check_outputs(json, csv, None)
+    check_outputs(json, csv)
     rows = agreements(read_accuracies(accuracies), read_distances(distances))
     put(json, agreement_json(rows))
     put(csv, agreement_csv(rows))
-    if json != "-":
+    if "-" not in (json, csv):
         show(agreement_view(rows, is_plain=not console().is_terminal))

@@ -15,10 +15,11 @@ def demo(
     cache: options.Cache = "default",
     quiet: options.Quiet = False,
 ) -> None:
-    """Rank five embedded pools against sixty digits: no files, no network, under a minute.
+    """Rank five embedded pools against sixty digits.
 
-    The labelled set is sixty handwritten digits 0 to 4. The pools are more of the same, the digits
-    5 to 9, patches of two photos, and two kinds of noise; they should come out in that sense.
+    It needs no files and no network, and takes less than a minute. The labelled set is
+    sixty handwritten digits 0 to 4. The pools are more of the same, the digits 5 to 9, patches of
+    two photos, and two kinds of noise; they should come out in that sense.
 
     Example: mixmood demo --html report.html
     """

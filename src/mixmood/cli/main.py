@@ -30,7 +30,7 @@ class Commands(TyperGroup):
             say(f"Error: {error}", style="bold red")
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
-            say("Interrupted. What was computed is kept: the same command goes on from there.")
+            say("Interrupted. The same command goes on from what its cache or store holds, if any.")
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -53,7 +53,8 @@ def _show_version(wanted: bool) -> None:
 def mixmood(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Which pool of unlabelled images should I train with?

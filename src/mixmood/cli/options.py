@@ -24,7 +24,12 @@ Jobs = Annotated[int | None, typer.Option(help="Threads.", show_default="all cor
 Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE|-", help="Write the record; - is stdout.")
 ]
-Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE", help="Write one row a pool.")]
+Csv = Annotated[
+    str | None,
+    typer.Option(
+        "--csv", metavar="FILE|-", help="Write one row for each pool and measure; - is stdout."
+    ),
+]
 Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write one HTML page.")]
 Cache = Annotated[
     str,

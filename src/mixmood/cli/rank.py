@@ -1,5 +1,6 @@
 """`mixmood rank`: the main job."""
 
+import os
 import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ import typer
 from mixmood.cli import options
 from mixmood.cli.bars import progress_bars
 from mixmood.cli.streams import console, put, show, warnings_said
+from mixmood.core.errors import OptionError
 from mixmood.core.files import check_writable
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def rank(
     cache: options.Cache = "default",
     quiet: options.Quiet = False,
 ) -> None:
-    """Rank pools of unlabelled images by their distance from a labelled set.
+    """Rank pools of images by their distance from a labelled set.
 
     A set is a folder (class sub-folders give labels), a zip or tar of images, a .npy or .npz array
     of images or features, an IDX file, a Parquet file, a .txt or .csv list of paths, or noise
@@ -66,20 +68,29 @@ def rank(
     deliver(report, json, csv, html)
 
 
-def check_outputs(json: str | None, csv: str | None, html: str | None) -> None:
+def check_outputs(json: str | None, csv: str | None, html: str | None = None) -> None:
     """Refuse an output that cannot be written, before any work is done for it."""
-    for target in (None if json == "-" else json, csv, html):
-        if target is not None:
+    if html == "-":
+        raise OptionError("The page is written to a file, not to stdout. Give --html FILE.")
+    targets = [target for target in (json, csv, html) if target is not None]
+    places = [target if target == "-" else os.path.realpath(target) for target in targets]
+    for target, place in zip(targets, places, strict=True):
+        if places.count(place) > 1 and place != os.devnull:
+            raise OptionError(
+                f"Two results would be written to {target}, the second over the first. "
+                "Give each a file of its own."
+            )
+        if target != "-":
             check_writable(target)
 
 
 def deliver(report: "RankReport", json: str | None, csv: str | None, html: str | None) -> None:
-    """Write what was asked for, and show the table unless stdout is taken by the JSON."""
+    """Write what was asked for, and show the table unless stdout is taken."""
     from mixmood.report.text import ranking_view
 
     put(json, report.to_json())
     put(csv, report.to_csv())
     if html is not None:
         report.to_html(html, command=shlex.join(["mixmood", *sys.argv[1:]]))
-    if json != "-":
+    if "-" not in (json, csv):
         show(ranking_view(report, is_plain=not console().is_terminal))

@@ -36,7 +36,8 @@ def train(
         typer.Option(help="A setting of the algorithm, e.g. gamma=10 or ood_mask=0.7; repeatable."),
     ] = None,
     model: Annotated[
-        str, typer.Option(help="wrn (the paper's), wrn-thin, wrn-small, or wrn:blocks=2,...")
+        str,
+        typer.Option(help="wrn-tiny, wrn-small, wrn-thin, wrn (the paper's), or wrn:blocks=2,..."),
     ] = "wrn",
     image_size: Annotated[
         int | None, typer.Option(help="Side in pixels; that of the first labelled image if unset.")
@@ -59,7 +60,7 @@ def train(
     resume: Annotated[bool, typer.Option(help="Go on from the checkpoint in --out.")] = False,
     mlflow: Annotated[str | None, typer.Option(help="MLflow tracking URI to log to.")] = None,
 ) -> None:
-    """Train with a pool of unlabelled images, and measure what it brought.
+    """Train with a pool of unlabelled images, and test.
 
     Example: mixmood train --labelled labelled/ --unlabelled crawl.zip --out run/
     """
