@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 
 import numpy as np
 import pytest
@@ -125,6 +126,30 @@ def test_a_grid_with_gaps_says_so(store, make_record):
     assert "0.500 (1 runs)" in text
     assert told in text
     assert gaps(store, Selection.parse(["source=gaussian"])).n_missing == 1
+
+
+def test_runs_with_data_that_have_changed_are_not_averaged_with_the_others(store, make_record):
+    """The old ones are whatever was written before; keys do not tell."""
+    for age, (data, accuracy) in enumerate((("new", 0.5), ("old", 0.9))):
+        for seed in range(2):
+            made = make_record(seed=seed, accuracy=accuracy)
+            record = made | {"data": data, "key": f"{age}{seed}".zfill(20)}
+            store.write(record)
+            path = store.folder / "runs" / f"{record['key']}.json"
+            os.utime(path, (1000 - 100 * age, 1000 - 100 * age))
+    store.write(make_record(source="other_half", seed=1) | {"data": "other"})
+    tables = make_tables(store, "last")
+    assert {row.source: row.accuracy_mean for row in tables.accuracies} == {
+        "gaussian": 0.5,
+        "other_half": 0.5,
+    }
+    assert tables.gaps.n_outdated == 2
+    assert tables.gaps.told().endswith(
+        "Data sets changed while the store was filled: 2 runs with earlier ones are left out."
+    )
+    assert tables.gaps.n_missing == 5
+    assert "2 runs with earlier ones" in render(accuracy_sheet(tables, False), "text")
+    assert gaps(store, Selection.parse(["source=other_half"])).n_outdated == 0
 
 
 def test_missing_cells_are_dashes(paper):

@@ -74,8 +74,8 @@ def tables(
         _write_all(place, found, Path(out), beside_paper)
     else:
         put("-", _rendered(found, format, [table] if table else [1, 2, 3], beside_paper))
-    if found.gaps.n_missing:
-        say(found.gaps.told())
+    if gaps := found.gaps.told():
+        say(gaps)
 
 
 def correlate(
@@ -102,8 +102,8 @@ def correlate(
     agreement_rows(chosen_records(place, wanted), selection)  # type: ignore[arg-type]
     found = make_tables(place, selection, wanted)  # type: ignore[arg-type]
     put("-", _rendered(found, format, [3], beside_paper))
-    if found.gaps.n_missing:
-        say(found.gaps.told())
+    if gaps := found.gaps.told():
+        say(gaps)
 
 
 def _rendered(found: "Tables", form: str, numbers: list[int], beside_paper: bool) -> str:

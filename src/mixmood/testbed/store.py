@@ -95,6 +95,11 @@ class Store:
         """All records, in the order of their keys."""
         return [_checked(path, failed) for path in self._paths(failed)]
 
+    def written_at(self, key: str) -> int:
+        """When a finished run was written, in nanoseconds since 1970; 0 if it is not there."""
+        path = self._path(key, False)
+        return path.stat().st_mtime_ns if path.is_file() else 0
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Be the only driver of this store while within."""

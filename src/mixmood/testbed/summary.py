@@ -71,15 +71,27 @@ class DistanceRow:
 
 @dataclass(frozen=True)
 class Gaps:
-    """Runs that the grid asks for and the store does not have."""
+    """Runs that the grid asks for and the store does not have, or has with outdated data sets."""
 
     n_wanted: int
     n_missing: int
     n_failed: int
     empty_cells: tuple[Cell, ...]
+    n_outdated: int = 0
 
     def told(self) -> str:
-        """The gaps in one sentence; empty if there are none."""
+        """The gaps in a sentence or two; empty if there are none."""
+        return " ".join(filter(None, (self._missing(), self._outdated())))
+
+    def _outdated(self) -> str:
+        if not self.n_outdated:
+            return ""
+        return (
+            f"Data sets changed while the store was filled: {self.n_outdated} runs with earlier "
+            "ones are left out."
+        )
+
+    def _missing(self) -> str:
         if not self.n_missing:
             return ""
         text = f"Incomplete: {self.n_missing} of {self.n_wanted} runs are missing"
@@ -91,12 +103,12 @@ class Gaps:
 
 
 def chosen_records(store: Store, only: Selection | None = None) -> list[Record]:
-    """The finished runs of a store, of some cells, in the order of the grid."""
-    records = [
-        record
-        for record in store.records()
-        if only is None or only.takes(Run.from_dict(record["run"]).cell)
-    ]
+    """The finished runs of a store, of some cells, in the order of the grid.
+
+    Runs of one task and source with different data are not mixed: those with the data of the run
+    that was written last are taken.
+    """
+    records = _current(store, _taken(store, only))
     if not records:
         raise InputError(
             f"The store {store.folder} has no finished runs of the cells asked for. "
@@ -104,6 +116,23 @@ def chosen_records(store: Store, only: Selection | None = None) -> list[Record]:
         )
     order = {cell: place for place, cell in enumerate(_wanted_cells(store))}
     return sorted(records, key=lambda r: (order.get(_cell(r), len(order)), r["run"]["seed"]))
+
+
+def _taken(store: Store, only: Selection | None, failed: bool = False) -> list[Record]:
+    return [r for r in store.records(failed) if only is None or only.takes(_cell(r))]
+
+
+def _current(store: Store, records: Sequence[Record]) -> list[Record]:
+    found: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for record in records:
+        found[record["run"]["task"], record["run"]["source"]].append(record)
+    kept: list[Record] = []
+    for own in found.values():
+        if len({record["data"] for record in own}) > 1:
+            last = max(own, key=lambda record: store.written_at(record["key"]))["data"]
+            own = [record for record in own if record["data"] == last]
+        kept += own
+    return kept
 
 
 def accuracy_of(record: Record, choice: Choice) -> float:
@@ -156,12 +185,14 @@ def gaps(store: Store, only: Selection | None = None) -> Gaps:
     wanted = [cell for cell in _wanted_cells(store) if only is None or only.takes(cell)]
     n_seeds = store.config.grid.seeds
     found: dict[Cell, set[int]] = defaultdict(set)
-    for record in store.records():
+    taken = _taken(store, only)
+    current = _current(store, taken)
+    for record in current:
         found[_cell(record)].add(record["run"]["seed"])
-    failed = [r for r in store.records(failed=True) if only is None or only.takes(_cell(r))]
     missing = sum(n_seeds - len(found[cell] & set(range(n_seeds))) for cell in wanted)
     empty = tuple(cell for cell in wanted if not found[cell])
-    return Gaps(len(wanted) * n_seeds, missing, len(failed), empty)
+    n_failed = len(_taken(store, only, failed=True))
+    return Gaps(len(wanted) * n_seeds, missing, n_failed, empty, len(taken) - len(current))
 
 
 def _wanted_cells(store: Store) -> list[Cell]:

@@ -219,4 +219,4 @@ def _with_interval(
 
 
 def _notes(tables: Tables) -> list[str]:
-    return [tables.gaps.told()] if tables.gaps.n_missing else []
+    return [told] if (told := tables.gaps.told()) else []
