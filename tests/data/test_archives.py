@@ -87,6 +87,20 @@ def test_images_have_the_order_of_a_folder_however_they_were_packed(kind, pack, 
         assert source.fingerprint == folder.fingerprint
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_quickest_order_to_read_is_that_of_the_packing(kind, pack, rng):
+    packing = rng.permutation(40)
+    source = opened(pack(kind, {f"{value:02}.png": int(value) for value in packing}))
+    some = np.array([7, 31, 2, 18, 30])
+    assert packing.tolist() == source.reading_order(np.arange(40)).tolist()
+    assert some[source.reading_order(some)].tolist() == [v for v in packing if v in some]
+
+
+def test_a_folder_is_read_in_its_own_order(tree):
+    source = FolderSource(tree({"1.png": 1, "2.png": 2, "3.png": 3}), "folder")
+    assert source.reading_order(np.array([2, 0, 1])).tolist() == [1, 2, 0]
+
+
 def test_a_zip_packed_with_backslashes_has_the_same_folders(pack, tree):
     source = opened(pack("zip", {"cat\\1.png": 1, "dog\\2.png": 2, "__MACOSX\\3.png": 3}))
     folder = FolderSource(tree({"cat/1.png": 1, "dog/2.png": 2}), "folder")

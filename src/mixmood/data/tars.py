@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mixmood.core.arrays import Rows
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.bounded import check_size, read_at, reason
@@ -66,6 +67,10 @@ class TarSource(PathSource):
     def locate(self, index: int) -> str:
         """The archive and the path inside it."""
         return f"{self._path.name}/{super().locate(index)}"
+
+    def reading_order(self, indices: Rows) -> Rows:
+        """From front to back of the archive, whatever order its members are packed in."""
+        return np.argsort(self._offsets[indices], kind="stable")
 
     def _kept(self, cache: FeatureCache) -> ArchiveIndex | None:
         stamp, data = archive_stamp(self._path), cache.index_of(archive_key(self._path))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.bounded import check_size, inflate, read_at, reason
 from mixmood.data.names import Names, is_image_path
@@ -69,6 +70,11 @@ class ZipSource(PathSource):
     def locate(self, index: int) -> str:
         """The archive and the path inside it."""
         return f"{self._path.name}/{super().locate(index)}"
+
+    def reading_order(self, indices: Rows) -> Rows:
+        """From front to back of the archive, whatever order its members are packed in."""
+        members = np.frombuffer(self._members, f"<i8,V{_MEMBER.size - 8}")
+        return np.argsort(members["f0"][indices], kind="stable")
 
     def _images(self, members: bytearray) -> Iterator[bytes]:
         """The names of the images; where they lie is put into `members` on the way."""

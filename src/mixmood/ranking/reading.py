@@ -59,9 +59,9 @@ class Reading:
             return self.pool.features(indices), indices
         if self._backbone is None:
             raise TypeError("A pool of images needs a backbone.")
-        # Archives and disks are read best from front to back. A network that looks at a batch as a
-        # whole must not get one class after the other.
-        in_order = indices if self._backbone.is_batch_dependent else np.sort(indices)
+        # A network that looks at a batch as a whole must not get one class after the other.
+        is_free = not self._backbone.is_batch_dependent
+        in_order = indices[self.pool.reading_order(indices)] if is_free else indices
         extraction = extract(
             self.pool,
             in_order,

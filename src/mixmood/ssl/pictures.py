@@ -41,25 +41,28 @@ def load(
     """Every readable picture of a pool, or of some of its rows, at one size."""
     wanted = np.arange(len(source)) if rows is None else rows
     pixels = np.empty((len(wanted), *size, 3), dtype=np.uint8)
-    kept: list[int] = []
-    unreadable: list[str] = []
+    is_kept = np.zeros(len(wanted), dtype=bool)
     n_resized = 0
     task = f"reading {source.name}"
     progress.start(task, len(wanted))
-    for row, picture in zip(wanted.tolist(), source.read(wanted), strict=True):
-        if isinstance(picture, UnreadableImageError):
-            unreadable.append(source.locate(row))
-        else:
+    order = source.reading_order(wanted)
+    for place, picture in zip(order.tolist(), source.read(wanted[order]), strict=True):
+        if not isinstance(picture, UnreadableImageError):
             n_resized += picture.shape[:2] != size
-            pixels[len(kept)] = resized(picture, size)
-            kept.append(row)
+            pixels[place] = resized(picture, size)
+            is_kept[place] = True
         progress.advance(task)
     progress.finish(task)
-    if not kept:
+    if not is_kept.any():
         raise InputError(
             f"{source.name} has no readable image among {len(wanted)}. Check the files."
         )
-    return Loaded(pixels[: len(kept)], np.array(kept, dtype=np.int64), tuple(unreadable), n_resized)
+    # Moved up in place: a copy would take as much memory again.
+    for n_before, place in enumerate(np.flatnonzero(is_kept).tolist()):
+        if n_before < place:
+            pixels[n_before] = pixels[place]
+    unreadable = tuple(map(source.locate, wanted[~is_kept].tolist()))
+    return Loaded(pixels[: is_kept.sum()], wanted[is_kept], unreadable, n_resized)
 
 
 def first_size(source: ImageSource) -> tuple[int, int]:

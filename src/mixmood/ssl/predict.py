@@ -126,36 +126,36 @@ def predict_job(
     source = open_pool(images)
     if not isinstance(source, ImageSource):
         raise InputError(f"{source.name} holds features; images are needed to classify.")
-    names: list[str] = []
-    unreadable: list[str] = []
-    parts = list(_batches(classifier, source, names, unreadable, progress or Silent()))
-    if not names:
+    kept: list[int] = []
+    parts = list(_batches(classifier, source, kept, progress or Silent()))
+    if not kept:
         raise InputError(f"{source.name} has no readable image among {len(source)}.")
-    if unreadable:
+    rows = np.array(kept)
+    unreadable = np.setdiff1d(np.arange(len(source)), rows)
+    if len(unreadable):
         notify(f"{source.name}: {len(unreadable)} images cannot be read and are left out.")
+    order = np.argsort(rows)
     return Predictions(
-        tuple(names), np.concatenate(parts), classifier.class_names, tuple(unreadable)
+        tuple(map(source.locate, rows[order].tolist())),
+        np.concatenate(parts)[order],
+        classifier.class_names,
+        tuple(map(source.locate, unreadable.tolist())),
     )
 
 
 def _batches(
-    classifier: Classifier,
-    source: ImageSource,
-    names: list[str],
-    unreadable: list[str],
-    progress: Progress,
+    classifier: Classifier, source: ImageSource, kept: list[int], progress: Progress
 ) -> Iterator[NDArray[np.float32]]:
-    """Probabilities batch by batch; the names of what was and was not read grow alongside."""
+    """Probabilities batch by batch, in the order of reading; `kept` grows by their images."""
     task = f"classifying {source.name}"
     progress.start(task, len(source))
+    order = source.reading_order(np.arange(len(source)))
     for start in range(0, len(source), BATCH):
-        rows = range(start, min(start + BATCH, len(source)))
+        rows = order[start : start + BATCH]
         pictures = []
-        for row, picture in zip(rows, source.read(rows), strict=True):
-            if isinstance(picture, UnreadableImageError):
-                unreadable.append(source.locate(row))
-            else:
-                names.append(source.locate(row))
+        for row, picture in zip(rows.tolist(), source.read(rows), strict=True):
+            if not isinstance(picture, UnreadableImageError):
+                kept.append(row)
                 pictures.append(resized(picture, classifier.size))
         if pictures:
             yield classifier.probabilities(np.stack(pictures))
