@@ -143,7 +143,7 @@ def prepare_mistakes(root):
     (root / "texts" / "readme.md").write_text("no images here")
     (root / "story.txt").write_text("Once upon a time\nthere was no image.\n")
     (root / "corrupt.zip").write_bytes(b"PK\x03\x04 and then nothing")
-    folder_of(root / "few", 3, 1)  # others than those of the labelled set
+    folder_of(root / "few", 3)
     rng = np.random.default_rng(0)
     np.save(root / "float.npy", rng.normal(size=(20, 8, 8)) * 9)
     np.save(root / "nan.npy", np.full((20, 4), np.nan))
