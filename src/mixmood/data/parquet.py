@@ -131,8 +131,9 @@ class ParquetSource(ImageSource):
             self._broken[group] = reason(error)
             raise
         self._kept[group] = column
+        # What they take in memory, not what they claim: an image that is repeated is stored once.
         # The one just read always stays; it may be larger than all that is kept.
-        while len(self._kept) > 1 and sum(kept.n_bytes for kept in self._kept) > _KEPT_BYTES:
+        while len(self._kept) > 1 and sum(x.nbytes for x in self._kept.values()) > _KEPT_BYTES:
             self._kept.popitem(last=False)
         return column
 
