@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixmood.data.checkpoints import SeekableGzip
-from mixmood.data.tar_index import PackedStream, PlainStream, read_members
+from mixmood.data.tar_index import PackedStream, PlainStream, _records, read_members
 
 FORMATS = [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]
 NAMES = ["a.png", "d/b.png", "e" * 90 + "/" + "f" * 95 + ".png", "./g.png", "größe.png"]
@@ -74,6 +74,36 @@ def test_members_are_as_the_standard_library_reads_them(format, tmp_path):
 def test_any_names_are_as_the_standard_library_reads_them(tmp_path_factory, names, format):
     path = packed(names, format, tmp_path_factory.mktemp("tar") / "a.tar")
     assert scanned(path) == by_tarfile(path)
+
+
+class Counted(bytes):
+    """Counts the bytes that are copied out of it, and out of what is."""
+
+    n_copied = 0
+
+    def __getitem__(self, place):
+        piece = super().__getitem__(place)
+        Counted.n_copied += len(piece)
+        return Counted(piece)
+
+    def partition(self, separator):
+        Counted.n_copied += len(self)
+        return tuple(map(Counted, super().partition(separator)))
+
+
+def test_an_extended_header_of_many_lines_is_read_in_one_go():
+    """A megabyte of them took 22 seconds while every line cut itself off the rest."""
+    text = b"".join(b"%d %06d=\n" % (11, place) for place in range(10_000))
+    assert [int(key) for key, _ in _records(Counted(text))] == list(range(10_000))
+    assert Counted.n_copied < 5 * len(text)
+
+
+@pytest.mark.parametrize(
+    "text", [b"x", b"9 a=1\n", b"3 a=1\n", b"6 a:1\n", b"6 a=1\n7 b=1\n", b"9" * 5000 + b" a=1\n"]
+)
+def test_an_extended_header_with_wrong_lengths_is_damaged(text):
+    with pytest.raises(ValueError, match="an extended header is damaged"):
+        list(_records(text))
 
 
 def test_large_sizes_in_binary_are_read(tmp_path):

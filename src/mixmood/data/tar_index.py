@@ -13,6 +13,7 @@ from mixmood.data.checkpoints import SeekableGzip
 
 _BLOCK = 512
 _MAX_HEADER_BYTES = 2**20
+_MOST_DIGITS = 8  # A length beyond that is beyond any header.
 _ZEROS = bytes(_BLOCK)
 _REGULAR = (b"0", b"\0", b"7")
 _WITHOUT_DATA = (b"1", b"2", b"3", b"4", b"5", b"6")
@@ -153,17 +154,20 @@ def _take(stream: Stream, size: int) -> bytes:
 
 def _records(text: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Key and value of each line `LENGTH KEY=VALUE` of an extended header."""
-    while text:
-        digits = text.partition(b" ")[0]
+    start = 0
+    # By place: to cut off each line would copy the rest of a megabyte as often as there are lines.
+    while start < len(text):
+        digits = text[start : start + _MOST_DIGITS].partition(b" ")[0]
         length = int(digits) if digits.isdigit() else 0
         # A length of its own digits or less would never come to an end.
-        if not len(digits) < length <= len(text):
+        if not len(digits) < length <= len(text) - start:
             raise ValueError("an extended header is damaged")
-        key, equals, value = text[len(digits) + 1 : length - 1].partition(b"=")
+        line = text[start + len(digits) + 1 : start + length - 1]
+        key, equals, value = line.partition(b"=")
         if not equals:
             raise ValueError("an extended header is damaged")
         yield key, value
-        text = text[length:]
+        start += length
 
 
 def _skip_sparse_map(stream: Stream, block: bytes) -> int:
