@@ -35,7 +35,8 @@ def load(folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
         differing = sorted(k for k in found.keys() | wanted.keys() if found.get(k) != wanted.get(k))
     except Exception as error:
         # The reader of damaged archives and of forged pickles raises nearly anything.
-        raise unreadable(folder, error) from error
+        # Its messages tell how to load them all the same: not to be handed on.
+        raise unreadable(folder, type(error).__name__) from error
     if schema != SCHEMA or differing:
         raise TrainingError(
             f"The checkpoint {path} belongs to another run: it differs in "
@@ -45,9 +46,8 @@ def load(folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
     return state
 
 
-def unreadable(folder: Path, error: Exception) -> TrainingError:
+def unreadable(folder: Path, reason: str) -> TrainingError:
     """The error for a checkpoint that is damaged, or is none."""
-    reason = f"{type(error).__name__}: {error}".splitlines()[0]  # torch's go on for pages
     return TrainingError(
         f"The checkpoint {folder / CHECKPOINT} cannot be read ({reason}). Delete it to begin again."
     )

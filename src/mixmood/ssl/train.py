@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mixmood.core.errors import OptionError, OutputError, TrainingError
+from mixmood.core.errors import OptionError, OutputError
 from mixmood.core.files import sweep
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.seeds import rng_for
@@ -155,7 +155,8 @@ def _restore(loop: Loop, saved: dict[str, Any], folder: Path | None) -> None:
         loop.restore(saved)
     except Exception as error:
         # A checkpoint that can be loaded may still hold anything in any place.
-        raise checkpoint.unreadable(folder or Path(), error) from error
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]  # torch's go on for pages
+        raise checkpoint.unreadable(folder or Path(), reason) from error
 
 
 def _images_of_a_pass(task: Task, algorithm: str | Algorithm) -> int:
@@ -163,7 +164,7 @@ def _images_of_a_pass(task: Task, algorithm: str | Algorithm) -> int:
     needs_pool = bool(getattr(kind, "needs_pool", False))
     if needs_pool and task.unlabelled is None:
         name = algorithm if isinstance(algorithm, str) else algorithm.name
-        raise TrainingError(
+        raise OptionError(
             f"{name} needs unlabelled images; got none. Give a pool, or train with 'supervised'."
         )
     if needs_pool and task.unlabelled is not None:
