@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from mixmood.ranking.draws import labelled_pairs, subsets
+from mixmood.core.errors import OptionError
+from mixmood.ranking.draws import check_fits, labelled_pairs, subsets
+from mixmood.ranking.score import Plan, score
 
 
 def test_a_large_pool_gives_every_image_at_most_once(rng):
@@ -42,3 +44,14 @@ def test_overlapping_pairs_are_drawn_from_all_images(rng):
     assert pairs.shape == (3, 2, 20)
     for first, second in pairs:
         assert set(first.tolist()) == set(second.tolist()) == set(range(20))
+
+
+def test_a_pool_that_does_not_hold_one_sample_is_refused(rng):
+    check_fits(20, 20, "pool")
+    with pytest.raises(OptionError, match="size is 20, but 'pool' holds only 19 .* at most 19, or"):
+        check_fits(20, 19, "pool")
+    with pytest.raises(OptionError, match="holds only 0 readable images.* leave this one out"):
+        check_fits(20, 0, "pool")
+    labelled, pool = rng.normal(size=(60, 3)), rng.normal(size=(19, 3))
+    with pytest.raises(OptionError, match="'pool' holds only 19"):
+        score(labelled, {"pool": pool}, Plan(("l2",), 20))

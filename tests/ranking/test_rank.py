@@ -98,7 +98,7 @@ def test_several_measures_come_from_the_same_draws(sets):
     together = mixmood.rank(*sets, measures="all").candidates
     same = next(c for c in together if c.name == alone.name)
     assert same.measures["js"].inter == alone.measures["js"].inter
-    assert list(same.measures) == ["l1", "l2", "js", "cosine"]
+    assert list(same.measures) == ["cosine", "l1", "l2", "js"]
 
 
 def test_images_in_folders_are_ranked_and_the_labels_are_told(tmp_path, rng):
@@ -221,3 +221,50 @@ def test_cifar_with_its_own_classes_first_and_noise_last(image_packs):
     names = [candidate.name for candidate in report.candidates]
     assert names[0] == "same"
     assert set(names[2:]) == {"gaussian", "salt and pepper"}
+
+
+def test_copies_of_labelled_images_are_left_out_and_told(sets):
+    labelled, pools = sets
+    copies = np.concatenate([pools["near"], labelled])
+    report = mixmood.rank(labelled, {"near": copies, "mid": pools["mid"]})
+    near, mid = report.candidates
+    assert (near.name, near.n_images, near.n_read) == ("near", 260, 200)
+    assert near.warnings == (
+        "60 of 260 images tried are copies of labelled ones and were left out: nothing is nearer "
+        "to an image than itself.",
+    )
+    assert mid.warnings == ()
+
+
+def test_a_pool_of_nothing_but_labelled_images_is_refused(sets):
+    labelled, pools = sets
+    with pytest.raises(OptionError, match="only 0 readable images besides 60 copies of labelled"):
+        mixmood.rank(labelled, {"same": labelled, "near": pools["near"]})
+
+
+def test_near_copies_are_told(sets):
+    labelled, pools = sets
+    report = mixmood.rank(
+        labelled, {"blurred": labelled + 0.01, "near": pools["near"]}, measures="l2"
+    )
+    near, blurred = report.candidates
+    assert (near.name, near.warnings) == ("near", ())
+    assert blurred.measures["l2"].signed < 0
+    assert "nearer to the labelled ones than those are to each other" in blurred.warnings[0]
+
+
+def test_a_small_sample_size_needs_no_fewer_labelled_images_than_there_are(sets):
+    labelled, pools = sets
+    report = mixmood.rank(labelled, pools, sample_size=1)
+    assert report.sample_size == 1
+    assert report.best == "near"
+
+
+def test_features_and_images_cannot_be_mixed_under_one_name(rng, tmp_path):
+    for name, content in (("features", features(rng, 20)), ("images", noise(rng, 20))):
+        (tmp_path / name).mkdir()
+        np.save(tmp_path / name / "set.npy", content)
+    paths = [tmp_path / name / "set.npy" for name in ("features", "images")]
+    for labelled, pool in (paths, paths[::-1]):
+        with pytest.raises(ShapeError, match="Features cannot be mixed with images"):
+            mixmood.rank(labelled, [pool])

@@ -80,7 +80,7 @@ def test_broken_images_are_replaced_by_others_and_named():
     assert len(sample.features) == 150
     assert not (sample.kept % 10 == 0).any()
     assert sample.n_unreadable > 5
-    assert "images tried could not be read and were replaced by others" in sample.warnings[0]
+    assert "images tried could not be read and were left out" in sample.warnings[0]
     assert sample.warnings[0].count("is broken") == 5
     assert sample.warnings[0].endswith(", ...")
 

@@ -1,9 +1,10 @@
 """How far two arrays of features are apart, for those who have their own features."""
 
 from mixmood.core.arrays import Array
-from mixmood.core.errors import OptionError
 from mixmood.core.records import Dissimilarity
 from mixmood.core.seeds import rng_for
+from mixmood.measures.checks import check_pair
+from mixmood.ranking.draws import check_fits
 from mixmood.ranking.score import Plan, score
 
 
@@ -34,18 +35,10 @@ def dissimilarity(
     >>> near.distance < far.distance, far.p_permutation
     (True, 0.0025)
     """
+    check_pair(features_a, features_b)
     plan = Plan((measure,), sample_size, draws, seed, paper).fit(len(features_a))
     check_fits(plan.sample_size, len(features_b), "features_b")
     # Draws cut rows in order, so the order has to be random.
     labelled = rng_for(seed, "order", "labelled").permutation(features_a)
     pool = rng_for(seed, "order", "pool").permutation(features_b)
     return score(labelled, {"pool": pool}, plan).measures[0][measure]
-
-
-def check_fits(sample_size: int, n_rows: int, name: str) -> None:
-    """Refuse a pool that does not hold one sample."""
-    if n_rows < sample_size:
-        raise OptionError(
-            f"The sample size is {sample_size}, but '{name}' holds only {n_rows} readable images. "
-            f"Use a sample size of at most {n_rows}, or a larger pool."
-        )

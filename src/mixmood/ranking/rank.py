@@ -15,9 +15,13 @@ from mixmood.features.backbone import Backbone
 from mixmood.features.extract import checked_jobs
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import read_in_rounds
-from mixmood.ranking.score import Plan, Scores, noise_floor, score
+from mixmood.ranking.score import MIN_LABELLED, Plan, Scores, noise_floor, score
 from mixmood.ranking.verdict import verdict
 
+TOO_NEAR = (
+    "its images are nearer to the labelled ones than those are to each other, as near copies or a "
+    "pool of little variety would be; its distance says how much nearer."
+)
 GIVEN_FEATURES = "none: features were given"
 
 Observer = Callable[[Reading, Mapping[str, Reading]], None]
@@ -63,8 +67,8 @@ def rank(
     def reading(pool: Pool, most: int) -> Reading:
         return Reading(pool, most, plan.seed, backbone, jobs, cache, progress)
 
-    base = reading(labelled, 2 * plan.sample_size * plan.n_draws)
-    base.grow(2 * plan.sample_size)
+    base = reading(labelled, max(2 * plan.sample_size * plan.n_draws, MIN_LABELLED))
+    base.grow(max(2 * plan.sample_size, MIN_LABELLED))
     fitted = plan.fit(len(base.features))
     most = fitted.sample_size * plan.n_draws
     pools = {name: reading(pool, most) for name, pool in candidates.items()}
@@ -87,16 +91,16 @@ def check_sets(labelled: Pool, candidates: Mapping[str, Pool]) -> None:
     """Refuse an empty list of pools, and features mixed with images."""
     if not candidates:
         raise OptionError("Ranking needs at least one candidate pool; got none.")
-    kinds = {
-        name: "features" if isinstance(pool, FeatureSource) else "images"
-        for name, pool in {**candidates, labelled.name: labelled}.items()
-    }
-    for name, kind in kinds.items():
-        if kind != kinds[labelled.name]:
+    for name, pool in candidates.items():
+        if _kind(pool) != _kind(labelled):
             raise ShapeError(
-                f"Features cannot be mixed with images: the labelled set holds "
-                f"{kinds[labelled.name]} and '{name}' holds {kind}. Give all sets in one form."
+                f"Features cannot be mixed with images: the labelled set holds {_kind(labelled)} "
+                f"and '{name}' holds {_kind(pool)}. Give all sets in one form."
             )
+
+
+def _kind(pool: Pool) -> str:
+    return "features" if isinstance(pool, FeatureSource) else "images"
 
 
 def assemble(
@@ -111,8 +115,9 @@ def assemble(
     distances = [by_name[measure].distance for by_name in scores.measures]
     names = list(pools)
     order = sorted(range(len(names)), key=lambda k: (distances[k], names[k]))
+    floor = noise_floor(labelled.features, plan)
     candidates = tuple(
-        _candidate(place, names[k], pools[names[k]], scores, k)
+        _candidate(place, names[k], pools[names[k]], scores, k, floor[measure].upper)
         for place, k in enumerate(order, start=1)
     )
     width = labelled.features.shape[1]
@@ -129,7 +134,7 @@ def assemble(
         candidates=candidates,
         best=candidates[0].name,
         verdict=verdict(candidates, measure),
-        noise_floor=noise_floor(labelled.features, plan),
+        noise_floor=floor,
         warnings=tuple(f"{labelled.pool.name}: {warning}" for warning in labelled.warnings),
     )
 
@@ -142,7 +147,7 @@ def notes(
     if used.sample_size < asked.sample_size:
         found.append(
             f"The sample size is {used.sample_size} instead of {asked.sample_size}: each draw "
-            f"takes two disjoint samples from {len(labelled.features)} labelled images."
+            f"takes two samples from {len(labelled.features)} labelled images."
         )
     if used.n_draws < asked.n_draws:
         n_read = sum(len(pool.features) for pool in pools.values())
@@ -154,7 +159,11 @@ def notes(
     return tuple(found)
 
 
-def _candidate(place: int, name: str, reading: Reading, scores: Scores, k: int) -> Candidate:
+def _candidate(
+    place: int, name: str, reading: Reading, scores: Scores, k: int, floor: float
+) -> Candidate:
+    first = next(iter(scores.measures[k].values()))
+    is_too_near = first.signed < 0 and first.distance > floor
     return Candidate(
         rank=place,
         name=name,
@@ -165,7 +174,7 @@ def _candidate(place: int, name: str, reading: Reading, scores: Scores, k: int) 
         measures=scores.measures[k],
         p_best=scores.chances_of_best[k],
         rank_interval=scores.rank_intervals[k],
-        warnings=reading.warnings,
+        warnings=(*reading.warnings, *([TOO_NEAR] if is_too_near else [])),
     )
 
 

@@ -39,13 +39,20 @@ class Reading:
         self._backbone, self._jobs = backbone, jobs
         self._cache, self._progress = cache, progress
         self._unreadable: list[tuple[int, str]] = []
+        self.n_copies = 0
         width = pool.width if isinstance(pool, FeatureSource) else backbone.width if backbone else 0
         self.features: Array = np.empty((0, width), np.float32)
         self.kept: Rows = np.empty(0, np.int64)  # which image of the pool each row is
 
-    def grow(self, n_rows: int) -> None:
-        """Read on until so many readable images are there, or the pool has no more."""
+    def grow(self, n_rows: int, others: frozenset[bytes] = frozenset()) -> None:
+        """Read on until so many readable images are there, or the pool has no more.
+
+        Args:
+            n_rows: How many are wanted.
+            others: The `prints` of images that do not count when they are met again.
+        """
         wanted = min(n_rows, self.most)
+        self._leave_out(others)
         while len(self.features) < wanted and self._n_tried < len(self._order):
             n_missing = wanted - len(self.features)
             indices = self._order[self._n_tried : self._n_tried + n_missing]
@@ -53,6 +60,18 @@ class Reading:
             features, kept = self._read(indices)
             self.features = np.concatenate([self.features, features])
             self.kept = np.concatenate([self.kept, kept])
+            self._leave_out(others)
+
+    def prints(self) -> frozenset[bytes]:
+        """What tells the images read so far from others: equal images have equal features."""
+        return frozenset(row.tobytes() for row in self.features)
+
+    def _leave_out(self, others: frozenset[bytes]) -> None:
+        if not others:
+            return
+        is_own = np.array([row.tobytes() not in others for row in self.features], dtype=bool)
+        self.n_copies += int((~is_own).sum())
+        self.features, self.kept = self.features[is_own], self.kept[is_own]
 
     def _read(self, indices: Rows) -> tuple[Array, Rows]:
         if isinstance(self.pool, FeatureSource):
@@ -83,11 +102,17 @@ class Reading:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the reader of a result should know of this pool."""
-        if not self._unreadable:
-            return ()
-        named = "; ".join(message for _, message in sorted(self._unreadable)[:N_NAMED])
-        more = ", ..." if self.n_unreadable > N_NAMED else ""
-        return (
-            f"{self.n_unreadable} of {self._n_tried} images tried could not be read and were "
-            f"replaced by others: {named}{more}",
-        )
+        found = []
+        if self._unreadable:
+            named = "; ".join(message for _, message in sorted(self._unreadable)[:N_NAMED])
+            more = ", ..." if self.n_unreadable > N_NAMED else ""
+            found.append(
+                f"{self.n_unreadable} of {self._n_tried} images tried could not be read and were "
+                f"left out: {named}{more}"
+            )
+        if self.n_copies:
+            found.append(
+                f"{self.n_copies} of {self._n_tried} images tried are copies of labelled ones and "
+                "were left out: nothing is nearer to an image than itself."
+            )
+        return tuple(found)

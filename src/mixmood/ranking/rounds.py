@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mixmood.core.seeds import rng_for
 from mixmood.ranking.certainty import chances_of_best
-from mixmood.ranking.dissimilarity import check_fits
+from mixmood.ranking.draws import check_fits
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.score import Plan, measure
 
@@ -26,10 +26,11 @@ def read_in_rounds(
     for round_ in range(1, share + 1):
         n_draws = max(-(-plan.n_draws * round_ // share), 2)
         labelled.grow(2 * plan.sample_size * n_draws)
+        taken = labelled.prints()
         for name in hopeful:
-            pools[name].grow(plan.sample_size * n_draws)
+            pools[name].grow(plan.sample_size * n_draws, taken)
         for name, pool in pools.items():
-            check_fits(plan.sample_size, len(pool.features), name)
+            check_fits(plan.sample_size, len(pool.features), name, pool.n_copies)
         if until is None or n_draws == plan.n_draws:
             break
         chance, hopeful = _standing(labelled, pools, replace(plan, n_draws=n_draws))

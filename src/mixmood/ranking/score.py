@@ -14,7 +14,7 @@ from mixmood.measures.histogram import Overflow
 from mixmood.measures.table import check_measures
 from mixmood.ranking.certainty import Certainty, chances_of_best, rank_intervals
 from mixmood.ranking.distances import DrawnDistances, drawn_distances
-from mixmood.ranking.draws import labelled_pairs, subsets
+from mixmood.ranking.draws import check_fits, labelled_pairs, subsets
 from mixmood.ranking.jackknife import N_DRAWS, image_covariance, leave_out
 from mixmood.ranking.permutation import holm, permutation_p
 from mixmood.ranking.wilcoxon import wilcoxon_p
@@ -113,6 +113,8 @@ def measure(
     labelled: Array, pools: Mapping[str, Array], plan: Plan, jobs: int = 1
 ) -> tuple[DrawnDistances, Certainty]:
     """The distances of all draws of a plan, and how sure their means are."""
+    for name, pool in pools.items():
+        check_fits(plan.sample_size, len(pool), name)
     # A few draws cannot tell their own noise: then others, of the same images, tell it.
     n_draws = max(plan.n_draws, N_DRAWS)
     pairs = labelled_pairs(
