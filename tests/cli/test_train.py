@@ -79,6 +79,9 @@ def test_a_finished_run_can_be_resumed_and_is_not_overwritten(folders):
         (["--model", "resnet"], "Unknown model 'resnet'"),
         (["--device", "cuda:99"], "'cuda:99' was asked for, but torch finds none here"),
         (["--epochs", "0"], "epochs must be at least 1"),
+        (["--setting", "gamma"], "A setting is NAME=VALUE, such as gamma=10; got 'gamma'."),
+        (["--setting", "gamma="], "A setting is NAME=VALUE"),
+        (["--test-share", "0"], "The test share must lie between 0 and 1; got 0."),
     ],
 )
 def test_a_misused_command_exits_with_2_and_says_why(folders, words, message):
@@ -88,6 +91,13 @@ def test_a_misused_command_exits_with_2_and_says_why(folders, words, message):
     assert "Traceback" not in result.stderr
 
 
+def test_a_pool_that_is_missing_is_misuse(folders):
+    without = [word for word in folders if word not in folders[2:4]]
+    result = invoke(*without, *QUICK)
+    assert result.exit_code == 2
+    assert "mixmatch needs unlabelled images; got none" in result.stderr
+
+
 def test_a_line_of_an_epoch_holds_losses_and_accuracies():
     epoch = EpochRecord(3, 30, 1e-3, 0.5, 0.25, 0.125, 0.4, (0.5, 0.5), 0.75, 0.8, 9.0)
     expected = "epoch 3  loss 0.5000  unlabelled 0.1250  dropped 40%  test 0.750  validation 0.800"
@@ -95,7 +105,8 @@ def test_a_line_of_an_epoch_holds_losses_and_accuracies():
 
 
 @pytest.mark.slow
-def test_ctrl_c_says_how_to_go_on(folders, tmp_path):
+@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_says_how_to_go_on_and_so_does_the_end_of_a_job(folders, tmp_path, signal_):
     words = [*folders, "--model", "wrn-tiny", "--epochs", "500", "--batch-size", "4"]
     command = [sys.executable, "-c", "from mixmood.cli.main import main; main()", "train", *words]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
@@ -105,7 +116,7 @@ def test_ctrl_c_says_how_to_go_on(folders, tmp_path):
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal_)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "the same command with --resume goes on" in stderr

@@ -171,16 +171,21 @@ def test_a_pool_beyond_the_memory_limit_is_streamed_to_the_same_weights(
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
-def test_streaming_replaces_an_unreadable_image_by_the_next_one(pool):
+def test_streaming_replaces_an_unreadable_image_by_the_next_one_and_says_so_once(pool, told):
     from mixmood.data.open import open_pool
 
     first, second = sorted(pool.iterdir())[:2]
     first.write_bytes(b"broken")
-    images = StreamedImages(PictureReader(open_pool(pool), (8, 8)))
+    images = StreamedImages(PictureReader(open_pool(pool), (8, 8), told.append))
     rows = np.array([0, 1, 2])
     images.prefetch(rows)
     batch = images.batch(rows)
     assert torch.equal(batch[0], batch[1])
+    images.batch(rows)
+    assert told == [
+        f"pool: {first.name} cannot be read; it and others like it are replaced by the next "
+        "readable images."
+    ]
     assert np.array_equal(batch[1, 0].numpy(), np.asarray(Image.open(second)))
     for path in pool.iterdir():
         path.write_bytes(b"broken")
@@ -361,7 +366,7 @@ def test_prediction_names_what_it_cannot_read(labelled, pool, quick, tmp_path, t
     paths[0].write_bytes(b"broken")
     predictions = predict_job(out, pool, notify=told.append)
     assert predictions.unreadable == (paths[0].name,)
-    assert told == ["pool: 1 images cannot be read and are left out."]
+    assert told == [f"pool: 1 images cannot be read and are left out: {paths[0].name}."]
     for path in paths:
         path.write_bytes(b"broken")
     with pytest.raises(InputError, match="pool has no readable image among 30"):

@@ -1,4 +1,6 @@
+import hashlib
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -7,9 +9,11 @@ from torch import nn
 
 from mixmood.core.errors import OptionError, OutputError, ShapeError, TrainingError
 from mixmood.ssl.algorithm import Step, StepLoss
+from mixmood.ssl.images import as_images
 from mixmood.ssl.mean_teacher import MeanTeacher
 from mixmood.ssl.record import TrainingRecord
 from mixmood.ssl.table import ALGORITHMS
+from mixmood.ssl.task import checked_task
 from mixmood.ssl.train import train
 
 
@@ -191,13 +195,27 @@ def test_an_impossible_option_is_refused(data, quick, options, message):
         train(*data, **quick | options)
 
 
+def test_a_digest_is_of_the_pixels_and_copies_none_of_them(data):
+    """A pool may fill half of the memory."""
+    images = as_images(np.zeros((60_000, 8, 8, 1), np.uint8), "unlabelled")
+    task = checked_task((data[0], data[1]), images, (data[3], data[4]), None, None)
+    tracemalloc.start()
+    digest = task.digest()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    parts = [data[0].tobytes(), data[1].tobytes(), b"|", data[3].tobytes(), data[4].tobytes()]
+    whole = b"".join([*parts, b"||", bytes(60_000 * 64)])
+    assert digest == hashlib.sha256(whole).hexdigest()[:16]
+    assert peak < 1_000_000
+
+
 def test_an_empty_pool_is_refused(data, quick):
     with pytest.raises(TrainingError, match="The unlabelled pool is empty"):
         train(*data[:2], data[2][:0], *data[3:], **quick)
 
 
 def test_no_pool_is_refused_by_an_algorithm_that_needs_one(data, quick):
-    with pytest.raises(TrainingError, match="mixmatch needs unlabelled images; got none"):
+    with pytest.raises(OptionError, match="mixmatch needs unlabelled images; got none"):
         train(*data[:2], None, *data[3:], **quick)
 
 

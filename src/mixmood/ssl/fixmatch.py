@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
-from torch.nn import functional
-
-from mixmood.ssl.algorithm import Step, StepLoss, check_range, kept_by
-from mixmood.ssl.losses import masked_mean, soft_cross_entropy, soft_cross_entropy_rows
+from mixmood.ssl.algorithm import Step, StepLoss, check_range
+from mixmood.ssl.firm_guesses import firm_guess_loss
+from mixmood.ssl.losses import soft_cross_entropy
 
 
 @dataclass(frozen=True)
@@ -37,12 +35,13 @@ class FixMatch:
         guesses = step.network.guess(step.unlabelled(1))
         logits, strong_logits = step.network.parts([step.labelled(), step.strong()])
         supervised = soft_cross_entropy(logits, step.targets, step.class_weights)
-        targets = functional.one_hot(guesses.argmax(dim=1), guesses.shape[1]).float()
-        rows = soft_cross_entropy_rows(strong_logits, targets, step.class_weights)
-        is_kept = kept_by(self.ood_mask, guesses)
-        is_sure = guesses.amax(dim=1) >= self.threshold
-        used = is_sure if is_kept is None else torch.logical_and(is_sure, is_kept)
-        unsupervised = masked_mean(rows, used)
+        unsupervised, is_kept = firm_guess_loss(
+            strong_logits,
+            guesses,
+            step.class_weights,
+            threshold=self.threshold,
+            ood_mask=self.ood_mask,
+        )
         return StepLoss(
             supervised + self.gamma * unsupervised, supervised, unsupervised, guesses, is_kept
         )

@@ -30,7 +30,7 @@ class Images(ABC):
         """The images asked for, uint8, (n, channels, height, width), channels last in memory."""
 
     @abstractmethod
-    def fingerprint(self) -> bytes:
+    def fingerprint(self) -> bytes | memoryview:
         """Bytes that change when the images do."""
 
     def prefetch(self, rows: Rows) -> None:  # noqa: B027 - most sets have nothing to prepare
@@ -62,9 +62,9 @@ class MemoryImages(Images):
         index = torch.from_numpy(rows).to(self._pixels.device)
         return self._pixels.index_select(0, index).permute(0, 3, 1, 2)
 
-    def fingerprint(self) -> bytes:
-        """The pixels themselves."""
-        return self._pixels.cpu().numpy().tobytes()
+    def fingerprint(self) -> memoryview:
+        """The pixels themselves, where they are: a pool may fill half of the memory."""
+        return self._pixels.cpu().numpy().reshape(-1).data
 
     def to(self, device: torch.device) -> "MemoryImages":
         """The same images on a device."""

@@ -1,6 +1,6 @@
 """From pools to arrays of equal pictures: decoding, resizing, leaving out what cannot be read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,22 +78,35 @@ def tell_of(
 ) -> None:
     """Say once what was left out of a pool and what was resized."""
     if loaded.unreadable:
-        n_more = len(loaded.unreadable) - NAMED
-        more = f" and {n_more} more" if n_more > 0 else ""
-        notify(
-            f"{name}: {len(loaded.unreadable)} images cannot be read and are left out: "
-            f"{', '.join(loaded.unreadable[:NAMED])}{more}."
-        )
+        notify(left_out(name, loaded.unreadable))
     if loaded.n_resized:
         notify(f"{name}: {loaded.n_resized} images resized to {size[0]} x {size[1]} pixels.")
+
+
+def left_out(name: str, unreadable: Sequence[str]) -> str:
+    """How many images of a pool cannot be read, and the names of the first.
+
+    >>> left_out("web", ["a.png", "b.png", "c.png", "d.png"])
+    'web: 4 images cannot be read and are left out: a.png, b.png, c.png and 1 more.'
+    """
+    n_more = len(unreadable) - NAMED
+    more = f" and {n_more} more" if n_more > 0 else ""
+    named = ", ".join(unreadable[:NAMED])
+    return f"{name}: {len(unreadable)} images cannot be read and are left out: {named}{more}."
 
 
 class PictureReader:
     """Reads batches of a pool's pictures at one size, for pools that do not fit in memory."""
 
-    def __init__(self, source: ImageSource, size: tuple[int, int]) -> None:
-        """Read from `source`; `size` is height and width."""
+    def __init__(
+        self,
+        source: ImageSource,
+        size: tuple[int, int],
+        notify: Callable[[str], None] = lambda message: None,
+    ) -> None:
+        """Read from `source`; `size` is height and width; `notify` hears of an unreadable image."""
         self._source = source
+        self._notify, self._has_told = notify, False
         self.size = size
         self.fingerprint = source.fingerprint
 
@@ -114,6 +127,13 @@ class PictureReader:
         return np.stack([resized(picture, self.size) for picture in pictures])
 
     def _next_readable(self, row: int) -> Picture:
+        if not self._has_told:
+            # Once: how many there are is known only when all have been asked for.
+            self._has_told = True
+            self._notify(
+                f"{self._source.name}: {self._source.locate(row)} cannot be read; it and others "
+                "like it are replaced by the next readable images."
+            )
         n_images = len(self)
         for picture in self._source.read((row + step) % n_images for step in range(1, n_images)):
             if not isinstance(picture, UnreadableImageError):

@@ -59,7 +59,9 @@ class PoolLoader:
         size = first_size(source) if image_size is None else _square(image_size)
         loaded = self._load(source, size)
         codes = labels.codes[loaded.rows].astype(np.int64)
-        shares = {} if test is not None else {"test": test_share or DEFAULT_TEST_SHARE}
+        shares = {}
+        if test is None:
+            shares["test"] = DEFAULT_TEST_SHARE if test_share is None else test_share
         if validation_share is not None:
             shares["validation"] = validation_share
         rows = set_aside(codes, shares, labels.names, rng_for(self._seed, "set aside"))
@@ -76,7 +78,7 @@ class PoolLoader:
         source = self._open(pool, "unlabelled")
         if len(source) * splits.size[0] * splits.size[1] * 3 > memory_limit_bytes:
             self._notify(f"{source.name}: does not fit in memory; images are read as needed.")
-            return StreamedImages(PictureReader(source, splits.size))
+            return StreamedImages(PictureReader(source, splits.size, self._notify))
         pixels = self._load(source, splits.size).pixels
         self._tell_of_shared(pixels, source.name, splits.labelled[0], "labelled")
         self._tell_of_shared(pixels, source.name, splits.test[0], "test")
@@ -95,7 +97,7 @@ class PoolLoader:
         return loaded.pixels, to_code[labels.codes[loaded.rows]].astype(np.int64)
 
     def _open(self, what: Any, role: str) -> ImageSource:
-        source = open_pool(what, seed=self._seed)
+        source = open_pool(what, seed=self._seed, role=f"{role} pool")
         if not isinstance(source, ImageSource):
             raise InputError(
                 f"The {role} pool {source.name} holds features; images are needed to train."

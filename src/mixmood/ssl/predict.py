@@ -17,7 +17,7 @@ from mixmood.data.open import open_pool
 from mixmood.data.source import ImageSource
 from mixmood.features.runtime import onnx_runtime
 from mixmood.features.wire import has_external_data
-from mixmood.ssl.pictures import resized
+from mixmood.ssl.pictures import left_out, resized
 
 INPUT = "images"
 METADATA = "mixmood"
@@ -131,15 +131,16 @@ def predict_job(
     if not kept:
         raise InputError(f"{source.name} has no readable image among {len(source)}.")
     rows = np.array(kept)
-    unreadable = np.setdiff1d(np.arange(len(source)), rows)
-    if len(unreadable):
-        notify(f"{source.name}: {len(unreadable)} images cannot be read and are left out.")
+    gone = np.setdiff1d(np.arange(len(source)), rows).tolist()
+    unreadable = tuple(map(source.locate, gone))
+    if unreadable:
+        notify(left_out(source.name, unreadable))
     order = np.argsort(rows)
     return Predictions(
         tuple(map(source.locate, rows[order].tolist())),
         np.concatenate(parts)[order],
         classifier.class_names,
-        tuple(map(source.locate, unreadable.tolist())),
+        unreadable,
     )
 
 

@@ -52,7 +52,9 @@ def parsed(name: str, assignments: list[str]) -> dict[str, Setting]:
     """Settings from words such as `gamma=10`, each of the kind of its default."""
     settings: dict[str, Setting] = {}
     for assignment in assignments:
-        word, _, text = assignment.partition("=")
+        word, sign, text = assignment.partition("=")
+        if not (word and sign and text):
+            raise OptionError(f"A setting is NAME=VALUE, such as gamma=10; got '{assignment}'.")
         if name not in ALGORITHMS or word not in settings_of(name):
             settings[word] = text
             continue

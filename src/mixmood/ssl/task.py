@@ -49,7 +49,8 @@ class Task:
         state = hashlib.sha256()
         for part in (self.labelled, self.test, self.validation):
             if part is not None:
-                state.update(part.images.fingerprint() + part.codes.cpu().numpy().tobytes())
+                state.update(part.images.fingerprint())
+                state.update(part.codes.cpu().numpy().tobytes())
             state.update(b"|")
         state.update(b"" if self.unlabelled is None else self.unlabelled.fingerprint())
         return state.hexdigest()[:16]
