@@ -32,6 +32,11 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    """Public names too that nobody has used yet, for those who look around with Tab."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Import public names when they are first used: `mixmood --help` needs none of them."""
     from importlib import import_module

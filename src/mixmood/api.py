@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixmood.core.cache import open_cache
+from mixmood.core.files import write_atomic
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.records import Ranking
 from mixmood.data.candidates import open_candidates
@@ -38,21 +39,21 @@ class RankReport(Ranking):
 
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""
-        from mixmood.core.files import write_atomic
         from mixmood.ranking.pictures import gather
         from mixmood.report.html import ranking_page
 
         extras = None if self._sight is None else gather(*self._sight)
-        page = ranking_page(self, extras, command, self._elapsed_s)
-        if path is not None:
-            write_atomic(path, page)
-        return page
+        return _written(ranking_page(self, extras, command, self._elapsed_s), path)
 
-    def to_csv(self) -> str:
-        """One row for each pool and measure."""
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The record as JSON text; also written to `path`, if one is given."""
+        return _written(super().to_json(), path)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """One row for each pool and measure; also written to `path`, if one is given."""
         from mixmood.report.csv import ranking_csv
 
-        return ranking_csv(self)
+        return _written(ranking_csv(self), path)
 
     def to_text(self, width: int = 100) -> str:
         """The table of the command line, without colours."""
@@ -102,7 +103,7 @@ def rank(
     plan = Plan(names, sample_size, draws, seed, paper)
     seen: list[Sight] = []
     with open_cache(cache) or nullcontext() as store:
-        base = open_pool(labelled, seed=seed, cache=store)
+        base = open_pool(labelled, seed=seed, cache=store, role="labelled set")
         pools = open_candidates(candidates, base, seed, store)
         needs_backbone = not isinstance(base, FeatureSource)
         network = load_backbone(backbone, resolution) if needs_backbone else None
@@ -151,14 +152,17 @@ def report_testbed(
         beside_paper: Show the paper's numbers beside those of the same cells.
         command: What was typed to get the page; it is shown there.
     """
-    from mixmood.core.files import write_atomic
     from mixmood.report.testbed import overview_page
     from mixmood.testbed.grid import Selection
     from mixmood.testbed.overview import overview, to_json
     from mixmood.testbed.store import Store
 
     record = overview(Store(store), selection, Selection.parse(only), beside_paper)
-    page = overview_page(record, to_json(record), command)
+    return _written(overview_page(record, to_json(record), command), path)
+
+
+def _written(text: str, path: str | Path | None) -> str:
+    """The text, which is also in the file, if one is given."""
     if path is not None:
-        write_atomic(path, page)
-    return page
+        write_atomic(path, text)
+    return text

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -160,6 +161,17 @@ def test_the_csv_has_one_row_for_each_pool_and_measure(report):
     first = report.candidates[0]
     assert float(rows[0]["distance"]) == first.distance
     assert float(rows[0]["interval_low"]) == first.measures["cosine"].interval[0]
+
+
+def test_json_and_csv_are_written_where_a_path_says(report, tmp_path):
+    assert report.to_json(tmp_path / "r.json") == (tmp_path / "r.json").read_text()
+    assert json.loads(report.to_json())["measure"] == "cosine"
+    assert report.to_csv(tmp_path / "r.csv") == (tmp_path / "r.csv").read_text() == report.to_csv()
+
+
+def test_the_package_lists_its_public_names():
+    assert set(mixmood.__all__) <= set(dir(mixmood))
+    assert dir(mixmood) == sorted(dir(mixmood))
 
 
 def test_a_spreadsheet_cannot_be_made_to_run_a_name(report):

@@ -58,7 +58,7 @@ def percent(share: float) -> str:
 
 
 def chance(share: float) -> str:
-    """A probability that some hundred repetitions gave: they cannot tell 99.9 % from certainty.
+    """A probability counted over tables drawn from estimated errors, which cannot show certainty.
 
     >>> chance(1.0), chance(0.915), chance(0.0)
     ('>\u202f99\u202f%', '92\u202f%', '<\u202f1\u202f%')
@@ -87,12 +87,14 @@ def count(value: int) -> str:
 def duration(seconds: float) -> str:
     """A time that took a while.
 
-    >>> duration(0.42), duration(14.25), duration(192.0), duration(45_300.0)
-    ('0.4 s', '14 s', '3 min 12 s', '12 h 35 min')
+    >>> duration(0.42), duration(14.25), duration(192.0), duration(45_300.0), duration(1e6)
+    ('0.4 s', '14 s', '3 min 12 s', '12 h 35 min', '11.6 days')
     """
     if seconds < 59.5:
         return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 2 * 24 * 60:
+        return f"{minutes / (24 * 60):.1f} days"
     if minutes >= 120:
         return f"{minutes // 60} h {minutes % 60} min"
     return f"{minutes} min {rest} s"
