@@ -142,17 +142,17 @@ def test_a_training_and_its_classifier_end_clean(start, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", ["done", "interrupt"])
+@pytest.mark.parametrize("end", ["done", "SIGINT", "SIGTERM"])
 def test_a_test_bed_ends_clean_and_takes_its_workers_along(start, tmp_path, end):
     store = tmp_path / "store"
     process = start("testbed", "run", "bed.toml", "--store", store, "--jobs", 2)
-    if end == "interrupt":
+    if end != "done":
         while len(members(process.pid)) < 4:  # itself, the watchman of joblib, two workers
             assert process.poll() is None
             time.sleep(0.05)
-        os.kill(process.pid, signal.SIGINT)
+        os.kill(process.pid, getattr(signal, end))
     code, _, err = ended(process, tmp_path / "temporary")
-    assert code == {"done": 0, "interrupt": 130}[end], err
+    assert code == (0 if end == "done" else 130), err
     if end == "done":
         for words in (["status"], ["tables"], ["report", "--html", str(tmp_path / "page.html")]):
             asked = start("testbed", *words, "--store", store)

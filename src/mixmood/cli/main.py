@@ -1,6 +1,7 @@
 """The program: its commands, and what becomes of an error."""
 
 import errno
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -78,6 +79,8 @@ app.add_typer(data.app, name="data")
 def main() -> None:
     """Entry point of the command line."""
     open_closed_streams()
+    # Schedulers of clusters ask a job to end by this signal: it is treated like Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         try:
             app()
