@@ -94,7 +94,7 @@ def test_a_second_run_from_the_cache_gives_the_same_bytes(folders):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["rank", "nowhere", "near"], 1, "Cannot open the pool nowhere: No such file"),
+        (["rank", "nowhere", "near"], 1, "Cannot open the labelled set nowhere: No such file"),
         (["rank", "labelled", "empty"], 1, "empty"),
         (["rank", "labelled", "texts"], 1, "texts"),
         (["rank", "labelled", "story.txt"], 1, "story.txt"),

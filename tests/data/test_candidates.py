@@ -36,6 +36,21 @@ def test_a_path_or_noise_with_an_equals_sign_is_not_taken_for_a_name(labelled, t
     assert list(open_candidates(["noise:gaussian?count=5"], labelled, 0)) == ["gaussian"]
 
 
+def test_a_file_whose_own_name_has_an_equals_sign_is_opened(labelled, tmp_path, monkeypatch):
+    np.save(tmp_path / "we=ird.npy", images())
+    monkeypatch.chdir(tmp_path)
+    assert list(open_candidates(["we=ird.npy"], labelled, 0)) == ["we=ird"]
+    assert list(open_candidates(["we=we=ird.npy"], labelled, 0)) == ["we"]
+
+
+def test_names_that_are_no_text_are_printable_however_they_are_given(labelled, tmp_path):
+    np.save(tmp_path / "caf\udce9.npy", images())
+    path = str(tmp_path / "caf\udce9.npy")
+    for given, name in ((path, r"caf\xe9"), (f"n\udce9={path}", r"n\xe9")):
+        assert list(open_candidates([given], labelled, 0)) == [name]
+    assert list(open_candidates({"n\udce9": path}, labelled, 0)) == [r"n\xe9"]
+
+
 def test_two_pools_of_one_name_are_refused(labelled):
     with pytest.raises(OptionError, match="Two candidates are called 'array'. Name them"):
         open_candidates([images(), images()], labelled, 0)

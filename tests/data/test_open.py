@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -108,6 +109,28 @@ def test_a_missing_path_is_refused(tmp_path):
 def test_an_impossible_path_is_refused(path):
     with pytest.raises(InputError, match=r"Cannot open the pool .*: .*\. Check the path"):
         open_pool(path)
+
+
+def test_a_missing_path_is_called_by_its_role(tmp_path):
+    with pytest.raises(InputError, match=r"Cannot open the labelled set .*gone: No such file"):
+        open_pool(tmp_path / "gone", role="labelled set")
+
+
+@pytest.mark.parametrize("name", ["caf\udce9", "\ud800"])
+def test_a_name_that_is_no_text_is_printable(name, tree):
+    """As JSON, CSV or HTML it would otherwise end in an error, or in a broken file."""
+    pool = open_pool(tree({"1.png": 1}), name)
+    assert pool.name.isascii()
+    assert pool.name.startswith(name[:-1] + "\\")
+    again = open_pool(pool)
+    assert again is pool
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_an_image_of_an_archive_whose_name_is_no_text_can_be_printed(kind, tree, tmp_path):
+    packed = shutil.make_archive(str(tmp_path / "caf\udce9"), kind, tree({"1.png": 1}))
+    pool = open_pool(packed)
+    assert (pool.name, pool.locate(0)) == (r"caf\xe9", rf"caf\xe9.{kind}/1.png")
 
 
 def test_one_image_as_pool_is_refused_with_the_way_out(tree):

@@ -58,6 +58,13 @@ def test_a_folder_behind_a_url_is_listed_and_its_images_fetched(memory, png, val
     assert pool.labels.counts() == {"cat": 1, "dog": 1}
 
 
+def test_names_of_this_machine_that_are_no_text_are_listed_and_fetched(tree, values_of):
+    folder = tree({"caf\udce9.png": 7})
+    pool = open_pool(f"file://{folder}")
+    assert values_of(pool) == [7]
+    assert pool.locate(0) == r"caf\xe9.png"
+
+
 def test_the_fingerprint_is_that_of_the_same_folder_on_disk(memory, png, tree):
     files = {"a/1.png": 1, "b/2.png": 2}
     for name, value in files.items():

@@ -1,7 +1,8 @@
 """The pools of a ranking: opened, named, and noise in the size of the labelled images."""
 
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import OptionError
+from mixmood.core.places import expanded
 from mixmood.data.open import open_pool
 from mixmood.data.source import FeatureSource, Pool
 
@@ -30,12 +32,9 @@ def open_candidates(
     def opened(what: Any, name: str | None) -> Pool:
         return open_pool(what, name, seed=seed, noise_size=side, cache=cache)
 
-    if isinstance(candidates, Mapping):
-        return {name: opened(what, name) for name, what in candidates.items()}
     pools: dict[str, Pool] = {}
-    for what in [candidates] if isinstance(candidates, str | Path) else candidates:
-        match = NAMED.fullmatch(what) if isinstance(what, str) else None
-        pool = opened(match[2], match[1]) if match else opened(what, None)
+    for name, what in _named(candidates):
+        pool = opened(what, name)
         if pool.name in pools:
             raise OptionError(
                 f"Two candidates are called '{pool.name}'. Name them: NAME=PATH on the command "
@@ -43,6 +42,20 @@ def open_candidates(
             )
         pools[pool.name] = pool
     return pools
+
+
+def _named(candidates: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[str | None, Any]]:
+    """What to open, and what to call it where that is told."""
+    if isinstance(candidates, Mapping):
+        yield from candidates.items()
+        return
+    for what in [candidates] if isinstance(candidates, str | Path) else candidates:
+        match = NAMED.fullmatch(what) if isinstance(what, str) else None
+        # A folder may be called `x=y`: what is there is meant.
+        if match and not os.path.exists(expanded(what)):  # noqa: PTH110 - takes any text
+            yield match[1], match[2]
+        else:
+            yield None, what
 
 
 def noise_size(labelled: Pool) -> int | None:

@@ -170,6 +170,19 @@ def printable(name: bytes) -> str:
     return name.decode("utf-8", "backslashreplace")
 
 
+def printable_text(name: str) -> str:
+    """The same for the name of a file as the system hands it to Python.
+
+    >>> printable_text("caf\\udce9")
+    'caf\\\\xe9'
+    """
+    try:
+        return printable(name.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        # No name that a system has; a Python string may hold anything.
+        return name.encode("utf-8", "backslashreplace").decode()
+
+
 def _shared_folder(names: Names) -> int:
     """The length of the folder that all names start with, its slash included."""
     shared: bytes | None = None

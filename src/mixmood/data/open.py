@@ -20,7 +20,7 @@ from mixmood.data.hub import PREFIX as HUB_PREFIX
 from mixmood.data.hub import open_hub
 from mixmood.data.idx import open_idx
 from mixmood.data.manifest import ManifestSource
-from mixmood.data.names import is_image_name
+from mixmood.data.names import is_image_name, printable_text
 from mixmood.data.noise import PREFIX as NOISE_PREFIX
 from mixmood.data.noise import open_noise
 from mixmood.data.npy import open_npy, open_npz
@@ -65,6 +65,7 @@ def open_pool(
     seed: int = 0,
     noise_size: int | None = None,
     cache: FeatureCache | None = None,
+    role: str = "pool",
 ) -> Pool:
     """The pool that `what` stands for, opened but not read.
 
@@ -78,9 +79,23 @@ def open_pool(
         seed: Decides the images of a noise pool, and nothing else.
         noise_size: The side of a noise pool's images, where its text names none.
         cache: Where the index of a tar archive is looked up and kept; it is scanned if None.
+        role: What a message calls a path that cannot be opened.
     """
+    pool = _opened(what, name, seed, noise_size, cache, role)
+    # Once and for all: every output gets the name, and some can take no bytes that are no text.
+    return _renamed(pool, printable_text(name or pool.name))
+
+
+def _opened(
+    what: Any,
+    name: str | None,
+    seed: int,
+    noise_size: int | None,
+    cache: FeatureCache | None,
+    role: str,
+) -> Pool:
     if isinstance(what, ImageSource | FeatureSource):
-        return _renamed(what, name)
+        return what
     if isinstance(what, str) and what.startswith(NOISE_PREFIX):
         return open_noise(what, name, seed, noise_size)
     if isinstance(what, str) and what.startswith(HUB_PREFIX):
@@ -88,7 +103,7 @@ def open_pool(
     if isinstance(what, str) and "://" in what:
         return _open_url(what, name)
     if isinstance(what, str | os.PathLike):
-        return _open_path(Path(what), name, cache)
+        return _open_path(Path(what), name, cache, role)
     return _open_object(what, name)
 
 
@@ -107,20 +122,20 @@ def _open_object(what: Any, name: str | None) -> Pool:
     )
 
 
-def _open_path(path: Path, name: str | None, cache: FeatureCache | None) -> Pool:
+def _open_path(path: Path, name: str | None, cache: FeatureCache | None, role: str) -> Pool:
     path = expanded(path)
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
         raise InputError(
-            f"Cannot open the pool {path}: {reason(error)}. Check the path."
+            f"Cannot open the {role} {path}: {reason(error)}. Check the path."
         ) from error
     if stat.S_ISDIR(mode):
         return _open_folder(path, name or path.resolve().name)
     if not stat.S_ISREG(mode):
-        raise InputError(f"Cannot open the pool {path}: it is neither a file nor a folder.")
+        raise InputError(f"Cannot open the {role} {path}: it is neither a file nor a folder.")
     suffix = _suffix(path.name)
-    opener = OPENERS[suffix] if suffix else _opener_by_content(path)
+    opener = OPENERS[suffix] if suffix else _opener_by_content(path, role)
     name = name or _stem(path.name, suffix)
     return TarSource(path, name, cache) if opener is TarSource else opener(path, name)
 
@@ -159,14 +174,14 @@ def _suffix(file: str) -> str | None:
     return max((end for end in OPENERS if file.lower().endswith(end)), key=len, default=None)
 
 
-def _opener_by_content(path: Path) -> Callable[[str | Path, str], Pool]:
+def _opener_by_content(path: Path, role: str) -> Callable[[str | Path, str], Pool]:
     if is_image_name(os.fsencode(path.name)):
         raise InputError(f"{path} is one image. Give the folder that it is in, or a list of paths.")
     try:
         with path.open("rb") as file:
             start = file.read(8)
     except OSError as error:
-        raise InputError(f"Cannot open the pool {path}: {reason(error)}.") from error
+        raise InputError(f"Cannot open the {role} {path}: {reason(error)}.") from error
     for magic, opener in _OPENERS_BY_START.items():
         if start.startswith(magic):
             return opener
@@ -183,8 +198,8 @@ def _stem(file: str, suffix: str | None) -> str:
     return re.sub(r"[-.]idx\d$", "", file[: -len(suffix)])
 
 
-def _renamed(pool: Pool, name: str | None) -> Pool:
-    if name is None or name == pool.name:
+def _renamed(pool: Pool, name: str) -> Pool:
+    if name == pool.name:
         return pool
     pool = copy.copy(pool)
     pool.name = name

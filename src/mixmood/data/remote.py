@@ -1,5 +1,6 @@
 """Pools behind a URL, through fsspec: folders are listed, single files fetched once."""
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -41,7 +42,7 @@ class RemoteFolder(PathSource):
     def fetch(self, index: int) -> bytes:
         """The bytes behind the URL, never more than an image file may have."""
         where = self.locate(index)
-        path = f"{self._root.rstrip('/')}/{self._names[index].decode()}"
+        path = f"{self._root.rstrip('/')}/{os.fsdecode(self._names[index])}"
         data = bytearray()
         try:
             for piece in _pieces(self._system, path):
@@ -56,7 +57,8 @@ class RemoteFolder(PathSource):
     def _images(self, paths: list[str]) -> Iterator[bytes]:
         prefix = self._root.rstrip("/") + "/"
         for path in paths:
-            relative = path.removeprefix(prefix).encode()
+            # A folder of this machine may hold names that are no text.
+            relative = os.fsencode(path.removeprefix(prefix))
             if path.startswith(prefix) and is_image_path(relative):
                 yield relative
 

@@ -14,7 +14,7 @@ from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.bounded import check_size, read_at, reason
 from mixmood.data.checkpoints import SeekableGzip, most_unpacked
 from mixmood.data.kept_index import ArchiveIndex, archive_key, archive_stamp
-from mixmood.data.names import Names, is_image_path
+from mixmood.data.names import Names, is_image_path, printable_text
 from mixmood.data.path_source import PathSource
 from mixmood.data.tar_index import Member, PackedStream, PlainStream, read_members
 
@@ -66,7 +66,7 @@ class TarSource(PathSource):
 
     def locate(self, index: int) -> str:
         """The archive and the path inside it."""
-        return f"{self._path.name}/{super().locate(index)}"
+        return f"{printable_text(self._path.name)}/{super().locate(index)}"
 
     def reading_order(self, indices: Rows) -> Rows:
         """From front to back of the archive, whatever order its members are packed in."""

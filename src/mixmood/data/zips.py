@@ -11,7 +11,7 @@ import numpy as np
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.bounded import check_size, inflate, read_at, reason
-from mixmood.data.names import Names, is_image_path
+from mixmood.data.names import Names, is_image_path, printable_text
 from mixmood.data.path_source import PathSource
 from mixmood.data.zip_index import read_members
 
@@ -69,7 +69,7 @@ class ZipSource(PathSource):
 
     def locate(self, index: int) -> str:
         """The archive and the path inside it."""
-        return f"{self._path.name}/{super().locate(index)}"
+        return f"{printable_text(self._path.name)}/{super().locate(index)}"
 
     def reading_order(self, indices: Rows) -> Rows:
         """From front to back of the archive, whatever order its members are packed in."""
