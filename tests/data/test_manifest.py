@@ -25,6 +25,14 @@ def test_a_text_has_one_path_a_line_in_its_own_order(listed, values_of):
     assert pool.labels is None
 
 
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_a_list_in_which_a_label_is_blank_counts_as_unlabelled(blank, listed):
+    """As in Parquet and on the hub: an image without a label is of no class called ''."""
+    pool = listed(f"path,label\nsub/2.png,dog\n1.png,{blank}\n", "list.csv")
+    assert len(pool) == 2
+    assert pool.labels is None
+
+
 @pytest.mark.parametrize("head", ["path,label", "label,file", "\ufeffPath,Class", "image, target "])
 def test_a_csv_has_a_column_of_paths_and_perhaps_one_of_labels(head, listed, values_of):
     row = (

@@ -104,7 +104,7 @@ def test_a_small_row_group_that_unpacks_to_much_is_unreadable(tmp_path, monkeypa
         pool.fetch(99)
 
 
-@pytest.mark.parametrize("labels", [[1, -1, 0], [1, None, 0]])
+@pytest.mark.parametrize("labels", [[1, -1, 0], [1, None, 0], ["cat", "", "dog"]])
 def test_missing_labels_mean_that_there_are_none(labels, written):
     assert open_pool(written([1, 2, 3], metadata=FEATURES, kind=labels)).labels is None
 

@@ -12,7 +12,8 @@ import numpy as np
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.bounded import read_image_file, reason
 from mixmood.data.names import Names, labels_from_table, printable
-from mixmood.data.source import ImageSource, Labels
+from mixmood.data.path_source import PathSource
+from mixmood.data.source import Labels
 
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "file_path", "image")
 """Names of the column with the paths; the first one present counts."""
@@ -24,12 +25,13 @@ _LONGEST_LINE = 65_536
 _LOOKED_FOR = 100
 
 
-class ManifestSource(ImageSource):
+class ManifestSource(PathSource):
     """The images that a list names, in its order; paths are relative to the list.
 
     A .txt list has one path a line, where empty lines and lines that start with # do not count.
     A .csv (or .tsv, with tabs) has a head with a column `path` and perhaps one `label`; see
-    PATH_COLUMNS and LABEL_COLUMNS for their other names. Folders may be separated by / or, as on
+    PATH_COLUMNS and LABEL_COLUMNS for their other names. A list in which some labels are blank
+    counts as unlabelled. Folders may be separated by / or, as on
     Windows, by \\, whatever machine reads the list. A path that leaves the folder of the
     list is refused: a list from elsewhere must not make this machine read its own files.
     """
@@ -48,10 +50,6 @@ class ManifestSource(ImageSource):
             raise self._no_list(reason(error)) from error
         self._look_for_some()
 
-    def __len__(self) -> int:
-        """How many paths the list has."""
-        return len(self._names)
-
     def fetch(self, index: int) -> bytes:
         """The bytes of the file; a link that leaves the folder of the list is not followed."""
         where = self.locate(index)
@@ -60,19 +58,10 @@ class ManifestSource(ImageSource):
             raise UnreadableImageError(f"{where}: a link that leaves the folder of the list.")
         return read_image_file(path, where)
 
-    def locate(self, index: int) -> str:
-        """The path as the list has it."""
-        return printable(self._names[index])
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A digest of the paths in their order."""
-        return self._names.digest()
-
     @cached_property
     def labels(self) -> Labels | None:
-        """The classes of the label column."""
-        if not self._table:
+        """The classes of the label column; None where there is none or some of it is blank."""
+        if not self._table or b"" in self._table:
             return None
         return labels_from_table(np.array(self._codes, dtype=np.int32), self._table)
 

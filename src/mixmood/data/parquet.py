@@ -109,7 +109,7 @@ class ParquetSource(ImageSource):
                 f"{self.name}: the column of labels, '{self._columns.label}', cannot be read: "
                 f"{reason(error)}."
             ) from error
-        if any(value is None or value == -1 for value in values):
+        if any(value in (None, -1, "") for value in values):
             return None
         return labels_from_values(np.array(values), self.name, self._columns.class_names)
 

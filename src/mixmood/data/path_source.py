@@ -1,4 +1,4 @@
-"""What pools of named files have in common, be they folders or archives."""
+"""What pools of named files have in common, be they folders, archives or lists."""
 
 from functools import cached_property
 
@@ -10,7 +10,7 @@ class PathSource(ImageSource):
     """A pool whose images have paths; a kind of pool lists them and reads them.
 
     They are in the order of their names, the same in a folder and in an archive of its files, so
-    that no result depends on who listed or packed them.
+    that no result depends on who listed or packed them. Only a list of paths keeps its own order.
     """
 
     _names: Names
