@@ -17,6 +17,7 @@ from mixmood.core.places import expanded, own_place
 
 FILE_NAME = "features-v1.sqlite"
 DEFAULT_LIMIT_BYTES = 2 * 1024**3
+MOST_MB = 999_999_999
 INDEX_SHARE = 8
 """Indexes of archives may take one part in so many of the limit: features cost more to make."""
 MOST_KEYS = 256
@@ -213,9 +214,12 @@ def limit_from_environment() -> int:
     text = os.environ.get("MIXMOOD_CACHE_MB")
     if text is None:
         return DEFAULT_LIMIT_BYTES
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
+    # The length first: Python refuses to read numbers of thousands of digits.
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MOST_MB))
+    if not is_number or int(text) < 1:
         raise OptionError(
-            f"MIXMOOD_CACHE_MB must be a whole number of megabytes, at least 1; got '{text}'."
+            f"MIXMOOD_CACHE_MB must be a whole number of megabytes, from 1 to {MOST_MB}; "
+            f"got '{text[:20]}'."
         )
     return int(text) * 1024**2
 
