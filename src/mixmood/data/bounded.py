@@ -10,6 +10,9 @@ from mixmood.core.errors import UnreadableImageError
 MAX_FILE_BYTES = 512 * 2**20
 """No image file may be larger, stored or unpacked: a photo has 10 MiB."""
 
+DEFLATE_LIMIT = 1032
+"""No byte of deflate data unpacks to more bytes: its densest code is 258 bytes in two bits."""
+
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mixmood.core.errors import InputError, ShapeError
 from mixmood.data.arrays import ImageArray, labels_from_values
-from mixmood.data.bounded import reason
+from mixmood.data.bounded import DEFLATE_LIMIT, reason
 from mixmood.data.rows import FileRows, Rows, n_bytes
 from mixmood.data.source import Labels
 
@@ -19,7 +19,6 @@ MAX_UNPACKED_BYTES = 2 * 2**30
 """A gzipped file can only be unpacked as a whole, so that it may not be larger than this."""
 
 _UBYTE = 8
-_DEFLATE_LIMIT = 1032
 
 
 def open_idx(path: str | Path, name: str) -> ImageArray:
@@ -80,7 +79,7 @@ def _unpack(path: Path, file: IO[bytes], n_stored: int) -> Rows:
     with gzip.GzipFile(fileobj=file) as unpacked:
         shape, _ = _read_header(unpacked)
         size = n_bytes(shape, np.dtype(np.uint8))
-        _check_length(path, shape, min(MAX_UNPACKED_BYTES, _DEFLATE_LIMIT * n_stored))
+        _check_length(path, shape, min(MAX_UNPACKED_BYTES, DEFLATE_LIMIT * n_stored))
         data = unpacked.read(size)
         _check_length(path, shape, len(data))
         unpacked.read(1)  # At the end of the stream its checksum is compared.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.errors import InputError
 from mixmood.data.arrays import array_pool, labels_from_values
-from mixmood.data.bounded import reason
+from mixmood.data.bounded import DEFLATE_LIMIT, reason
 from mixmood.data.rows import FileRows, Rows, n_bytes
 from mixmood.data.source import Labels, Pool
 
@@ -18,7 +18,6 @@ MAX_UNPACKED_BYTES = 8 * 2**30
 """A compressed .npz can only be unpacked as a whole, so that it may not be larger than this."""
 
 _KEYS = ("images", "features", "x")
-_DEFLATE_LIMIT = 1032
 _LOCAL_HEADER = 30
 
 
@@ -111,7 +110,7 @@ def _unpack(
             "and is never loaded. Save it as uint8 or float."
         )
     size = n_bytes(header.shape, header.dtype)
-    if size > MAX_UNPACKED_BYTES or member.file_size > _DEFLATE_LIMIT * (member.compress_size + 64):
+    if size > MAX_UNPACKED_BYTES or member.file_size > DEFLATE_LIMIT * (member.compress_size + 64):
         raise InputError(
             f"{path}: '{member.filename}' would unpack to {size} bytes, more than the "
             f"{MAX_UNPACKED_BYTES} allowed or than its compressed size can hold. "

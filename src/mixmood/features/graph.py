@@ -15,6 +15,9 @@ from mixmood.core.errors import MissingExtraError
 Weights = Mapping[str, NDArray[np.float32]]
 """The tensors of a checkpoint by name."""
 
+IMAGENET_MEAN, IMAGENET_DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
+"""Of red, green and blue in 0..255, as nearly every network trained on ImageNet takes them."""
+
 OPSET = 17
 IR_VERSION = 8
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mixmood.core.seeds import rng_for
 from mixmood.features.backbone import check_resolution
-from mixmood.features.graph import Graph, require_onnx
+from mixmood.features.graph import IMAGENET_DEVIATION, IMAGENET_MEAN, Graph, require_onnx
 from mixmood.features.onnx import OnnxBackbone
 
 NAME = "untrained-wrn"
@@ -21,8 +21,6 @@ WIDTH = FIRST * WIDENING * 2 ** (GROUPS - 1)
 EPSILON = 1e-5
 RESIDUAL = 0.2
 DEFAULT_RESOLUTION = 32
-# ImageNet's statistics: the paper does not tell which were used.
-MEAN, DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 
 
 class UntrainedWrn(OnnxBackbone):
@@ -57,7 +55,9 @@ class _Network:
 
     def build(self) -> bytes:
         channels = 3
-        x = self._conv(self._graph.images(MEAN, DEVIATION), channels, FIRST)
+        # ImageNet's statistics: the paper does not tell which were used.
+        images = self._graph.images(IMAGENET_MEAN, IMAGENET_DEVIATION)
+        x = self._conv(images, channels, FIRST)
         channels = FIRST
         for group in range(GROUPS):
             wide = FIRST * WIDENING * 2**group

@@ -14,7 +14,14 @@ from mixmood.core.errors import BackboneError, MissingExtraError
 from mixmood.core.files import write_atomic
 from mixmood.features.backbone import check_resolution
 from mixmood.features.download import fetch_weights, weights_directory
-from mixmood.features.graph import Graph, Weights, folded, require_onnx
+from mixmood.features.graph import (
+    IMAGENET_DEVIATION,
+    IMAGENET_MEAN,
+    Graph,
+    Weights,
+    folded,
+    require_onnx,
+)
 from mixmood.features.onnx import OnnxBackbone
 
 NAME = "wide-resnet50-2"
@@ -24,7 +31,6 @@ EXPORT = "wide_resnet50_2-95faca4d-v1.onnx"
 STAGES = (3, 4, 6, 3)
 FIRST = 64
 EPSILON = 1e-5
-MEAN, DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 
 
 def wide_resnet50_2(resolution: int | None = None) -> OnnxBackbone:
@@ -56,7 +62,8 @@ def build(weights: Weights, first: int = FIRST) -> bytes:
     check_weights(weights, first)
     graph = Graph(NAME)
     stem, bias = folded(weights, "conv1", "bn1", EPSILON)
-    x = graph.relu(graph.conv(graph.images(MEAN, DEVIATION), stem, bias, stride=2, pads=(3, 3)))
+    images = graph.images(IMAGENET_MEAN, IMAGENET_DEVIATION)
+    x = graph.relu(graph.conv(images, stem, bias, stride=2, pads=(3, 3)))
     x = graph.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     for name, stride, _ in bottlenecks(first):
         x = _bottleneck(graph, x, weights, name, stride)
