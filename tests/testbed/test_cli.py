@@ -59,9 +59,10 @@ def test_a_test_bed_is_run_watched_and_told_in_tables(mixmood, done, tmp_path, t
 
 @pytest.mark.slow
 def test_a_dry_run_says_what_would_run_and_writes_nothing(mixmood, tiny_file, tmp_path):
-    code, out, _ = mixmood("testbed", "run", tiny_file, "--store", tmp_path / "s", "--dry-run")
+    code, out, err = mixmood("testbed", "run", tiny_file, "--store", tmp_path / "s", "--dry-run")
     assert code == 0
     assert "cells     4 of 4\nruns      8\nupdate    " in out
+    assert "Timing a few updates of wrn-tiny:groups=1,first_filters=8 by supervised-" in err
     assert not (tmp_path / "s").exists()
 
 
@@ -107,7 +108,7 @@ def test_status_shows_a_driver_at_work(mixmood, store, tiny):
     (store.folder / "driver.json").write_text(json.dumps(vars(status)))
     with store.locked():
         _, out, _ = mixmood("testbed", "status", "--store", store.folder)
-    assert "driver    process 7 on h: 1 running, 0 failed, about 60 s left" in out
+    assert "driver    process 7 on h: 1 running, 0 failed, about 1 min 0 s left" in out
     assert "running   digits x" in out
 
 
@@ -118,7 +119,7 @@ def test_progress_is_a_line_a_run_without_a_terminal(make_record, capsys):
         lines.tell(status, make_record())
     said = capsys.readouterr().err
     assert "1/8 digits gaussian 100 % n=10 mixmatch seed 0: accuracy 0.500" in said
-    assert told(status).endswith("about 70 s left")
+    assert told(status).endswith("about 1 min 10 s left")
 
 
 @pytest.mark.parametrize(

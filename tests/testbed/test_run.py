@@ -124,3 +124,17 @@ def test_an_unknown_task_is_found_before_the_first_run(tiny):
     unknown = changed(tiny, "grid", tasks={"digitz": ["gaussian"]})
     with pytest.raises(OptionError, match="Unknown data set 'digitz'. Did you mean 'digits'"):
         [job_for(unknown, run) for run in runs(unknown)]
+
+
+def test_the_cache_is_closed_when_features_cannot_be_had(tiny, tmp_path, monkeypatch):
+    closed = []
+    monkeypatch.setattr("mixmood.core.cache.FeatureCache.close", lambda _: closed.append(True))
+    monkeypatch.setattr("mixmood.features.extract.extract", lambda *_, **__: 1 / 0)
+    job = next(
+        job_for(tiny, run, cache=str(tmp_path / "cache"))
+        for run in runs(tiny)
+        if not run.cell.is_supervised
+    )
+    record = execute(job)
+    assert "ZeroDivisionError" in record["error"]["message"]
+    assert closed

@@ -7,11 +7,12 @@ import typer
 
 from mixmood.cli import options
 from mixmood.cli.streams import say
-from mixmood.cli.testbed_lines import RunLines, describe, duration, told
+from mixmood.cli.testbed_lines import RunLines, describe, told
 from mixmood.cli.testbed_report import report
 from mixmood.cli.testbed_tables import Only, StoreOption, correlate, tables
 from mixmood.core.errors import OptionError, OutputError, TrainingError
 from mixmood.core.suggest import unknown_name
+from mixmood.report.numbers import duration
 from mixmood.report.printable import printable
 
 if TYPE_CHECKING:
@@ -177,10 +178,13 @@ def _say_plan(config: "Config", work: "list[Job]", n_jobs: int) -> None:
     typer.echo(f"test bed  {config.name}")
     typer.echo(f"cells     {n_cells} of {len(cells(config))}")
     typer.echo(f"runs      {len(work)}")
-    guess = estimate(work, config)
+    algorithms = ", ".join(dict.fromkeys(job.run.cell.algorithm for job in work))
+    say(f"Timing a few updates of {config.training.model} by {algorithms} ...")
+    guess = estimate(work)
+    n_at_once = min(n_jobs or 1, len(work))
     typer.echo(f"update    {guess.update_s:.3f} s")
     typer.echo(f"run       {duration(guess.run_s)}")
-    typer.echo(f"all       {duration(guess.total_s / (n_jobs or 1))} with {n_jobs or 1} at once")
+    typer.echo(f"all       {duration(guess.wall_s(n_at_once))} with {n_at_once} at once")
 
 
 def _spread(backend: str, ray_address: str | None, gpus_per_run: float) -> "Spread":

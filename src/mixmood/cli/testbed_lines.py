@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, Self
 
 from mixmood.cli.streams import console, say
+from mixmood.report.numbers import duration
 from mixmood.report.printable import printable
 
 if TYPE_CHECKING:
@@ -54,18 +55,6 @@ def describe(record: dict[str, Any]) -> str:
     run = record["run"]
     source = f"{run['source']} {run['percent']:g} %"
     return f"{run['task']} {source} n={run['n_labelled']} {run['algorithm']} seed {run['seed']}"
-
-
-def duration(seconds: float) -> str:
-    """Seconds for people.
-
-    >>> duration(42), duration(150), duration(7300), duration(200_000)
-    ('42 s', '2.5 min', '2.0 h', '2.3 days')
-    """
-    for limit, unit, name in ((100, 1, "s"), (6000, 60, "min"), (172_800, 3600, "h")):
-        if seconds < limit:
-            return f"{seconds / unit:.0f} {name}" if unit == 1 else f"{seconds / unit:.1f} {name}"
-    return f"{seconds / 86_400:.1f} days"
 
 
 def _result(record: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ import json
 import math
 import time
 import traceback
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -115,7 +116,7 @@ def _results(job: Job) -> dict[str, Any]:
     start = time.perf_counter()
     distances = None if job.run.cell.is_supervised else _distances(job, split)
     distances_s = time.perf_counter() - start
-    trained = _train(job, split)
+    trained = train_on(job, split)
     return {
         "scenario": scenario.to_dict(),
         "classes": list(split.class_names),
@@ -138,7 +139,8 @@ def _results(job: Job) -> dict[str, Any]:
     }
 
 
-def _train(job: Job, split: Split) -> "TrainingRecord":
+def train_on(job: Job, split: Split) -> "TrainingRecord":
+    """What became of training on a split as the job says."""
     from mixmood.ssl.train import train
 
     plan, cell = job.config.training, job.run.cell
@@ -197,17 +199,15 @@ def _distances(job: Job, split: Split) -> dict[str, dict[str, Any]]:
     # The pool is in random order: its first images are a random sample, enough for all draws.
     n_pool = min(len(split.unlabelled), drawn.sample_size * drawn.n_draws)
     order = rng_for(job.run.seed, "order", "labelled").permutation(len(split.labelled))
-    backbone = _backbone(plan.backbone, plan.resolution)
-    kept = open_cache(job.cache)
-    features = [
-        extract(ImageArray(images, name), rows, backbone, jobs=1, cache=kept).features
-        for name, images, rows in (
-            ("labelled", split.labelled, order),
-            ("pool", split.unlabelled, np.arange(n_pool)),
-        )
-    ]
-    if kept is not None:
-        kept.close()
+    backbone = loaded_backbone(plan.backbone, plan.resolution)
+    with open_cache(job.cache) or nullcontext() as kept:
+        features = [
+            extract(ImageArray(images, name), rows, backbone, jobs=1, cache=kept).features
+            for name, images, rows in (
+                ("labelled", split.labelled, order),
+                ("pool", split.unlabelled, np.arange(n_pool)),
+            )
+        ]
     measured = score(features[0], {"pool": features[1]}, drawn).measures[0]
     return {
         name: {key: value for key, value in asdict(found).items() if key not in ("inter", "intra")}
@@ -216,7 +216,7 @@ def _distances(job: Job, split: Split) -> dict[str, dict[str, Any]]:
 
 
 @cache
-def _backbone(name: str, resolution: int | None) -> "Backbone":
+def loaded_backbone(name: str, resolution: int | None) -> "Backbone":
     """The backbone, loaded once in a worker for all of its runs."""
     from mixmood.features.table import load_backbone
 
