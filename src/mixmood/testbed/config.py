@@ -113,9 +113,8 @@ def load_config(word: str | Path) -> Config:
         return parse_config(preset_text(word), word)
     path = expanded(word)
     if path.suffix != ".toml":
-        known = ", ".join(PRESETS)
         error = unknown_name("preset", str(word), PRESETS)
-        raise OptionError(f"{error} Or give a file that ends in .toml." if known else str(error))
+        raise OptionError(f"{error} Or give a file that ends in .toml.")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -65,7 +65,7 @@ class DistanceRow:
 
     @property
     def is_significant(self) -> bool:
-        """Whether at least half of the runs can tell the pool from the labelled images."""
+        """Whether the pool can be told from the labelled images, by the median p-value."""
         return self.p_median < SIGNIFICANT
 
 
