@@ -4,11 +4,13 @@ import errno
 import gzip
 import hashlib
 import io
+import os
 import shutil
 import tarfile
 import threading
 import zipfile
 from collections import namedtuple
+from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -17,6 +19,7 @@ import pytest
 from PIL import Image
 
 from mixmood.core.errors import InputError, OutputError
+from mixmood.core.progress import Silent
 from mixmood.data import download
 from mixmood.data.catalogue import CATALOGUE, RemoteFile
 from mixmood.data.download import get
@@ -285,6 +288,67 @@ def test_a_disk_that_fills_up_while_fetching_says_so(server, tmp_path, monkeypat
     monkeypatch.setattr(download.Resuming, "_copy", full)
     with pytest.raises(OutputError, match="Cannot write to .*: No space left on device"):
         get(served(server, "svhn"), tmp_path)
+
+
+def test_of_two_that_get_one_data_set_at_once_one_is_refused(server, tmp_path):
+    """Both would write to one half-fetched file, and each sweep away the other's pack."""
+    entry, told = served(server, "svhn"), []
+
+    class Second(Silent):
+        def start(self, *_):
+            with pytest.raises(OutputError, match=r"Another process is getting 'svhn' .* Wait"):
+                get(entry, tmp_path)
+            told.append("refused")
+
+    get(entry, tmp_path, Second())
+    assert told == ["refused"]
+    assert len(server.asked) == 1
+    assert left_behind(tmp_path) == ["svhn.npz"]
+
+
+def test_one_that_waited_finds_the_pack_of_the_other(server, tmp_path, monkeypatch):
+    entry = served(server, "svhn")
+
+    @contextmanager
+    def after_another(_):
+        np.savez(tmp_path / "svhn.npz", images=GREY)
+        yield
+
+    monkeypatch.setattr(download, "_alone", after_another)
+    get(entry, tmp_path)
+    assert server.asked == []
+
+
+def test_different_data_sets_may_be_got_at_once(server, tmp_path):
+    class Second(Silent):
+        def start(self, *_):
+            get(served(server, "mnist"), tmp_path)
+
+    get(served(server, "svhn"), tmp_path, Second())
+    assert left_behind(tmp_path) == ["mnist.npz", "svhn.npz"]
+
+
+def test_a_killed_process_locks_nobody_out(server, tmp_path):
+    (tmp_path / "downloads").mkdir()
+    (tmp_path / "downloads" / "svhn.lock").touch()
+    (tmp_path / ".svhn.npz.1234").write_bytes(b"half")
+    get(served(server, "svhn"), tmp_path)
+    assert left_behind(tmp_path) == ["svhn.npz"]
+
+
+def test_a_folder_that_takes_no_lock_is_told(server, tmp_path):
+    (tmp_path / "downloads" / "svhn.lock").mkdir(parents=True)
+    with pytest.raises(OutputError, match="Cannot write to .*downloads: unable to open"):
+        get(served(server, "svhn"), tmp_path)
+
+
+def test_a_pack_is_as_readable_as_any_other_file(server, tmp_path):
+    before = os.umask(0o027)
+    try:
+        pack = get(served(server, "svhn"), tmp_path)
+    finally:
+        os.umask(before)
+    assert pack.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_folder_that_cannot_be_made_is_told(server, tmp_path):

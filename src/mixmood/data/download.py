@@ -1,17 +1,18 @@
 """Getting a data set of the catalogue: fetched, verified, unpacked once, and whole or not there."""
 
 import hashlib
-import os
 import re
 import shutil
-import tempfile
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixmood.core.errors import InputError, OutputError
-from mixmood.core.files import sweep
+from mixmood.core.files import atomic_file, sweep
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.bounded import reason
 from mixmood.data.catalogue import DataSet, RemoteFile
@@ -31,7 +32,7 @@ def get(entry: DataSet, home: Path, progress: Progress = Silent()) -> Path:  # n
     """The pack of a data set in the folder `home`, made there if it is not.
 
     Official files that lie in `home` already are used without a network. A download that was cut
-    off goes on where it stopped.
+    off goes on where it stopped. Of two processes that get the same data set one is refused.
     """
     pack = home / f"{entry.name}.npz"
     if pack.is_file():
@@ -41,14 +42,42 @@ def get(entry: DataSet, home: Path, progress: Progress = Silent()) -> Path:  # n
         downloads.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"Cannot make the folder {downloads}: {reason(error)}.") from error
+    with _alone(downloads / f"{entry.name}.lock"):
+        # Another process may have made it since.
+        if not pack.is_file():
+            _make(entry, pack, downloads, progress)
+    return pack
+
+
+def _make(entry: DataSet, pack: Path, downloads: Path, progress: Progress) -> None:
+    home = pack.parent
     _check_space(entry, home)
     paths = [_found(file, home) or _fetch(file, downloads, progress) for file in entry.files]
     content = unpack(entry.form, paths, entry.shape)
     _write_pack(pack, content, entry.class_names)
     for path in paths:
         if path.parent == downloads:
-            path.unlink()
-    return pack
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Refuse to go on while another process is inside; the system frees the lock of a dead one."""
+    try:
+        # A database because its lock works on every system.
+        with closing(sqlite3.connect(lock, timeout=0, isolation_level=None)) as database:
+            database.execute("BEGIN EXCLUSIVE")
+            try:
+                yield
+            finally:
+                lock.unlink(missing_ok=True)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise OutputError(f"Cannot write to {lock.parent}: {error}.") from error
+        raise OutputError(
+            f"Another process is getting '{lock.stem}' at this moment. Wait for it to end, and "
+            "run the same command again if it failed."
+        ) from error
 
 
 def sha256_of(path: Path) -> str:
@@ -156,26 +185,18 @@ class Resuming:
 
 
 def _write_pack(pack: Path, content: Unpacked, class_names: tuple[str, ...] | None) -> None:
-    """Write the pack under another name and rename it: it is whole or not there.
+    """Write the pack, which is whole or not there.
 
     Not compressed: images hardly shrink, and single images can be read from the file in place.
     """
     sweep(pack.parent, pack.name)
-    handle, temporary = tempfile.mkstemp(dir=pack.parent, prefix=f".{pack.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(
-                file,
-                images=content.images,
-                labels=content.labels,
-                class_names=np.array(class_names or content.class_names),
-            )
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(pack)
-    except OSError as error:
-        raise OutputError(f"Cannot write {pack}: {reason(error)}.") from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    with atomic_file(pack) as file:
+        np.savez(
+            file,
+            images=content.images,
+            labels=content.labels,
+            class_names=np.array(class_names or content.class_names),
+        )
 
 
 def _network_reason(error: "requests.RequestException") -> str:

@@ -40,7 +40,7 @@ def fetch_weights(backbone: str, url: str, sha256_prefix: str) -> Path:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if not digest.startswith(sha256_prefix):
-        path.unlink()
+        path.unlink(missing_ok=True)
         raise BackboneError(
             f"{path} is damaged or another file: its sha256 must begin with {sha256_prefix} but "
             f"is {digest}. It was removed; run the command again to fetch it."
@@ -56,7 +56,7 @@ def _fetch(backbone: str, url: str, path: Path) -> None:
         # Written under another name first: a cut connection leaves nothing behind.
         pooch.retrieve(url, known_hash=None, fname=path.name, path=path.parent)
     except Exception as error:
-        # requests raises a family of its own, which is no dependency of ours.
+        # The network, the server and the disk each have errors of their own.
         raise BackboneError(
             f"The backbone {backbone} needs the file {path.name}, which could not be fetched from "
             f"{url} ({type(error).__name__}). Download it by other means and place it at {path}."
