@@ -82,7 +82,34 @@ def test_correlate_takes_any_subset(mixmood, store, make_record):
     code, out, _ = mixmood(
         "testbed", "correlate", "--store", store.folder, *only, "--format", "csv"
     )
-    assert out.splitlines()[0].startswith("task,n_labelled,")
+    assert out.splitlines()[0] == (
+        "task,n_labelled,algorithm,contamination,measure,pearson,pearson_low,pearson_high,"
+        "spearman,spearman_low,spearman_high,regret_points,regret_low,regret_high,n_cells,n_seeds"
+    )
+    assert "(" not in out
+
+
+def test_the_help_of_correlate_names_no_option_that_it_lacks(mixmood):
+    assert "--table" not in mixmood("testbed", "correlate", "--help")[1]
+    assert "csv (with --table)" in mixmood("testbed", "tables", "--help")[1]
+
+
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+def test_an_interrupt_before_the_first_run_does_not_say_that_work_is_kept(
+    mixmood, tiny_file, tmp_path, monkeypatch, words
+):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    where = "estimate.estimate" if words else "check.check_data"
+    monkeypatch.setattr(f"mixmood.testbed.{where}", interrupted)
+    store = tmp_path / "store"
+    code, _, err = mixmood("testbed", "run", tiny_file, "--store", store, *words)
+    assert code == 130
+    assert err.startswith("Checking the test bed tiny and its data sets ...")
+    assert "Interrupted before the first run: nothing was written." in err
+    assert "kept" not in err
+    assert not store.exists()
 
 
 def test_failures_are_told_by_status(mixmood, store, tiny):

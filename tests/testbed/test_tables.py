@@ -326,6 +326,11 @@ def _in_order(rows):
     return sorted(rows, key=_key)
 
 
+def test_an_interval_has_two_columns_in_csv():
+    rows = [{"measure": "js", "r_interval": (-0.5, 0.25)}, {"measure": "l1", "r_interval": None}]
+    assert to_csv(rows).splitlines() == ["measure,r_low,r_high", "js,-0.5,0.25", "l1,,"]
+
+
 def test_records_become_one_flat_file(paper):
     import gzip
 

@@ -1,6 +1,7 @@
 """`mixmood testbed`: the ablation grid and its tables."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -77,12 +78,19 @@ def run(
     # 0: a cluster knows best how many runs it can take.
     n_jobs = jobs or (0 if ray_address else n_cores())
     spread = _spread(backend, ray_address, gpus_per_run)
-    work = _work(config, only or [], seeds, cache, "cuda" if gpus_per_run else "cpu")
+    if not quiet:
+        say(f"Checking the test bed {config.name} and its data sets ...")
+    with _nothing_kept():
+        work = _work(config, only or [], seeds, cache, "cuda" if gpus_per_run else "cpu")
     if dry_run:
-        _say_plan(config, work, n_jobs)
+        with _nothing_kept():
+            _say_plan(config, work, n_jobs)
         return
     place = Store.make(store, config)
     track = _tracking(mlflow, place)
+    if not quiet:
+        at_once = f"{n_jobs} at once" if n_jobs else "as many at once as the cluster takes"
+        say(f"{len(work)} runs, {at_once}; what is done is kept in {store}.")
     with RunLines(quiet) as lines:
 
         def watch(now: "Status", record: "Record | None") -> None:
@@ -128,6 +136,18 @@ def status(store: StoreOption) -> None:
 app.command()(tables)
 app.command()(correlate)
 app.command()(report)
+
+
+@contextmanager
+def _nothing_kept() -> Iterator[None]:
+    """Who interrupts here is not told that results are kept: there are none yet."""
+    from mixmood.cli.main import INTERRUPTED
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("Interrupted before the first run: nothing was written.")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _work(

@@ -80,7 +80,9 @@ def tables(
 
 def correlate(
     store: StoreOption,
-    format: Format = "text",
+    format: Annotated[
+        str, typer.Option("--format", help="text, markdown, latex, csv or json.")
+    ] = "text",
     selection: Choose = "last",
     beside_paper: Beside = False,
     only: Only = None,

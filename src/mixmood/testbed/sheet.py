@@ -128,18 +128,27 @@ FORMS: dict[str, Callable[[Sheet], str]] = {
 
 
 _COLUMNS = {"source": "ood_source", "percent": "ood_percent"}
+_INTERVAL = "_interval"
 
 
 def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows of plain values as CSV, in the words of the paper's tables; nothing stands for None.
 
-    As there, a supervised baseline has neither source nor percentage.
+    As there, a supervised baseline has neither source nor percentage. An interval has two columns.
     """
     keys = list(rows[0]) if rows else []
-    columns = [_COLUMNS.get(key, key) for key in keys]
-    return csv_text(columns, ([_value(row, key) for key in keys] for row in rows))
+    columns = [name for key in keys for name in _names(key)]
+    return csv_text(columns, ([each for key in keys for each in _values(row, key)] for row in rows))
 
 
-def _value(row: Mapping[str, object], key: str) -> object:
+def _names(key: str) -> list[str]:
+    stem = key.removesuffix(_INTERVAL)
+    return [_COLUMNS.get(key, key)] if stem == key else [f"{stem}_low", f"{stem}_high"]
+
+
+def _values(row: Mapping[str, object], key: str) -> list[object]:
+    value = row[key]
+    if key.endswith(_INTERVAL):
+        return [None, None] if value is None else list(value)  # type: ignore[call-overload]
     is_supervised = str(row.get("algorithm")).startswith("supervised")
-    return None if is_supervised and key in _COLUMNS else row[key]
+    return [None if is_supervised and key in _COLUMNS else value]
