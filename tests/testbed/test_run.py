@@ -126,6 +126,27 @@ def test_an_unknown_task_is_found_before_the_first_run(tiny):
         [job_for(unknown, run) for run in runs(unknown)]
 
 
+def test_a_pool_that_holds_no_sample_is_refused_before_the_first_run(tiny):
+    """Each run would have looked for a sample of 80 in 50 images, without end."""
+    config = changed(tiny, "grid", n_labelled=[10, 160])
+    config = changed(changed(config, "split", n_unlabelled=50), "distances", sample_size=80)
+    pooled = [job_for(config, run) for run in runs(config) if not run.cell.is_supervised]
+    told = (
+        r"Distances of digits with 160 labels are measured on samples of 80 images, but the pool "
+        r"has only 50\. Let distances.sample_size be at most 50, or split.n_unlabelled at least 80"
+    )
+    with pytest.raises(OptionError, match=told):
+        check_data(pooled)
+    check_data([job for job in pooled if job.run.cell.n_labelled == 10])
+    check_data([job_for(config, run) for run in runs(config) if run.cell.is_supervised])
+
+
+def test_too_few_labels_to_measure_by_are_refused_before_the_first_run(tiny):
+    config = changed(tiny, "grid", n_labelled=[5])
+    with pytest.raises(InputError, match="Ranking needs at least .* labelled images; got 5"):
+        check_data([job_for(config, run) for run in runs(config)])
+
+
 def test_the_cache_is_closed_when_features_cannot_be_had(tiny, tmp_path, monkeypatch):
     closed = []
     monkeypatch.setattr("mixmood.core.cache.FeatureCache.close", lambda _: closed.append(True))

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 
+from mixmood.core.errors import OptionError
 from mixmood.data.split import check_split
 from mixmood.measures.table import check_measures
 from mixmood.testbed.config import Config
+from mixmood.testbed.grid import Cell
 from mixmood.testbed.run import Job
 
 
@@ -25,7 +27,24 @@ def check_names(config: Config) -> None:
 
 
 def check_data(jobs: Iterable[Job]) -> None:
-    """Refuse cells that the data sets are too small for; one seed stands for all."""
+    """Refuse cells that the data sets, or pools, are too small for; one seed stands for all."""
     first = {job.run.cell: job for job in reversed(list(jobs))}
     for job in first.values():
+        _check_samples(job.config, job.run.cell)
         check_split(job.run.scenario(job.config), job.home)
+
+
+def _check_samples(config: Config, cell: Cell) -> None:
+    """Refuse a cell whose labelled images or pool hold no sample to measure distances by."""
+    from mixmood.ranking.score import Plan
+
+    if cell.is_supervised:
+        return
+    plan = Plan(tuple(config.distances.measures), config.distances.sample_size)
+    size, n_pool = plan.fit(cell.n_labelled).sample_size, config.split.n_unlabelled
+    if n_pool < size:
+        raise OptionError(
+            f"Distances of {cell.task} with {cell.n_labelled} labels are measured on samples of "
+            f"{size} images, but the pool has only {n_pool}. Let distances.sample_size be at most "
+            f"{n_pool}, or split.n_unlabelled at least {size}."
+        )
