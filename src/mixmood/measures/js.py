@@ -1,7 +1,6 @@
 """Jensen-Shannon distance of feature histograms."""
 
 import numpy as np
-from scipy.special import xlogy
 
 from mixmood.core.arrays import Array
 from mixmood.measures.checks import check_pair
@@ -39,6 +38,9 @@ def js_between(p: Array, q: Array) -> Array:
 
     A feature of zeros (an empty histogram) is as far from any other as can be: sqrt(ln 2).
     """
+    # Here, because SciPy takes as long to import as all else, and other measures do not need it.
+    from scipy.special import xlogy
+
     # KL(p|m) + KL(q|m) = sum p ln p + q ln q - (p + q) ln((p + q) / 2): three logarithms, not four.
     total = p + q
     terms = xlogy(p, p) + xlogy(q, q) - xlogy(total, total / 2)
