@@ -1,12 +1,15 @@
 """`mixmood data`: the paper's data sets."""
 
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mixmood.cli import options
 from mixmood.cli.bars import progress_bars
-from mixmood.cli.streams import say
+from mixmood.cli.streams import readable, say
+from mixmood.core.errors import InputError
 from mixmood.core.suggest import unknown_name
 from mixmood.data.catalogue import CATALOGUE
 
@@ -21,18 +24,33 @@ def list_sets() -> None:
 
     Example: mixmood data list
     """
-    from mixmood.data.library import data_home, pack_path
+    from mixmood.data.library import data_home, packed_sets
 
-    typer.echo(f"folder  {data_home()} (MIXMOOD_DATA)")
+    chosen = "MIXMOOD_DATA" if os.environ.get("MIXMOOD_DATA") else "choose another: MIXMOOD_DATA"
+    typer.echo(readable(f"folder  {data_home()} ({chosen})"))
+    packed = packed_sets()
     for entry in CATALOGUE.values():
-        state = "here" if pack_path(entry.name).is_file() else "not here"
-        size = f"{entry.n_bytes / 10**6:.0f} MB"
-        typer.echo(f"\n{entry.name}  {state}; {entry.title}, {entry.n_images} images, {size}")
+        size = f"{entry.n_images} images, {entry.n_bytes / 10**6:.0f} MB to fetch"
+        state = _here(packed.pop(entry.name)) if entry.name in packed else f"not here, {size}"
+        typer.echo(readable(f"\n{entry.name}  {state}; {entry.title}"))
         typer.echo(f"  licence  {entry.licence}")
         typer.echo(f"  cite     {entry.citation}")
         for file in entry.files:
-            typer.echo(f"  from     {file.urls[0]}")
+            for place, url in enumerate(file.urls):
+                typer.echo(f"  {'or' if place else 'from':<8} {url}")
             typer.echo(f"  sha256   {file.sha256 or 'none published: taken on trust'}")
+    for name, pack in packed.items():
+        typer.echo(readable(f"\n{name}  {_here(pack)}"))
+
+
+def _here(pack: Path) -> str:
+    """What is in the pack of a data set, which may be a part of it."""
+    from mixmood.data.npy import count_npz
+
+    try:
+        return f"here, {count_npz(pack)} images"
+    except InputError as error:
+        return f"here, but broken: {error}"
 
 
 @app.command("get")

@@ -43,8 +43,13 @@ def pack_path(name: str, home: Path | None = None) -> Path:
 
 def known_sets(home: Path | None = None) -> list[str]:
     """All names that can be asked for: embedded, catalogued, or packed in the data folder."""
-    packed = (home or data_home()).glob(f"*{SUFFIX}")
-    return sorted({*EMBEDDED, *CATALOGUE, *(path.stem for path in packed)})
+    return sorted({*EMBEDDED, *CATALOGUE, *packed_sets(home)})
+
+
+def packed_sets(home: Path | None = None) -> dict[str, Path]:
+    """The packs in the data folder, by name."""
+    packs = sorted((home or data_home()).glob(f"*{SUFFIX}"))
+    return {path.stem: path for path in packs if path.is_file()}
 
 
 def open_set(name: str, home: Path | None = None) -> ImageSource:

@@ -47,11 +47,7 @@ def open_npz(path: str | Path, name: str) -> Pool:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            members = {
-                member.filename.removesuffix(".npy"): member
-                for member in archive.infolist()
-                if member.filename.endswith(".npy")
-            }
+            members = _members(archive)
             rows = _member_rows(path, archive, members[_choose(path, list(members))])
             labels = _member_labels(path, archive, members, name)
     except InputError:
@@ -60,6 +56,28 @@ def open_npz(path: str | Path, name: str) -> Pool:
         # A hostile zip raises more than BadZipFile: struct.error, zlib.error, EOFError, ...
         raise _broken(path, error) from error
     return array_pool(rows, name, labels)
+
+
+def count_npz(path: str | Path) -> int:
+    """How many rows the pool in an .npz file has, by its header: nothing is unpacked."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = _members(archive)
+            with archive.open(members[_choose(path, list(members))]) as file:
+                return _read_header(file).shape[0]
+    except InputError:
+        raise
+    except Exception as error:
+        raise _broken(path, error) from error
+
+
+def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """The arrays of an .npz file by name."""
+    return {
+        member.filename.removesuffix(".npy"): member
+        for member in archive.infolist()
+        if member.filename.endswith(".npy")
+    }
 
 
 def _choose(path: str | Path, keys: list[str]) -> str:
