@@ -1,6 +1,7 @@
 """Parquet with a column of images, and data sets of the Hugging Face hub."""
 
 import json
+import logging
 import sys
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from mixmood.core.errors import InputError, MissingExtraError, OptionError, UnreadableImageError
+from mixmood.data import hub as hub_module
 from mixmood.data import parquet as parquet_module
 from mixmood.data.hub import open_hub
 from mixmood.data.open import open_pool
@@ -302,10 +304,36 @@ def test_a_data_set_that_is_nowhere_is_refused(monkeypatch):
         raise ConnectionError("no network")
 
     monkeypatch.setattr(datasets, "load_dataset", offline)
+    monkeypatch.setattr(hub_module, "_answers", lambda _: True)
     with pytest.raises(
         InputError, match=r"data set x/y, configuration z, split test: ConnectionErr"
     ):
         open_hub("hf://x/y@z:test", None)
+
+
+def test_a_hub_that_does_not_answer_is_asked_once_and_without_a_word(monkeypatch, capfd):
+    """Its own package asks six times over half a minute, and tells of each on stderr."""
+    hub, datasets = pytest.importorskip("huggingface_hub"), pytest.importorskip("datasets")
+    asked, level = [], logging.getLogger("huggingface_hub").level
+
+    class Away:
+        def head(self, url, timeout):
+            asked.append(url)
+            raise OSError("no network")
+
+    def load(*_, **__):
+        logging.getLogger("huggingface_hub.utils._http").warning("Retrying in 1s")
+        raise ConnectionError(f"{hub.constants.HF_HUB_OFFLINE} {datasets.config.HF_HUB_OFFLINE}")
+
+    monkeypatch.setattr(hub.utils, "get_session", Away)
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    with pytest.raises(InputError, match="ConnectionError: True True"):
+        open_hub("hf://x/y", None)
+    assert asked == [hub.constants.ENDPOINT]
+    assert capfd.readouterr().err == ""
+    assert not hub.constants.HF_HUB_OFFLINE
+    assert not datasets.config.HF_HUB_OFFLINE
+    assert logging.getLogger("huggingface_hub").level == level
 
 
 @pytest.mark.parametrize(
@@ -327,6 +355,7 @@ def test_a_text_names_data_set_configuration_and_split(text, asked, monkeypatch,
         return hub_set
 
     monkeypatch.setattr(datasets, "load_dataset", load)
+    monkeypatch.setattr(hub_module, "_answers", lambda _: True)
     assert open_hub(text, None).name == asked[0].rpartition("/")[2]
     assert seen == [asked]
 
