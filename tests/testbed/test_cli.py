@@ -186,7 +186,7 @@ def test_data_sets_are_listed_with_licence_and_digest(mixmood, tmp_path, monkeyp
     code, out, _ = mixmood("data", "list")
     assert code == 0
     assert str(tmp_path) in out
-    assert "mnist  not here; MNIST, training images, 60000 images, 10 MB" in out
+    assert "mnist  not here, 60000 images, 10 MB to fetch; MNIST, training images" in out
     assert "none published: taken on trust" in out
 
 
