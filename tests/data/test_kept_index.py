@@ -200,13 +200,14 @@ def test_a_hostile_index_of_a_gzipped_tar_gives_unreadable_images(tmp_path, png,
 def test_without_a_cache_nothing_is_written(no_cache, tmp_path, png, monkeypatch):
     monkeypatch.setenv("MIXMOOD_CACHE", str(tmp_path / "cache"))
     labelled = make_tar(tmp_path / "a.tar", {f"{k}.png": png(k) for k in range(12)})
-    api.rank(labelled, {"b": labelled}, cache=no_cache, sample_size=4, draws=2, resolution=64)
+    pool = make_tar(tmp_path / "b.tar", {f"{k}.png": png(100 + k) for k in range(12)})
+    api.rank(labelled, {"b": pool}, cache=no_cache, sample_size=4, draws=2, resolution=64)
     assert not (tmp_path / "cache").exists()
 
 
 def test_ranking_keeps_the_indexes_of_its_archives_in_the_cache(tmp_path, png, scans):
     labelled = make_tar(tmp_path / "a.tar", {f"{k}.png": png(k) for k in range(12)})
-    pool = make_tar(tmp_path / "b.tar.gz", {f"{k}.png": png(k) for k in range(12)})
+    pool = make_tar(tmp_path / "b.tar.gz", {f"{k}.png": png(100 + k) for k in range(12)})
     reports = [
         api.rank(
             labelled, [pool], cache=tmp_path / "cache", sample_size=4, draws=2, resolution=64
@@ -220,8 +221,9 @@ def test_ranking_keeps_the_indexes_of_its_archives_in_the_cache(tmp_path, png, s
 def test_a_place_that_cannot_hold_a_cache_means_scanning_and_one_warning(tmp_path, png):
     (tmp_path / "cache").write_text("in the way")
     path = make_tar(tmp_path / "a.tar", {f"{k}.png": png(k) for k in range(12)})
+    pool = make_tar(tmp_path / "b.tar", {f"{k}.png": png(100 + k) for k in range(12)})
     with pytest.warns(RuntimeWarning, match="going on without it") as told:
-        api.rank(path, [path], cache=tmp_path / "cache", sample_size=4, draws=2, resolution=64)
+        api.rank(path, [pool], cache=tmp_path / "cache", sample_size=4, draws=2, resolution=64)
     assert len(told) == 1
 
 
