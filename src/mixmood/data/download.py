@@ -73,7 +73,10 @@ def _alone(lock: Path) -> Iterator[None]:
                 lock.unlink(missing_ok=True)
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-            raise OutputError(f"Cannot write to {lock.parent}: {error}.") from error
+            raise OutputError(
+                f"Cannot write to {lock.parent}: {error}. Make room, or name another folder in "
+                "MIXMOOD_DATA."
+            ) from error
         raise OutputError(
             f"Another process is getting '{lock.stem}' at this moment. Wait for it to end, and "
             "run the same command again if it failed."
