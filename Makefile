@@ -25,9 +25,10 @@ test check: $(VENV)/.dev-installed
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
 
+# The readers' harness would take coverage's own files for a finding.
 raises: $(VENV)/.dev-installed
 	rm -f .coverage .coverage.*
-	$(BIN)/python -m coverage run -m pytest
+	$(BIN)/python -m coverage run -m pytest --deselect tests/fuzz/test_readers.py
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python scripts/unreached_raises.py
 

@@ -59,3 +59,9 @@ def test_every_address_is_listed(home):
     shown = listed()
     for entry in CATALOGUE.values():
         assert all(url in shown for file in entry.files for url in file.urls)
+
+
+def test_an_unknown_data_set_is_refused_with_the_nearest_name():
+    result = CliRunner().invoke(app, ["data", "get", "mnits"])
+    assert result.exit_code == 2
+    assert "Unknown data set 'mnits'. Did you mean 'mnist'?" in result.stderr

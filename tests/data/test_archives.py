@@ -405,3 +405,12 @@ def test_reading_a_gzip_in_threads_agrees(packed_noise):
     with ThreadPoolExecutor(3) as pool:
         found = list(pool.map(lambda offset: packed.read_at(offset, 100), places))
     assert found == [data[offset : offset + 100] for offset in places]
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_an_archive_that_is_gone_leaves_unreadable_images(kind, pack):
+    path = pack(kind, {"1.png": 1})
+    source = opened(path)
+    path.unlink()
+    (found,) = source.read([0])
+    assert str(found) == f"{path.name}/1.png: cannot be read: No such file or directory."

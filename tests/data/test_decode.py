@@ -336,3 +336,10 @@ def test_threads_leave_the_warning_filters_as_they_were():
     finally:
         sys.setswitchinterval(old)
     assert warnings.filters == before
+
+
+def test_a_picture_object_without_pixels_is_unreadable():
+    with pytest.raises(
+        UnreadableImageError, match=r"x: cannot be decoded: it has no pixels \(0 x 5\)"
+    ):
+        decode(Image.new("RGB", (0, 5)), "x")

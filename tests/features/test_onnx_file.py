@@ -160,9 +160,9 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
     ("content", "reason"),
     [
         (b"\xff" * 100, "not an ONNX file"),
-        (b"\x3a\xff\x01short", "ends before"),
+        (b"\x3a\xff\x01short", "the file ends before its content does"),
         (b"\x3b", "not an ONNX file"),
-        (b"\x38", "ends before"),
+        (b"\x38", "the file ends before its content does"),
         (b"\x3a\x02\x0a\x00" * 3, "cannot load"),
         (b"", "cannot load"),
     ],

@@ -268,3 +268,8 @@ def test_features_and_images_cannot_be_mixed_under_one_name(rng, tmp_path):
     for labelled, pool in (paths, paths[::-1]):
         with pytest.raises(ShapeError, match="Features cannot be mixed with images"):
             mixmood.rank(labelled, [pool])
+
+
+def test_a_ranking_by_no_measure_is_refused(sets):
+    with pytest.raises(OptionError, match="measures must name at least one measure; got none"):
+        mixmood.rank(*sets, measures=[])

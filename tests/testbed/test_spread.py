@@ -161,9 +161,10 @@ def test_no_jobs_need_no_engine():
     assert list(RaySpread()([], 2, lambda job: None)) == []
 
 
-def test_a_cluster_that_does_not_answer_is_told(jobs):
-    with pytest.raises(OptionError, match="No Ray cluster answers at '127.0.0.1:9'"):
-        list(RaySpread("127.0.0.1:9")(jobs, 0, lambda job: None))
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "auto"])
+def test_a_cluster_that_does_not_answer_is_told(jobs, address):
+    with pytest.raises(OptionError, match=f"No Ray cluster answers at '{address}'"):
+        list(RaySpread(address)(jobs, 0, lambda job: None))
 
 
 def test_ray_is_an_extra(jobs, monkeypatch):
