@@ -20,7 +20,7 @@ ALL = "all"
 
 @app.command("list")
 def list_sets() -> None:
-    """Show the data sets, which of them are here, their sizes, licences and sources.
+    """Show the data sets, what is here, licences and sources.
 
     Example: mixmood data list
     """
@@ -58,7 +58,7 @@ def get_sets(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names, or 'all'.")],
     quiet: options.Quiet = False,
 ) -> None:
-    """Fetch data sets, verify them and keep them in a compact form; what is here stays.
+    """Fetch and verify data sets, and keep them in a compact form.
 
     Example: mixmood data get mnist svhn
     """

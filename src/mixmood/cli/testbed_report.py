@@ -20,7 +20,7 @@ def report(
     beside_paper: Beside = False,
     only: Only = None,
 ) -> None:
-    """Write the answer, the three tables and pictures as one HTML page.
+    """Write answer, tables and pictures as one HTML page.
 
     Example: mixmood testbed report --store smoke --html smoke.html
     """

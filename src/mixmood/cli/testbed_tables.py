@@ -87,7 +87,7 @@ def correlate(
     beside_paper: Beside = False,
     only: Only = None,
 ) -> None:
-    """Correlate distances with accuracies over any subset of the cells.
+    """Correlate distances with accuracies over any of the cells.
 
     Example: mixmood testbed correlate --store smoke --only percent=100
     """
