@@ -1,10 +1,15 @@
 """Small pools on disk, made anew for each test."""
 
 import io
+import tarfile
+import zipfile
 
 import numpy as np
 import pytest
 from PIL import Image
+
+from mixmood.data.tars import TarSource
+from mixmood.data.zips import ZipSource
 
 
 def encode(value, format="PNG", size=(5, 4)):
@@ -40,5 +45,38 @@ def values_of():
 
     def read(source):
         return [int(picture[0, 0, 0]) for picture in source.read(np.arange(len(source)))]
+
+    return read
+
+
+@pytest.fixture
+def pack(tmp_path, png):
+    """Makes an archive of some kind from a dict of names and grey values or bytes."""
+
+    def make(kind, files, name="crawl"):
+        path = tmp_path / f"{name}.{kind}"
+        content = {k: v if isinstance(v, bytes) else png(v) for k, v in files.items()}
+        if kind.endswith("zip"):
+            how = zipfile.ZIP_STORED if kind == "stored.zip" else zipfile.ZIP_DEFLATED
+            with zipfile.ZipFile(path, "w", how) as archive:
+                for member, data in content.items():
+                    archive.writestr(member, data)
+        else:
+            with tarfile.open(path, "w:gz" if kind == "tar.gz" else "w") as archive:
+                for member, data in content.items():
+                    info = tarfile.TarInfo(member)
+                    info.size = len(data)
+                    archive.addfile(info, io.BytesIO(data))
+        return path
+
+    return make
+
+
+@pytest.fixture
+def opened():
+    """Opens an archive as what its name says it is."""
+
+    def read(path):
+        return (ZipSource if path.suffix == ".zip" else TarSource)(path, "crawl")
 
     return read
