@@ -4,8 +4,11 @@ import os
 
 import numpy as np
 import pytest
+from PIL import Image
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+SHAPES = ("lying", "standing", "chequered")
 
 
 def stripes(n_images, seed, size=8):
@@ -43,3 +46,33 @@ def quick():
         "augment": "none",
         "learning_rate": 1e-2,
     }
+
+
+@pytest.fixture
+def write_images(make_stripes):
+    """Writes PNG files of stripes, in class folders or not."""
+
+    def write(folder, n_images, seed, size=8, named=True):
+        images, labels = make_stripes(n_images, seed, size)
+        for index, (image, label) in enumerate(zip(images, labels, strict=True)):
+            place = folder / SHAPES[label] if named else folder
+            place.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(image[..., 0]).save(place / f"{seed}-{index}.png")
+        return folder
+
+    return write
+
+
+@pytest.fixture
+def labelled(tmp_path, write_images):
+    return write_images(tmp_path / "labelled", 24, 1)
+
+
+@pytest.fixture
+def pool(tmp_path, write_images):
+    return write_images(tmp_path / "pool", 30, 2, named=False)
+
+
+@pytest.fixture
+def told():
+    return []
