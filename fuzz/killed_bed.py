@@ -6,44 +6,16 @@ import sys
 from pathlib import Path
 
 from fuzz.killing import MIXMOOD, environment
+from fuzz.tiny_bed import TINY
 from mixmood.testbed.store import Store
 
 KILLER = Path(__file__).parents[1] / "tests" / "testbed" / "kill_often.py"
-BED = """
-name = "killed"
-
-[grid]
-percents = [100]
-n_labelled = [10]
-seeds = {n_seeds}
-baselines = ["none", "supervised-epochs"]
-
-[grid.tasks]
-digits = ["other_half", "gaussian"]
-
-[split]
-n_unlabelled = 16
-n_validation = 10
-test_share = 0.1
-
-[training]
-model = "wrn-tiny:groups=1,first_filters=8"
-epochs = 2
-learning_rate = 0.002
-augment = "none"
-
-[distances]
-measures = ["cosine"]
-resolution = 64
-sample_size = 5
-draws = 2
-"""
 
 
 def torment_bed(place: Path, n_kills: int, seed: int) -> tuple[int, int, int, list[str]]:
     """How often the driver was killed and ended by itself, what it left, and what is wrong."""
     bed = place / "bed.toml"
-    bed.write_text(BED.format(n_seeds=n_kills))
+    bed.write_text(TINY.replace("seeds = 2", f"seeds = {n_kills}"))
     killed, whole = place / "killed", place / "whole"
     command = [sys.executable, str(KILLER), str(bed), str(killed), str(n_kills), str(seed)]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)

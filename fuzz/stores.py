@@ -3,38 +3,13 @@
 import json
 from typing import Any
 
-CONFIG = """
-name = "tiny"
+from fuzz.tiny_bed import TINY
 
-[grid]
-percents = [50, 100]
-n_labelled = [10]
-seeds = 2
-baselines = ["none", "supervised-epochs"]
-
-[grid.tasks]
-digits = ["other_half", "gaussian"]
-
-[split]
-n_unlabelled = 16
-n_validation = 10
-test_share = 0.1
-
-[training]
-model = "wrn-tiny:groups=1,first_filters=8"
-epochs = 2
-learning_rate = 0.002
-augment = "none"
-
-[training.settings.mixmatch]
+SETTINGS = """[training.settings.mixmatch]
 gamma = 10.0
 
-[distances]
-measures = ["cosine"]
-resolution = 64
-sample_size = 5
-draws = 2
 """
+CONFIG = TINY.replace("[100]", "[50, 100]").replace("[distances]", f"{SETTINGS}[distances]")
 
 DRIVER = {"n_runs": 8, "n_jobs": 1, "n_done": 3, "running": ["digits gaussian 100.0"], "host": "h"}
 
