@@ -12,11 +12,22 @@ from mixmood.data.tars import TarSource
 from mixmood.data.zips import ZipSource
 
 
+def saved(image, format="PNG", **options):
+    """The bytes of a Pillow image in some format."""
+    buffer = io.BytesIO()
+    image.save(buffer, format=format, **options)
+    return buffer.getvalue()
+
+
 def encode(value, format="PNG", size=(5, 4)):
     """The bytes of an image of one grey value."""
-    buffer = io.BytesIO()
-    Image.new("L", size, value).save(buffer, format=format)
-    return buffer.getvalue()
+    return saved(Image.new("L", size, value), format)
+
+
+@pytest.fixture(scope="session")
+def encoded():
+    """Makes the bytes of a Pillow image in some format."""
+    return saved
 
 
 @pytest.fixture

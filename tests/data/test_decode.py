@@ -1,7 +1,5 @@
-"""Every stored image becomes RGB uint8, or an UnreadableImageError that names it."""
+"""Every stored image becomes RGB uint8, within limits of size and without side effects."""
 
-import contextlib
-import io
 import struct
 import sys
 import threading
@@ -23,12 +21,6 @@ COLOUR = RNG.integers(0, 256, (6, 9, 3), dtype=np.uint8)
 GREY = RNG.integers(0, 256, (6, 9), dtype=np.uint8)
 
 
-def encoded(image, format="PNG", **options):
-    buffer = io.BytesIO()
-    image.save(buffer, format=format, **options)
-    return buffer.getvalue()
-
-
 def check_is_picture(picture, shape):
     assert picture.dtype == np.uint8
     assert picture.shape == shape
@@ -42,21 +34,21 @@ def check_is_grey_as(picture, values):
 
 
 @pytest.mark.parametrize("format", ["PNG", "BMP", "TIFF", "PPM", "GIF"])
-def test_grey_is_repeated_over_the_channels(format):
+def test_grey_is_repeated_over_the_channels(format, encoded):
     check_is_grey_as(decode(encoded(Image.fromarray(GREY), format), "x"), GREY)
 
 
 @pytest.mark.parametrize("format", ["PNG", "BMP", "TIFF", "PPM"])
-def test_rgb_comes_as_it_is(format):
+def test_rgb_comes_as_it_is(format, encoded):
     np.testing.assert_array_equal(decode(encoded(Image.fromarray(COLOUR), format), "x"), COLOUR)
 
 
-def test_lossless_webp_comes_as_it_is():
+def test_lossless_webp_comes_as_it_is(encoded):
     raw = encoded(Image.fromarray(COLOUR), "WEBP", lossless=True)
     np.testing.assert_array_equal(decode(raw, "x"), COLOUR)
 
 
-def test_an_rgba_image_is_laid_on_white():
+def test_an_rgba_image_is_laid_on_white(encoded):
     pixels = np.zeros((1, 3, 4), dtype=np.uint8)
     pixels[0, :, :3] = [200, 100, 0]
     pixels[0, :, 3] = [255, 0, 51]
@@ -67,12 +59,12 @@ def test_an_rgba_image_is_laid_on_white():
     np.testing.assert_allclose(picture[0, 2], [244, 224, 204], atol=1)
 
 
-def test_grey_with_alpha_is_laid_on_white():
+def test_grey_with_alpha_is_laid_on_white(encoded):
     image = Image.merge("LA", [Image.new("L", (2, 1), 10), Image.frombytes("L", (2, 1), b"\xff\0")])
     check_is_grey_as(decode(encoded(image), "x"), np.array([[10, 255]]))
 
 
-def test_a_palette_gives_its_colours_and_its_transparent_one_white():
+def test_a_palette_gives_its_colours_and_its_transparent_one_white(encoded):
     image = Image.new("P", (3, 1))
     image.putpalette([255, 0, 0, 0, 255, 0, 0, 0, 255])
     image.putdata([0, 1, 2])
@@ -82,13 +74,13 @@ def test_a_palette_gives_its_colours_and_its_transparent_one_white():
     assert clear.tolist() == [[[255, 0, 0], [255, 255, 255], [0, 0, 255]]]
 
 
-def test_a_transparent_colour_of_an_rgb_png_becomes_white():
+def test_a_transparent_colour_of_an_rgb_png_becomes_white(encoded):
     image = Image.fromarray(np.array([[[1, 2, 3], [9, 9, 9]]], dtype=np.uint8))
     picture = decode(encoded(image, transparency=(1, 2, 3)), "x")
     assert picture.tolist() == [[[255, 255, 255], [9, 9, 9]]]
 
 
-def test_cmyk_becomes_rgb():
+def test_cmyk_becomes_rgb(encoded):
     red = Image.new("CMYK", (8, 8), (0, 255, 255, 0))
     picture = decode(encoded(red, "TIFF"), "x")
     assert picture[0, 0].tolist() == [255, 0, 0]
@@ -97,7 +89,7 @@ def test_cmyk_becomes_rgb():
 
 
 @pytest.mark.parametrize("format", ["PNG", "TIFF"])
-def test_sixteen_bits_are_scaled_and_not_cut(format):
+def test_sixteen_bits_are_scaled_and_not_cut(format, encoded):
     wide = np.array([[0, 257, 32_896, 65_535]], dtype=np.uint16)
     picture = decode(encoded(Image.fromarray(wide), format), "x")
     check_is_grey_as(picture, np.array([[0, 1, 128, 255]]))
@@ -126,26 +118,20 @@ def test_a_sixteen_bit_rgb_png_is_scaled():
     assert decode(raw, "x").tolist() == [[[0, 128, 255]]]
 
 
-def test_one_bit_is_black_and_white():
+def test_one_bit_is_black_and_white(encoded):
     bits = np.array([[True, False, True]])
     expected = np.array([[255, 0, 255]])
     check_is_grey_as(decode(encoded(Image.fromarray(bits)), "x"), expected)
     check_is_grey_as(decode(bits, "x"), expected)
 
 
-def test_a_float_tiff_in_unit_range_is_scaled():
+def test_a_float_tiff_in_unit_range_is_scaled(encoded):
     image = Image.fromarray(np.array([[0.0, 0.5, 1.0]], dtype=np.float32))
     check_is_grey_as(decode(encoded(image, "TIFF"), "x"), np.array([[0, 128, 255]]))
 
 
-def test_true_32_bit_integers_are_refused():
-    image = Image.fromarray(np.array([[0, 70_000]], dtype=np.int32))
-    with pytest.raises(UnreadableImageError, match=r"x: cannot be decoded: its 32-bit values"):
-        decode(encoded(image, "TIFF"), "x")
-
-
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_exif_orientation_is_applied(orientation):
+def test_exif_orientation_is_applied(orientation, encoded):
     image = Image.fromarray(COLOUR)
     exif = Image.Exif()
     exif[0x0112] = orientation
@@ -155,14 +141,14 @@ def test_exif_orientation_is_applied(orientation):
     assert picture.shape == ((9, 6, 3) if orientation > 4 else (6, 9, 3))
 
 
-def test_of_an_animation_the_first_frame_comes():
+def test_of_an_animation_the_first_frame_comes(encoded):
     frames = [Image.new("RGB", (4, 4), colour) for colour in ("red", "green", "blue")]
     for format in ("GIF", "WEBP", "PNG", "TIFF"):
         raw = encoded(frames[0], format, save_all=True, append_images=frames[1:])
         np.testing.assert_allclose(decode(raw, "x")[0, 0], [255, 0, 0], atol=2)
 
 
-def test_a_pillow_image_is_decoded_like_its_file():
+def test_a_pillow_image_is_decoded_like_its_file(encoded):
     image = Image.fromarray(np.dstack([COLOUR, GREY]))
     np.testing.assert_array_equal(decode(image, "x"), decode(encoded(image), "x"))
 
@@ -188,63 +174,17 @@ def test_arrays_of_grey_become_rgb(pixels, expected):
     check_is_grey_as(decode(pixels, "x"), expected)
 
 
-def test_an_array_with_alpha_is_laid_on_white_as_a_file_is():
+def test_an_array_with_alpha_is_laid_on_white_as_a_file_is(encoded):
     pixels = np.dstack([COLOUR, GREY])
     by_file = decode(encoded(Image.fromarray(pixels)), "x").astype(int)
     np.testing.assert_allclose(decode(pixels, "x"), by_file, atol=1)
 
 
-@pytest.mark.parametrize(
-    ("pixels", "message"),
-    [
-        (np.array([[0.0, np.nan]]), r"x: cannot be decoded: float pixels must be .* nan"),
-        (np.array([[0.0, np.inf]]), r"float pixels must be finite and in 0..1, got 0 to inf"),
-        (np.array([[0.0, 255.0]]), r"got 0 to 255; divide by the largest"),
-        (np.array([[-0.1, 0.5]]), r"got -0.1 to 0.5"),
-        (np.zeros((2, 2), dtype=np.int64), r"must be uint8, uint16, bool or float .* got int64"),
-        (np.zeros((2, 2), dtype=object), r"got object"),
-        (np.zeros((3, 4, 5), dtype=np.uint8), r"got shape \(3, 4, 5\)"),
-        (np.zeros(4, dtype=np.uint8), r"got shape \(4,\)"),
-        (np.zeros((0, 4), dtype=np.uint8), r"no pixels \(shape \(0, 4\)\)"),
-    ],
-)
-def test_arrays_that_are_no_pictures_are_unreadable(pixels, message):
-    with pytest.raises(UnreadableImageError, match=message):
-        decode(pixels, "x")
-
-
 @pytest.mark.parametrize("size", [(1, 1), (30_000, 1), (1, 30_000)])
 @pytest.mark.parametrize("format", ["PNG", "JPEG"])
-def test_thin_and_tiny_images_are_images(size, format):
+def test_thin_and_tiny_images_are_images(size, format, encoded):
     picture = decode(encoded(Image.new("RGB", size, "white"), format), "x", side=96)
     check_is_picture(picture, (size[1], size[0], 3))
-
-
-def test_an_empty_file_is_unreadable():
-    with pytest.raises(
-        UnreadableImageError, match=r"cat\.png: cannot be decoded: the file is empty"
-    ):
-        decode(b"", "cat.png")
-
-
-def test_a_text_is_unreadable():
-    with pytest.raises(UnreadableImageError, match=r"not an image of a known format"):
-        decode(b"hello", "x")
-
-
-@pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF"])
-def test_a_truncated_image_is_unreadable(format):
-    """Half of the pixels are not the image: none of them is used."""
-    noise = np.random.default_rng(1).integers(0, 256, (64, 64, 3), dtype=np.uint8)
-    raw = encoded(Image.fromarray(noise), format)
-    with pytest.raises(UnreadableImageError, match=r"^x: cannot be decoded: "):
-        decode(raw[: len(raw) // 2], "x")
-
-
-def test_a_format_outside_the_list_is_not_even_parsed():
-    raw = encoded(Image.new("RGB", (4, 4)), "EPS")
-    with pytest.raises(UnreadableImageError, match=r"not an image of a known format \(PNG, JPEG"):
-        decode(raw, "x")
 
 
 @pytest.mark.parametrize(
@@ -264,14 +204,14 @@ def test_the_pixel_limit_holds_for_arrays_and_pillow_images(monkeypatch):
         decode(COLOUR, "x")
 
 
-def test_draft_mode_shrinks_a_large_jpeg_to_no_less_than_twice_the_side():
+def test_draft_mode_shrinks_a_large_jpeg_to_no_less_than_twice_the_side(encoded):
     raw = encoded(Image.effect_noise((1600, 1200), 20), "JPEG")
     assert decode(raw, "x").shape == (1200, 1600, 3)
     assert decode(raw, "x", side=96).shape == (300, 400, 3)
     assert decode(raw, "x", side=400).shape == (1200, 1600, 3)
 
 
-def test_draft_mode_changes_a_shrunk_photo_by_little():
+def test_draft_mode_changes_a_shrunk_photo_by_little(encoded):
     y, x = np.mgrid[0:1200, 0:1600]
     smooth = np.dstack([x % 256, y % 256, (x + y) % 256]).astype(np.uint8)
     raw = encoded(Image.fromarray(smooth).resize((1600, 1200)), "JPEG", quality=95)
@@ -288,7 +228,7 @@ def test_draft_mode_changes_a_shrunk_photo_by_little():
     edits=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=12),
     cut=st.one_of(st.none(), st.integers(0, 10**6)),
 )
-def test_mutated_files_give_a_picture_or_the_one_error(format, edits, cut):
+def test_mutated_files_give_a_picture_or_the_one_error(format, edits, cut, encoded):
     raw = bytearray(encoded(Image.fromarray(COLOUR), format))
     for place, value in edits:
         raw[place % len(raw)] = value
@@ -302,17 +242,7 @@ def test_mutated_files_give_a_picture_or_the_one_error(format, edits, cut):
         assert picture.shape[2] == 3
 
 
-@settings(max_examples=100, deadline=None)
-@given(
-    start=st.sampled_from([b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"P6 "]),
-    rest=st.binary(max_size=200),
-)
-def test_arbitrary_bytes_give_a_picture_or_the_one_error(start, rest):
-    with contextlib.suppress(UnreadableImageError):
-        decode(start + rest, "x")
-
-
-def test_warnings_of_pillow_do_not_leak_and_the_filters_come_back(monkeypatch):
+def test_warnings_of_pillow_do_not_leak_and_the_filters_come_back(encoded, monkeypatch):
     """Pillow warns of images above its own limit, and warnings are errors here."""
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 40)
     before = list(warnings.filters)
@@ -320,7 +250,7 @@ def test_warnings_of_pillow_do_not_leak_and_the_filters_come_back(monkeypatch):
     assert warnings.filters == before
 
 
-def test_threads_leave_the_warning_filters_as_they_were():
+def test_threads_leave_the_warning_filters_as_they_were(encoded):
     before = list(warnings.filters)
     raw = encoded(Image.fromarray(COLOUR))
     old = sys.getswitchinterval()
@@ -336,10 +266,3 @@ def test_threads_leave_the_warning_filters_as_they_were():
     finally:
         sys.setswitchinterval(old)
     assert warnings.filters == before
-
-
-def test_a_picture_object_without_pixels_is_unreadable():
-    with pytest.raises(
-        UnreadableImageError, match=r"x: cannot be decoded: it has no pixels \(0 x 5\)"
-    ):
-        decode(Image.new("RGB", (0, 5)), "x")
