@@ -22,7 +22,8 @@ from collections import Counter
 from pathlib import Path
 
 from fuzz.child import FELL, feed, input_of, lay_out
-from fuzz.readers import READ, READERS, REFUSED, UNREADABLE, WARNED
+from fuzz.reader import READ, REFUSED, UNREADABLE, WARNED
+from fuzz.readers import READERS
 
 OUTCOMES = (READ, UNREADABLE, WARNED, REFUSED, FELL)
 MOST_FINDINGS = 20

@@ -12,7 +12,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from fuzz.readers import READERS, REFUSED, Reader, Seed
+from fuzz.reader import REFUSED, Reader, Seed
+from fuzz.readers import READERS
 from mixmood.core.errors import MixmoodError
 
 FELL = "fell"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import fuzz.child
 from fuzz.__main__ import main
-from fuzz.readers import READERS, Reader, Seed
+from fuzz.reader import Reader, Seed
+from fuzz.readers import READERS
 
 START = b"start" * 20
 
