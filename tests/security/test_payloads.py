@@ -9,8 +9,9 @@ import pytest
 
 from mixmood.core.errors import InputError, TrainingError
 from mixmood.data.open import open_pool
-from mixmood.ssl.checkpoint import CHECKPOINT, load
+from mixmood.ssl.checkpoint import load
 from mixmood.ssl.predict import Classifier
+from mixmood.ssl.run_files import CHECKPOINT
 
 
 class Payload:

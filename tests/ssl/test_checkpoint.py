@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from mixmood.core.errors import TrainingError
-from mixmood.ssl.checkpoint import CHECKPOINT
 from mixmood.ssl.interrupt import deferred
+from mixmood.ssl.run_files import CHECKPOINT
 from mixmood.ssl.train import train
 
 OPTIONS = {

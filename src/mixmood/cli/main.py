@@ -9,11 +9,11 @@ import typer
 from typer.core import TyperGroup
 
 from mixmood.cli import cache, correlate, data, demo, predict, rank, testbed, train
+from mixmood.cli.options import INTERRUPTED
 from mixmood.cli.streams import abandon_stdout, open_closed_streams, say
 from mixmood.core.errors import MixmoodError
 from mixmood.core.version import __version__
 
-INTERRUPTED = 130
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """What a disk says that takes no more."""
 

@@ -1,8 +1,11 @@
-"""Options that several commands share, with their help."""
+"""What several commands share: options with their help, and an exit code."""
 
 from typing import Annotated
 
 import typer
+
+INTERRUPTED = 130
+"""The exit code of a program ended by Ctrl-C."""
 
 Measures = Annotated[
     list[str],

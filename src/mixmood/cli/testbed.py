@@ -141,13 +141,11 @@ app.command()(report)
 @contextmanager
 def _nothing_kept() -> Iterator[None]:
     """Who interrupts here is not told that results are kept: there are none yet."""
-    from mixmood.cli.main import INTERRUPTED
-
     try:
         yield
     except KeyboardInterrupt:
         say("Interrupted before the first run: nothing was written.")
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(options.INTERRUPTED) from None
 
 
 def _work(

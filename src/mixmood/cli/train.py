@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mixmood.cli import options
+
 if TYPE_CHECKING:
     from mixmood.ssl.record import TrainingRecord
-
-INTERRUPTED = 130
-"""The exit code of a program ended by Ctrl-C."""
 
 
 def train(
@@ -99,7 +98,7 @@ def train(
             bar.warn(
                 f"Stopped. What was learnt is in {out}: the same command with --resume goes on."
             )
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(options.INTERRUPTED) from None
     sys.stdout.write(summary_text(record, out))
 
 

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 SCHEMA = 1
+SIGNIFICANT = 0.05
+"""The p-value below which a difference is taken for one."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class Dissimilarity:
             with the number of draws, whatever the data: read `p_permutation`.
         p_permutation: Share of random re-partitions of the images that lie as far apart.
         p_holm: The same, corrected for the number of pools compared.
-        interval: 95 % interval of the distance, from resampling images.
+        interval: 95 % interval of the distance, from leaving groups of images out.
         inter: Distance labelled to pool, one per draw.
         intra: Distance labelled to other labelled images, one per draw.
     """

@@ -13,6 +13,7 @@ import numpy as np
 
 from mixmood.core.errors import InputError, OutputError
 from mixmood.core.files import atomic_file, sweep
+from mixmood.core.lock import held
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.bounded import reason
 from mixmood.data.catalogue import DataSet, RemoteFile
@@ -61,26 +62,25 @@ def _make(entry: DataSet, pack: Path, downloads: Path, progress: Progress) -> No
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Refuse to go on while another process is inside; the system frees the lock of a dead one."""
+def _alone(path: Path) -> Iterator[None]:
+    """Refuse to go on while another process is inside."""
     try:
-        # A database because its lock works on every system.
-        with closing(sqlite3.connect(lock, timeout=0, isolation_level=None)) as database:
-            database.execute("BEGIN EXCLUSIVE")
-            try:
-                yield
-            finally:
-                lock.unlink(missing_ok=True)
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-            raise OutputError(
-                f"Cannot write to {lock.parent}: {error}. Make room, or name another folder in "
-                "MIXMOOD_DATA."
-            ) from error
+        lock = held(path)
+    except sqlite3.Error as error:
         raise OutputError(
-            f"Another process is getting '{lock.stem}' at this moment. Wait for it to end, and "
-            "run the same command again if it failed."
+            f"Cannot write to {path.parent}: {error}. Make room, or name another folder in "
+            "MIXMOOD_DATA."
         ) from error
+    if lock is None:
+        raise OutputError(
+            f"Another process is getting '{path.stem}' at this moment. Wait for it to end, and "
+            "run the same command again if it failed."
+        )
+    with closing(lock):
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def sha256_of(path: Path) -> str:

@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 
-from mixmood.core.records import Candidate
-
-LEVEL = 0.05
+from mixmood.core.records import SIGNIFICANT, Candidate
 
 
 def verdict(candidates: Sequence[Candidate], measure: str) -> str:
     """The answer to "which pool?", candidates being in their order, nearest first."""
     best, others = candidates[0], candidates[1:]
-    if all(candidate.measures[measure].p_holm > LEVEL for candidate in candidates):
+    if all(candidate.measures[measure].p_holm > SIGNIFICANT for candidate in candidates):
         subject = "No pool is" if others else f"{best.name} is not"
         return (
             f"{subject} distinguishable from noise: by {measure}, its images are as near to the "

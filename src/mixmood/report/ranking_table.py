@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from mixmood.core.records import Ranking
+from mixmood.core.records import SIGNIFICANT, Ranking
 from mixmood.report.printable import printable
 from mixmood.report.scale import DRAWN, TYPED, Marks, Scale
 
@@ -23,7 +23,6 @@ GAP = 2
 """Spaces between columns."""
 SPARED = ("images", "ranks", "p (Holm)")
 """The columns that go, in this order, where a terminal is too narrow for all numbers."""
-SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)

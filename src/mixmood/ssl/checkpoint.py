@@ -9,8 +9,8 @@ import torch
 
 from mixmood.core.errors import TrainingError
 from mixmood.core.files import write_atomic
+from mixmood.ssl.run_files import CHECKPOINT
 
-CHECKPOINT = "checkpoint.pt"
 SCHEMA = 1
 
 

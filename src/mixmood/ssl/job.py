@@ -13,6 +13,7 @@ from mixmood.core.progress import Progress, Silent
 from mixmood.ssl.curves import curves_png
 from mixmood.ssl.pools import PoolLoader
 from mixmood.ssl.record import EpochRecord, TrainingRecord
+from mixmood.ssl.run_files import CURVES, MODEL, RECORD, WEIGHTS
 from mixmood.ssl.tracking import log_to_mlflow
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 MEMORY_LIMIT_BYTES = 2 * 1024**3
 """Larger pools are read from disk batch by batch."""
-
-RECORD = "record.json"
 
 
 def train_job(
@@ -152,11 +151,11 @@ def _write(folder: Path, trained: "Trained", shape: tuple[int, int, int]) -> Non
 
     buffer = io.BytesIO()
     torch.save(trained.model.state_dict(), buffer)
-    write_atomic(folder / "model.pt", buffer.getvalue())
-    write_atomic(folder / "curves.png", curves_png(trained.record))
+    write_atomic(folder / WEIGHTS, buffer.getvalue())
+    write_atomic(folder / CURVES, curves_png(trained.record))
     write_atomic(folder / RECORD, trained.record.to_json())
     names = trained.record.class_names
-    write_atomic(folder / "model.onnx", to_onnx(trained.model, trained.standardise, shape, names))
+    write_atomic(folder / MODEL, to_onnx(trained.model, trained.standardise, shape, names))
 
 
 def _both(first: Callable[[str], None], second: Callable[[str], None]) -> Callable[[str], None]:

@@ -28,6 +28,7 @@ from mixmood.ssl.network import Network
 from mixmood.ssl.optimiser import LeanAdamW
 from mixmood.ssl.order import Order
 from mixmood.ssl.record import EpochRecord, epochs_from, select, to_jsonl
+from mixmood.ssl.run_files import METRICS
 from mixmood.ssl.schedule import one_cycle
 from mixmood.ssl.standardise import Standardise
 from mixmood.ssl.strong import strong_augment
@@ -40,7 +41,6 @@ SAVE_EVERY = 1000
 CHECK_EVERY = 100
 """Updates between looks at the losses; each look makes a GPU wait."""
 
-METRICS = "metrics.jsonl"
 TASK = "training"
 
 

@@ -18,10 +18,10 @@ from mixmood.data.source import ImageSource
 from mixmood.features.runtime import onnx_runtime
 from mixmood.features.wire import has_external_data
 from mixmood.ssl.pictures import left_out, resized
+from mixmood.ssl.run_files import MODEL
 
 INPUT = "images"
 METADATA = "mixmood"
-MODEL = "model.onnx"
 BATCH = 128
 MOST_PIXELS = 4096**2
 """No model takes larger images: a batch of them is in memory at once."""

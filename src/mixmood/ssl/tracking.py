@@ -6,6 +6,7 @@ from typing import Any
 
 from mixmood.core.errors import MissingExtraError, OutputError
 from mixmood.ssl.record import EpochRecord, TrainingRecord
+from mixmood.ssl.run_files import CURVES, METRICS, RECORD
 
 EXPERIMENT = "mixmood"
 BATCH = 900
@@ -31,7 +32,7 @@ def log_to_mlflow(record: TrainingRecord, uri: str, folder: Path | None) -> str:
         for start in range(0, len(metrics), BATCH):
             client.log_batch(run_id, metrics=metrics[start : start + BATCH])
         if folder is not None:
-            for file in ("record.json", "curves.png", "metrics.jsonl"):
+            for file in (RECORD, CURVES, METRICS):
                 client.log_artifact(run_id, str(folder / file))
         client.set_terminated(run_id)
     except (MlflowException, OSError) as error:

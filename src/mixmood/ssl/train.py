@@ -13,11 +13,11 @@ from mixmood.core.errors import OptionError, OutputError
 from mixmood.core.files import sweep
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.seeds import rng_for
-from mixmood.ssl import checkpoint
+from mixmood.ssl import checkpoint, run_files
 from mixmood.ssl.algorithm import Algorithm
 from mixmood.ssl.augment import Augment, augmentation
 from mixmood.ssl.average import Average
-from mixmood.ssl.loop import METRICS, Loop, Plan
+from mixmood.ssl.loop import Loop, Plan
 from mixmood.ssl.losses import balanced_weights
 from mixmood.ssl.models import WideResNetSpec, model_spec
 from mixmood.ssl.network import Network, Precision, device_named
@@ -27,15 +27,6 @@ from mixmood.ssl.table import ALGORITHMS, Setting, algorithm_named
 from mixmood.ssl.task import Codes, ImagesLike, Task, checked_task
 
 PAPER_EPOCHS = 50
-FILES = (
-    checkpoint.CHECKPOINT,
-    METRICS,
-    "model.pt",
-    "model.onnx",
-    "curves.png",
-    "record.json",
-)
-"""Of the folder of a run; a run that was killed may have left parts of them."""
 
 
 @dataclass(frozen=True)
@@ -237,12 +228,12 @@ def _saved(folder: Path | None, configuration: dict[str, Any], resume: bool) -> 
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"Cannot make the folder {folder}: {error.strerror}.") from error
-    if not resume and (folder / checkpoint.CHECKPOINT).exists():
+    if not resume and (folder / run_files.CHECKPOINT).exists():
         raise OutputError(
             f"The folder {folder} holds a run already. Go on with it by --resume, or choose "
             "another folder."
         )
-    sweep(folder, *FILES)
+    sweep(folder, *run_files.ALL)
     return checkpoint.load(folder, configuration) if resume else None
 
 

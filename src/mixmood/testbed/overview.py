@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mixmood.core.errors import InputError
+from mixmood.core.records import SIGNIFICANT
 from mixmood.core.version import __version__
 from mixmood.testbed.chance import Chance, chance
 from mixmood.testbed.extremes import extremes
@@ -22,7 +23,6 @@ from mixmood.testbed.summary import Choice, chosen_records
 from mixmood.testbed.tables import Tables, make_tables
 
 SCHEMA = 1
-SURE = 0.05
 
 
 def overview(
@@ -89,10 +89,10 @@ def verdict(rows: Sequence[OverallRow], luck: Chance | None) -> str:
     if best.pearson_interval is None:
         # What another seed would change is not known.
         return f"{unsure} ({number} from a single seed)."
-    if best.pearson < 0 and luck.p_lower <= SURE:
+    if best.pearson < 0 and luck.p_lower <= SIGNIFICANT:
         told = f"In these cells nearer pools gave better models; {best.measure} told it best"
         return f"{told} ({number}, {_p(luck.p_lower)})."
-    if best.pearson > 0 and luck.p_higher <= SURE:
+    if best.pearson > 0 and luck.p_higher <= SIGNIFICANT:
         told = f"In these cells nearer pools gave no better models, not even by {best.measure}"
         return f"{told} ({number}, {_p(luck.p_higher)})."
     return f"{unsure} ({number}, {_p(luck.p_lower)})."

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from mixmood.core.errors import InputError, OutputError
 from mixmood.core.files import sweep, write_atomic
+from mixmood.core.lock import LOOK, TAKE, held
 from mixmood.data.bounded import reason
 from mixmood.testbed.config import Config
 from mixmood.testbed.record_shape import first_problem, told
@@ -103,7 +104,7 @@ class Store:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Be the only driver of this store while within."""
-        lock = self._held("BEGIN EXCLUSIVE", PATIENCE_S)
+        lock = self._held(TAKE, PATIENCE_S)
         if lock is None:
             raise OutputError(
                 f"Another driver is at work on the store {self.folder}. Wait for it, "
@@ -118,31 +119,20 @@ class Store:
         """Whether a driver is at work."""
         if not (self.folder / LOCK).exists():
             return False
-        # Only read: a driver that starts at this very moment does not have to give up.
-        lock = self._held("SELECT count(*) FROM sqlite_master", 0)
+        lock = self._held(LOOK, 0)
         if lock is not None:
             lock.close()
         return lock is None
 
     def _held(self, statement: str, patience_s: float) -> sqlite3.Connection | None:
-        """The lock once it has taken a statement; None while a driver has it."""
-        # A database because its lock works on every system and dies with its process.
         path = self.folder / LOCK
         try:
-            lock = sqlite3.connect(path, timeout=patience_s, isolation_level=None)
-            try:
-                lock.execute(statement).fetchone()
-            except sqlite3.Error:
-                lock.close()
-                raise
+            return held(path, statement, patience_s)
         except sqlite3.Error as error:
-            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
-                return None
             raise OutputError(
                 f"Cannot use the lock {path}: {error}. It holds no results: make sure that no "
                 "driver is at work and that the folder can be written, then delete that file."
             ) from error
-        return lock
 
     def _sweep(self) -> None:
         # What a killed driver left half-written has a name that begins with a dot.

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from mixmood.core.errors import InputError
+from mixmood.core.records import SIGNIFICANT
 from mixmood.core.suggest import unknown_name
 from mixmood.testbed.grid import Cell, Run, Selection, cells
 from mixmood.testbed.store import Record, Store
@@ -15,8 +16,6 @@ from mixmood.testbed.store import Record, Store
 Choice = Literal["last", "median", "validation", "best"]
 """Which epoch's accuracy counts: the last; the median of the last five; the best on validation
 images; the best on the test images, as in the paper, which flatters."""
-
-SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,9 @@
+"""The files that a run leaves in its folder."""
+
+CHECKPOINT = "checkpoint.pt"
+METRICS = "metrics.jsonl"
+WEIGHTS = "model.pt"
+MODEL = "model.onnx"
+CURVES = "curves.png"
+RECORD = "record.json"
+ALL = (CHECKPOINT, METRICS, WEIGHTS, MODEL, CURVES, RECORD)
