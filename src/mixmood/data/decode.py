@@ -12,6 +12,7 @@ from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 from mixmood.core.arrays import Picture
 from mixmood.core.errors import UnreadableImageError
 from mixmood.data.bounded import reason
+from mixmood.data.jpeg import decode_plain_jpeg
 from mixmood.data.source import Raw
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "PPM", "ICO")
@@ -21,6 +22,9 @@ MAX_PIXELS = 175_000_000
 """No image may have more, as its header tells: a little below where Pillow itself refuses. Draft
 mode is not counted in its favour, because a progressive JPEG keeps all of its coefficients in
 memory whatever size is asked for."""
+
+DRAFT = 2
+"""A JPEG whose smaller side is more than so many times the side wanted may come reduced."""
 
 
 def decode(raw: Raw, where: str, side: int | None = None) -> Picture:
@@ -81,15 +85,18 @@ def _rgb_image(raw: bytes | Image.Image, side: int | None) -> Image.Image:
         return _to_rgb_image(raw)
     if not raw:
         raise ValueError("the file is empty")
+    widest = None if side is None else DRAFT * side
+    if (pixels := decode_plain_jpeg(raw, MAX_PIXELS, widest)) is not None:
+        return Image.fromarray(pixels)
     try:
         image = Image.open(io.BytesIO(raw), formats=FORMATS)
     except UnidentifiedImageError:
         raise ValueError(f"not an image of a known format ({', '.join(FORMATS)})") from None
     with image:
         _check_size(image)
-        if side is not None and min(image.size) > 2 * side:
+        if widest is not None and min(image.size) > widest:
             # Only JPEG does anything here, and never goes below the size asked for.
-            image.draft(None, (2 * side, 2 * side))
+            image.draft(None, (widest, widest))
         return _to_rgb_image(image)
 
 
