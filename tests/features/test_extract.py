@@ -1,6 +1,7 @@
 """Extraction from pools: order, broken images, batches, threads and what is refused."""
 
 import threading
+import time
 import zlib
 
 import numpy as np
@@ -129,14 +130,42 @@ def test_a_slow_backbone_stops_the_readers(pictures, Pool, Means, encoded):
 def test_large_files_are_not_kept_while_they_wait(rng, monkeypatch, Pool, Means, encoded):
     """A large file is decoded by its reader: only its small square waits for the backbone."""
 
-    monkeypatch.setattr(prepare, "LARGE_BYTES", 100)
+    monkeypatch.setattr(prepare, "MOST_WAITING", 100)
     large = encoded(rng.integers(0, 256, size=(40, 40, 3), dtype=np.uint8))
-    preparer = prepare.Preparer(Pool([large, large[:200]]), Means(), None, n_decoders=1)
+    preparer = prepare.Preparer(Pool([large, large[:200]]), Means(), None, n_cores=1)
     good, broken = preparer.read([(0, 0), (1, 1)])
     assert good.raw is None
     assert good.picture.shape == (64, 64, 3)
     assert broken.raw is None
     assert "image 1" in broken.problem
+
+
+@pytest.mark.parametrize("most_waiting", [0, 10**9])
+def test_no_more_threads_compute_than_asked_for(monkeypatch, pool, Means, most_waiting):
+    """Readers that decode and workers that embed share the cores."""
+    busy, most_busy, lock = 0, 0, threading.Lock()
+
+    def counted(function):
+        def call(*arguments):
+            nonlocal busy, most_busy
+            with lock:
+                busy += 1
+                most_busy = max(most_busy, busy)
+            time.sleep(0.002)
+            try:
+                return function(*arguments)
+            finally:
+                with lock:
+                    busy -= 1
+
+        return call
+
+    backbone = Means()
+    backbone.embed = counted(backbone.embed)
+    monkeypatch.setattr(prepare, "decode_square", counted(prepare.decode_square))
+    monkeypatch.setattr(prepare, "MOST_WAITING", most_waiting)
+    extract(pool, range(50), backbone, jobs=2)
+    assert most_busy == 2
 
 
 def test_progress_counts_every_image_once(pool, Means):

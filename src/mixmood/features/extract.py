@@ -1,6 +1,6 @@
 """From a pool and indices to features: the images are read, prepared and embedded at once.
 
-    reading threads   fetch -> hash -> cache
+    reading threads   fetch -> hash -> cache (large files: -> decode -> resize)
     this thread       collects full batches of those that were not in the cache
     working threads   decode -> resize -> backbone, one batch each
     this thread       puts the rows in order and into the cache
@@ -8,7 +8,7 @@
 Both queues between threads are bounded, so memory does not grow with the pool. Pillow and ONNX
 Runtime let go of the interpreter while they work, so threads are enough. Decoding and inference
 share a thread because both want a core: a stage of its own for each made threads wait for the
-interpreter.
+interpreter. No more threads compute than there are cores to use.
 """
 
 import os
@@ -61,13 +61,14 @@ def extract(
     asked = np.asarray(indices, dtype=np.int64)
     n_workers = checked_jobs(jobs)
     n_readers = READERS * n_workers
-    preparer = Preparer(source, backbone, cache, n_decoders=n_workers)
+    preparer = Preparer(source, backbone, cache, n_cores=n_workers)
     collector = Collector(asked, backbone, cache, lambda n: progress.advance(source.name, n))
 
     def work(batch: tuple[list[Prepared], list[Prepared]]) -> list[Prepared]:
         companions, images = batch
-        preparer.decode(images)
-        embed(backbone, companions, images)
+        with preparer.cores:
+            preparer.decode(images)
+            embed(backbone, companions, images)
         return images
 
     progress.start(source.name, len(asked))

@@ -16,8 +16,8 @@ from mixmood.data.source import ImageSource
 from mixmood.features.backbone import Backbone
 from mixmood.features.runtime import onnx_runtime
 
-LARGE_BYTES = 256 * 1024
-"""A file beyond this is decoded by the thread that read it, so that such files do not pile up."""
+MOST_WAITING = 4 * 1024**2
+"""Bytes beyond which a thread decodes what it has read, so that large files do not pile up."""
 
 
 @dataclass(slots=True)
@@ -43,12 +43,12 @@ class Prepared:
 class Preparer:
     """Prepares images of one pool for one backbone, from any number of threads.
 
-    Many threads may wait for a disk or a server at once, but at most `n_decoders` decode: memory
-    stays flat however large the images are.
+    Many threads may wait for a disk or a server at once, but only those that hold one of the
+    `cores` compute: memory stays flat however large the images are, and nobody is interrupted.
     """
 
     def __init__(
-        self, source: ImageSource, backbone: Backbone, cache: FeatureCache | None, n_decoders: int
+        self, source: ImageSource, backbone: Backbone, cache: FeatureCache | None, n_cores: int
     ) -> None:
         """Prepare for one extraction; a backbone that looks at the whole batch gets no cache."""
         self._source = source
@@ -57,18 +57,29 @@ class Preparer:
         self._cache = None if backbone.is_batch_dependent else cache
         self._space = cache_space(backbone)
         # Where companions matter, the broken ones must be known before batches are formed.
-        self._n_patient_bytes = -1 if backbone.is_batch_dependent else LARGE_BYTES
-        self._decoding = threading.BoundedSemaphore(n_decoders)
+        self._most_waiting = -1 if backbone.is_batch_dependent else MOST_WAITING
+        self.cores = threading.BoundedSemaphore(n_cores)
 
     def read(self, numbered: list[tuple[int, int]]) -> list[Prepared]:
         """The images for pairs of place and index, in this order: fetched and looked up."""
-        images = [self._read(place, index) for place, index in numbered]
-        self._look_up([image for image in images if image.raw is not None])
-        return images
+        images: list[Prepared] = []
+        waiting: list[Prepared] = []
+        n_waiting = 0
+        for place, index in numbered:
+            waiting.append(image := self._read(place, index))
+            n_waiting += n_bytes(image.raw)
+            if n_waiting > self._most_waiting:
+                self._look_up(waiting)
+                with self.cores:
+                    self.decode(waiting)
+                images.extend(waiting)
+                waiting, n_waiting = [], 0
+        self._look_up(waiting)
+        return images + waiting
 
     def decode(self, images: list[Prepared]) -> None:
-        """Give each image that is not yet decoded its picture or its problem."""
-        with QUIET, self._decoding:
+        """Give each image that is not yet decoded its picture or its problem; hold a core."""
+        with QUIET:
             for image in images:
                 self._decode(image)
 
@@ -78,16 +89,12 @@ class Preparer:
             raw = self._source.fetch(index)
             if not isinstance(raw, bytes):
                 # What is not a file has its content in its pixels.
-                with self._decoding:
+                with self.cores:
                     raw = decode(raw, image.where)
         except UnreadableImageError as error:
             image.problem = str(error)
             return image
         image.raw = raw
-        if n_bytes(raw) > self._n_patient_bytes:
-            self._look_up([image])
-            with self._decoding:
-                self._decode(image)
         return image
 
     def _look_up(self, images: list[Prepared]) -> None:
@@ -98,7 +105,7 @@ class Preparer:
             if image.raw is not None:
                 image.key = content_key(image.raw, self._space)
         # Many at once: each visit to the cache takes locks on its file.
-        rows = self._cache.get([image.key for image in images])
+        rows = self._cache.get([image.key for image in images if image.key])
         for image in images:
             row = rows.get(image.key)
             # A row of another length is none of ours, whatever its checksum says.
@@ -115,8 +122,10 @@ class Preparer:
             image.problem = str(error)
 
 
-def n_bytes(raw: bytes | Picture) -> int:
+def n_bytes(raw: bytes | Picture | None) -> int:
     """How much memory an image takes while it waits to be decoded."""
+    if raw is None:
+        return 0
     return len(raw) if isinstance(raw, bytes) else raw.nbytes
 
 
