@@ -70,3 +70,20 @@ def test_a_measure_of_ones_own_is_asked_for_each_group(rng, monkeypatch):
 def test_samples_of_different_widths_are_refused(rng):
     with pytest.raises(ShapeError, match="with the same d; got shapes"):
         left_out_distances(grouped(rng, 9, 3), [grouped(rng, 9, 3, width=4)], 3, ["cosine"])
+
+
+def test_large_samples_are_counted_exactly(rng):
+    """Squares of counts beyond 16 million do not fit single floats."""
+    x, y = grouped(rng, 5000, 3, width=2), grouped(rng, 4200, 3, 0.1, width=2)
+    x.rows[:, 0] = np.where(rng.random(5000) < 0.001, 1.0, 0.0)
+    y.rows[:, 0] = np.where(rng.random(4200) < 0.001, 1.0, 0.0)
+    fast = left_out_distances(x, [y], 3, ["cosine"])
+    assert fast == pytest.approx(plain(x, [y], 3, ["cosine"], "count"), rel=1e-9)
+
+
+def test_groups_that_a_sample_has_no_rows_of_change_nothing_there(rng):
+    x = Grouped(rng.normal(size=(9, 4)), np.array([0, 0, 0, 2, 2, 2, 5, 5, 5]))
+    y = Grouped(rng.normal(size=(6, 4)), np.array([5, 1, 1, 1, 5, 2]))
+    fast = left_out_distances(x, [y], 7, ["cosine"])
+    assert fast == pytest.approx(plain(x, [y], 7, ["cosine"], "count"))
+    assert fast[0, 0, 3] == pytest.approx(compare(x.rows, [y.rows], ["cosine"])[0, 0])

@@ -37,7 +37,13 @@ def cosine_between(p: Array, q: Array) -> Array:
 
     A feature of zeros (an empty histogram) is as far from any other as can be: 1.
     """
-    lengths = np.sqrt(np.einsum("...b,...b", p, p) * np.einsum("...b,...b", q, q))
-    alike = np.einsum("...b,...b", p, q) / np.where(lengths > 0, lengths, 1.0)
+    products = (np.einsum("...b,...b", *pair) for pair in ((p, q), (p, p), (q, q)))
+    return np.asarray(cosine_of_products(*products).sum(axis=-1))
+
+
+def cosine_of_products(pq: Array, pp: Array, qq: Array) -> Array:
+    """1 - p . q / (|p| |q|) for arrays of inner products of histograms, 1 where one is empty."""
+    lengths = np.sqrt(np.multiply(pp, qq, dtype=np.float64))
+    alike = pq / np.where(lengths > 0, lengths, 1.0)
     # Rounding can lift a perfect match a little over 1.
-    return np.asarray(np.maximum(1.0 - alike, 0.0).sum(axis=-1))
+    return np.asarray(np.maximum(1.0 - alike, 0.0))

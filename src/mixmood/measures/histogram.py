@@ -1,7 +1,7 @@
 """Histograms of all features at once, binned over the range of the first sample."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,36 +46,36 @@ class Bins:
         """
         return normalised(self.counts(values), len(values), overflow)
 
-    def positions(self, values: Array) -> NDArray[np.intp]:
+    @property
+    def width(self) -> int:
+        """Bins of each feature, the two outer ones among them."""
+        return self.n_bins + 2
+
+    def positions(self, values: Array) -> NDArray[np.unsignedinteger[Any]]:
         """The bin of every value, shape (n, d): 1 to n_bins, 0 below and n_bins + 1 above."""
-        return self._numbers(values, np.zeros(1, np.intp))
+        # In place on one float64 copy: fresh temporaries of this size cost more than the sums.
+        position = values - self.low
+        position *= self.per_unit
+        np.clip(position, 0, self.n_bins - 1, out=position)
+        found = position.astype(np.min_scalar_type(self.n_bins + 1))
+        found += 1
+        # Outer values are told by comparing, not by position: rounding must not move the maximum.
+        np.copyto(found, 0, where=values < self.low)
+        np.copyto(found, self.n_bins + 1, where=values > self.high)
+        return found
 
     def counts(self, values: Array) -> NDArray[np.intp]:
         """How many values of each feature lie in each bin, shape (d, n_bins + 2)."""
-        return self.tally(self.numbers(values))
+        return self.tally(self.numbers(self.positions(values)))
 
-    def numbers(self, values: Array) -> NDArray[np.intp]:
-        """The bin of every value, shape (n, d), the bins of all features numbered in one row."""
-        return self._numbers(values, np.arange(values.shape[1]) * (self.n_bins + 2))
+    def numbers(self, positions: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.intp]:
+        """The bins of all features numbered in one row, for positions of shape (n, d)."""
+        return positions + np.arange(len(self.low)) * self.width
 
     def tally(self, numbers: NDArray[np.intp]) -> NDArray[np.intp]:
         """The counts of values of which `numbers` holds the bins, shape (d, n_bins + 2)."""
-        d, width = numbers.shape[1], self.n_bins + 2
-        return np.bincount(numbers.ravel(), minlength=d * width).reshape(d, width)
-
-    def _numbers(self, values: Array, first: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The bin of every value, the lower outer bin of each feature having the number `first`."""
-        # In place on one float64 copy: fresh temporaries of this size cost more than the sums.
-        position = values - self.low
-        is_below = position < 0
-        position *= self.per_unit
-        np.clip(position, 0, self.n_bins - 1, out=position)
-        numbers = position.astype(np.intp)
-        numbers += first + 1
-        # Outer values are told by comparing, not by position: rounding must not move the maximum.
-        np.copyto(numbers, first, where=is_below)
-        np.copyto(numbers, first + self.n_bins + 1, where=values > self.high)
-        return numbers
+        d = numbers.shape[1]
+        return np.bincount(numbers.ravel(), minlength=d * self.width).reshape(d, self.width)
 
 
 def normalised(counts: NDArray[np.intp], n_values: int, overflow: Overflow) -> Array:

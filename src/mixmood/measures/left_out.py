@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array, Rows
 from mixmood.measures.checks import check_pair
 from mixmood.measures.histogram import Bins, Overflow, normalised
+from mixmood.measures.left_out_cosine import left_out_cosine
 from mixmood.measures.nearest import METRICS, pair_distances
 from mixmood.measures.table import BETWEEN_HISTOGRAMS, MEASURES, N_BINS
 
@@ -45,10 +46,14 @@ def left_out_distances(
     for other in others:
         check_pair(x.rows, other.rows)
     by_histogram = [name for name in names if name in BETWEEN_HISTOGRAMS]
+    if "cosine" in by_histogram and overflow == "count":
+        by_histogram.remove("cosine")
+        samples = [(sample.rows, sample.groups) for sample in (x, *others)]
+        table[names.index("cosine")] = left_out_cosine(samples, n_groups, N_BINS)
     if by_histogram:
-        samples = _Binned.all_of(x, others)
+        binned = _Binned.all_of(x, others)
         for group in range(n_groups):
-            first, *rest = _shares_without(group, samples, overflow)
+            first, *rest = _shares_without(group, binned, overflow)
             for name in by_histogram:
                 between = [float(BETWEEN_HISTOGRAMS[name](first, shares)) for shares in rest]
                 table[names.index(name), :, group] = between
@@ -80,7 +85,7 @@ class _Binned:
     @classmethod
     def all_of(cls, x: Grouped, others: Sequence[Grouped]) -> "list[_Binned]":
         bins = Bins.over(x.rows, N_BINS)
-        binned = [(sample, bins.numbers(sample.rows)) for sample in (x, *others)]
+        binned = [(sample, bins.numbers(bins.positions(sample.rows))) for sample in (x, *others)]
         return [cls(sample, bins, numbers, bins.tally(numbers)) for sample, numbers in binned]
 
     def counts_of(self, is_kept: NDArray[np.bool_]) -> NDArray[np.intp]:
