@@ -11,7 +11,7 @@ from benchmarks.extraction import Engine
 from benchmarks.material import small_jpegs
 from benchmarks.row import Effort, Row, interleaved, ratios
 from mixmood.features.extract import extract
-from mixmood.ranking.score import Plan, draw
+from mixmood.ranking.score import Plan, measure
 
 N_DIMENSIONS = 5
 
@@ -28,7 +28,7 @@ def recomputed(effort: Effort) -> list[Row]:
         rng = np.random.default_rng(0)
 
         def ours():
-            draw(labelled.together(), {"pool": pool.together()}, plan, pool.jobs)
+            measure(labelled.together(), {"pool": pool.together()}, plan, pool.jobs)
 
         def theirs():
             for dimension in range(N_DIMENSIONS):

@@ -14,7 +14,7 @@ from mixmood.features.extract import checked_jobs, extract
 from mixmood.features.table import load_backbone
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import read_in_rounds
-from mixmood.ranking.score import Plan, draw
+from mixmood.ranking.score import Plan, measure
 
 TASKS = ("cifar10", "mnist", "fashion_mnist", "svhn")
 OTHERS = ("tiny_imagenet", "fashion_product")
@@ -92,6 +92,6 @@ def winner(labelled, pools, seed: int, until: float | None) -> tuple[str, int]:
     readings = {name: reading(rows, name, most) for name, rows in pools.items()}
     n_draws = read_in_rounds(base, readings, plan, until)
     rows = {name: one.features for name, one in readings.items()}
-    drawn = draw(base.features, rows, replace(plan, n_draws=n_draws))
+    drawn, _ = measure(base.features, rows, replace(plan, n_draws=n_draws))
     nearest = np.abs(drawn.signed[0]).mean(axis=-1).argmin()
     return list(pools)[nearest], sum(map(len, rows.values()))

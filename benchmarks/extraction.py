@@ -71,11 +71,11 @@ class Engine:
 
 def small(effort: Effort) -> list[Row]:
     """JPEGs of 64 x 64 pixels: the engine against the bare session."""
-    n_images = effort.images(512, least=64)
+    n_images = effort.images(2048, least=64)
     with tempfile.TemporaryDirectory() as folder:
         engine = Engine(small_jpegs(Path(folder) / "small", n_images), n_images)
         works = {"engine": engine.together, "bare": engine.inference, "decode": engine.decoding}
-        times = interleaved(works, effort.rounds(21))
+        times = interleaved(works, effort.rounds(11))
     middle, low, high = ratios(times["bare"], times["engine"])
     speed = {name: n_images / statistics.median(found) for name, found in times.items()}
     ceiling = speed["decode"] / (speed["decode"] + speed["bare"])
@@ -97,7 +97,7 @@ def small(effort: Effort) -> list[Row]:
 def large(effort: Effort) -> list[Row]:
     """JPEGs of 2000 x 1500 pixels: the engine against the slower of its two halves."""
     n_files = effort.images(48, least=4)
-    n_images = 2 * n_files
+    n_images = 6 * n_files
     with tempfile.TemporaryDirectory() as folder:
         engine = Engine(large_jpegs(Path(folder) / "large", n_files), n_images)
         works = {
@@ -106,7 +106,7 @@ def large(effort: Effort) -> list[Row]:
             "decode": engine.decoding,
             "plain": engine.plain_decoding,
         }
-        times = interleaved(works, effort.rounds(9))
+        times = interleaved(works, effort.rounds(7))
     speed = {name: n_images / statistics.median(found) for name, found in times.items()}
     slower = [max(pair) for pair in zip(times["bare"], times["decode"], strict=True)]
     both = [sum(pair) for pair in zip(times["bare"], times["decode"], strict=True)]
