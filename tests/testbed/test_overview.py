@@ -13,14 +13,11 @@ from mixmood.core.errors import InputError, OptionError
 from mixmood.testbed.agreement import agreement_rows
 from mixmood.testbed.chance import Chance, chance
 from mixmood.testbed.config import parse_config
-from mixmood.testbed.extremes import extremes
 from mixmood.testbed.figures import figures
 from mixmood.testbed.grid import Selection
-from mixmood.testbed.line import fitted
 from mixmood.testbed.overall import overall_rows
 from mixmood.testbed.overview import overview, to_json, verdict
 from mixmood.testbed.store import Store
-from mixmood.testbed.summary import accuracy_rows
 from mixmood.testbed.tables import make_tables
 
 EVIL = "<script>alert(1)</script>"
@@ -65,15 +62,6 @@ def typed(*words):
     result = CliRunner().invoke(app, ["testbed", "report", *map(str, words)])
     assert result.exception is None or isinstance(result.exception, SystemExit)
     return result.exit_code, result.stderr.replace("\n", " ")
-
-
-def test_a_line_goes_through_points_on_it_and_needs_three():
-    line = fitted([2, 1, 3], [5, 7, 3])
-    assert (line.x, line.y) == ((1, 3), pytest.approx((7, 3)))
-    assert line.pearson == pytest.approx(-1)
-    assert fitted([1, 2], [3, 4]) is None
-    assert fitted([1, 1, 1], [3, 4, 5]) is None
-    assert fitted([1, 2, 3], [4, 4, 4]) is None
 
 
 def test_the_measure_with_the_lowest_mean_correlation_comes_first(grid):
@@ -165,31 +153,6 @@ def test_the_verdict_says_no_more_than_chance_allows(grid, pearson, interval, lu
 
 def test_without_rows_the_verdict_says_what_is_missing():
     assert "no task has three contaminated cells" in verdict([], None)
-
-
-def test_the_best_and_worst_source_are_compared_at_the_highest_percentage(make_record):
-    records = [
-        make_record(source=source, percent=percent, accuracy=accuracy)
-        for source, percent, accuracy in [
-            ("a", 50, 0.1), ("a", 100, 0.9), ("b", 50, 0.95), ("b", 100, 0.4), ("c", 100, 0.6),
-        ]
-    ]  # fmt: skip
-    (found,) = extremes(accuracy_rows(records, "last"))
-    assert (found.best, found.worst, found.percent, found.n_sources) == ("a", "b", 100, 3)
-    assert (found.best_accuracy, found.worst_accuracy) == (0.9, 0.4)
-
-
-def test_sources_are_compared_only_where_all_of_them_were_run(make_record):
-    records = [
-        make_record(source="a", n_labelled=10, accuracy=0.5),
-        make_record(source="b", n_labelled=10, accuracy=0.4),
-        make_record(source="b", n_labelled=20, accuracy=0.99),
-    ]
-    (found,) = extremes(accuracy_rows(records, "last"))
-    assert (found.best, found.best_accuracy) == ("a", 0.5)
-    assert extremes(accuracy_rows(records[2:], "last")) == []
-    apart = [records[0], records[2]]
-    assert extremes(accuracy_rows(apart, "last")) == []
 
 
 def test_the_record_holds_the_tables_their_marks_and_their_origin(filled):
