@@ -4,6 +4,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from benchmarks.material import pack
 from benchmarks.row import Effort, Row
@@ -70,8 +71,9 @@ def outcome(seed: int) -> tuple[bool, float]:
     pools = {"same classes": features[own[N_LABELLED:]], "other classes": features[~is_own]}
     pools |= {name: rows for name, (rows, _) in KNOWN.items() if name != task}
     labelled = features[own[:N_LABELLED]]
-    full, n_full = winner(labelled, pools, seed, until=None)
-    early, n_early = winner(labelled, pools, seed, until=UNTIL)
+    with threadpool_limits(1):
+        full, n_full = winner(labelled, pools, seed, until=None)
+        early, n_early = winner(labelled, pools, seed, until=UNTIL)
     return early == full, 1 - n_early / n_full
 
 
@@ -92,6 +94,5 @@ def winner(labelled, pools, seed: int, until: float | None) -> tuple[str, int]:
     readings = {name: reading(rows, name, most) for name, rows in pools.items()}
     n_draws = read_in_rounds(base, readings, plan, until)
     rows = {name: one.features for name, one in readings.items()}
-    drawn, _ = measure(base.features, rows, replace(plan, n_draws=n_draws))
-    nearest = np.abs(drawn.signed[0]).mean(axis=-1).argmin()
-    return list(pools)[nearest], sum(map(len, rows.values()))
+    _, certainty = measure(base.features, rows, replace(plan, n_draws=n_draws))
+    return list(pools)[certainty.distances[0].argmin()], sum(map(len, rows.values()))

@@ -13,13 +13,18 @@ N_ROUNDS = 6
 
 
 def read_in_rounds(
-    labelled: Reading, pools: Mapping[str, Reading], plan: Plan, until: float | None
+    labelled: Reading,
+    pools: Mapping[str, Reading],
+    plan: Plan,
+    until: float | None,
+    jobs: int = 1,
 ) -> int:
     """Read what the draws need, and say how many draws that allows.
 
     Without `until` there is one round. With it, reading goes on in rounds of a sixth of the draws
     until the nearest pool's chance of being the nearest reaches `until`; a pool that can no
-    longer win is read no further, and its later draws reuse the images read.
+    longer win is read no further, and its later draws reuse the images read. `jobs` threads do
+    the sums between rounds.
     """
     share = 1 if until is None else N_ROUNDS
     hopeful = set(pools)
@@ -33,19 +38,19 @@ def read_in_rounds(
             check_fits(plan.sample_size, len(pool.features), name, pool.n_copies)
         if until is None or n_draws == plan.n_draws:
             break
-        chance, hopeful = _standing(labelled, pools, replace(plan, n_draws=n_draws))
+        chance, hopeful = _standing(labelled, pools, replace(plan, n_draws=n_draws), jobs)
         if chance >= until:
             break
     return n_draws
 
 
 def _standing(
-    labelled: Reading, pools: Mapping[str, Reading], plan: Plan
+    labelled: Reading, pools: Mapping[str, Reading], plan: Plan, jobs: int
 ) -> tuple[float, set[str]]:
     """The chance of the nearest pool to be the nearest, and the pools that may still win."""
     plan = replace(plan, measures=plan.measures[:1])
     features = {name: pool.features for name, pool in pools.items()}
-    _, certainty = measure(labelled.features, features, plan)
+    _, certainty = measure(labelled.features, features, plan, jobs)
     reach = certainty.intervals()[0]
     within = reach[:, 0] <= reach[:, 1].min()
     chances = chances_of_best(certainty.possible(rng_for(plan.seed, "possible")))
