@@ -26,7 +26,7 @@ def against_kid(effort: Effort) -> list[Row]:
 
 
 def _equal_reading(effort: Effort, root: Path) -> list[Row]:
-    """Pools of which `rank` reads every file, as KID does."""
+    """Pools of which `rank` without --until reads every file, as KID does."""
     few, more = (2, 4) if effort.is_tiny else (FEW, MORE)
     n_pool = effort.images(N_POOL, least=200)
     ours, early, inception, own = [], [], [], []

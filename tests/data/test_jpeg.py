@@ -68,9 +68,26 @@ def test_a_turned_picture_is_still_turned(jpeg):
 
 def test_what_is_larger_than_wanted_is_left_to_pillow(jpeg):
     raw = jpeg((64, 48))
-    assert decode_plain_jpeg(raw, 64 * 48, widest=48) is not None
+    assert decode_plain_jpeg(raw, 64 * 48, below=49) is not None
     assert decode_plain_jpeg(raw, 64 * 48 - 1) is None
-    assert decode_plain_jpeg(raw, 64 * 48, widest=47) is None
+    assert decode_plain_jpeg(raw, 64 * 48, below=48) is None
+
+
+@pytest.mark.parametrize("shorter", [31, 32, 63, 64, 65, 127, 128, 129, 300])
+def test_squares_are_those_of_pillow_on_both_sides_of_every_limit(jpeg, monkeypatch, shorter):
+    """With a side of 32, Pillow reduces from 128 pixels on."""
+    raw = jpeg((shorter + 40, shorter))
+    quick = decode_square(raw, "x", 32)
+    monkeypatch.setattr(decoding, "decode_plain_jpeg", lambda *_: None)
+    assert np.array_equal(quick, decode_square(raw, "x", 32))
+
+
+def test_a_kind_that_the_quick_way_does_not_know_is_read_by_pillow(jpeg):
+    """Subsampling 4:4:1 is a KeyError inside of simplejpeg."""
+    raw = bytearray(jpeg((64, 48)))
+    raw[raw.index(b"\xff\xc0") + 11] = 0x14
+    assert decode_plain_jpeg(bytes(raw), MAX_PIXELS) is None
+    assert np.array_equal(decode(bytes(raw), "x"), by_pillow(bytes(raw)))
 
 
 def outcome(function, raw):

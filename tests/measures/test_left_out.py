@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import ShapeError
-from mixmood.measures.left_out import Grouped, left_out_distances
+from mixmood.measures.grouped import Grouped
+from mixmood.measures.left_out import left_out_distances
 from mixmood.measures.table import MEASURES, compare
 
 

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import mixmood
 from mixmood.core.errors import OptionError
+from mixmood.data.arrays import FeatureArray
 
 
 def features(rng, n, shift=0.0):
@@ -51,3 +53,25 @@ def test_a_hopeless_pool_is_read_no_further_than_the_first_round(rng):
 def test_a_chance_that_makes_no_sense_is_refused(sets, until):
     with pytest.raises(OptionError, match="until must be over 0.5 and at most 1; got"):
         mixmood.rank(*sets, until=until)
+
+
+def test_reading_leaves_the_threads_of_blas_to_the_rest_of_the_process(sets, monkeypatch):
+    """The limit is that of the whole process: it may last no longer than the sums."""
+
+    def n_threads():
+        return [library["num_threads"] for library in threadpool_info()]
+
+    seen, read = [], FeatureArray.features
+
+    def watched(self, indices):
+        seen.append(n_threads())
+        return read(self, indices)
+
+    monkeypatch.setattr(FeatureArray, "features", watched)
+    with threadpool_limits(2):
+        before = n_threads()
+        mixmood.rank(*sets, until=1.0)
+        assert n_threads() == before
+    assert max(before) == 2
+    assert len(seen) > 4
+    assert all(found == before for found in seen)

@@ -8,7 +8,7 @@ LOOK = "SELECT count(*) FROM sqlite_master"
 """Only reads: who takes the lock at this very moment does not have to give up."""
 
 
-def held(path: Path, statement: str = TAKE, patience_s: float = 0.0) -> sqlite3.Connection | None:
+def hold(path: Path, statement: str = TAKE, patience_s: float = 0.0) -> sqlite3.Connection | None:
     """The lock once it has taken a statement, to be closed; None while another process has it.
 
     A database because its lock works on every system. Raises sqlite3.Error where the file is no

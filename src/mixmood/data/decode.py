@@ -16,7 +16,7 @@ from mixmood.data.jpeg import decode_plain_jpeg
 from mixmood.data.source import Raw
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "PPM", "ICO")
-"""The only parsers that an image file can reach; EPS, say, would start another program."""
+"""The only ones of Pillow's parsers that a file can reach; EPS would start another program."""
 
 MAX_PIXELS = 175_000_000
 """No image may have more, as its header tells: a little below where Pillow itself refuses. Draft
@@ -24,7 +24,8 @@ mode is not counted in its favour, because a progressive JPEG keeps all of its c
 memory whatever size is asked for."""
 
 DRAFT = 2
-"""A JPEG whose smaller side is more than so many times the side wanted may come reduced."""
+"""A JPEG may be decoded at a half, a quarter or an eighth as long as its smaller side stays so many
+times as long as the side wanted."""
 
 
 def decode(raw: Raw, where: str, side: int | None = None) -> Picture:
@@ -44,6 +45,8 @@ def decode(raw: Raw, where: str, side: int | None = None) -> Picture:
         with QUIET:
             if isinstance(raw, np.ndarray):
                 return _from_array(raw)
+            if isinstance(raw, bytes) and (pixels := _plain_jpeg(raw, side)) is not None:
+                return pixels
             return np.array(_rgb_image(raw, side))
     except Exception as error:
         raise _unreadable(where, error) from error
@@ -68,10 +71,17 @@ def _square(raw: Raw, side: int) -> Picture:
         if pixels.shape[:2] == (side, side):
             return pixels
         image = Image.fromarray(pixels)
+    elif isinstance(raw, bytes) and (plain := _plain_jpeg(raw, side)) is not None:
+        image = Image.fromarray(plain)
     else:
         image = _rgb_image(raw, side)
     data = image.resize((side, side), Image.Resampling.BILINEAR).tobytes()
     return np.frombuffer(data, np.uint8).reshape(side, side, 3)
+
+
+def _plain_jpeg(raw: bytes, side: int | None) -> Picture | None:
+    # From twice the size of a draft on, Pillow would decode it reduced.
+    return decode_plain_jpeg(raw, MAX_PIXELS, None if side is None else 2 * DRAFT * side)
 
 
 def _unreadable(where: str, error: Exception) -> UnreadableImageError:
@@ -85,18 +95,15 @@ def _rgb_image(raw: bytes | Image.Image, side: int | None) -> Image.Image:
         return _to_rgb_image(raw)
     if not raw:
         raise ValueError("the file is empty")
-    widest = None if side is None else DRAFT * side
-    if (pixels := decode_plain_jpeg(raw, MAX_PIXELS, widest)) is not None:
-        return Image.fromarray(pixels)
     try:
         image = Image.open(io.BytesIO(raw), formats=FORMATS)
     except UnidentifiedImageError:
         raise ValueError(f"not an image of a known format ({', '.join(FORMATS)})") from None
     with image:
         _check_size(image)
-        if widest is not None and min(image.size) > widest:
+        if side is not None and min(image.size) > DRAFT * side:
             # Only JPEG does anything here, and never goes below the size asked for.
-            image.draft(None, (widest, widest))
+            image.draft(None, (DRAFT * side, DRAFT * side))
         return _to_rgb_image(image)
 
 

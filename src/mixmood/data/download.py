@@ -13,7 +13,7 @@ import numpy as np
 
 from mixmood.core.errors import InputError, OutputError
 from mixmood.core.files import atomic_file, sweep
-from mixmood.core.lock import held
+from mixmood.core.lock import hold
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.bounded import reason
 from mixmood.data.catalogue import DataSet, RemoteFile
@@ -65,11 +65,11 @@ def _make(entry: DataSet, pack: Path, downloads: Path, progress: Progress) -> No
 def _alone(path: Path) -> Iterator[None]:
     """Refuse to go on while another process is inside."""
     try:
-        lock = held(path)
+        lock = hold(path)
     except sqlite3.Error as error:
         raise OutputError(
-            f"Cannot write to {path.parent}: {error}. Make room, or name another folder in "
-            "MIXMOOD_DATA."
+            f"Cannot use the lock {path}: {error}. Make room or name another folder in "
+            "MIXMOOD_DATA; if it is a file of another kind, delete it."
         ) from error
     if lock is None:
         raise OutputError(

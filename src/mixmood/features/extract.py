@@ -8,7 +8,7 @@
 Both queues between threads are bounded, so memory does not grow with the pool. Pillow and ONNX
 Runtime let go of the interpreter while they work, so threads are enough. Decoding and inference
 share a thread because both want a core: a stage of its own for each made threads wait for the
-interpreter. No more threads compute than there are cores to use.
+interpreter. No more threads decode or embed than there are cores to use.
 """
 
 import os

@@ -44,7 +44,7 @@ class Preparer:
     """Prepares images of one pool for one backbone, from any number of threads.
 
     Many threads may wait for a disk or a server at once, but only those that hold one of the
-    `cores` compute: memory stays flat however large the images are, and nobody is interrupted.
+    `cores` decode or embed: memory stays flat however large the images are.
     """
 
     def __init__(
@@ -78,7 +78,10 @@ class Preparer:
         return images + waiting
 
     def decode(self, images: list[Prepared]) -> None:
-        """Give each image that is not yet decoded its picture or its problem; hold a core."""
+        """Give each image that is not yet decoded its picture or its problem.
+
+        The caller holds one of the `cores`.
+        """
         with QUIET:
             for image in images:
                 self._decode(image)
@@ -142,12 +145,13 @@ def content_key(raw: bytes | Picture, space: bytes) -> bytes:
 def cache_space(backbone: Backbone) -> bytes:
     """What keeps apart the features of different networks, and of different libraries.
 
-    Another version of Pillow or ONNX Runtime may differ in the last bits. The same command shall
-    give the same bytes whether or not an older cache was there.
+    Another version of a decoder or of ONNX Runtime may differ in the last bits. The same command
+    shall give the same bytes whether or not an older cache was there.
     """
     import PIL
 
-    words = f"{backbone.fingerprint} pillow {PIL.__version__} onnxruntime {_runtime_version()}"
+    decoders = f"pillow {PIL.__version__} simplejpeg {metadata.version('simplejpeg')}"
+    words = f"{backbone.fingerprint} {decoders} onnxruntime {_runtime_version()}"
     return hashlib.blake2b(words.encode(), digest_size=32).digest()
 
 

@@ -46,6 +46,10 @@ class Bins:
         """
         return normalised(self.counts(values), len(values), overflow)
 
+    def of_features(self, few: slice) -> "Bins":
+        """The bins of some of the features."""
+        return Bins(self.low[few], self.high[few], self.per_unit[few], self.n_bins)
+
     @property
     def width(self) -> int:
         """Bins of each feature, the two outer ones among them."""

@@ -10,25 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Rows
+from mixmood.core.arrays import Array
 from mixmood.measures.checks import check_pair
+from mixmood.measures.grouped import Grouped
 from mixmood.measures.histogram import Bins, Overflow, normalised
 from mixmood.measures.left_out_cosine import left_out_cosine
 from mixmood.measures.nearest import METRICS, pair_distances
 from mixmood.measures.table import BETWEEN_HISTOGRAMS, MEASURES, N_BINS
-
-
-@dataclass(frozen=True)
-class Grouped:
-    """A sample of shape (n, d), and the group of each of its rows, shape (n,)."""
-
-    rows: Array
-    groups: Rows
-
-    def is_kept(self, group: int) -> NDArray[np.bool_]:
-        """The rows that stay when a group goes; a sample of one group only stays whole."""
-        kept = self.groups != group
-        return kept if kept.any() else np.ones_like(kept)
 
 
 def left_out_distances(
@@ -48,8 +36,7 @@ def left_out_distances(
     by_histogram = [name for name in names if name in BETWEEN_HISTOGRAMS]
     if "cosine" in by_histogram and overflow == "count":
         by_histogram.remove("cosine")
-        samples = [(sample.rows, sample.groups) for sample in (x, *others)]
-        table[names.index("cosine")] = left_out_cosine(samples, n_groups, N_BINS)
+        table[names.index("cosine")] = left_out_cosine(x, others, n_groups, N_BINS)
     if by_histogram:
         binned = _Binned.all_of(x, others)
         for group in range(n_groups):

@@ -16,36 +16,39 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.measures.cosine import cosine_of_products
+from mixmood.measures.grouped import Grouped
 from mixmood.measures.histogram import Bins
 
 Numbers = NDArray[np.floating[Any]]
 """Whole numbers, as floats for the sake of quick sums."""
 MOST_IN_FLOAT32 = 2**24
 """Up to here single floats hold every whole number."""
+AT_ONCE = 40_000
+"""Values that are binned at once over moved ranges: few enough to stay in the cache."""
 MOST_PAIRS = 64
 """Pairs of rows up to which comparing them one by one is quicker than counting them."""
 
 
 def left_out_cosine(
-    samples: Sequence[tuple[Array, Rows]], n_groups: int, n_bins: int
+    x: Grouped, others: Sequence[Grouped], n_groups: int, n_bins: int
 ) -> NDArray[np.float64]:
-    """From the first sample to each other one without each group, (samples - 1, groups).
-
-    A sample that has rows of one group only stays whole.
+    """From x to each other sample without each group, shape (others, groups).
 
     Args:
-        samples: The rows of each, shape (n, d), and the group of each row, shape (n,).
+        x: The first sample.
+        others: The samples that it is compared with.
         n_groups: How many groups there are.
-        n_bins: Equal bins over the range of the first sample; two more take what is outside.
+        n_bins: Equal bins over the range of x; two more take what is outside.
     """
-    bins = Bins.over(samples[0][0], n_bins)
-    most = max(len(rows) for rows, _ in samples) ** 2
+    bins = Bins.over(x.rows, n_bins)
+    most = max(len(sample.rows) for sample in (x, *others)) ** 2
     kind = np.float32 if most <= MOST_IN_FLOAT32 else np.float64
-    first, *others = (_Sample.of(rows, groups, n_groups, bins, kind) for rows, groups in samples)
+    first = _Sample.of(x, n_groups, bins, kind)
     moved = _MovedRanges.of(first, n_bins)
     first_moved = moved.counts(first)
     found = np.empty((len(others), n_groups))
-    for place, other in enumerate(others):
+    for place, sample in enumerate(others):
+        other = _Sample.of(sample, n_groups, bins, kind)
         distances = cosine_of_products(_products(first, other), first.squares, other.squares)
         other_moved = moved.counts(other)
         distances[moved.groups, moved.features] = cosine_of_products(
@@ -74,22 +77,15 @@ class _Sample:
 
     @classmethod
     def of(
-        cls, rows: Array, groups: Rows, n_groups: int, bins: Bins, kind: type[np.floating[Any]]
+        cls, sample: Grouped, n_groups: int, bins: Bins, kind: type[np.floating[Any]]
     ) -> "_Sample":
-        order = np.argsort(groups, kind="stable")
-        rows, groups = rows[order], groups[order]
+        order = np.argsort(sample.groups, kind="stable")
+        rows = sample.rows[order]
         positions = bins.positions(rows)
         numbers = bins.numbers(positions)
-        is_going = groups == np.arange(n_groups)[:, None]
-        if groups[0] == groups[-1]:
-            is_going[:] = False
+        is_going = ~np.array([sample.is_kept(group)[order] for group in range(n_groups)])
         counts = bins.tally(numbers).astype(kind)
-        return cls(rows, groups, positions, numbers, counts, is_going)
-
-    @cached_property
-    def columns(self) -> Array:
-        """The rows by feature, shape (d, n): quick to take some features from."""
-        return np.ascontiguousarray(self.rows.T)
+        return cls(rows, sample.groups[order], positions, numbers, counts, is_going)
 
     @cached_property
     def squares(self) -> Numbers:
@@ -161,13 +157,19 @@ class _MovedRanges:
 
     def counts(self, sample: _Sample) -> Numbers:
         """The counts of the rows that stay, in the bins over the moved ranges, (m, bins)."""
-        values = sample.columns[self.features].T
-        numbers = self.bins.numbers(self.bins.positions(values))
-        n_numbers = len(self.features) * self.bins.width
-        # One number more, for the rows that go.
-        np.copyto(numbers.T, n_numbers, where=sample.is_going[self.groups])
-        counts = np.bincount(numbers.ravel(order="K"), minlength=n_numbers + 1)[:-1]
-        return counts.reshape(-1, self.bins.width).astype(sample.counts.dtype)
+        found = np.empty((len(self.features), self.bins.width), sample.counts.dtype)
+        columns = np.ascontiguousarray(sample.rows.T)
+        n_few = max(AT_ONCE // len(sample.rows), 1)
+        for start in range(0, len(found), n_few):
+            few = slice(start, start + n_few)
+            bins = self.bins.of_features(few)
+            numbers = bins.numbers(bins.positions(columns[self.features[few]].T))
+            n_numbers = found[few].size
+            # One number more, for the rows that go.
+            np.copyto(numbers.T, n_numbers, where=sample.is_going[self.groups[few]])
+            counts = np.bincount(numbers.ravel(order="K"), minlength=n_numbers + 1)[:-1]
+            found[few] = counts.reshape(-1, bins.width)
+        return found
 
 
 def _without_each(ufunc: np.ufunc, values: Array) -> Array:

@@ -73,12 +73,12 @@ def rank(
     most = fitted.sample_size * plan.n_draws
     pools = {name: reading(pool, most) for name, pool in candidates.items()}
     n_threads = checked_jobs(jobs)
+    n_draws = read_in_rounds(base, pools, fitted, until, n_threads)
+    used = replace(fitted, n_draws=n_draws)
+    progress.start("statistics", None)
+    features = {name: pool.features for name, pool in pools.items()}
     # Our threads use all cores; those of BLAS inside each of them would only wait for one another.
     with threadpool_limits(1, user_api="blas"):
-        n_draws = read_in_rounds(base, pools, fitted, until, n_threads)
-        used = replace(fitted, n_draws=n_draws)
-        progress.start("statistics", None)
-        features = {name: pool.features for name, pool in pools.items()}
         scores = score(base.features, features, used, n_threads)
     record = assemble(base, pools, used, scores, backbone)
     progress.finish("statistics")

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from threadpoolctl import threadpool_limits
+
 from mixmood.core.seeds import rng_for
 from mixmood.ranking.certainty import chances_of_best
 from mixmood.ranking.draws import check_fits
@@ -50,7 +52,9 @@ def _standing(
     """The chance of the nearest pool to be the nearest, and the pools that may still win."""
     plan = replace(plan, measures=plan.measures[:1])
     features = {name: pool.features for name, pool in pools.items()}
-    _, certainty = measure(labelled.features, features, plan, jobs)
+    # No longer than the sums take: the limit is that of the whole process.
+    with threadpool_limits(1, user_api="blas"):
+        _, certainty = measure(labelled.features, features, plan, jobs)
     reach = certainty.intervals()[0]
     within = reach[:, 0] <= reach[:, 1].min()
     chances = chances_of_best(certainty.possible(rng_for(plan.seed, "possible")))

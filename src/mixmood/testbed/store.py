@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from mixmood.core.errors import InputError, OutputError
 from mixmood.core.files import sweep, write_atomic
-from mixmood.core.lock import LOOK, TAKE, held
+from mixmood.core.lock import LOOK, TAKE, hold
 from mixmood.data.bounded import reason
 from mixmood.testbed.config import Config
 from mixmood.testbed.record_shape import first_problem, told
@@ -104,7 +104,7 @@ class Store:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Be the only driver of this store while within."""
-        lock = self._held(TAKE, PATIENCE_S)
+        lock = self._hold(TAKE, PATIENCE_S)
         if lock is None:
             raise OutputError(
                 f"Another driver is at work on the store {self.folder}. Wait for it, "
@@ -119,15 +119,15 @@ class Store:
         """Whether a driver is at work."""
         if not (self.folder / LOCK).exists():
             return False
-        lock = self._held(LOOK, 0)
+        lock = self._hold(LOOK, 0)
         if lock is not None:
             lock.close()
         return lock is None
 
-    def _held(self, statement: str, patience_s: float) -> sqlite3.Connection | None:
+    def _hold(self, statement: str, patience_s: float) -> sqlite3.Connection | None:
         path = self.folder / LOCK
         try:
-            return held(path, statement, patience_s)
+            return hold(path, statement, patience_s)
         except sqlite3.Error as error:
             raise OutputError(
                 f"Cannot use the lock {path}: {error}. It holds no results: make sure that no "
