@@ -82,7 +82,7 @@ def second_run(effort: Effort) -> list[Row]:
         root = Path(folder)
         n_pool = effort.images(N_POOL, least=100)
         labelled, pools = five_pools(root / "pools", N_LABELLED, n_pool)
-        for round_ in range(effort.rounds(3)):
+        for round_ in range(effort.rounds(7)):
             command = rank_command(labelled, pools, root / f"cache{round_}")
             first.append(cost(command).elapsed_s)
             second.append(cost(command).elapsed_s)
