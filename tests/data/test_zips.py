@@ -9,6 +9,13 @@ from mixmood.data.folder import FolderSource
 from mixmood.data.zips import ZipSource
 
 
+def promise(path, n_bytes):
+    """Let the directory of a zip with one member tell another unpacked size."""
+    data = path.read_bytes()
+    size = data.index(b"PK\1\2") + 24
+    path.write_bytes(data[:size] + n_bytes.to_bytes(4, "little") + data[size + 4 :])
+
+
 def test_a_zip_packed_with_backslashes_has_the_same_folders(pack, opened, tree):
     source = opened(pack("zip", {"cat\\1.png": 1, "dog\\2.png": 2, "__MACOSX\\3.png": 3}))
     folder = FolderSource(tree({"cat/1.png": 1, "dog/2.png": 2}), "folder")
@@ -20,27 +27,21 @@ def test_a_member_larger_than_an_image_is_unreadable_before_it_is_unpacked(pack,
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr("1.png", b"x")
-    data = path.read_bytes()
-    entry = data.index(b"PK\1\2")
-    path.write_bytes(data[: entry + 24] + (2**31).to_bytes(4, "little") + data[entry + 28 :])
+    promise(path, 2**31)
     with pytest.raises(UnreadableImageError, match=r"bomb\.zip/1\.png: 2147483648 bytes is more"):
         ZipSource(path, "bomb").fetch(0)
 
 
 def test_a_zip_member_that_unpacks_to_more_than_promised_is_unreadable(pack, opened):
     path = pack("zip", {"1.png": b"a" * 100_000})
-    data = path.read_bytes()
-    entry = data.index(b"PK\1\2")
-    path.write_bytes(data[: entry + 24] + (500).to_bytes(4, "little") + data[entry + 28 :])
+    promise(path, 500)
     with pytest.raises(UnreadableImageError, match="does not unpack to the 500 bytes promised"):
         opened(path).fetch(0)
 
 
 def test_a_stored_zip_member_of_another_size_is_unreadable(pack, opened):
     path = pack("stored.zip", {"1.png": b"a" * 100})
-    data = path.read_bytes()
-    entry = data.index(b"PK\1\2")
-    path.write_bytes(data[: entry + 24] + (50).to_bytes(4, "little") + data[entry + 28 :])
+    promise(path, 50)
     with pytest.raises(UnreadableImageError, match="50 bytes promised, 100 stored"):
         opened(path).fetch(0)
 
