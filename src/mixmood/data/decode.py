@@ -45,7 +45,7 @@ def decode(raw: Raw, where: str, side: int | None = None) -> Picture:
         with QUIET:
             if isinstance(raw, np.ndarray):
                 return _from_array(raw)
-            if isinstance(raw, bytes) and (pixels := _plain_jpeg(raw, side)) is not None:
+            if (pixels := _plain_jpeg(raw, side)) is not None:
                 return pixels
             return np.array(_rgb_image(raw, side))
     except Exception as error:
@@ -71,7 +71,7 @@ def _square(raw: Raw, side: int) -> Picture:
         if pixels.shape[:2] == (side, side):
             return pixels
         image = Image.fromarray(pixels)
-    elif isinstance(raw, bytes) and (plain := _plain_jpeg(raw, side)) is not None:
+    elif (plain := _plain_jpeg(raw, side)) is not None:
         image = Image.fromarray(plain)
     else:
         image = _rgb_image(raw, side)
@@ -79,7 +79,9 @@ def _square(raw: Raw, side: int) -> Picture:
     return np.frombuffer(data, np.uint8).reshape(side, side, 3)
 
 
-def _plain_jpeg(raw: bytes, side: int | None) -> Picture | None:
+def _plain_jpeg(raw: bytes | Image.Image, side: int | None) -> Picture | None:
+    if not isinstance(raw, bytes):
+        return None
     # From twice the size of a draft on, Pillow would decode it reduced.
     return decode_plain_jpeg(raw, MAX_PIXELS, None if side is None else 2 * DRAFT * side)
 
