@@ -3,8 +3,12 @@
 import os
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 MIXMOOD = [sys.executable, "-m", "mixmood"]
+LINGER_S = 20
+"""So long may a watchman take to see that the process it watches is gone."""
 
 
 def environment() -> dict[str, str]:
@@ -31,3 +35,24 @@ def is_killed(command: list[str], seconds: float) -> bool:
 def run_to_end(command: list[str]) -> None:
     """Run a command undisturbed; its failure is an error here."""
     is_killed(command, 3600)
+
+
+def members(session: int) -> list[int]:
+    """The processes of a session that still run."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, its_session = status.read_text().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue
+        if its_session == str(session) and state != "Z":
+            found.append(int(status.parent.name))
+    return found
+
+
+def is_over(session: int) -> bool:
+    """Whether no process of a session is left, waiting a little for the last."""
+    deadline = time.monotonic() + LINGER_S
+    while members(session) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not members(session)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fuzz.killing import is_over, members
 from fuzz.tiny_bed import TINY
 from PIL import Image
 
@@ -55,26 +56,10 @@ def start(desk, tmp_path):
         process.communicate()
 
 
-def members(session):
-    """The processes of a session that still run."""
-    found = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, _, its_session = status.read_text().rpartition(")")[2].split()[:4]
-        except OSError:
-            continue
-        if its_session == str(session) and state != "Z":
-            found.append(int(status.parent.name))
-    return found
-
-
 def ended(process, temporary):
     """Exit code, stdout and stderr, once it is sure that nothing was left behind."""
     out, err = process.communicate(timeout=240)
-    deadline = time.monotonic() + 20
-    while members(process.pid) and time.monotonic() < deadline:
-        time.sleep(0.05)  # joblib's watchman ends just after the process it watches
-    assert members(process.pid) == []
+    assert is_over(process.pid)
     # Torch makes an empty folder for its compiler, one for all its runs.
     left = [path for path in temporary.iterdir() if not path.name.startswith("torchinductor_")]
     assert left == []
@@ -116,15 +101,18 @@ def test_a_training_and_its_classifier_end_clean(start, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", ["done", "SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("end", ["done", "SIGINT", "SIGTERM", "a terminal's Ctrl-C"])
 def test_a_test_bed_ends_clean_and_takes_its_workers_along(start, tmp_path, end):
     store = tmp_path / "store"
     process = start("testbed", "run", "bed.toml", "--store", store, "--jobs", 2)
     if end != "done":
-        while len(members(process.pid)) < 4:  # itself, the watchman of joblib, two workers
+        while len(members(process.pid)) < 5:  # itself, two watchmen, two workers
             assert process.poll() is None
             time.sleep(0.05)
-        os.kill(process.pid, getattr(signal, end))
+        if end.startswith("SIG"):
+            os.kill(process.pid, getattr(signal, end))
+        else:
+            os.killpg(process.pid, signal.SIGINT)  # which the workers hear while they start
     code, _, err = ended(process, tmp_path / "temporary")
     assert code == (0 if end == "done" else 130), err
     if end == "done":

@@ -121,3 +121,13 @@ def test_ctrl_c_says_how_to_go_on_and_so_does_the_end_of_a_job(folders, tmp_path
     assert process.returncode == 130
     assert "the same command with --resume goes on" in stderr
     assert (tmp_path / "run" / "checkpoint.pt").exists()
+
+
+def test_ctrl_c_before_the_first_update_promises_nothing(folders, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mixmood.ssl.job.train_job", interrupted)
+    result = invoke(*folders, *QUICK)
+    assert result.exit_code == 130
+    assert "Stopped before the first update: nothing was learnt yet." in result.stderr

@@ -14,7 +14,6 @@ import pytest
 import torch
 
 from mixmood.core.errors import TrainingError
-from mixmood.ssl.interrupt import deferred
 from mixmood.ssl.run_files import CHECKPOINT
 from mixmood.ssl.train import train
 
@@ -131,14 +130,6 @@ def test_ctrl_c_within_an_epoch_loses_nothing(data, quick, tmp_path):
     assert [e.loss for e in whole.record.epochs] == [e.loss for e in resumed.record.epochs]
     for name, value in whole.model.state_dict().items():
         assert torch.equal(value, resumed.model.state_dict()[name]), name
-
-
-def test_a_second_ctrl_c_stops_at_once():
-    with deferred() as interrupt:
-        os.kill(os.getpid(), signal.SIGINT)
-        assert interrupt.is_requested
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_other_threads_train_without_handling_signals(data, quick):

@@ -156,6 +156,23 @@ def test_workers_that_die_before_they_begin_are_given_up(jobs, monkeypatch):
         list(spread_local(jobs, 2, lambda job: None))
 
 
+def test_ctrl_c_while_workers_start_stops_them_all(jobs, monkeypatch):
+    from joblib.externals.loky import get_reusable_executor
+    from joblib.externals.loky.process_executor import _ExecutorManagerThread
+
+    get_reusable_executor(reuse=True).shutdown(kill_workers=True)  # those of the tests before
+    start = _ExecutorManagerThread.start
+
+    def start_interrupted(thread):
+        os.kill(os.getpid(), signal.SIGINT)
+        start(thread)
+
+    monkeypatch.setattr(_ExecutorManagerThread, "start", start_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(spread_local(jobs, 2, lambda job: None))
+    assert not [words for words in children(os.getpid()).values() if "LokyProcess" in words]
+
+
 def test_no_jobs_need_no_engine():
     assert list(spread_local([], 2, lambda job: None)) == []
     assert list(RaySpread()([], 2, lambda job: None)) == []

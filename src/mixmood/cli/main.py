@@ -87,6 +87,8 @@ def main() -> None:
         finally:
             # Here and not at Python's very end, where nothing can be said any more.
             sys.stdout.flush()
+            # All is said: who presses Ctrl-C once more need not read where Python was.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
     except BrokenPipeError:
         # Whoever read us has seen enough.
         abandon_stdout()

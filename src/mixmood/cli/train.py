@@ -95,11 +95,17 @@ def train(
                 on_epoch=bar.tell_epoch,
             )
         except KeyboardInterrupt:
-            bar.warn(
-                f"Stopped. What was learnt is in {out}: the same command with --resume goes on."
-            )
+            bar.warn(_stopped(out))
             raise typer.Exit(options.INTERRUPTED) from None
     sys.stdout.write(summary_text(record, out))
+
+
+def _stopped(out: Path) -> str:
+    from mixmood.ssl.run_files import CHECKPOINT
+
+    if not (out / CHECKPOINT).exists():
+        return "Stopped before the first update: nothing was learnt yet."
+    return f"Stopped. What was learnt is in {out}: the same command with --resume goes on."
 
 
 def _settings(algorithm: str, words: list[str]) -> dict[str, float | int | bool | str | None]:

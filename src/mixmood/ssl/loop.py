@@ -15,6 +15,7 @@ from torch.nn import functional
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import TrainingError
 from mixmood.core.files import write_atomic
+from mixmood.core.interrupt import Interrupt, deferred
 from mixmood.core.progress import Progress
 from mixmood.ssl import checkpoint
 from mixmood.ssl.algorithm import Algorithm, Step
@@ -23,7 +24,6 @@ from mixmood.ssl.average import Average
 from mixmood.ssl.draws import Draws
 from mixmood.ssl.evaluate import accuracy
 from mixmood.ssl.images import Images
-from mixmood.ssl.interrupt import Interrupt, deferred
 from mixmood.ssl.network import Network
 from mixmood.ssl.optimiser import LeanAdamW
 from mixmood.ssl.order import Order
@@ -119,6 +119,7 @@ class Loop:
         progress.start(TASK, self.plan.n_updates)
         progress.advance(TASK, self.n_done)
         self.network.model.train()
+        # Half an update would leave half-changed weights.
         with deferred() as interrupt, torch.random.fork_rng(devices=[]):
             while self.n_done < self.plan.n_updates:
                 self.update()

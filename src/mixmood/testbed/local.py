@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from mixmood.core.errors import TrainingError
+from mixmood.core.interrupt import deaf_children, deferred
 from mixmood.testbed.run import Job, execute, failure
 
 MOST_BREAKDOWNS = 3
@@ -69,9 +70,15 @@ def _pass(
 
     # Set before the workers start: libraries read it when they are loaded.
     with parallel_config("loky", inner_max_num_threads=jobs[0].threads):
-        yield from Parallel(
+        parallel = Parallel(
             n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
-        )(dispatched())
+        )
+        # Loky cannot be stopped while its workers start: it would wait for what never began.
+        with deferred() as interrupt, deaf_children():
+            records = parallel(dispatched())
+        if interrupt.is_requested:
+            records.throw(KeyboardInterrupt)
+        yield from records
 
 
 def n_cores() -> int:

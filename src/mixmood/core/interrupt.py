@@ -1,9 +1,10 @@
-"""Ctrl-C between updates, never within one."""
+"""Ctrl-C at a moment that suits."""
 
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from types import FrameType
 
 
@@ -23,7 +24,7 @@ class Interrupt:
 
 @contextmanager
 def deferred() -> Iterator[Interrupt]:
-    """Within, the first Ctrl-C is only noted: half an update would leave half-changed weights."""
+    """Within, the first Ctrl-C is only noted, and whoever holds it back asks when to stop."""
     interrupt = Interrupt()
     # Signals reach the main thread alone; elsewhere nothing needs deferring.
     if threading.current_thread() is not threading.main_thread():
@@ -34,3 +35,21 @@ def deferred() -> Iterator[Interrupt]:
         yield interrupt
     finally:
         signal.signal(signal.SIGINT, previous)
+
+
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Processes and threads started within do not hear Ctrl-C: who started them stops them.
+
+    A terminal sends it to all its processes, and each would tell of it in a way of its own.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # It starts with the first child, and most Pythons then take every block away.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
