@@ -2,7 +2,7 @@
 # make test   set up everything and run every check
 # make docs   build the pages into site/
 # make fuzz   feed every reader with 21,600 damaged files; FUZZ="--seed 1 --only png" for options
-# make kills  kill processes 100 times and look at what they left; make load: large inputs
+# make kills  kill or interrupt processes 220 times, look at what they left; make load: large inputs
 # make raises list the raise statements that no test reaches, or whose message none looks at
 # make bench  measure speed and memory; make bench-peers first to measure the peers too
 
@@ -38,6 +38,7 @@ fuzz: $(VENV)/.dev-installed
 
 kills: $(VENV)/.dev-installed
 	$(BIN)/python -m fuzz.kills
+	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz.interrupts
 
 load: $(VENV)/.dev-installed
 	$(BIN)/python -m benchmarks.load

@@ -5,7 +5,7 @@
 
 As in a terminal, the signal goes to the command and to all processes it started. It must end at
 once, in one line meant for the user, and leave no process behind. Anything else is a finding, and
-the exit code is 1. Commands run with every warning an error and in Python's development mode.
+the exit code is 1.
 """
 
 import argparse
@@ -23,7 +23,6 @@ from fuzz.kill_scenes import CacheScene, TrainScene
 from fuzz.killing import MIXMOOD, is_over, members
 from fuzz.tiny_bed import TINY
 
-STRICT = [sys.executable, "-W", "error", "-X", "dev", *MIXMOOD[1:]]
 INTERRUPTED = (130, -signal.SIGINT)
 """Of its own accord, or by the signal itself where Python was still or already out of reach."""
 FOREIGN = ("Traceback", "ignored", "Error", "UserWarning")
@@ -56,7 +55,7 @@ COMMANDS = {"rank": (rank, 2.0), "train": (train, 6.0), "testbed": (testbed, 8.0
 def findings(command: list[str], seconds: float, again_s: float | None) -> list[str]:
     """What is wrong with how a command ends when it is interrupted after so long."""
     with subprocess.Popen(
-        [*STRICT, *command[len(MIXMOOD) :]],
+        command,
         start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         for pause in (seconds, again_s):

@@ -1,5 +1,7 @@
 """Extraction from pools: order, broken images, batches, threads and what is refused."""
 
+import os
+import signal
 import threading
 import time
 import zlib
@@ -9,7 +11,7 @@ import pytest
 
 from mixmood.core.errors import OptionError
 from mixmood.features import prepare
-from mixmood.features.extract import extract
+from mixmood.features.extract import extract, threads
 from mixmood.features.table import load_backbone
 
 
@@ -165,6 +167,20 @@ def test_no_more_threads_compute_than_asked_for(monkeypatch, pool, Means):
     monkeypatch.setattr(prepare, "MOST_WAITING", 0)
     extract(pool, range(50), backbone, jobs=2)
     assert most_busy == 2
+
+
+def test_ctrl_c_while_threads_are_waited_for_comes_when_they_have_ended():
+    ended = []
+
+    def work():
+        time.sleep(0.2)  # until the other thread waits
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+        ended.append(True)
+
+    with pytest.raises(KeyboardInterrupt), threads(1) as pool:
+        pool.submit(work)
+    assert ended
 
 
 def test_progress_counts_every_image_once(pool, Means):
