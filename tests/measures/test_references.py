@@ -1,5 +1,7 @@
 """Every measure against a plain loop over scipy, and against values worked by hand."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.spatial import distance
@@ -54,6 +56,26 @@ def test_l2_finds_the_nearest_of_rows_that_are_almost_the_same():
     x = np.full((3, 4), 1e6)
     y = np.array([x[0] + 1e-3, x[0] + 2e-3, x[0] + 5.0])
     assert l2_distance(x, y) == pytest.approx(2e-3, rel=1e-4)
+
+
+@pytest.mark.parametrize("measured", [l1_distance, l2_distance])
+@pytest.mark.parametrize("factor", [2.0**1000, 2.0**-1000, -(2.0**600)])
+def test_numbers_whose_squares_leave_the_range_are_measured_to_the_last_digit(
+    measured, factor, rng
+):
+    x, y = rng.normal(size=(20, 5)), rng.normal(size=(30, 5))
+    assert measured(factor * x, factor * y) == abs(factor) * measured(x, y)
+
+
+def test_a_pool_of_copies_takes_no_more_memory_than_its_distances():
+    x = np.ones((400, 200))
+    tracemalloc.start()
+    try:
+        assert l2_distance(x, x + 3) == pytest.approx(3 * np.sqrt(200))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 12 * 400 * 400 * 8
 
 
 def test_a_row_that_is_also_in_the_other_sample_is_at_distance_zero(rng):
