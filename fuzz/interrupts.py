@@ -48,7 +48,7 @@ def testbed(place: Path) -> list[str]:
     return [*MIXMOOD, "testbed", *words]
 
 
-COMMANDS = {"rank": (rank, 2.0), "train": (train, 6.0), "testbed": (testbed, 8.0)}
+COMMANDS = {"rank": (rank, 1.5), "train": (train, 6.0), "testbed": (testbed, 8.0)}
 """Each with the seconds after which it is interrupted at the latest."""
 
 
@@ -58,7 +58,9 @@ def findings(command: list[str], seconds: float, again_s: float | None) -> list[
         command,
         start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
-        for pause in (seconds, again_s):
+        time.sleep(seconds)
+        is_ended = process.poll() is not None
+        for pause in (0, again_s):
             if pause is not None:
                 time.sleep(pause)
                 with contextlib.suppress(ProcessLookupError):
@@ -69,7 +71,8 @@ def findings(command: list[str], seconds: float, again_s: float | None) -> list[
             os.killpg(process.pid, signal.SIGKILL)
             return [f"still runs after {PATIENCE_S} s"]
     found = []
-    if process.returncode not in (0, *INTERRUPTED) or any(word in said for word in FOREIGN):
+    expected = (0,) if is_ended else INTERRUPTED
+    if process.returncode not in expected or any(word in said for word in FOREIGN):
         found.append(f"exit {process.returncode}: {said[-2000:]}")
     if not is_over(process.pid):
         found.append(f"processes left: {members(process.pid)}")
@@ -85,6 +88,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="+", choices=[*COMMANDS], default=[*COMMANDS])
     asked = parser.parse_args()
+    # What a shell sends to the background ignores Ctrl-C, and so would its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     n_findings = 0
     for name in asked.only:
         command_in, latest = COMMANDS[name]

@@ -112,7 +112,7 @@ def test_a_test_bed_ends_clean_and_takes_its_workers_along(start, tmp_path, end)
         if end.startswith("SIG"):
             os.kill(process.pid, getattr(signal, end))
         else:
-            os.killpg(process.pid, signal.SIGINT)  # which the workers hear while they start
+            os.killpg(process.pid, signal.SIGINT)
     code, _, err = ended(process, tmp_path / "temporary")
     assert code == (0 if end == "done" else 130), err
     if end == "done":

@@ -123,11 +123,11 @@ def test_ctrl_c_says_how_to_go_on_and_so_does_the_end_of_a_job(folders, tmp_path
     assert (tmp_path / "run" / "checkpoint.pt").exists()
 
 
-def test_ctrl_c_before_the_first_update_promises_nothing(folders, monkeypatch):
+def test_ctrl_c_before_the_first_checkpoint_promises_nothing(folders, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("mixmood.ssl.job.train_job", interrupted)
     result = invoke(*folders, *QUICK)
     assert result.exit_code == 130
-    assert "Stopped before the first update: nothing was learnt yet." in result.stderr
+    assert "Stopped before the first checkpoint: nothing is kept." in result.stderr

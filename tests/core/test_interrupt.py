@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from mixmood.core.interrupt import deaf_children, deferred
+from mixmood.core.interrupt import deaf_children, deferred, uninterrupted
 
 ASKS_WHAT_IS_BLOCKED = "import signal; print(signal.SIGINT in signal.pthread_sigmask(0, []))"
 
@@ -47,6 +47,39 @@ def test_other_threads_hold_nothing_back():
     thread.start()
     thread.join()
     assert asked == [(signal.getsignal(signal.SIGINT), False)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_is_ignored_or_left_to_the_system_stays_so(number):
+    for disposition in (signal.SIG_IGN, signal.SIG_DFL):
+        before = signal.signal(number, disposition)
+        try:
+            with deferred() as interrupt:
+                assert signal.getsignal(number) is disposition
+            assert signal.getsignal(number) is disposition
+        finally:
+            signal.signal(number, before)
+        assert not interrupt.is_requested
+
+
+def test_sigterm_is_held_back_where_it_is_handled():
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with deferred() as interrupt:
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert interrupt.is_requested
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_what_must_not_be_interrupted_ends_first():
+    done = []
+    with pytest.raises(KeyboardInterrupt), uninterrupted():  # noqa: PT012 - that it goes on
+        os.kill(os.getpid(), signal.SIGINT)
+        done.append(True)
+    assert done
 
 
 @needs_masks

@@ -67,6 +67,15 @@ def test_numbers_whose_squares_leave_the_range_are_measured_to_the_last_digit(
     assert measured(factor * x, factor * y) == abs(factor) * measured(x, y)
 
 
+def test_l2_sees_the_small_beside_the_huge():
+    x, y = np.array([[1e-15], [1e150]]), np.array([[0.0], [1e150]])
+    assert l2_distance(x, y) == pytest.approx(5e-16, rel=1e-12)
+
+
+def test_a_distance_beyond_the_largest_number_is_infinite():
+    assert l2_distance(np.full((2, 9), 1e308), np.full((2, 9), -1e308)) == np.inf
+
+
 def test_a_pool_of_copies_takes_no_more_memory_than_its_distances():
     x = np.ones((400, 200))
     tracemalloc.start()

@@ -54,6 +54,11 @@ def children(pid):
     return found
 
 
+def workers():
+    """Loky's workers below this process."""
+    return [words for words in children(os.getpid()).values() if "LokyProcess" in words]
+
+
 def kill_one(pid, word, done):
     """Kill the first process below `pid` whose command line has the word."""
     while not done.is_set():
@@ -156,11 +161,10 @@ def test_workers_that_die_before_they_begin_are_given_up(jobs, monkeypatch):
         list(spread_local(jobs, 2, lambda job: None))
 
 
+@needs_proc
 def test_ctrl_c_while_workers_start_stops_them_all(jobs, monkeypatch):
-    from joblib.externals.loky import get_reusable_executor
     from joblib.externals.loky.process_executor import _ExecutorManagerThread
 
-    get_reusable_executor(reuse=True).shutdown(kill_workers=True)  # those of the tests before
     start = _ExecutorManagerThread.start
 
     def start_interrupted(thread):
@@ -170,7 +174,22 @@ def test_ctrl_c_while_workers_start_stops_them_all(jobs, monkeypatch):
     monkeypatch.setattr(_ExecutorManagerThread, "start", start_interrupted)
     with pytest.raises(KeyboardInterrupt):
         list(spread_local(jobs, 2, lambda job: None))
-    assert not [words for words in children(os.getpid()).values() if "LokyProcess" in words]
+    assert not workers()
+
+
+@needs_proc
+def test_who_stops_between_two_records_reads_no_warning_and_leaves_no_worker(jobs, recwarn):
+    records = spread_local(jobs, 2, lambda job: None)
+    next(records)
+    records.close()
+    assert not workers()
+    assert not [str(warning.message) for warning in recwarn if "tasks" in str(warning.message)]
+
+
+@needs_proc
+def test_no_worker_outlives_the_last_record(jobs):
+    assert len(list(spread_local(jobs, 2, lambda job: None))) == len(jobs)
+    assert not workers()
 
 
 def test_no_jobs_need_no_engine():

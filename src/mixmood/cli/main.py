@@ -12,6 +12,7 @@ from mixmood.cli import cache, correlate, data, demo, predict, rank, testbed, tr
 from mixmood.cli.options import INTERRUPTED
 from mixmood.cli.streams import abandon_stdout, open_closed_streams, say
 from mixmood.core.errors import MixmoodError
+from mixmood.core.interrupt import ENDS
 from mixmood.core.version import __version__
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -80,7 +81,7 @@ def main() -> None:
     """Entry point of the command line."""
     open_closed_streams()
     # Schedulers of clusters ask a job to end by this signal: it is treated like Ctrl-C.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         try:
             app()
@@ -88,7 +89,9 @@ def main() -> None:
             # Here and not at Python's very end, where nothing can be said any more.
             sys.stdout.flush()
             # All is said: who presses Ctrl-C once more need not read where Python was.
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            for number in ENDS:
+                if callable(signal.getsignal(number)):
+                    signal.signal(number, signal.SIG_DFL)
     except BrokenPipeError:
         # Whoever read us has seen enough.
         abandon_stdout()

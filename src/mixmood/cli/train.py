@@ -104,7 +104,7 @@ def _stopped(out: Path) -> str:
     from mixmood.ssl.run_files import CHECKPOINT
 
     if not (out / CHECKPOINT).exists():
-        return "Stopped before the first update: nothing was learnt yet."
+        return "Stopped before the first checkpoint: nothing is kept."
     return f"Stopped. What was learnt is in {out}: the same command with --resume goes on."
 
 

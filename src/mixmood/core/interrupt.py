@@ -1,11 +1,12 @@
-"""Ctrl-C at a moment that suits."""
+"""Ctrl-C, and SIGTERM where it is treated like it, at a moment that suits."""
 
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing import resource_tracker
 from types import FrameType
+
+ENDS = (signal.SIGINT, signal.SIGTERM)
+"""What asks a process to end."""
 
 
 class Interrupt:
@@ -24,17 +25,34 @@ class Interrupt:
 
 @contextmanager
 def deferred() -> Iterator[Interrupt]:
-    """Within, the first Ctrl-C is only noted, and whoever holds it back asks when to stop."""
+    """Within, the first Ctrl-C is only noted, and whoever holds it back asks when to stop.
+
+    A signal that is ignored, or that Python has left to its host or the system, is left alone.
+    """
     interrupt = Interrupt()
-    # Signals reach the main thread alone; elsewhere nothing needs deferring.
-    if threading.current_thread() is not threading.main_thread():
+    heard = {number: signal.getsignal(number) for number in ENDS}
+    heard = {number: handler for number, handler in heard.items() if callable(handler)}
+    try:
+        for number in heard:
+            signal.signal(number, interrupt.request)
+    except ValueError:
+        # Signals reach the main thread alone; elsewhere nothing needs deferring.
         yield interrupt
         return
-    previous = signal.signal(signal.SIGINT, interrupt.request)
     try:
         yield interrupt
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for number, handler in heard.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Within, Ctrl-C waits until the end; who presses it twice does not wait."""
+    with deferred() as interrupt:
+        yield
+    if interrupt.is_requested:
+        raise KeyboardInterrupt
 
 
 @contextmanager
@@ -46,6 +64,8 @@ def deaf_children() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    from multiprocessing import resource_tracker
+
     # It starts with the first child, and most Pythons then take every block away.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

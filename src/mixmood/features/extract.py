@@ -22,7 +22,7 @@ import numpy as np
 from mixmood.core.arrays import Rows
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import OptionError
-from mixmood.core.interrupt import deferred
+from mixmood.core.interrupt import uninterrupted
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.source import ImageSource
 from mixmood.features.backbone import Backbone
@@ -107,10 +107,8 @@ def threads(n_threads: int) -> Iterator[ThreadPoolExecutor]:
         yield pool
     finally:
         # Until Python 3.13, a wait that Ctrl-C ends takes running threads for finished ones.
-        with deferred() as interrupt:
+        with uninterrupted():
             pool.shutdown(cancel_futures=True)
-        if interrupt.is_requested:
-            raise KeyboardInterrupt
 
 
 def with_companions(batches: Iterable[list[T]], size: int) -> Iterator[tuple[list[T], list[T]]]:

@@ -13,6 +13,8 @@ Metric = Literal["cityblock", "euclidean"]
 METRICS: dict[str, Metric] = {"l1": "cityblock", "l2": "euclidean"}
 """The metric of each measure by nearest neighbours."""
 
+LARGEST_SQUARED = 480
+"""The power of two whose square can be added up 2^60 times."""
 MOST_TIES = 8
 """Pairs for each row, beyond which all are measured one by one: in a pool of copies all tie."""
 
@@ -52,10 +54,11 @@ def l2_distance(x: Array, y: Array) -> float:
     5.0
     """
     check_pair(x, y)
-    # Powers of two change no digit, and now no square leaves the range of numbers.
-    scale = 0.5 ** np.clip(np.frexp(max(np.abs(x).max(), np.abs(y).max()))[1], -1000, 1000)
+    # Powers of two change no digit, and now no square is too large, and as few as can be too small.
+    exponent = int(np.frexp(max(np.abs(x).max(), np.abs(y).max()))[1])
+    scale = 0.5 ** min(max(exponent - LARGEST_SQUARED, -1000), 1000)
     x64, y64 = x.astype(np.float64) * scale, y.astype(np.float64) * scale
-    return float(_nearest_by_product(x64, y64).mean() / scale)
+    return float(_nearest_by_product(x64, y64).mean()) / scale
 
 
 def pair_distances(x: Array, y: Array, metric: Metric) -> NDArray[np.float64]:

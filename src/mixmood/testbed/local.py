@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from mixmood.core.errors import TrainingError
-from mixmood.core.interrupt import deaf_children, deferred
+from mixmood.core.interrupt import deaf_children, uninterrupted
 from mixmood.testbed.run import Job, execute, failure
 
 MOST_BREAKDOWNS = 3
@@ -56,6 +57,8 @@ def spread_local(
                     f"Workers died {n_breakdowns} times before they began a run, most likely for "
                     "want of memory. Try again with fewer --jobs."
                 ) from error
+    if jobs:
+        _dismiss_workers()
 
 
 def _pass(
@@ -73,12 +76,27 @@ def _pass(
         parallel = Parallel(
             n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
         )
-        # Loky cannot be stopped while its workers start: it would wait for what never began.
-        with deferred() as interrupt, deaf_children():
-            records = parallel(dispatched())
-        if interrupt.is_requested:
-            records.throw(KeyboardInterrupt)
-        yield from records
+        records = None
+        try:
+            # Loky cannot be stopped while its workers start: it would wait for what never began.
+            with uninterrupted(), deaf_children():
+                records = parallel(dispatched())
+            # Not `yield from`: joblib warns of what is lost when it is closed.
+            for record in records:  # noqa: UP028
+                yield record
+        except (KeyboardInterrupt, GeneratorExit):
+            if records is not None:
+                with suppress(KeyboardInterrupt):
+                    records.throw(KeyboardInterrupt)
+            raise
+
+
+def _dismiss_workers() -> None:
+    """End idle workers now: they would wait for Python's end, and hear no Ctrl-C until then."""
+    from joblib.externals.loky import get_reusable_executor
+
+    with uninterrupted():
+        get_reusable_executor(reuse=True).shutdown(kill_workers=True)
 
 
 def n_cores() -> int:
