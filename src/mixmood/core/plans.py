@@ -3,8 +3,9 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import Field, field, fields, replace
-from typing import Any, TypeVar, get_type_hints
+from dataclasses import MISSING, Field, field, fields, replace
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from mixmood.core.errors import OptionError
 from mixmood.core.suggest import unknown_name
@@ -48,7 +49,7 @@ def check_kinds(plan: Any) -> None:
 
 def _parts(hint: Any) -> tuple[Any, ...]:
     """The plain kinds of a field; none for a field that takes other things."""
-    parts = getattr(hint, "__args__", None) or (hint,)
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     return parts if all(part in KINDS or part is type(None) for part in parts) else ()
 
 
@@ -79,13 +80,9 @@ def takes_options_of(kind: type[Any]) -> Callable[[Callable[..., R]], Callable[.
             return function(*args, plan=chosen, **given)
 
         shown = {**signature.parameters}
-        shown.update(
-            (found.name, inspect.Parameter(
-                found.name, inspect.Parameter.KEYWORD_ONLY, default=found.default,
-                annotation=found.type,
-            ))
-            for found in fields(kind) if found.name not in shown
-        )  # fmt: skip
+        shown["plan"] = shown["plan"].replace(default=None)
+        for found in fields(kind):
+            shown.setdefault(found.name, _parameter(found))
         taking.__signature__ = signature.replace(parameters=list(shown.values()))  # type: ignore[attr-defined]
         lines = [f"        {name}: {f.metadata['help']}" for name, f in options_of(kind).items()]
         listed = "\n".join(["", f"    Options, the fields of `{kind.__name__}`:", "", *lines, ""])
@@ -93,3 +90,10 @@ def takes_options_of(kind: type[Any]) -> Callable[[Callable[..., R]], Callable[.
         return taking
 
     return decorate
+
+
+def _parameter(found: Field[Any]) -> inspect.Parameter:
+    default = found.default if found.default_factory is MISSING else found.default_factory()
+    return inspect.Parameter(
+        found.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=found.type
+    )
