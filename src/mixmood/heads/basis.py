@@ -8,8 +8,10 @@ from mixmood.heads.problem import HeadProblem
 N_DIRECTIONS = 192
 
 
-def joint_basis(problem: HeadProblem) -> Array:
-    """Orthonormal columns, shape (d, r): the labelled rows, and where the pool varies most.
+def joint_coordinates(problem: HeadProblem) -> tuple[Array, Array]:
+    """A basis, shape (d, r), and labelled rows and pool in it, shape (n + m, r).
+
+    The orthonormal columns span the labelled rows and where the pool varies most.
 
     A head that is fitted to labels of the pool is fitted in this basis; r is at most the number of
     labelled rows plus N_DIRECTIONS. The pool's directions come from one step of a randomised
@@ -19,8 +21,13 @@ def joint_basis(problem: HeadProblem) -> Array:
     Source: Halko, Martinsson and Tropp, "Finding structure with randomness", 2011.
     """
     if "basis" not in problem.__dict__:
-        problem.__dict__["basis"] = _basis(problem.rows, problem.pool)
-    return np.asarray(problem.__dict__["basis"])
+        basis = _basis(problem.rows, problem.pool)
+        # In the precision of the features: a product in double precision takes twice as long.
+        narrow = basis.astype(problem.pool.dtype)
+        rows = np.concatenate([problem.rows @ narrow, problem.pool @ narrow]).astype(float)
+        problem.__dict__["basis"] = (basis, rows)
+    basis, rows = problem.__dict__["basis"]
+    return basis, rows
 
 
 def _basis(rows: Array, pool: Array) -> Array:

@@ -8,7 +8,7 @@ from mixmood.core.errors import InputError, OptionError, ShapeError
 
 
 def check_labelled(features: Array, codes: NDArray[np.integer], n_classes: int) -> None:
-    """Refuse labelled features that are not finite rows with a code each, of two classes or more."""
+    """Refuse labelled rows that are not finite, have no code each, or are of one class."""
     if features.ndim != 2 or codes.shape != features.shape[:1] or features.shape[1] == 0:
         raise ShapeError(
             "A head takes features (n, d) and one code a row; got shapes "

@@ -58,4 +58,5 @@ class LinearHeads:
 
     def logits_of_rows(self, rows: Array) -> Array:
         """Logits, shape (B, n, k), of rows that are directions already."""
-        return Logistic(self.weights, self.bias).logits(rows)
+        # Single precision, where the features have it, halves the time and changes no class.
+        return Logistic(self.weights.astype(rows.dtype), self.bias).logits(rows)

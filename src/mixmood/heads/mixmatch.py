@@ -72,12 +72,16 @@ class MixMatchHead:
         lost = (1 - np.maximum(shares, 1 - shares)).astype(np.float32)
         logits = state.logits(rows)
         guesses = sharpened(softmax(logits[n_labelled:]), self.temperature)
-        targets = np.concatenate([np.broadcast_to(state.targets, (n_labelled, *logits.shape[1:])), guesses])
+        targets = np.concatenate(
+            [np.broadcast_to(state.targets, (n_labelled, *logits.shape[1:])), guesses]
+        )
         # A held-out row is nobody's partner: its label must stay unknown.
         lost_by = lost[:, None, None] * state.trains(n_rows)[partners]
         mixed_p = softmax(logits + lost_by * (logits[partners] - logits))
         error = mixed_p - (targets + lost_by * (targets[partners] - targets))
-        ramp = 1.0 if self.ramp_share == 0 else min(1.0, update / (self.ramp_share * self.n_updates))
+        ramp = (
+            1.0 if self.ramp_share == 0 else min(1.0, update / (self.ramp_share * self.n_updates))
+        )
         slopes = self._slopes(state, error, mixed_p, self.gamma * ramp)
         own = slopes - lost_by * slopes
         own[partners] += lost_by * slopes
@@ -130,7 +134,7 @@ class _Training:
         """Shape (n, B, k)."""
         shape = self._unknowns.shape
         flat = self._unknowns[:-1].reshape(shape[0] - 1, -1)
-        return (rows @ flat).reshape(-1, *shape[1:]) + self._unknowns[-1]
+        return np.asarray((rows @ flat).reshape(-1, *shape[1:]) + self._unknowns[-1])
 
     def step(self, rows: F32, slopes: F32, rate: float, decay: float) -> None:
         """One update of Adam with the slopes of the logits of these rows."""

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.basis import joint_basis
+from mixmood.heads.basis import joint_coordinates
 from mixmood.heads.linear import LinearHeads
 from mixmood.heads.problem import HeadProblem
 from mixmood.numerics.logistic import Logistic, fit_logistic
@@ -30,8 +30,7 @@ def fit_joint(
         penalties: Shape (B,), in multiples of the spread.
         start: Heads to start from; what lies outside the basis is ignored.
     """
-    basis = joint_basis(problem)
-    coordinates = np.concatenate([problem.rows @ basis, problem.pool @ basis])
+    basis, coordinates = joint_coordinates(problem)
     shape = (problem.n_problems, len(problem.rows), problem.n_classes)
     targets = np.concatenate([np.broadcast_to(labels, shape), pool_targets], axis=1)
     weights = np.concatenate([problem.weights, pool_weights], axis=1)

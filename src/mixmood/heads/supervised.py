@@ -62,4 +62,4 @@ class SupervisedHead:
         by_fold = scores.reshape(n_problems, n_inner, len(self.penalties), n_rows)
         judged = problem.weights[:, None, None, :] * held_out[:, None, :]
         total = (by_fold * judged).sum(axis=(1, 3))
-        return np.asarray(self.penalties)[total.argmax(axis=1)]
+        return np.asarray(np.array(self.penalties)[total.argmax(axis=1)])
