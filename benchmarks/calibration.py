@@ -22,7 +22,7 @@ from benchmarks.paper_sources import pack
 from mixmood.data.open import open_pool
 from mixmood.features.extract import extract
 from mixmood.features.table import load_backbone
-from mixmood.measures.table import MEASURES, compare
+from mixmood.measures.registry import MEASURES, compare
 from mixmood.ranking.certainty import chances_of_best
 from mixmood.ranking.permutation import permutation_p
 from mixmood.ranking.score import N_PERMUTATIONS, Plan, measure

@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist, cosine, jensenshannon
 from threadpoolctl import threadpool_limits
 
 from benchmarks.row import Effort, Row, interleaved, ratios
-from mixmood.measures.table import MEASURES
+from mixmood.measures.registry import MEASURES
 from mixmood.ranking.distances import drawn_distances
 from mixmood.ranking.draws import labelled_pairs, subsets
 

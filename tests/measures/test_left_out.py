@@ -6,7 +6,7 @@ import pytest
 from mixmood.core.errors import ShapeError
 from mixmood.measures.grouped import Grouped
 from mixmood.measures.left_out import left_out_distances
-from mixmood.measures.table import MEASURES, compare
+from mixmood.measures.registry import MEASURES, compare
 
 
 def grouped(rng, n, n_groups, shift=0.0, width=9):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from mixmood.measures.table import compare
+from mixmood.measures.registry import compare
 from mixmood.ranking.permutation import permutation_p
 from mixmood.ranking.score import Plan, noise_floor, score
 

@@ -1,5 +1,5 @@
 """Two arrays of feature vectors in, one number out."""
 
-from mixmood.measures.table import MEASURES
+from mixmood.measures.registry import MEASURES
 
 __all__ = ["MEASURES"]

@@ -16,7 +16,7 @@ from mixmood.measures.grouped import Grouped
 from mixmood.measures.histogram import Bins, Overflow, normalised
 from mixmood.measures.left_out_cosine import left_out_cosine
 from mixmood.measures.nearest import METRICS, pair_distances
-from mixmood.measures.table import BETWEEN_HISTOGRAMS, MEASURES, N_BINS
+from mixmood.measures.registry import BETWEEN_HISTOGRAMS, MEASURES, N_BINS
 
 
 def left_out_distances(

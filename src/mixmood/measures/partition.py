@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array
 from mixmood.measures.histogram import Bins
 from mixmood.measures.nearest import METRICS, pair_distances
-from mixmood.measures.table import BETWEEN_HISTOGRAMS, MEASURES, N_BINS
+from mixmood.measures.registry import BETWEEN_HISTOGRAMS, MEASURES, N_BINS
 
 TAIL = 0.1
 """The share of all values at each end that the outer bins take."""

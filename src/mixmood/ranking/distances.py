@@ -8,7 +8,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.measures.histogram import Overflow
-from mixmood.measures.table import compare
+from mixmood.measures.registry import compare
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.records import Dissimilarity, NoiseFloor
 from mixmood.core.seeds import rng_for
 from mixmood.measures.histogram import Overflow
-from mixmood.measures.table import check_measures
+from mixmood.measures.registry import check_measures
 from mixmood.ranking.certainty import Certainty, chances_of_best, rank_intervals
 from mixmood.ranking.distances import DrawnDistances, drawn_distances
 from mixmood.ranking.draws import check_fits, labelled_pairs, subsets

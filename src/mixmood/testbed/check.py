@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from mixmood.core.errors import OptionError
 from mixmood.data.split import check_split
-from mixmood.measures.table import check_measures
+from mixmood.measures.registry import check_measures
 from mixmood.testbed.config import Config
 from mixmood.testbed.grid import Cell
 from mixmood.testbed.run import Job

@@ -12,7 +12,7 @@ from mixmood.core.places import expanded
 from mixmood.core.suggest import unknown_name
 from mixmood.data.bounded import reason
 from mixmood.data.scenario import Contamination
-from mixmood.measures.table import MEASURES
+from mixmood.measures.registry import MEASURES
 
 Percent = Annotated[float, Field(gt=0, le=100)]
 Count = Annotated[int, Field(ge=1)]

@@ -7,7 +7,7 @@ from mixmood.core.errors import OptionError
 from mixmood.measures import MEASURES
 from mixmood.measures.histogram import Bins
 from mixmood.measures.partition import partition_distances
-from mixmood.measures.table import BETWEEN_HISTOGRAMS, check_measures, compare
+from mixmood.measures.registry import BETWEEN_HISTOGRAMS, check_measures, compare
 
 
 def test_all_measures_at_once_equal_each_alone(rng):
