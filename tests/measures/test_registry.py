@@ -5,9 +5,9 @@ import pytest
 
 from mixmood.core.errors import OptionError
 from mixmood.measures import MEASURES
+from mixmood.measures.batch.partition import partition_distances
 from mixmood.measures.histogram import Bins
-from mixmood.measures.partition import partition_distances
-from mixmood.measures.registry import BETWEEN_HISTOGRAMS, check_measures, compare
+from mixmood.measures.registry import Measure, check_measures, compare
 
 
 def test_all_measures_at_once_equal_each_alone(rng):
@@ -45,11 +45,11 @@ def test_partitions_of_histogram_measures_equal_a_loop_over_bins_of_the_middle(n
     distances = partition_distances(rows, is_first, [name])[0]
     for distance, side in zip(distances, is_first, strict=True):
         p, q = bins.shares(rows[side], "count"), bins.shares(rows[~side], "count")
-        assert distance == pytest.approx(BETWEEN_HISTOGRAMS[name](p, q), rel=1e-5)
+        assert distance == pytest.approx(MEASURES[name].between_histograms(p, q), rel=1e-5)
 
 
 def test_a_measure_without_a_shortcut_is_called_on_both_sides(rng, monkeypatch):
-    monkeypatch.setitem(MEASURES, "means", lambda x, y: float(abs(x.mean() - y.mean())))
+    monkeypatch.setitem(MEASURES, "means", Measure(lambda x, y: float(abs(x.mean() - y.mean()))))
     rows, is_first = rng.normal(size=(10, 2)), np.array([[True] * 4 + [False] * 6])
     expected = abs(rows[:4].mean() - rows[4:].mean())
     assert partition_distances(rows, is_first, ["means"])[0, 0] == pytest.approx(expected)
