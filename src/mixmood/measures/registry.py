@@ -10,15 +10,24 @@ from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError
 from mixmood.core.suggest import unknown_name
 from mixmood.measures.checks import check_pair
+from mixmood.measures.classifier import classifier_between_subsets, classifier_distance
 from mixmood.measures.cosine import cosine_between, cosine_distance
+from mixmood.measures.energy import energy_between_subsets, energy_distance
+from mixmood.measures.frechet import frechet_between_subsets, frechet_distance
 from mixmood.measures.histogram import N_BINS, Bins, Overflow
 from mixmood.measures.js import js_between, js_distance
+from mixmood.measures.kernel import kernel_between_subsets, kernel_distance
 from mixmood.measures.nearest import (
     l1_between_subsets,
     l1_distance,
     l2_between_subsets,
     l2_distance,
 )
+from mixmood.measures.sliced_wasserstein import (
+    sliced_wasserstein_between_subsets,
+    sliced_wasserstein_distance,
+)
+from mixmood.measures.typicality import typicality_between_subsets, typicality_distance
 
 
 @dataclass(frozen=True)
@@ -94,6 +103,59 @@ MEASURES: dict[str, Measure] = {
         is_zero_for_equal_samples=True,
         is_scale_invariant=True,
         is_shift_invariant=True,
+        ignores_feature_order=True,
+        power=0,
+    ),
+    "frechet": Measure(
+        frechet_distance,
+        between_subsets=frechet_between_subsets,
+        is_symmetric=True,
+        is_never_negative=True,
+        is_zero_for_equal_samples=True,
+        is_shift_invariant=True,
+        ignores_feature_order=True,
+        power=2,
+    ),
+    "kernel": Measure(
+        kernel_distance,
+        between_subsets=kernel_between_subsets,
+        min_rows=2,
+        is_symmetric=True,
+        ignores_feature_order=True,
+    ),
+    "energy": Measure(
+        energy_distance,
+        between_subsets=energy_between_subsets,
+        is_symmetric=True,
+        is_never_negative=True,
+        is_zero_for_equal_samples=True,
+        is_shift_invariant=True,
+        ignores_feature_order=True,
+        power=1,
+    ),
+    "sliced-wasserstein": Measure(
+        sliced_wasserstein_distance,
+        between_subsets=sliced_wasserstein_between_subsets,
+        is_symmetric=True,
+        is_never_negative=True,
+        is_zero_for_equal_samples=True,
+        is_shift_invariant=True,
+        power=1,
+    ),
+    "classifier": Measure(
+        classifier_distance,
+        between_subsets=classifier_between_subsets,
+        min_rows=2,
+        is_symmetric=True,
+        is_shift_invariant=True,
+        ignores_feature_order=True,
+        power=0,
+    ),
+    "typicality": Measure(
+        typicality_distance,
+        between_subsets=typicality_between_subsets,
+        is_never_negative=True,
+        is_angular=True,
         ignores_feature_order=True,
         power=0,
     ),
