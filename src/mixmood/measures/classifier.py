@@ -66,8 +66,15 @@ def _inverse(products: Table) -> Table | None:
     if not penalty > 0:
         return None
     kernel.flat[:: n + 1] += penalty
+    # Here, because importing SciPy takes as long as a small ranking by another measure.
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    # By Cholesky, in half the time of a general inverse; only the lower triangle is filled.
+    lower, _ = dpotri(dpotrf(kernel, lower=1, clean=1)[0], lower=1)
+    inverse = lower + lower.T
+    inverse.flat[:: n + 1] /= 2
     # Centred, the kernel turns the constant vector into 0, which is where the intercept acts.
-    return np.asarray(np.linalg.inv(kernel) - 1 / (n * penalty))
+    return np.asarray(inverse - 1 / (n * penalty))
 
 
 def _gini(inverse: Table | None, is_first: Mask) -> float:
