@@ -10,8 +10,8 @@ from benchmarks.distances import N_DRAWS, SAMPLE_SIZE, WIDTH
 from benchmarks.extraction import Engine
 from benchmarks.material import small_jpegs
 from benchmarks.row import Effort, Row, interleaved, ratios
-from mixmood.features.extract import extract
-from mixmood.ranking.score import Plan, measure
+from mixmood.features.extraction.extract import extract
+from mixmood.ranking.statistics.score import Plan, measure
 
 N_DIMENSIONS = 5
 

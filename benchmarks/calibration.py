@@ -19,13 +19,13 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.paper_sources import pack
-from mixmood.data.open import open_pool
-from mixmood.features.extract import extract
-from mixmood.features.table import load_backbone
+from mixmood.data.pools.open import open_pool
+from mixmood.features.backbones.registry import load_backbone
+from mixmood.features.extraction.extract import extract
 from mixmood.measures.registry import MEASURES, compare
-from mixmood.ranking.certainty import chances_of_best
-from mixmood.ranking.permutation import permutation_p
-from mixmood.ranking.score import N_PERMUTATIONS, Plan, measure
+from mixmood.ranking.statistics.certainty import chances_of_best
+from mixmood.ranking.statistics.permutation import permutation_p
+from mixmood.ranking.statistics.score import N_PERMUTATIONS, Plan, measure
 
 NAMES = tuple(MEASURES)
 N_FEATURES = 64

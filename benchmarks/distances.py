@@ -8,8 +8,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.row import Effort, Row, interleaved, ratios
 from mixmood.measures.registry import MEASURES
-from mixmood.ranking.distances import drawn_distances
-from mixmood.ranking.draws import labelled_pairs, subsets
+from mixmood.ranking.statistics.distances import drawn_distances
+from mixmood.ranking.statistics.draws import labelled_pairs, subsets
 
 N_DRAWS, SAMPLE_SIZE, WIDTH = 30, 80, 1280
 

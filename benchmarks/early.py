@@ -10,12 +10,12 @@ from benchmarks.material import pack
 from benchmarks.row import Effort, Row
 from mixmood.core.progress import Silent
 from mixmood.core.seeds import rng_for
-from mixmood.data.arrays import FeatureArray, ImageArray
-from mixmood.features.extract import checked_jobs, extract
-from mixmood.features.table import load_backbone
+from mixmood.data.arrays.array_pools import FeatureArray, ImageArray
+from mixmood.features.backbones.registry import load_backbone
+from mixmood.features.extraction.extract import checked_jobs, extract
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import read_in_rounds
-from mixmood.ranking.score import Plan, measure
+from mixmood.ranking.statistics.score import Plan, measure
 
 TASKS = ("cifar10", "mnist", "fashion_mnist", "svhn")
 OTHERS = ("tiny_imagenet", "fashion_product")

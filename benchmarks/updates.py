@@ -8,14 +8,14 @@ import numpy as np
 import torch
 
 from benchmarks.row import interleaved
-from mixmood.ssl.augment import AUGMENTATIONS
-from mixmood.ssl.average import Average
-from mixmood.ssl.loop import Loop, Plan
-from mixmood.ssl.losses import balanced_weights
-from mixmood.ssl.mixmatch import MixMatch
-from mixmood.ssl.models import WideResNetSpec, model_spec
-from mixmood.ssl.network import Network
-from mixmood.ssl.task import Task, checked_task
+from mixmood.ssl.algorithms.losses import balanced_weights
+from mixmood.ssl.algorithms.mixmatch import MixMatch
+from mixmood.ssl.augmentation.weak import AUGMENTATIONS
+from mixmood.ssl.input.task import Task, checked_task
+from mixmood.ssl.loop.average import Average
+from mixmood.ssl.loop.loop import Loop, Plan
+from mixmood.ssl.loop.network import Network
+from mixmood.ssl.models.registry import WideResNetSpec, model_spec
 
 N_CLASSES, N_LABELLED, N_POOL, BATCH = 5, 60, 3000, 16
 PEAK_RATE, WEIGHT_DECAY = 2e-4, 1e-4

@@ -6,10 +6,11 @@ from mixmood.core.version import __version__
 
 if TYPE_CHECKING:
     from mixmood import measures
-    from mixmood.api import RankReport, rank, report_testbed
-    from mixmood.ranking.dissimilarity import dissimilarity
+    from mixmood.api.rank import RankReport, rank
+    from mixmood.api.testbed import report_testbed
+    from mixmood.ranking.statistics.dissimilarity import dissimilarity
     from mixmood.ssl.job import train_job as train
-    from mixmood.ssl.predict import predict_job as predict
+    from mixmood.ssl.output.predict import predict_job as predict
 
 __all__ = [
     "RankReport",
@@ -23,11 +24,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "RankReport": "mixmood.api.RankReport",
-    "rank": "mixmood.api.rank",
-    "report_testbed": "mixmood.api.report_testbed",
-    "dissimilarity": "mixmood.ranking.dissimilarity.dissimilarity",
-    "predict": "mixmood.ssl.predict.predict_job",
+    "RankReport": "mixmood.api.rank.RankReport",
+    "rank": "mixmood.api.rank.rank",
+    "report_testbed": "mixmood.api.testbed.report_testbed",
+    "dissimilarity": "mixmood.ranking.statistics.dissimilarity.dissimilarity",
+    "predict": "mixmood.ssl.output.predict.predict_job",
     "train": "mixmood.ssl.job.train_job",
 }
 

@@ -78,7 +78,7 @@ def test_a_folder_without_a_model_is_refused(run, tmp_path):
 
 def test_prediction_does_not_import_torch(run):
     code = (
-        "import sys; from mixmood.ssl.predict import predict_job; "
+        "import sys; from mixmood.ssl.output.predict import predict_job; "
         f"predict_job({str(run / 'run')!r}, {str(run / 'labelled')!r}); "
         "assert 'torch' not in sys.modules"
     )

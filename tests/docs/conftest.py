@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from mixmood.data.embedded import digits
+from mixmood.data.sets.embedded import digits
 
 SHORTER = {
     "rank": ["--draws", "4"],

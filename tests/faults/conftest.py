@@ -3,9 +3,9 @@
 import pytest
 from fuzz.tiny_bed import TINY
 
-from mixmood.testbed.config import parse_config
-from mixmood.testbed.grid import runs
-from mixmood.testbed.run import failure, job_for
+from mixmood.testbed.grid.cells import runs
+from mixmood.testbed.grid.config import parse_config
+from mixmood.testbed.runs.run import failure, job_for
 
 
 @pytest.fixture

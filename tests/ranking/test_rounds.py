@@ -6,7 +6,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import mixmood
 from mixmood.core.errors import OptionError
-from mixmood.data.arrays import FeatureArray
+from mixmood.data.arrays.array_pools import FeatureArray
 
 
 def features(rng, n, shift=0.0):

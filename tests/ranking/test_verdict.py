@@ -1,6 +1,6 @@
 """The sentence under the table."""
 
-from mixmood.core.records import Candidate, Dissimilarity
+from mixmood.core.records.ranking import Candidate, Dissimilarity
 from mixmood.ranking.verdict import verdict
 
 

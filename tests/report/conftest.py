@@ -5,8 +5,8 @@ import tempfile
 
 import pytest
 
-from mixmood.core.extras import Extras, Tile, View
-from mixmood.core.records import Candidate, Dissimilarity, LabelledSet, NoiseFloor, Ranking
+from mixmood.core.records.page_material import Extras, Tile, View
+from mixmood.core.records.ranking import Candidate, Dissimilarity, LabelledSet, NoiseFloor, Ranking
 
 EVIL = "<script>alert(1)</script>"
 BREAKOUT = '"></svg></script><img src=x onerror=alert(2)>'

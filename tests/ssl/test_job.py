@@ -16,12 +16,13 @@ from mixmood.core.errors import (
     OutputError,
     TrainingError,
 )
-from mixmood.ssl import job, tracking
-from mixmood.ssl.images import StreamedImages
+from mixmood.ssl import job
+from mixmood.ssl.input.images import StreamedImages
+from mixmood.ssl.input.pictures import PictureReader
 from mixmood.ssl.job import parsed_settings, train_job
-from mixmood.ssl.models import model_spec
-from mixmood.ssl.pictures import PictureReader
-from mixmood.ssl.record import TrainingRecord
+from mixmood.ssl.models.registry import model_spec
+from mixmood.ssl.output import tracking
+from mixmood.ssl.output.record import TrainingRecord
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def test_a_pool_beyond_the_memory_limit_is_streamed_to_the_same_weights(
 
 
 def test_streaming_replaces_an_unreadable_image_by_the_next_one_and_says_so_once(pool, told):
-    from mixmood.data.open import open_pool
+    from mixmood.data.pools.open import open_pool
 
     first, second = sorted(pool.iterdir())[:2]
     first.write_bytes(b"broken")

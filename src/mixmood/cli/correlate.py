@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from mixmood.cli import options
 from mixmood.cli.rank import check_outputs
-from mixmood.cli.streams import console, put, show
+from mixmood.cli.terminal import options
+from mixmood.cli.terminal.streams import console, put, show
 
 Csv = Annotated[
     str | None,
@@ -34,9 +34,9 @@ def correlate(
 
     Example: mixmood correlate table1_accuracy.csv table2_distances.csv --csv agreement.csv
     """
-    from mixmood.ranking.agreement import agreements
-    from mixmood.ranking.tables import read_accuracies, read_distances
-    from mixmood.report.agreement import agreement_csv, agreement_json, agreement_view
+    from mixmood.report.testbed.agreement import agreement_csv, agreement_json, agreement_view
+    from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
+    from mixmood.testbed.analysis.correlation import agreements
 
     check_outputs(json, csv)
     rows = agreements(read_accuracies(accuracies), read_distances(distances))

@@ -1,9 +1,9 @@
 """`mixmood demo`: the main job on embedded data."""
 
-from mixmood.cli import options
-from mixmood.cli.bars import progress_bars
 from mixmood.cli.rank import check_outputs, deliver
-from mixmood.cli.streams import warnings_said
+from mixmood.cli.terminal import options
+from mixmood.cli.terminal.bars import progress_bars
+from mixmood.cli.terminal.streams import warnings_said
 
 
 def demo(
@@ -23,9 +23,9 @@ def demo(
 
     Example: mixmood demo --html report.html
     """
-    from mixmood import api
+    from mixmood.api.demo import demo as rank_embedded
 
     check_outputs(json, csv, html)
     with warnings_said(), progress_bars(quiet) as progress:
-        report = api.demo(seed, progress, jobs=jobs, cache=None if cache == "none" else cache)
+        report = rank_embedded(seed, progress, jobs=jobs, cache=None if cache == "none" else cache)
     deliver(report, json, csv, html)

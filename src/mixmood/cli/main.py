@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mixmood.cli import cache, correlate, data, demo, predict, rank, testbed, train
-from mixmood.cli.options import INTERRUPTED
-from mixmood.cli.streams import abandon_stdout, open_closed_streams, say
+from mixmood.cli import cache, correlate, data, demo, predict, rank, train
+from mixmood.cli.terminal.options import INTERRUPTED
+from mixmood.cli.terminal.streams import abandon_stdout, open_closed_streams, say
+from mixmood.cli.testbed import commands as testbed
 from mixmood.core.errors import MixmoodError
 from mixmood.core.interrupt import ENDS
 from mixmood.core.version import __version__

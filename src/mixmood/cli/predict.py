@@ -18,10 +18,10 @@ def predict(
 
     Example: mixmood predict --model run/ new-images/ --csv classes.csv
     """
-    from mixmood.cli.bars import progress_bars
-    from mixmood.cli.streams import put, say
-    from mixmood.core.files import check_writable, write_atomic
-    from mixmood.ssl.predict import predict_job
+    from mixmood.cli.terminal.bars import progress_bars
+    from mixmood.cli.terminal.streams import put, say
+    from mixmood.core.files.atomic import check_writable, write_atomic
+    from mixmood.ssl.output.predict import predict_job
 
     if csv is not None:
         check_writable(csv)

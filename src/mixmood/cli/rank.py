@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixmood.cli import options
-from mixmood.cli.bars import progress_bars
-from mixmood.cli.streams import console, put, show, warnings_said
+from mixmood.cli.terminal import options
+from mixmood.cli.terminal.bars import progress_bars
+from mixmood.cli.terminal.streams import console, put, show, warnings_said
 from mixmood.core.errors import OptionError
-from mixmood.core.files import check_writable
+from mixmood.core.files.atomic import check_writable
 
 if TYPE_CHECKING:
-    from mixmood.api import RankReport
+    from mixmood.api.rank import RankReport
 
 
 def rank(
@@ -46,11 +46,11 @@ def rank(
 
     Example: mixmood rank labelled/ web=crawl.zip clinic=scans/ noise:gaussian --html report.html
     """
-    from mixmood import api
+    from mixmood.api.rank import rank as rank_pools
 
     check_outputs(json, csv, html)
     with warnings_said(), progress_bars(quiet) as progress:
-        report = api.rank(
+        report = rank_pools(
             labelled,
             candidates,
             measures=measure,
@@ -86,7 +86,7 @@ def check_outputs(json: str | None, csv: str | None, html: str | None = None) ->
 
 def deliver(report: "RankReport", json: str | None, csv: str | None, html: str | None) -> None:
     """Write what was asked for, and show the table unless stdout is taken."""
-    from mixmood.report.text import ranking_view
+    from mixmood.report.ranking.text import ranking_view
 
     put(json, report.to_json())
     put(csv, report.to_csv())

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixmood.cli import options
+from mixmood.cli.terminal import options
 
 if TYPE_CHECKING:
-    from mixmood.ssl.record import TrainingRecord
+    from mixmood.ssl.output.record import TrainingRecord
 
 
 def train(
@@ -63,7 +63,7 @@ def train(
 
     Example: mixmood train --labelled labelled/ --unlabelled crawl.zip --out run/
     """
-    from mixmood.cli.training_bar import TrainingBar
+    from mixmood.cli.terminal.training_bar import TrainingBar
     from mixmood.ssl.job import train_job
 
     with TrainingBar() as bar:
@@ -101,7 +101,7 @@ def train(
 
 
 def _stopped(out: Path) -> str:
-    from mixmood.ssl.run_files import CHECKPOINT
+    from mixmood.ssl.output.run_files import CHECKPOINT
 
     if not (out / CHECKPOINT).exists():
         return "Stopped before the first checkpoint: nothing is kept."

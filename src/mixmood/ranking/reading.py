@@ -3,12 +3,12 @@
 import numpy as np
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.core.cache import FeatureCache
+from mixmood.core.cache.features import FeatureCache
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
-from mixmood.data.source import FeatureSource, Pool
-from mixmood.features.backbone import Backbone
-from mixmood.features.extract import extract
+from mixmood.data.pools.pool import FeatureSource, Pool
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.extraction.extract import extract
 
 N_NAMED = 5
 """How many unreadable images a warning names."""

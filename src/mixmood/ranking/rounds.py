@@ -6,10 +6,10 @@ from dataclasses import replace
 from threadpoolctl import threadpool_limits
 
 from mixmood.core.seeds import rng_for
-from mixmood.ranking.certainty import chances_of_best
-from mixmood.ranking.draws import check_fits
 from mixmood.ranking.reading import Reading
-from mixmood.ranking.score import Plan, measure
+from mixmood.ranking.statistics.certainty import chances_of_best
+from mixmood.ranking.statistics.draws import check_fits
+from mixmood.ranking.statistics.score import Plan, measure
 
 N_ROUNDS = 6
 

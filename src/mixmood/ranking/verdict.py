@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mixmood.core.records import SIGNIFICANT, Candidate
+from mixmood.core.records.ranking import SIGNIFICANT, Candidate
 
 
 def verdict(candidates: Sequence[Candidate], measure: str) -> str:

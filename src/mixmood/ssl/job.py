@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixmood.core.errors import MissingExtraError
-from mixmood.core.files import write_atomic
+from mixmood.core.files.atomic import write_atomic
 from mixmood.core.progress import Progress, Silent
-from mixmood.ssl.curves import curves_png
-from mixmood.ssl.pools import PoolLoader
-from mixmood.ssl.record import EpochRecord, TrainingRecord
-from mixmood.ssl.run_files import CURVES, MODEL, RECORD, WEIGHTS
-from mixmood.ssl.tracking import log_to_mlflow
+from mixmood.ssl.input.pools import PoolLoader
+from mixmood.ssl.output.curves import curves_png
+from mixmood.ssl.output.record import EpochRecord, TrainingRecord
+from mixmood.ssl.output.run_files import CURVES, MODEL, RECORD, WEIGHTS
+from mixmood.ssl.output.tracking import log_to_mlflow
 
 if TYPE_CHECKING:
-    from mixmood.ssl.train import Trained
+    from mixmood.ssl.loop.train import Trained
 
 MEMORY_LIMIT_BYTES = 2 * 1024**3
 """Larger pools are read from disk batch by batch."""
@@ -86,7 +86,7 @@ def train_job(
         on_epoch: Called with each finished epoch.
     """
     _check_torch()
-    from mixmood.ssl.train import train
+    from mixmood.ssl.loop.train import train
 
     warnings: list[str] = []
     listener = progress or Silent()
@@ -133,7 +133,7 @@ def train_job(
 def parsed_settings(algorithm: str, words: list[str]) -> dict[str, float | int | bool | str | None]:
     """Settings of an algorithm from words such as `gamma=10`."""
     _check_torch()
-    from mixmood.ssl.table import parsed
+    from mixmood.ssl.algorithms.registry import parsed
 
     return parsed(algorithm, words)
 
@@ -147,7 +147,7 @@ def _write(folder: Path, trained: "Trained", shape: tuple[int, int, int]) -> Non
     """All files of a finished run; the ONNX one last, for only it can fail by the model's fault."""
     import torch
 
-    from mixmood.ssl.export import to_onnx
+    from mixmood.ssl.output.onnx_export import to_onnx
 
     buffer = io.BytesIO()
     torch.save(trained.model.state_dict(), buffer)

@@ -1,0 +1,24 @@
+"""Training on the labelled images only: the baseline."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mixmood.ssl.algorithms.algorithm import Step, StepLoss
+from mixmood.ssl.algorithms.losses import soft_cross_entropy
+
+
+@dataclass(frozen=True)
+class Supervised:
+    """Cross-entropy on one weak view of each labelled image."""
+
+    name: ClassVar[str] = "supervised"
+    needs_pool: ClassVar[bool] = False
+    teacher_decay: ClassVar[float] = 0.0
+
+    balanced: bool = True
+
+    def loss(self, step: Step) -> StepLoss:
+        """The loss of an update."""
+        logits = step.network.forward(step.labelled())
+        labelled = soft_cross_entropy(logits, step.targets, step.class_weights)
+        return StepLoss(total=labelled, labelled=labelled)
