@@ -11,7 +11,8 @@ Measures = Annotated[
     list[str],
     typer.Option(
         "--measure",
-        help="cosine, js, l1, l2 or all; may be given several times, the first one ranks.",
+        help="cosine, js, l1, l2, frechet, kernel, energy, sliced-wasserstein, classifier, "
+        "typicality or all; may be given several times, the first one ranks.",
     ),
 ]
 Backbone = Annotated[

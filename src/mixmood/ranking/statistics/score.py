@@ -11,7 +11,7 @@ from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.records.ranking import Dissimilarity, NoiseFloor
 from mixmood.core.seeds import rng_for
 from mixmood.measures.histogram import Overflow
-from mixmood.measures.registry import check_measures
+from mixmood.measures.registry import check_measures, check_sample_size
 from mixmood.ranking.statistics.certainty import Certainty, chances_of_best, rank_intervals
 from mixmood.ranking.statistics.distances import DrawnDistances, drawn_distances
 from mixmood.ranking.statistics.draws import check_fits, labelled_pairs, subsets
@@ -55,7 +55,9 @@ class Plan:
                 f"Ranking needs at least {MIN_LABELLED} labelled images; got {n_labelled}. "
                 "Label a few more: with so few, every pool looks alike."
             )
-        return replace(self, sample_size=min(self.sample_size, n_labelled // 2))
+        fitted = replace(self, sample_size=min(self.sample_size, n_labelled // 2))
+        check_sample_size(fitted.sample_size, fitted.measures)
+        return fitted
 
 
 @dataclass(frozen=True)

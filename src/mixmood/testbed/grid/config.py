@@ -12,7 +12,7 @@ from mixmood.core.files.bounded import reason
 from mixmood.core.files.places import expanded
 from mixmood.core.suggest import unknown_name
 from mixmood.data.splits.scenario import Contamination
-from mixmood.measures.registry import MEASURES
+from mixmood.measures.registry import PAPER
 
 Percent = Annotated[float, Field(gt=0, le=100)]
 Count = Annotated[int, Field(ge=1)]
@@ -86,7 +86,7 @@ class TrainingPlan(_Section):
 class DistancePlan(_Section):
     """How distances are measured; see `mixmood.ranking.statistics.score.Plan`."""
 
-    measures: list[str] = list(MEASURES)
+    measures: list[str] = list(PAPER)
     backbone: str = "efficientnet-lite0"
     resolution: int | None = None
     sample_size: Count = 80
