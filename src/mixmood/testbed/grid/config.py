@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from mixmood.core.errors import InputError, OptionError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import InputError, OptionError, reason
 from mixmood.core.files.places import expanded
 from mixmood.core.suggest import unknown_name
 from mixmood.data.splits.scenario import Contamination
