@@ -53,8 +53,11 @@ def prepared(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def shared_cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("shared-cache")
+def shared_cache(once, cold_demo):
+    def fill(folder):
+        shutil.copytree(cold_demo.folder / "cache", folder, dirs_exist_ok=True)
+
+    return once("pages-cache", fill)
 
 
 @pytest.fixture

@@ -42,9 +42,9 @@ def test_a_closed_stream_changes_no_exit_code(line, code):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_ranking_is_written_though_streams_are_closed(tmp_path, closed):
+def test_a_ranking_is_written_though_streams_are_closed(tmp_path, demo_cache, closed):
     """With stdout closed, the first file opened takes its number: the cache, perhaps."""
-    done = run(f"mixmood demo --json {tmp_path}/ranking.json --cache {tmp_path} {closed}")
+    done = run(f"mixmood demo --json {tmp_path}/ranking.json --cache {demo_cache} {closed}")
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "ranking.json").read_text().startswith('{\n  "schema"')
 
