@@ -5,7 +5,6 @@ import pwd
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -31,17 +30,6 @@ def homeless(monkeypatch):
             monkeypatch.delenv(name)
     monkeypatch.setattr(pwd, "getpwuid", unknown)
     monkeypatch.setattr(pwd, "getpwnam", unknown)
-
-
-@pytest.fixture(scope="module")
-def rank_pools(tmp_path_factory):
-    """A command that reads images and has a cache of its own to find."""
-    folder = tmp_path_factory.mktemp("pools")
-    rng = np.random.default_rng(0)
-    paths = [folder / f"{name}.npy" for name in ("labelled", "near", "dark")]
-    for path, n_images, highest in zip(paths, (16, 24, 24), (255, 255, 40), strict=True):
-        np.save(path, rng.integers(0, highest, (n_images, 8, 8, 3), dtype=np.uint8))
-    return ["rank", *map(str, paths), "--draws", "4", "--resolution", "64"]
 
 
 def test_without_a_home_there_is_no_cache(homeless):
