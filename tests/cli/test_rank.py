@@ -2,10 +2,12 @@
 
 import csv
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -173,7 +175,11 @@ def test_ctrl_c_ends_with_130_and_one_line(tmp_path):
         ],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    time.sleep(4)
+    # A file in the cache says that the work has begun, however slow the machine is.
+    while not any(Path(os.environ["MIXMOOD_CACHE"]).iterdir()):
+        assert process.poll() is None
+        time.sleep(0.05)
+    time.sleep(0.5)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)

@@ -16,7 +16,7 @@ from mixmood.data.sets.embedded import digits
 SHORTER = {
     "rank": ["--draws", "4"],
     "train": ["--epochs", "1", "--updates", "4"],
-    "testbed run": ["--seeds", "1"],
+    "testbed run": ["--seeds", "1", "--jobs", "1"],
 }
 """What commands get in addition, and the last word counts: an example is to run, not to learn."""
 
