@@ -84,7 +84,7 @@ class TrainingPlan(_Section):
 
 
 class DistancePlan(_Section):
-    """How distances are measured; see `mixmood.ranking.statistics.score.Plan`."""
+    """How distances are measured; see `mixmood.ranking.plan.RankingPlan`."""
 
     measures: list[str] = list(MEASURES)
     backbone: str = "efficientnet-lite0"
