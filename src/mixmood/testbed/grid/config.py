@@ -83,7 +83,7 @@ class TrainingPlan(_Section):
 
 
 class DistancePlan(_Section):
-    """How distances are measured; see `mixmood.ranking.statistics.score.Plan`."""
+    """How distances are measured; see `mixmood.ranking.plan.RankingPlan`."""
 
     measures: list[str] = list(PAPER)
     backbone: str = "efficientnet-lite0"
