@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mixmood.data.pools.pool import Labels
 
 IMAGE_SUFFIXES = frozenset(
-    b"bmp dib gif ico jfif jpe jpeg jpg mpo pbm pgm png pnm ppm tif tiff webp".split()
+    b"avif bmp dib gif ico jfif jpe jpeg jpg mpo pbm pgm png pnm ppm tif tiff webp".split()
 )
 """Ends of file names, in lower case and without the dot, that stand for an image."""
 
