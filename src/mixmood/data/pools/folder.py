@@ -13,6 +13,7 @@ from mixmood.data.pools.names import (
     is_image_name,
     printable,
 )
+from mixmood.data.pools.passed_over import PassedOver
 
 
 class FolderSource(PathSource):
@@ -29,11 +30,13 @@ class FolderSource(PathSource):
         self._root = os.fsencode(Path(path).resolve())
         walk = _Walk(self._root)
         self._names = Names.sorted(walk)
+        self.notes = walk.passed_over.notes()
         if not len(self._names):
             links = f", but {walk.n_leaving} links that leave it" if walk.n_leaving else ""
             raise InputError(
                 f"No images in the folder {path}: looked at {walk.n_others} files below it{links}. "
-                "Give a folder with files like .png or .jpg, in sub-folders or not."
+                f"{' '.join((*self.notes, ''))}Give a folder with files like .png or .jpg, in "
+                "sub-folders or not."
             )
 
     def fetch(self, index: int) -> bytes:
@@ -49,6 +52,7 @@ class _Walk:
         self._root = root
         self.n_others = 0
         self.n_leaving = 0
+        self.passed_over = PassedOver()
 
     def __iter__(self) -> Iterator[bytes]:
         pending = [b""]
@@ -79,7 +83,9 @@ class _Walk:
                     pending.append(prefix + name + b"/")
             else:
                 self.n_others += 1
-                if is_image_name(name) and self._is_link_inside(entry):
+                if not is_image_name(name):
+                    self.passed_over.add(name)
+                elif self._is_link_inside(entry):
                     yield prefix + name
 
     def _is_link_inside(self, entry: os.DirEntry[bytes]) -> bool:

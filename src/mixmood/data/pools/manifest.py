@@ -5,6 +5,7 @@ import os
 from array import array
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -29,11 +30,10 @@ class ManifestSource(PathSource):
     """The images that a list names, in its order; paths are relative to the list.
 
     A .txt list has one path a line, where empty lines and lines that start with # do not count.
-    A .csv (or .tsv, with tabs) has a head with a column `path` and perhaps one `label`; see
-    PATH_COLUMNS and LABEL_COLUMNS for their other names. A list in which some labels are blank
-    counts as unlabelled. Folders may be separated by / or, as on
-    Windows, by \\, whatever machine reads the list. A path that leaves the folder of the
-    list is refused: a list from elsewhere must not make this machine read its own files.
+    A .csv or .tsv, with commas, semicolons or tabs, has a head with a column `path` and perhaps
+    one `label`; see PATH_COLUMNS and LABEL_COLUMNS for their other names. A list in which some
+    labels are blank counts as unlabelled. Folders may be separated by / or, as on Windows, by
+    \\, whatever machine reads the list. A path that leaves the folder of the list is refused: a list from elsewhere must not make this machine read its own files.
     """
 
     def __init__(self, path: str | Path, name: str) -> None:
@@ -76,13 +76,16 @@ class ManifestSource(PathSource):
 
     def _rows(self) -> Iterator[bytes]:
         text = (line.decode("utf-8", "surrogateescape") for line in _lines(self._path))
-        delimiter = "\t" if self._path.suffix.lower() == ".tsv" else ","
-        reader = csv.reader(text, delimiter=delimiter, strict=True)
+        first = next(text, "")
+        reader = csv.reader(chain([first], text), delimiter=_delimiter(first), strict=True)
         head = [word.strip().lower() for word in next(reader, [])]
         at_path = _column(head, PATH_COLUMNS)
         at_label = _column(head, LABEL_COLUMNS)
         if at_path is None:
-            raise ValueError(f"its first line must name a column {' or '.join(PATH_COLUMNS)}")
+            raise ValueError(
+                f"its first line must name a column {' or '.join(PATH_COLUMNS)}, got "
+                f"'{', '.join(head)[:60]}'"
+            )
         for row in reader:
             if not row:
                 continue
@@ -123,6 +126,14 @@ class ManifestSource(PathSource):
             f"{self._path} is not a list of images: {why}. Give a folder, an archive, or a text "
             "file with one path of an image a line, relative to the file."
         )
+
+
+def _delimiter(head: str) -> str:
+    """What parts the columns of a table, by its first line: a tab, a semicolon or a comma.
+
+    Where a comma stands in numbers, spreadsheets part columns by semicolons.
+    """
+    return max(",;\t", key=head.count)
 
 
 def _column(head: list[str], names: tuple[str, ...]) -> int | None:

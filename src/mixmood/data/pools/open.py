@@ -13,6 +13,7 @@ import numpy as np
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError, reason
 from mixmood.core.files.places import expanded
+from mixmood.core.suggest import near_path
 from mixmood.data.archives.tars import TarSource
 from mixmood.data.archives.zips import ZipSource
 from mixmood.data.arrays.array_pools import array_pool
@@ -126,9 +127,8 @@ def _open_path(path: Path, name: str | None, cache: FeatureCache | None, role: s
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"Cannot open the {role} {path}: {reason(error)}. Check the path."
-        ) from error
+        hint = near_path(path) or " Check the path."
+        raise InputError(f"Cannot open the {role} {path}: {reason(error)}.{hint}") from error
     if stat.S_ISDIR(mode):
         return _open_folder(path, name or path.resolve().name)
     if not stat.S_ISREG(mode):

@@ -12,6 +12,7 @@ from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageEr
 from mixmood.core.files.bounded import check_size
 from mixmood.data.pools.named_files import PathSource
 from mixmood.data.pools.names import Names, is_image_path
+from mixmood.data.pools.passed_over import PassedOver
 from mixmood.data.pools.pool import Pool
 
 MAX_FETCHED_BYTES = 64 * 2**30
@@ -32,7 +33,9 @@ class RemoteFolder(PathSource):
             paths = self._system.find(self._root, maxdepth=_DEEPEST)
         except Exception as error:
             raise _cannot_open(url, error) from error
-        self._names = Names.sorted(self._images(paths))
+        passed_over = PassedOver()
+        self._names = Names.sorted(self._images(paths, passed_over))
+        self.notes = passed_over.notes()
         if not len(self._names):
             raise InputError(
                 f"No images behind {url}: found {len(paths)} files. Give the URL of a folder that "
@@ -54,13 +57,15 @@ class RemoteFolder(PathSource):
             raise UnreadableImageError(f"{where}: cannot be fetched: {reason(error)}.") from error
         return bytes(data)
 
-    def _images(self, paths: list[str]) -> Iterator[bytes]:
+    def _images(self, paths: list[str], passed_over: PassedOver) -> Iterator[bytes]:
         prefix = self._root.rstrip("/") + "/"
         for path in paths:
             # A folder of this machine may hold names that are no text.
             relative = os.fsencode(path.removeprefix(prefix))
             if path.startswith(prefix) and is_image_path(relative):
                 yield relative
+            else:
+                passed_over.add_path(relative)
 
 
 def open_fetched(url: str, opener: Callable[[Path, str], Pool], name: str) -> Pool:
