@@ -14,8 +14,8 @@ from mixmood.core.errors import InputError
 from mixmood.data.archives.tars import TarSource
 from mixmood.data.archives.zips import ZipSource
 from mixmood.data.arrays.array_pools import FeatureArray, ImageArray
-from mixmood.data.pools.folder import FolderSource
-from mixmood.data.pools.manifest import ManifestSource
+from mixmood.data.files.folder import FolderSource
+from mixmood.data.files.manifest import ManifestSource
 from mixmood.data.pools.noise import NoiseSource
 from mixmood.data.pools.open import open_pool
 

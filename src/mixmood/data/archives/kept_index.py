@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.data.pools.names import Names
+from mixmood.data.files.names import Names
 
 FORMAT = b"mixmood archive index 2\n"
 REST_NS = 2 * 10**9

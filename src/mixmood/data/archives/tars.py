@@ -15,9 +15,9 @@ from mixmood.core.files.bounded import check_size, read_at
 from mixmood.data.archives.gzip_access import SeekableGzip, most_unpacked
 from mixmood.data.archives.kept_index import ArchiveIndex, archive_key, archive_stamp
 from mixmood.data.archives.tar_index import Member, PackedStream, PlainStream, read_members
-from mixmood.data.pools.named_files import PathSource
-from mixmood.data.pools.names import Names, is_image_path, printable_text
-from mixmood.data.pools.passed_over import PassedOver, passed_over_notes
+from mixmood.data.files.named_files import PathSource
+from mixmood.data.files.names import Names, is_image_path, printable_text
+from mixmood.data.files.passed_over import PassedOver, passed_over_notes
 
 _BROKEN = (zlib.error, EOFError, OSError, ValueError, OverflowError)
 

@@ -12,9 +12,9 @@ from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.bounded import check_size, inflate, read_at
 from mixmood.data.archives.zip_index import read_members
-from mixmood.data.pools.named_files import PathSource
-from mixmood.data.pools.names import Names, is_image_path, printable_text
-from mixmood.data.pools.passed_over import PassedOver
+from mixmood.data.files.named_files import PathSource
+from mixmood.data.files.names import Names, is_image_path, printable_text
+from mixmood.data.files.passed_over import PassedOver
 
 _LOCAL = struct.Struct("<4s22xHH")
 _ENCRYPTED = 0x1

@@ -3,7 +3,7 @@
 import pytest
 
 from mixmood.core.errors import InputError, UnreadableImageError
-from mixmood.data.pools.manifest import ManifestSource
+from mixmood.data.files.manifest import ManifestSource
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from mixmood.data.pools.names import Names, labels_from_folders, printable
+from mixmood.data.files.names import Names, labels_from_folders, printable
 from mixmood.data.pools.pool import ImageSource, Labels
 
 

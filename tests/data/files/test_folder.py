@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from mixmood.core.errors import InputError, UnreadableImageError
-from mixmood.data.pools.folder import FolderSource
+from mixmood.data.files.folder import FolderSource
 
 
 def names_of(source):

@@ -12,8 +12,8 @@ import numpy as np
 
 from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.bounded import read_image_file
-from mixmood.data.pools.named_files import PathSource
-from mixmood.data.pools.names import Names, labels_from_table, printable
+from mixmood.data.files.named_files import PathSource
+from mixmood.data.files.names import Names, labels_from_table, printable
 from mixmood.data.pools.pool import Labels
 
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "file_path", "image")
@@ -33,7 +33,8 @@ class ManifestSource(PathSource):
     A .csv or .tsv, with commas, semicolons or tabs, has a head with a column `path` and perhaps
     one `label`; see PATH_COLUMNS and LABEL_COLUMNS for their other names. A list in which some
     labels are blank counts as unlabelled. Folders may be separated by / or, as on Windows, by
-    \\, whatever machine reads the list. A path that leaves the folder of the list is refused: a list from elsewhere must not make this machine read its own files.
+    \\, whatever machine reads the list. A path that leaves the folder of the list is refused: a
+    list from elsewhere must not make this machine read its own files.
     """
 
     def __init__(self, path: str | Path, name: str) -> None:

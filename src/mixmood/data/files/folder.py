@@ -6,14 +6,14 @@ from pathlib import Path
 
 from mixmood.core.errors import InputError, reason
 from mixmood.core.files.bounded import read_image_file
-from mixmood.data.pools.named_files import PathSource
-from mixmood.data.pools.names import (
+from mixmood.data.files.named_files import PathSource
+from mixmood.data.files.names import (
     Names,
     is_foreign_folder,
     is_image_name,
     printable,
 )
-from mixmood.data.pools.passed_over import PassedOver
+from mixmood.data.files.passed_over import PassedOver
 
 
 class FolderSource(PathSource):

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from mixmood.data.decoding.avif import CONVERT_HEIC
-from mixmood.data.pools.names import is_foreign_folder, is_image_name, printable
+from mixmood.data.files.names import is_foreign_folder, is_image_name, printable
 
 COMPANIONS = frozenset(
     b"csv db htm html ini json jsonl lst md md5 names pdf py sha256 toml tsv txt url xml yaml "

@@ -10,9 +10,9 @@ from typing import Any
 
 from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, reason
 from mixmood.core.files.bounded import check_size
-from mixmood.data.pools.named_files import PathSource
-from mixmood.data.pools.names import Names, is_image_path
-from mixmood.data.pools.passed_over import PassedOver
+from mixmood.data.files.named_files import PathSource
+from mixmood.data.files.names import Names, is_image_path
+from mixmood.data.files.passed_over import PassedOver
 from mixmood.data.pools.pool import Pool
 
 MAX_FETCHED_BYTES = 64 * 2**30
