@@ -4,6 +4,7 @@ import pytest
 
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.files.manifest import ManifestSource
+from mixmood.data.pools.open import open_pool
 
 
 @pytest.fixture
@@ -123,3 +124,16 @@ def test_a_text_that_is_no_list_of_images_is_refused(text, name, message, listed
 def test_the_message_for_a_text_says_what_to_give(listed):
     with pytest.raises(InputError, match=r"such as 'hello'\. Give a folder, an archive, or a text"):
         listed("hello")
+
+
+def test_a_table_with_semicolons_is_read(tmp_path, png):
+    (tmp_path / "a,b.png").write_bytes(png(1))
+    (tmp_path / "list.csv").write_text("label;path\nrose;a,b.png\n")
+    pool = open_pool(tmp_path / "list.csv")
+    assert (pool.locate(0), pool.labels.names) == ("a,b.png", ("rose",))
+
+
+def test_a_table_without_a_column_of_paths_shows_its_head(tmp_path):
+    (tmp_path / "list.csv").write_text("id|url\n1|2\n")
+    with pytest.raises(InputError, match=r"must name a column path or .*, got 'id\|url'"):
+        open_pool(tmp_path / "list.csv")

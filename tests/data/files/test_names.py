@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mixmood.data.files import names as names_module
 from mixmood.data.files.names import Names, is_image_path, labels_from_folders, printable
-from mixmood.data.pools import names as names_module
 
 PATHS = st.lists(st.binary(min_size=1, max_size=12).filter(lambda path: b"\0" not in path))
 

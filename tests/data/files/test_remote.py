@@ -14,8 +14,8 @@ from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageEr
 from mixmood.core.files import bounded
 from mixmood.data.archives.zips import ZipSource
 from mixmood.data.arrays.array_pools import ImageArray
+from mixmood.data.files import remote
 from mixmood.data.files.remote import RemoteFolder
-from mixmood.data.pools import remote
 from mixmood.data.pools.open import open_pool
 
 fsspec = pytest.importorskip("fsspec")
