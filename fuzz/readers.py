@@ -136,9 +136,9 @@ def _read_backbone(folder: Path, name: str) -> str:
 
 
 def _read_classifier(folder: Path, name: str) -> str:
-    from mixmood.ssl.output.predict import predict_job
+    from mixmood.api.predict import predict
 
-    predict_job(folder / name, seeds.images()).to_csv()
+    predict(folder / name, seeds.images()).to_csv()
     return READ
 
 

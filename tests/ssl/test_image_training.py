@@ -9,6 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
+from mixmood.api.train import train
 from mixmood.core.errors import (
     InputError,
     MissingExtraError,
@@ -16,10 +17,10 @@ from mixmood.core.errors import (
     OutputError,
     TrainingError,
 )
-from mixmood.ssl import job
+from mixmood.ssl import image_training
+from mixmood.ssl.image_training import parsed_settings
 from mixmood.ssl.input.images import StreamedImages
 from mixmood.ssl.input.pictures import PictureReader
-from mixmood.ssl.job import parsed_settings, train_job
 from mixmood.ssl.models.registry import model_spec
 from mixmood.ssl.output import tracking
 from mixmood.ssl.output.record import TrainingRecord
@@ -32,7 +33,7 @@ def quick():
 
 def test_a_run_writes_all_its_files(labelled, pool, quick, tmp_path):
     out = tmp_path / "run"
-    record = train_job(labelled, pool, **quick, out=out, validation_share=0.2)
+    record = train(labelled, pool, **quick, out=out, validation_share=0.2)
     names = {path.name for path in out.iterdir()}
     assert names == {
         "checkpoint.pt", "model.pt", "model.onnx", "metrics.jsonl", "record.json", "curves.png"
@@ -47,7 +48,7 @@ def test_a_run_writes_all_its_files(labelled, pool, quick, tmp_path):
 def test_arrays_can_be_given_in_place_of_paths(labelled, quick):
     rng = np.random.default_rng(0)
     pool = rng.integers(0, 256, (20, 8, 8, 3), dtype=np.uint8)
-    assert train_job(labelled, pool, **quick).n_unlabelled == 20
+    assert train(labelled, pool, **quick).n_unlabelled == 20
 
 
 def test_folders_and_archives_packed_in_any_order_train_the_same_weights(
@@ -61,12 +62,12 @@ def test_folders_and_archives_packed_in_any_order_train_the_same_weights(
                 archive.add(files[place], files[place].relative_to(folder))
         return path
 
-    train_job(labelled, pool, **quick, out=tmp_path / "folders")
+    train(labelled, pool, **quick, out=tmp_path / "folders")
     expected = torch.load(tmp_path / "folders" / "model.pt", weights_only=True)
     for seed in range(2):
         rng = np.random.default_rng(seed)
         out = tmp_path / f"archives{seed}"
-        train_job(packed(labelled, rng), packed(pool, rng), **quick, out=out)
+        train(packed(labelled, rng), packed(pool, rng), **quick, out=out)
         weights = torch.load(out / "model.pt", weights_only=True)
         assert all(torch.equal(weights[name], expected[name]) for name in expected)
 
@@ -75,7 +76,7 @@ def test_test_images_of_their_own_leave_the_labelled_ones_whole(
     labelled, pool, quick, tmp_path, write_images
 ):
     test = write_images(tmp_path / "test", 9, 5)
-    record = train_job(labelled, pool, test=test, **quick)
+    record = train(labelled, pool, test=test, **quick)
     assert (record.n_labelled, record.n_test) == (24, 9)
 
 
@@ -83,8 +84,8 @@ def test_a_pool_beyond_the_memory_limit_is_streamed_to_the_same_weights(
     labelled, pool, quick, tmp_path, told
 ):
     """Fewer images than the sample of the statistics: the two ways see the same numbers."""
-    in_memory = train_job(labelled, pool, **quick, out=tmp_path / "a")
-    streamed = train_job(
+    in_memory = train(labelled, pool, **quick, out=tmp_path / "a")
+    streamed = train(
         labelled, pool, **quick, out=tmp_path / "b", memory_limit_bytes=100, notify=told.append
     )
     assert told == ["pool: does not fit in memory; images are read as needed."]
@@ -120,7 +121,7 @@ def test_unreadable_images_are_left_out_and_named(labelled, pool, quick, told):
     (labelled / "lying" / "1-0.png").write_bytes(b"broken")
     for path in sorted(pool.iterdir())[:5]:
         path.write_bytes(b"broken")
-    record = train_job(labelled, pool, **quick, notify=told.append)
+    record = train(labelled, pool, **quick, notify=told.append)
     assert "labelled: 1 images cannot be read and are left out: lying/1-0.png." in told
     assert any("pool: 5 images cannot be read" in text and "and 2 more" in text for text in told)
     assert record.n_unlabelled == 25
@@ -130,35 +131,35 @@ def test_a_pool_without_a_readable_image_is_refused(labelled, pool, quick):
     for path in pool.iterdir():
         path.write_bytes(b"broken")
     with pytest.raises(InputError, match="pool has no readable image among 30. Check the files"):
-        train_job(labelled, pool, **quick)
+        train(labelled, pool, **quick)
 
 
 def test_labelled_images_none_of_which_is_readable_are_refused(labelled, pool, quick):
     for path in labelled.rglob("*.png"):
         path.write_bytes(b"broken")
     with pytest.raises(InputError, match="labelled has no readable image among 24"):
-        train_job(labelled, pool, **quick)
+        train(labelled, pool, **quick)
 
 
 def test_images_of_other_sizes_are_resized_and_that_is_said_once(
     labelled, quick, tmp_path, told, write_images
 ):
     pool = write_images(tmp_path / "large", 12, 3, size=16, named=False)
-    train_job(labelled, pool, **quick, notify=told.append)
+    train(labelled, pool, **quick, inform=told.append)
     assert told == ["large: 12 images resized to 8 x 8 pixels."]
 
 
 def test_a_chosen_size_resizes_everything(labelled, pool, quick, told):
-    record = train_job(labelled, pool, image_size=6, **quick, notify=told.append)
+    record = train(labelled, pool, image_size=6, **quick, inform=told.append)
     assert len(told) == 2
     assert record.n_parameters > 0
     with pytest.raises(OptionError, match="at least 4 pixels; got 2"):
-        train_job(labelled, pool, image_size=2, **quick)
+        train(labelled, pool, image_size=2, **quick)
 
 
 def test_images_shared_by_pool_and_labelled_set_are_counted(labelled, quick, told):
     """Of 24 images, 18 are labelled and 6 set aside for testing."""
-    train_job(labelled, labelled, **quick, notify=told.append)
+    train(labelled, labelled, **quick, notify=told.append)
     assert told == [
         "labelled: 18 images are also among the labelled images.",
         "labelled: 6 images are also among the test images.",
@@ -166,8 +167,8 @@ def test_images_shared_by_pool_and_labelled_set_are_counted(labelled, quick, tol
 
 
 def test_images_without_classes_are_refused(pool, quick):
-    with pytest.raises(InputError, match="The labelled pool pool tells no classes. Put the images"):
-        train_job(pool, pool, **quick)
+    with pytest.raises(InputError, match="The labelled pool pool has no classes. Put the images"):
+        train(pool, pool, **quick)
 
 
 def test_a_class_in_test_but_not_in_labelled_is_refused(
@@ -176,42 +177,42 @@ def test_a_class_in_test_but_not_in_labelled_is_refused(
     test = write_images(tmp_path / "test", 9, 5)
     (test / "lying").rename(test / "leaning")
     with pytest.raises(TrainingError, match="classes that no labelled image has: leaning"):
-        train_job(labelled, pool, test=test, **quick)
+        train(labelled, pool, test=test, **quick)
 
 
 def test_too_few_images_of_a_class_are_refused(labelled, pool, quick):
     for path in sorted((labelled / "lying").iterdir())[1:]:
         path.unlink()
     with pytest.raises(TrainingError, match="Class 'lying' needs at least 2 readable labelled"):
-        train_job(labelled, pool, **quick)
+        train(labelled, pool, **quick)
 
 
 def test_features_are_refused(labelled, quick):
     features = np.zeros((4, 9), dtype=np.float32)
     with pytest.raises(InputError, match="holds features; images are needed to train"):
-        train_job(labelled, features, **quick)
+        train(labelled, features, **quick)
 
 
 def test_test_images_and_a_test_share_exclude_each_other(labelled, pool, quick):
     with pytest.raises(OptionError, match="Give test images or a test share, not both"):
-        train_job(labelled, pool, test=str(labelled), test_share=0.5, **quick)
+        train(labelled, pool, test=str(labelled), test_share=0.5, **quick)
 
 
 def test_an_empty_pool_is_refused(labelled, quick):
     with pytest.raises(InputError, match="the array has no images"):
-        train_job(labelled, np.zeros((0, 8, 8, 3), dtype=np.uint8), **quick)
+        train(labelled, np.zeros((0, 8, 8, 3), dtype=np.uint8), **quick)
 
 
 def test_a_missing_torch_is_said(labelled, pool, quick, monkeypatch):
-    monkeypatch.setattr(job.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(image_training.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"Training needs packages .*mixmood\[train\]"):
-        train_job(labelled, pool, **quick)
+        train(labelled, pool, **quick)
 
 
 def test_a_missing_mlflow_is_said(labelled, pool, quick, monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(MissingExtraError, match=r"Logging to MLflow needs .*mixmood\[train\]"):
-        train_job(labelled, pool, **quick, mlflow="sqlite:///nowhere.db")
+        train(labelled, pool, **quick, mlflow="sqlite:///nowhere.db")
 
 
 @pytest.mark.slow
@@ -221,7 +222,7 @@ def test_a_run_can_be_logged_to_mlflow(labelled, pool, quick, tmp_path, monkeypa
 
     monkeypatch.chdir(tmp_path)
     uri = f"sqlite:///{tmp_path}/mlflow.db"
-    record = train_job(labelled, pool, **quick, out=tmp_path / "run", mlflow=uri)
+    record = train(labelled, pool, **quick, out=tmp_path / "run", mlflow=uri)
     client = MlflowClient(uri)
     experiment = client.get_experiment_by_name(tracking.EXPERIMENT)
     (logged,) = client.search_runs([experiment.experiment_id])
@@ -237,7 +238,7 @@ def test_a_run_can_be_logged_to_mlflow(labelled, pool, quick, tmp_path, monkeypa
 @pytest.mark.filterwarnings("ignore")
 def test_an_mlflow_that_does_not_answer_is_said(labelled, pool, quick, tmp_path):
     with pytest.raises(OutputError, match="MLflow at nonsense://x did not take the run"):
-        train_job(labelled, pool, **quick, mlflow="nonsense://x")
+        train(labelled, pool, **quick, mlflow="nonsense://x")
 
 
 def test_settings_are_read_from_words():
@@ -264,6 +265,6 @@ def test_settings_of_another_kind_are_refused(word, message):
 
 
 def test_the_record_says_what_was_told(labelled, quick, tmp_path):
-    train_job(labelled, labelled, **quick, out=tmp_path)
+    train(labelled, labelled, **quick, out=tmp_path)
     saved = json.loads((tmp_path / "record.json").read_text())
     assert len(saved["warnings"]) == 2
