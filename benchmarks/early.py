@@ -12,7 +12,8 @@ from mixmood.core.progress import Silent
 from mixmood.core.seeds import rng_for
 from mixmood.data.arrays.array_pools import FeatureArray, ImageArray
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extraction.extract import checked_jobs, extract
+from mixmood.core.cores import checked_jobs
+from mixmood.features.extraction.extract import extract
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import read_in_rounds
 from mixmood.ranking.statistics.score import Plan, measure

@@ -16,7 +16,8 @@ from benchmarks.row import Effort, Row, interleaved, ratios
 from mixmood.data.decoding.decode import decode_square
 from mixmood.data.pools.folder import FolderSource
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extraction.extract import checked_jobs, extract
+from mixmood.core.cores import checked_jobs
+from mixmood.features.extraction.extract import extract
 
 MICRO_BATCH = 16
 

@@ -7,7 +7,7 @@ from mixmood.core.version import __version__
 if TYPE_CHECKING:
     from mixmood import measures
     from mixmood.api.rank import RankReport, rank
-    from mixmood.api.testbed import report_testbed
+    from mixmood.api.testbed import report_testbed, run_testbed
     from mixmood.ranking.statistics.dissimilarity import dissimilarity
     from mixmood.ssl.job import train_job as train
     from mixmood.ssl.output.predict import predict_job as predict
@@ -20,6 +20,7 @@ __all__ = [
     "predict",
     "rank",
     "report_testbed",
+    "run_testbed",
     "train",
 ]
 
@@ -27,6 +28,7 @@ _HOMES = {
     "RankReport": "mixmood.api.rank.RankReport",
     "rank": "mixmood.api.rank.rank",
     "report_testbed": "mixmood.api.testbed.report_testbed",
+    "run_testbed": "mixmood.api.testbed.run_testbed",
     "dissimilarity": "mixmood.ranking.statistics.dissimilarity.dissimilarity",
     "predict": "mixmood.ssl.output.predict.predict_job",
     "train": "mixmood.ssl.job.train_job",

@@ -6,13 +6,13 @@ from dataclasses import replace
 from threadpoolctl import threadpool_limits
 
 from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import OptionError, ShapeError
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.ranking import SCHEMA, Candidate, LabelledSet, Ranking
 from mixmood.core.version import __version__
 from mixmood.data.pools.pool import FeatureSource, Pool
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.extraction.extract import checked_jobs
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import read_in_rounds
 from mixmood.ranking.statistics.score import MIN_LABELLED, Plan, Scores, noise_floor, score

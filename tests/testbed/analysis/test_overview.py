@@ -16,7 +16,7 @@ from mixmood.testbed.analysis.chance import Chance, chance
 from mixmood.testbed.analysis.overall import overall_rows
 from mixmood.testbed.analysis.overview import overview, to_json, verdict
 from mixmood.testbed.analysis.tables import make_tables
-from mixmood.testbed.grid.cells import Selection
+from mixmood.testbed.grid.cells import CellFilter
 from mixmood.testbed.grid.config import parse_config
 from mixmood.testbed.runs.store import Store
 
@@ -202,7 +202,7 @@ def test_failures_are_counted_by_what_went_wrong(filled, make_record):
     record = overview(filled, "last")
     assert record["n_failed"] == 3
     assert record["failures"][0] == {"message": "ValueError: no luck", "n_runs": 2}
-    some = overview(filled, "last", Selection.parse(["source=gaussian"]))
+    some = overview(filled, "last", CellFilter.parse(["source=gaussian"]))
     assert some["failures"] == []
 
 

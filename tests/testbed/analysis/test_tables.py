@@ -25,7 +25,7 @@ from mixmood.testbed.analysis.tables import (
     distance_sheet,
     make_tables,
 )
-from mixmood.testbed.grid.cells import Selection
+from mixmood.testbed.grid.cells import CellFilter
 from mixmood.testbed.grid.config import load_config
 from mixmood.testbed.runs.store import Store
 
@@ -97,7 +97,7 @@ def test_tables_2_and_3_stand_beside_the_paper_s(paper):
 
 
 def test_the_best_of_each_column_is_marked_once(paper):
-    sheet = accuracy_sheet(make_tables(paper, "last", Selection.parse(["task=mnist"])), False)
+    sheet = accuracy_sheet(make_tables(paper, "last", CellFilter.parse(["task=mnist"])), False)
     for column in (2, 3, 4):
         assert sum(row[column].is_best for row in sheet.rows) == 1
 
@@ -127,7 +127,7 @@ def test_a_grid_with_gaps_says_so(store, make_record):
     text = render(accuracy_sheet(tables, False), "text")
     assert "0.500 (1 runs)" in text
     assert told in text
-    assert gaps(store, Selection.parse(["source=gaussian"])).n_missing == 1
+    assert gaps(store, CellFilter.parse(["source=gaussian"])).n_missing == 1
 
 
 def test_runs_with_data_that_have_changed_are_not_averaged_with_the_others(store, make_record):
@@ -151,7 +151,7 @@ def test_runs_with_data_that_have_changed_are_not_averaged_with_the_others(store
     )
     assert tables.gaps.n_missing == 5
     assert "2 runs with earlier ones" in render(accuracy_sheet(tables, False), "text")
-    assert gaps(store, Selection.parse(["source=other_half"])).n_outdated == 0
+    assert gaps(store, CellFilter.parse(["source=other_half"])).n_outdated == 0
 
 
 def test_missing_cells_are_dashes(paper):
@@ -289,7 +289,7 @@ def test_records_become_one_flat_file(paper):
 
 
 def test_figures_are_drawn_for_every_measure_in_both_formats(paper):
-    tables = make_tables(paper, "last", Selection.parse(["task=mnist,n_labelled=60"]))
+    tables = make_tables(paper, "last", CellFilter.parse(["task=mnist,n_labelled=60"]))
     drawn = figures(tables)
     assert len(drawn) == 2 * (len(MEASURES) + 1)
     assert drawn["accuracy_against_cosine.png"].startswith(b"\x89PNG")
