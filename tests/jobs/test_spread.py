@@ -203,12 +203,12 @@ def test_no_worker_outlives_the_last_record(calls):
 
 
 def test_an_error_within_a_call_is_its_outcome_and_the_others_go_on():
-    class Stubborn(Exception):
+    class StubbornError(Exception):
         """Of a function: no other process can find it."""
 
     def divide(number):
         if number < 0:
-            raise Stubborn("no less than 0")
+            raise StubbornError("no less than 0")
         return 6 / number
 
     calls = [Call(str(number), divide, number) for number in (2, 0, 3, -1)]

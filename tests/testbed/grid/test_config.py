@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.testbed.grid.cells import Cell, Run, Selection, cells, runs
+from mixmood.testbed.grid.cells import Cell, CellFilter, Run, cells, runs
 from mixmood.testbed.grid.config import PRESETS, load_config, parse_config, preset_text
 
 SMALLEST = 'name = "x"\n[grid.tasks]\ndigits = ["gaussian"]\n'
@@ -66,8 +68,11 @@ def test_a_selection_takes_cells_by_any_key():
 
 
 def test_a_run_is_what_was_written():
-    run = Run(Cell("digits", "none", 0.0, 20, "mixmatch", "fixed-total"), 3)
-    assert Run.from_dict(run.to_dict()) == run
+    run = Run.of(Cell("digits", "none", 0.0, 20, "mixmatch", "fixed-total"), 3)
+    assert Run(**run.to_dict()) == run
+    assert "regime" not in run.to_dict()
+    frozen = replace(run, regime="frozen")
+    assert Run(**frozen.to_dict()) == frozen
 
 
 @pytest.mark.parametrize(
