@@ -101,7 +101,7 @@ def test_names_that_are_not_unicode_can_still_be_written(ranking):
 def test_everything_that_explains_a_ranking_is_there(page, ranking):
     for text in (
         "P = 0.90", "Chance that it is", "Noise floor", "31\u202f%",
-        "misses &lt;b&gt;dog&lt;/b&gt;", "The sample size is 40 instead of 80.",
+        "misses &lt;b&gt;dog&lt;/b&gt;", "The sample size is 40 instead of &lt;b&gt;80&lt;/b&gt;.",
         "images in grey.", "12 s", "numpy 2.4.6", ranking.backbone["weights_sha256"],
         "ef" * 32, "&amp;&amp; true", "Copy the record",
     ):  # fmt: skip
