@@ -13,6 +13,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.data.arrays.array_pools import FeatureArray, ImageArray
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction.extract import checked_jobs, extract
+from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import read_in_rounds
 from mixmood.ranking.statistics.score import measure

@@ -21,7 +21,8 @@ class RankingPlan:
 
     measures: tuple[str, ...] = option(
         ("cosine",),
-        "cosine, js, l1, l2 or all; several may be given, the first one ranks.",
+        "cosine, js, l1, l2, frechet, kernel, energy, sliced-wasserstein, classifier, typicality "
+        "or all; several may be given, the first one ranks.",
         flag="--measure",
     )
     backbone: str = option(
@@ -96,4 +97,8 @@ class RankingPlan:
                 f"Ranking needs at least {MIN_LABELLED} labelled images; got {n_labelled}. "
                 "Label a few more: with so few, every pool looks alike."
             )
-        return replace(self, sample_size=min(self.sample_size, n_labelled // 2))
+        from mixmood.measures.registry import check_sample_size
+
+        fitted = replace(self, sample_size=min(self.sample_size, n_labelled // 2))
+        check_sample_size(fitted.sample_size, fitted.measures)
+        return fitted

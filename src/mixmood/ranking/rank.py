@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from threadpoolctl import threadpool_limits
 
 from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.ranking import Ranking
 from mixmood.data.pools.pool import FeatureSource, Pool
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.extraction.extract import checked_jobs
 from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.record import Situation, ranking_record
