@@ -1,15 +1,12 @@
 """Labelled or pool? A cross-fitted linear classifier: what it takes for labelled is useful."""
 
-from collections.abc import Mapping
-
 import numpy as np
-from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.checks import Labels
 from mixmood.scores.content_folds import labelled_folds, pool_folds
-from mixmood.scores.fit import Fit
+from mixmood.scores.fit import Fit, FitArrays
 from mixmood.scores.ridge import fit_fold_models
 
 PENALTY = 0.03
@@ -53,7 +50,7 @@ def fit_classifier(
     return Fit(arrays, models.held_out[: len(own)], models.held_out[len(own) :])
 
 
-def apply_classifier(arrays: Mapping[str, NDArray[np.float64]], features: Array) -> Array:
+def apply_classifier(arrays: FitArrays, features: Array) -> Array:
     """The score of each row by the model of its fold, shape (n,)."""
     rows = unit_rows(features, arrays["centre"])
     values = _with_constant(rows) @ arrays["weights"].T
