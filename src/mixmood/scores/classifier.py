@@ -8,6 +8,7 @@ from mixmood.scores.checks import Labels
 from mixmood.scores.content_folds import labelled_folds, pool_folds
 from mixmood.scores.fit import Fit, FitArrays
 from mixmood.scores.ridge import fit_fold_models
+from mixmood.scores.rows import roots
 
 PENALTY = 0.03
 """Of unit rows whose importances sum to 1; chosen by AUROC on development tasks."""
@@ -34,8 +35,8 @@ def fit_classifier(
         labels: Classes are spread evenly over the folds.
         importance: How much each labelled image counts, shape (n,); the same if None.
     """
-    centre = pool.mean(axis=0)
-    own, others = unit_rows(labelled, centre), unit_rows(pool, centre)
+    centre = roots(pool).mean(axis=0)
+    own, others = unit_rows(roots(labelled), centre), unit_rows(roots(pool), centre)
     own_folds = labelled_folds(own, labels)
     n_folds = int(own_folds.max()) + 1
     counts = np.ones(len(own)) if importance is None else importance
@@ -52,7 +53,7 @@ def fit_classifier(
 
 def apply_classifier(arrays: FitArrays, features: Array) -> Array:
     """The score of each row by the model of its fold, shape (n,)."""
-    rows = unit_rows(features, arrays["centre"])
+    rows = unit_rows(roots(features), arrays["centre"])
     values = _with_constant(rows) @ arrays["weights"].T
     return np.asarray(values[np.arange(len(rows)), pool_folds(rows, len(arrays["weights"]))])
 

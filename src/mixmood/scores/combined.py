@@ -10,6 +10,7 @@ from mixmood.scores.classifier import apply_classifier, fit_classifier
 from mixmood.scores.content_folds import pool_folds
 from mixmood.scores.fit import Fit, FitArrays
 from mixmood.scores.knn import N_NEIGHBOURS
+from mixmood.scores.rows import roots
 
 
 def fit_combined(
@@ -25,7 +26,7 @@ def fit_combined(
     useful images of the pool and labelled images have the same distribution of scores.
     """
     part = fit_classifier(labelled, pool, labels, importance)
-    references = unit_rows(labelled, part.arrays["centre"])
+    references = unit_rows(roots(labelled), part.arrays["centre"])
     arrays = {**part.arrays, "references": references}
     own_folds = part.arrays["labelled_folds"]
     near_labelled = _nearest_of_other_folds(arrays, references, own_folds)
@@ -47,7 +48,7 @@ def apply_combined(arrays: FitArrays, features: Array) -> Array:
 
 
 def _fold_knn(arrays: FitArrays, features: Array) -> Array:
-    rows = unit_rows(features, arrays["centre"])
+    rows = unit_rows(roots(features), arrays["centre"])
     return _nearest_of_other_folds(arrays, rows, pool_folds(rows, len(arrays["weights"])))
 
 

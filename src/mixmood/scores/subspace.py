@@ -6,6 +6,7 @@ from mixmood.core.arrays import Array
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.checks import Labels
 from mixmood.scores.fit import Fit, FitArrays
+from mixmood.scores.rows import roots
 
 SOFTNESS = 0.1
 """Directions whose squared singular value is far below this count as outside the subspace."""
@@ -19,7 +20,7 @@ def fit_subspace(labelled: Array, pool: Array, labels: Labels | None = None) -> 
     its mean is not subtracted, because that turns the foreign images' direction into part of the
     subspace. A labelled image is left out by a closed form (Sherman and Morrison).
     """
-    rows = unit_rows(labelled)
+    rows = unit_rows(roots(labelled))
     inverse = np.linalg.inv(rows @ rows.T + SOFTNESS * np.eye(len(rows)))
     arrays = {"basis": rows, "inverse": inverse}
     lengths = np.einsum("ij,ij->i", rows, rows)
@@ -31,7 +32,7 @@ def fit_subspace(labelled: Array, pool: Array, labels: Labels | None = None) -> 
 
 def apply_subspace(arrays: FitArrays, features: Array) -> Array:
     """The score of each row, shape (n,)."""
-    return _inside(arrays, unit_rows(features))
+    return _inside(arrays, unit_rows(roots(features)))
 
 
 def _inside(arrays: FitArrays, rows: Array) -> Array:
