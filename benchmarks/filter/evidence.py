@@ -7,7 +7,7 @@ the tables.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -89,7 +89,7 @@ def share(folder: Path, part: str, seeds: range) -> None:
                 file.add(**key, **dict(zip(values, (f"{v:.4f}" for v in numbers), strict=True)))
 
 
-def heads(folder: Path, part: str, seeds: range) -> None:
+def heads(folder: Path, part: str, seeds: range, algorithms: Sequence[str]) -> None:
     """Accuracy of heads with the whole pool, the kept part, as many random images, the oracle's."""
     keys = ("task", "source", "near", "foreign_share", "seed", "algorithm", "pool")
     file = RowsFile(RESULTS / f"heads-{part}.csv", keys, ("n_pool", "accuracy"))
@@ -102,7 +102,7 @@ def heads(folder: Path, part: str, seeds: range) -> None:
             todo = [
                 (algorithm, name)
                 for name in names
-                for algorithm in (("supervised",) if name == "none" else ALGORITHMS)
+                for algorithm in (("supervised",) if name == "none" else algorithms)
                 if not file.holds(**key, algorithm=algorithm, pool=name)
             ]
             if not todo:
@@ -149,9 +149,13 @@ def main() -> None:
     parser.add_argument("part", choices=["development", "report"])
     parser.add_argument("what", choices=["auroc", "share", "heads"])
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--algorithm", action="append", choices=ALGORITHMS)
     options = parser.parse_args()
-    work = {"auroc": auroc, "share": share, "heads": heads}[options.what]
-    work(options.features, options.part, range(options.seeds))
+    seeds = range(options.seeds)
+    if options.what == "heads":
+        heads(options.features, options.part, seeds, options.algorithm or ALGORITHMS)
+    else:
+        {"auroc": auroc, "share": share}[options.what](options.features, options.part, seeds)
 
 
 if __name__ == "__main__":
