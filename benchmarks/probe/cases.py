@@ -26,7 +26,8 @@ N_POOL = 2000
 N_MIXED = 8
 """Mixed pools drawn for each task and seed, besides the clean one; None takes all."""
 ALGORITHMS = tuple(name for name, entry in HEADS.items() if entry.uses_pool)
-N_DRAWS = 6
+N_DRAWS = 3
+"""Draws of the distances; they are not needed to fit the map."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def cases_of(family: Family, n_labelled: int, seed: int, n_mixed: int | None) ->
     ]
 
 
-def rows_of_task(task: Task, cases: list[Case]) -> Iterator[dict]:
+def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
     """Truth and predictors of some pools of one task."""
     n_classes = int(task.codes.max()) + 1
     seed = cases[0].seed
@@ -77,7 +78,9 @@ def rows_of_task(task: Task, cases: list[Case]) -> Iterator[dict]:
             ]
             effect = pool_effect(folds, probed, name, rng_for(seed, "probe", case.key))
             row[name] = {"gains": gains, **vars(effect)}
-        row["distances"] = distances(task.features, pool, rng_for(seed, "distances", case.key))
+        if n_draws:
+            rng = rng_for(seed, "distances", case.key)
+            row["distances"] = distances(task.features, pool, n_draws, rng)
         yield row
 
 
@@ -88,11 +91,13 @@ def accuracy(task: Task, name: str, pool: np.ndarray | None, rng: np.random.Gene
     return float((head.predict(task.test_features) == task.test_codes).mean())
 
 
-def distances(labelled: np.ndarray, pool: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
+def distances(
+    labelled: np.ndarray, pool: np.ndarray, n_draws: int, rng: np.random.Generator
+) -> dict[str, float]:
     """Each measure as a ranking takes it: the mean of |inter - intra| over draws."""
     names, size = list(MEASURES), len(labelled) // 2
     found = []
-    for _ in range(N_DRAWS):
+    for _ in range(n_draws):
         own = rng.permutation(len(labelled))
         first, second = labelled[own[:size]], labelled[own[size : 2 * size]]
         other = pool[rng.permutation(len(pool))[:size]]
@@ -110,6 +115,7 @@ def main() -> None:
     parser.add_argument("--labels", type=int, nargs="+", default=[60])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--mixed", type=int, default=N_MIXED)
+    parser.add_argument("--draws", type=int, default=N_DRAWS)
     given = parser.parse_args()
     done = set()
     if given.rows.exists():
@@ -123,7 +129,7 @@ def main() -> None:
                 if not todo:
                     continue
                 task = draw(given.features, family, n_labelled, seed, N_POOL)
-                for row in rows_of_task(task, todo):
+                for row in rows_of_task(task, todo, given.draws):
                     with given.rows.open("a") as file:
                         file.write(json.dumps(row) + "\n")
 
