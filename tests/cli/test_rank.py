@@ -71,7 +71,14 @@ def test_json_and_csv_hold_the_same_ranking(run):
     record = json.loads((out / "r.json").read_text())
     with (out / "r.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [row["name"] for row in rows[::2]] == [c["name"] for c in record["candidates"]]
+    own = [row for row in rows if row["measure"] == "cosine"]
+    assert [row["name"] for row in own] == [c["name"] for c in record["candidates"]]
+    for row in rows:
+        (pool,) = (c for c in record["candidates"] if c["name"] == row["name"])
+        result = pool["measures"][row["measure"]]
+        assert int(row["rank"]) == result["rank"]
+        assert float(row["p_best"]) == result["p_best"]
+        assert [int(row["rank_low"]), int(row["rank_high"])] == result["rank_interval"]
     assert record["labelled"]["classes"] == {"cat": 8, "dog": 8}
     assert {c["name"] for c in record["candidates"]} == {"web", "dark"}
 
@@ -112,7 +119,7 @@ def test_a_second_run_from_the_cache_gives_the_same_bytes(folders):
         (["rank", "labelled", "near", "--measure", "cosin"], 2, "Did you mean 'cosine'?"),
         (["rank", "labelled", "near", "--backbone", "efficientnet"], 2, "efficientnet-lite0"),
         (["rank", "labelled", "near", "--sample-size", "0"], 2, "at least 1; got 0"),
-        (["rank", "labelled", "few"], 2, "'few' holds only 0 readable images besides 3"),
+        (["rank", "labelled", "few"], 1, "'few': it holds only 0 readable images besides 3"),
         (["rank", "labelled", "near", "near"], 2, "Two candidates are called 'near'"),
         (["rank", "labelled", "a=near", "a=dark"], 2, "Two candidates are called 'a'"),
         (["rank", "few", "near"], 1, "at least 8 labelled images; got 3"),
@@ -124,6 +131,8 @@ def test_a_second_run_from_the_cache_gives_the_same_bytes(folders):
         (["rank", "labelled", "near", "--resolution", "32"], 2, "64"),
         (["rank", "labelled", "near", "--jobs", "0"], 2, "jobs"),
         (["rank", "labelled", "near", "--until", "2"], 2, "until must be over 0.5"),
+        (["rank", "labelled", "near", "--until", "soon"], 2, "a number or none; got 'soon'"),
+        (["rank", "labelled", "near", "few", "--strict"], 1, "With strict, every pool must be"),
         (["rank", "labelled", "noise:purple"], 2, "noise"),
         (["rank", "labelled"], 2, "Missing argument"),
         (["rang"], 2, "No such command"),
