@@ -6,6 +6,7 @@ from mixmood.core.version import __version__
 
 if TYPE_CHECKING:
     from mixmood import measures
+    from mixmood.api.embed import embed
     from mixmood.api.predict import predict
     from mixmood.api.rank import RankReport, rank
     from mixmood.api.testbed import report_testbed, run_testbed
@@ -16,6 +17,7 @@ __all__ = [
     "RankReport",
     "__version__",
     "dissimilarity",
+    "embed",
     "measures",
     "predict",
     "rank",
@@ -30,6 +32,7 @@ _HOMES = {
     "report_testbed": "mixmood.api.testbed.report_testbed",
     "run_testbed": "mixmood.api.testbed.run_testbed",
     "dissimilarity": "mixmood.ranking.statistics.dissimilarity.dissimilarity",
+    "embed": "mixmood.api.embed.embed",
     "predict": "mixmood.api.predict.predict",
     "train": "mixmood.api.train.train",
 }
