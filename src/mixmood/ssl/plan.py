@@ -4,7 +4,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from mixmood.core.errors import OptionError
@@ -65,8 +65,8 @@ class TrainingPlan(Recipe):
     )
     algorithm: Any = option(
         AUTO,
-        "supervised, mixmatch, pseudo-label; propagation (head); fixmatch, mean-teacher (networks); "
-        "auto: chosen by cross-validation (head), mixmatch (networks).",
+        "supervised, mixmatch, pseudo-label; propagation (head); fixmatch, mean-teacher "
+        "(networks); auto: chosen by cross-validation (head), mixmatch (networks).",
         kind=str,
     )
     backbone: str = option("efficientnet-lite0", "Whose features a head classifies.", only=HEAD)
@@ -136,7 +136,7 @@ class TrainingPlan(Recipe):
         """Refuse options that the model asked for does not have."""
         other = NETWORK if self.is_head else HEAD
         for one in fields(self):
-            default = one.default_factory() if one.default is MISSING else one.default
+            default = {} if one.name == "settings" else one.default
             is_network = one.name in RECIPE or one.metadata.get("only") == NETWORK
             belongs = NETWORK if is_network else one.metadata.get("only")
             if one.name != "model" and belongs == other and getattr(self, one.name) != default:

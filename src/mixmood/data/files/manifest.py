@@ -67,7 +67,7 @@ class ManifestSource(PathSource):
         return labels_from_table(np.array(self._codes, dtype=np.int32), self._table)
 
     def column(self, name: str) -> list[str] | None:
-        """The words of another column of a table, one for each image; None if it has no such one."""
+        """The words of another column of a table, one for each image; None if it is not there."""
         if self._path.suffix.lower() not in (".csv", ".tsv"):
             return None
         text = (line.decode("utf-8", "surrogateescape") for line in _lines(self._path))

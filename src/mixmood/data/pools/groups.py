@@ -37,7 +37,7 @@ def _group(pattern: "re.Pattern[str]", pool: Any, index: int) -> str:
     found = pattern.search(place)
     if found is None:
         raise InputError(
-            f"groups '{pattern.pattern}' is no column of {pool.name} and matches no part of {place}. "
+            f"groups '{pattern.pattern}' is no column of {pool.name} and is not found in {place}. "
             "Give a column of its table, or a pattern that every path has, such as patient(\\d+)."
         )
     return str(found.group(1) if pattern.groups else found.group(0))

@@ -18,6 +18,9 @@ FLOAT, UINT8, INT64 = 1, 2, 7
 KINDS = {np.dtype(np.float32): FLOAT, np.dtype(np.int64): INT64, np.dtype(np.uint8): UINT8}
 OPSET, IR_VERSION = 17, 8
 
+Values = Mapping[str, tuple[int, Sequence[str | int]]]
+"""Inputs or outputs by name: their kind and shape; a word in a shape is any size."""
+
 MODEL_GRAPH, MODEL_METADATA = 7, 14
 GRAPH_NODE, GRAPH_CONSTANT, GRAPH_INPUT, GRAPH_OUTPUT = 1, 5, 11, 12
 
@@ -90,8 +93,8 @@ def extended(
     before: Part,
     after: Part,
     *,
-    inputs: Mapping[str, tuple[int, Sequence[str | int]]],
-    outputs: Mapping[str, tuple[int, Sequence[str | int]]],
+    inputs: Values,
+    outputs: Values,
     metadata: Mapping[str, str],
 ) -> bytes:
     """A model with nodes before and after its own, and other inputs and outputs.
@@ -109,7 +112,7 @@ def extended(
         if place == MODEL_GRAPH and isinstance(value, memoryview):
             kept += _block(place, _graph(value, before, after, inputs, outputs))
         elif place == MODEL_METADATA and isinstance(value, memoryview):
-            key = next(bytes(v).decode() for p, v in fields_of(value) if p == 1)  # type: ignore[arg-type]
+            key = next(bytes(v).decode() for p, v in fields_of(value) if p == 1)
             kept += b"" if key in metadata else _block(place, value)
         else:
             kept += _whole(place, value) if isinstance(value, int) else _block(place, value)
@@ -119,8 +122,8 @@ def extended(
 def alone(
     part: Part,
     *,
-    inputs: Mapping[str, tuple[int, Sequence[str | int]]],
-    outputs: Mapping[str, tuple[int, Sequence[str | int]]],
+    inputs: Values,
+    outputs: Values,
     metadata: Mapping[str, str],
 ) -> bytes:
     """A model of its own, made of one part."""
@@ -134,8 +137,8 @@ def _graph(
     graph: memoryview,
     before: Part,
     after: Part,
-    inputs: Mapping[str, tuple[int, Sequence[str | int]]],
-    outputs: Mapping[str, tuple[int, Sequence[str | int]]],
+    inputs: Values,
+    outputs: Values,
 ) -> bytes:
     found = [_block(GRAPH_NODE, node) for node in before.nodes]
     for place, value in fields_of(graph):

@@ -14,7 +14,7 @@ MOST_CLASSES = 20
 
 @dataclass(frozen=True)
 class Mistakes:
-    """Labelled images of one class that were taken for another, each by a head that had not seen it."""
+    """Labelled images of one class taken for another, by heads that had not seen them."""
 
     true: str
     predicted: str

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.input_format import InputFormat
 from mixmood.features.backbones.onnx import OnnxBackbone
-from mixmood.features.backbones.onnx_compose import FLOAT, UINT8, Part, alone, extended
+from mixmood.features.backbones.onnx_compose import FLOAT, UINT8, Part, Values, alone, extended
 from mixmood.heads.linear import LinearHead
 from mixmood.ssl.head.typicality import Typicality
 from mixmood.ssl.output.predict import INPUT, METADATA
@@ -32,7 +32,7 @@ def model_file(
         backbone: A backbone that has embedded nothing yet: its file is still in memory.
         known: What `predict` needs to know; it is kept in the file.
     """
-    outputs = {
+    outputs: Values = {
         PROBABILITIES: (FLOAT, ["n", len(head.bias)]),
         TYPICALITY: (FLOAT, ["n", 1]),
     }
@@ -42,7 +42,7 @@ def model_file(
     if network is None or backbone is None:
         part = Part("mixmood_")
         _add_head(part, FEATURES, head, typicality)
-        inputs = {FEATURES: (FLOAT, ["n", len(head.weights)])}
+        inputs: Values = {FEATURES: (FLOAT, ["n", len(head.weights)])}
         return alone(part, inputs=inputs, outputs=outputs, metadata=metadata), takes
     model, images, features, pixel_format = network
     before, after = Part("mixmood_in_"), Part("mixmood_")

@@ -173,9 +173,9 @@ def _used_labels(
         warn(f"Classes without a readable image are left out: {_few(gone)}.")
     kept = np.flatnonzero(counts)
     if len(kept) < 2:
-        names = ", ".join(labels.names[code] for code in kept)
+        found = ", ".join(labels.names[code] for code in kept)
         raise TrainingError(
-            f"At least 2 classes are needed to train; got {len(kept)} ({names}). "
+            f"At least 2 classes are needed to train; got {len(kept)} ({found}). "
             "Put the images of each class in a folder of its own."
         )
     single = [labels.names[code] for code in kept if counts[code] == 1]

@@ -27,7 +27,8 @@ class Typicality:
     def __call__(self, features: Array) -> NDArray[np.float32]:
         """Of features, shape (n, d); a value for each row, at most 1."""
         rows = directions(np.asarray(features, np.float32))
-        return _mean_of_largest(rows @ self.references.T, self.n_nearest)
+        cosines = np.asarray(rows @ self.references.T, np.float32)
+        return _mean_of_largest(cosines, self.n_nearest)
 
 
 def fit_typicality(
@@ -45,8 +46,8 @@ def fit_typicality(
         keep = np.sort(rng.choice(len(rows), MOST_REFERENCES, replace=False))
         rows, groups = rows[keep], None if groups is None else groups[keep]
     own = np.arange(len(rows)) if groups is None else groups
-    cosines = rows @ rows.T
-    cosines[own[:, None] == own[None, :]] = -np.inf
+    cosines = np.asarray(rows @ rows.T, np.float32)
+    cosines[own[:, None] == own[None, :]] = np.float32(-np.inf)
     n_others = int(np.isfinite(cosines).sum(axis=1).min())
     n_nearest = min(N_NEAREST, max(1, n_others))
     place = int((len(rows) + 1) * (1 - KEPT_SHARE) + 1e-9)
@@ -54,7 +55,7 @@ def fit_typicality(
     if n_others and place:
         values = np.sort(_mean_of_largest(cosines, n_nearest))
         threshold = float(values[place - 1])
-    return Typicality(rows, n_nearest, threshold)
+    return Typicality(np.asarray(rows, np.float32), n_nearest, threshold)
 
 
 def _mean_of_largest(values: NDArray[np.float32], n_largest: int) -> NDArray[np.float32]:
