@@ -117,7 +117,6 @@ class TrainingPlan(Recipe):
         _check_count("updates", self.updates)
         _check_count("threads", self.threads)
         _check_count("pool_limit", self.pool_limit)
-        self._check_use()
         if self.image_size is not None and self.image_size < SMALLEST_SIDE:
             raise OptionError(
                 f"The image size must be at least {SMALLEST_SIDE} pixels; got {self.image_size}."
@@ -126,6 +125,7 @@ class TrainingPlan(Recipe):
             share = getattr(self, f"{what}_share")
             if share is not None and not 0 < share < 1:
                 raise OptionError(f"The {what} share must lie between 0 and 1; got {share:g}.")
+        self._check_use()
 
     @property
     def is_head(self) -> bool:

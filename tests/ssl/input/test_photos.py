@@ -31,12 +31,12 @@ def photos(tmp_path):
 def test_mixed_photos_become_small_squares_whatever_the_first_one_is(photos, tmp_path):
     assert common_side(open_pool(photos)) == 32
     said = []
-    record = train(
+    trained = train(
         photos, photos, algorithm="mixmatch", model="wrn-tiny", updates=1, epochs=1,
         batch_size=2, out=tmp_path / "run", inform=said.append,
     )  # fmt: skip
     assert "labelled: 6 images resized to 32 x 32 pixels." in said
-    assert record.n_parameters < 10_000
+    assert trained.record.n_parameters < 10_000
 
 
 def test_small_images_keep_their_size(tmp_path):
