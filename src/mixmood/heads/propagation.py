@@ -30,7 +30,7 @@ class PropagationHead:
     Source of the spreading: Zhou et al., "Learning with local and global consistency", 2004.
     """
 
-    n_neighbours: int = 10
+    n_neighbours: int = 5
     reach: float = 0.9
     n_steps: int = 30
     pool_weight: float = 3.0

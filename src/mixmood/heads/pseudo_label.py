@@ -24,9 +24,9 @@ class PseudoLabelHead:
     class keeps one class from swallowing the others. An empty pool gives the supervised head.
     """
 
-    n_rounds: int = 4
+    n_rounds: int = 2
     last_share: float = 0.9
-    pool_weight: float = 1.0
+    pool_weight: float = 0.3
 
     def __post_init__(self) -> None:
         """Refuse settings outside their ranges."""

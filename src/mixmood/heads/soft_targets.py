@@ -38,6 +38,12 @@ def fit_joint(
     if start is not None:
         first = Logistic(np.matmul(basis.T, start.weights), start.bias)
     fit = fit_logistic(
-        coordinates, targets, weights, penalties * problem.spread, tolerance=TOLERANCE, start=first
+        coordinates,
+        targets,
+        weights,
+        penalties * problem.spread,
+        tolerance=TOLERANCE,
+        start=first,
+        single=True,
     )
     return LinearHeads(np.matmul(basis, fit.weights), fit.bias)
