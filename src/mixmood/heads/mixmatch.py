@@ -39,7 +39,7 @@ class MixMatchHead:
     alpha: float = 2.0
     gamma: float = 25.0
     ramp_share: float = 0.32
-    n_updates: int = 100
+    n_updates: int = 200
     batch_size: int = 128
     rate: float = 1.8
 

@@ -33,8 +33,8 @@ class PropagationHead:
     n_neighbours: int = 5
     reach: float = 0.9
     n_steps: int = 30
-    pool_weight: float = 3.0
-    graph_share: float = 0.7
+    pool_weight: float = 10.0
+    graph_share: float = 0.5
 
     def __post_init__(self) -> None:
         """Refuse settings outside their ranges."""
