@@ -32,7 +32,7 @@ def simulated(n_seeds, correlation, noise, rng):
     return truth, truth + sizes * (own + shared)
 
 
-def holds(interval, value):
+def _holds(interval, value):
     return interval is not None and interval[0] - 1e-9 <= value <= interval[1] + 1e-9
 
 
@@ -46,7 +46,7 @@ def covered(n_seeds, correlation, noise, rng):
         make = regret_interval if name == "regret" else correlation_interval
         ours = make(point, left_out(*runs, statistic))
         resampled = statistic(*(values[draws].mean(axis=1) for values in runs))
-        found[name] = holds(ours, true), holds(np.quantile(resampled, [0.025, 0.975]), true)
+        found[name] = _holds(ours, true), _holds(np.quantile(resampled, [0.025, 0.975]), true)
     return found
 
 
@@ -54,10 +54,12 @@ def _percent(are_covered):
     return f"{100 * np.mean(are_covered):.0f} %"
 
 
-def main():
+def main() -> None:
+    """Print the table."""
     rng = np.random.default_rng(0)
     write = sys.stdout.write
-    write("| seeds | true r | noise | " + " | ".join(STATISTICS) + " |\n|---|---|---|---|---|---|\n")
+    write("| seeds | true r | noise | " + " | ".join(STATISTICS) + " |\n")
+    write("|---" * 6 + "|\n")
     for n_seeds in (3, 5, 10):
         for correlation in (0.0, -0.5, -0.9):
             for noise in (0.3, 1.0):

@@ -6,11 +6,11 @@ from mixmood.core.version import __version__
 
 if TYPE_CHECKING:
     from mixmood import measures
+    from mixmood.api.predict import predict
     from mixmood.api.rank import RankReport, rank
     from mixmood.api.testbed import report_testbed, run_testbed
+    from mixmood.api.train import train
     from mixmood.ranking.statistics.dissimilarity import dissimilarity
-    from mixmood.ssl.job import train_job as train
-    from mixmood.ssl.output.predict import predict_job as predict
 
 __all__ = [
     "RankReport",
@@ -30,8 +30,8 @@ _HOMES = {
     "report_testbed": "mixmood.api.testbed.report_testbed",
     "run_testbed": "mixmood.api.testbed.run_testbed",
     "dissimilarity": "mixmood.ranking.statistics.dissimilarity.dissimilarity",
-    "predict": "mixmood.ssl.output.predict.predict_job",
-    "train": "mixmood.ssl.job.train_job",
+    "predict": "mixmood.api.predict.predict",
+    "train": "mixmood.api.train.train",
 }
 
 

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from statistics import median
 from typing import Any
 
-from mixmood.core.errors import InputError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import InputError, reason
 from mixmood.core.version import __version__
 
 SCHEMA = 1
@@ -34,6 +33,8 @@ class EpochRecord:
     test_accuracy: float
     validation_accuracy: float | None
     elapsed_s: float
+    share_sure: float | None = None
+    """Share of the guesses that reached the threshold; None for algorithms without one."""
 
 
 @dataclass(frozen=True)

@@ -144,9 +144,16 @@ def train_on(job: Job, split: Split) -> "TrainingRecord":
     """What became of training on a split as the job says."""
     from mixmood.ssl.loop.train import train
 
-    plan, cell = job.config.training, job.run.cell
-    algorithm = "supervised" if cell.is_supervised else cell.algorithm
-    n_updates = plan.epochs * math.ceil(job.config.split.n_unlabelled / plan.batch_size)
+    section, cell = job.config.training, job.run.cell
+    n_updates = section.epochs * math.ceil(job.config.split.n_unlabelled / section.batch_size)
+    plan = section.plan(
+        "supervised" if cell.is_supervised else cell.algorithm,
+        # Counted, so that a pool made larger by contamination gets no more updates.
+        updates=None if cell.algorithm == "supervised-epochs" else n_updates,
+        device=job.device,
+        threads=job.threads,
+        seed=job.run.seed,
+    )
     has_validation = len(split.validation) > 0
     return train(
         split.labelled,
@@ -156,19 +163,7 @@ def train_on(job: Job, split: Split) -> "TrainingRecord":
         split.test_labels,
         validation=(split.validation, split.validation_labels) if has_validation else None,
         class_names=split.class_names,
-        algorithm=algorithm,
-        settings=plan.settings.get(algorithm),
-        model=plan.model,
-        epochs=plan.epochs,
-        # Counted, so that a pool made larger by contamination gets no more updates.
-        updates=None if cell.algorithm == "supervised-epochs" else n_updates,
-        batch_size=plan.batch_size,
-        learning_rate=plan.learning_rate,
-        weight_decay=plan.weight_decay,
-        augment=plan.augment,
-        ema=plan.ema,
-        device=job.device,
-        seed=job.run.seed,
+        plan=plan,
     ).record
 
 
@@ -192,13 +187,18 @@ def _without_times(trained: "TrainingRecord") -> dict[str, Any]:
 def _distances(job: Job, split: Split) -> dict[str, dict[str, Any]]:
     """Every measure between the labelled and the unlabelled images, as they are trained on."""
     from mixmood.features.extraction.extract import extract
-    from mixmood.ranking.statistics.score import Plan, score
+    from mixmood.ranking.plan import RankingPlan
+    from mixmood.ranking.statistics.dissimilarity import distances_of
 
     plan = job.config.distances
-    drawn = Plan(tuple(plan.measures), plan.sample_size, plan.draws, job.run.seed)
-    drawn = drawn.fit(len(split.labelled))
+    drawn = RankingPlan(
+        measures=tuple(plan.measures),
+        sample_size=plan.sample_size,
+        draws=plan.draws,
+        seed=job.run.seed,
+    ).fitted(len(split.labelled))
     # The pool is in random order: its first images are a random sample, enough for all draws.
-    n_pool = min(len(split.unlabelled), drawn.sample_size * drawn.n_draws)
+    n_pool = min(len(split.unlabelled), drawn.sample_size * drawn.draws)
     order = rng_for(job.run.seed, "order", "labelled").permutation(len(split.labelled))
     backbone = loaded_backbone(plan.backbone, plan.resolution)
     with open_cache(job.cache) or nullcontext() as kept:
@@ -209,7 +209,7 @@ def _distances(job: Job, split: Split) -> dict[str, dict[str, Any]]:
                 ("pool", split.unlabelled, np.arange(n_pool)),
             )
         ]
-    measured = score(features[0], {"pool": features[1]}, drawn).measures[0]
+    measured = distances_of(features[0], features[1], drawn)
     return {
         name: {key: value for key, value in asdict(found).items() if key not in ("inter", "intra")}
         for name, found in measured.items()
