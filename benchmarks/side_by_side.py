@@ -5,7 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from benchmarks.row import Effort, Row, SkippedError, interleaved, ratios
-from mixmood.testbed.local import n_cores
+from mixmood.core.cores import n_cores
 
 N_UPDATES = {"thin": 100, "small": 50}
 """Updates of a measured run of each setting: about four seconds with one thread."""
@@ -15,8 +15,8 @@ N_ROUNDS = 4
 def train_once(name: str, n_threads: int, n_updates: int) -> None:
     """A run from arrays to its record, as a worker of the test bed does it."""
     from benchmarks.updates import N_LABELLED, N_POOL, SETTINGS, labels
-    from mixmood.ssl.threads import limit_threads
-    from mixmood.ssl.train import train
+    from mixmood.ssl.loop.threads import limit_threads
+    from mixmood.ssl.loop.train import train
 
     limit_threads(n_threads)
     setting = SETTINGS[name]

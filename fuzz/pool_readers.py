@@ -16,14 +16,14 @@ MOST_IMAGES = 24
 
 
 def _read_pool(folder: Path, name: str) -> str:
-    from mixmood.data.open import open_pool
+    from mixmood.data.pools.open import open_pool
 
     return _read_all(open_pool(folder / name))
 
 
 def _read_image(folder: Path, name: str) -> str:
-    from mixmood.data.decode import decode_square
-    from mixmood.data.open import open_pool
+    from mixmood.data.decoding.decode import decode_square
+    from mixmood.data.pools.open import open_pool
 
     pool = open_pool(folder)
     found = _read_all(pool)
@@ -34,7 +34,7 @@ def _read_image(folder: Path, name: str) -> str:
 
 def _read_all(pool: object) -> str:
     """Everything that the product asks a pool for."""
-    from mixmood.data.source import FeatureSource, ImageSource
+    from mixmood.data.pools.pool import FeatureSource, ImageSource
 
     assert isinstance(pool, ImageSource | FeatureSource)
     rows = range(min(len(pool), MOST_IMAGES))

@@ -197,7 +197,7 @@ def parquets() -> list[bytes]:
 
 def cache_files() -> list[bytes]:
     """A feature cache of twenty rows."""
-    from mixmood.core.cache import FeatureCache
+    from mixmood.core.cache.features import FeatureCache
 
     with tempfile.TemporaryDirectory() as folder:
         with FeatureCache(folder) as kept:
@@ -246,8 +246,8 @@ QUICK: dict[str, Any] = {
 @cache
 def trained() -> dict[str, bytes]:
     """The files that a finished training run leaves."""
-    from mixmood.ssl.export import to_onnx
-    from mixmood.ssl.train import train
+    from mixmood.ssl.loop.train import train
+    from mixmood.ssl.output.onnx_export import to_onnx
 
     with tempfile.TemporaryDirectory() as folder:
         done = train(*task(), **QUICK, out=Path(folder))

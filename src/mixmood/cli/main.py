@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mixmood.cli import cache, correlate, data, demo, predict, rank, testbed, train
-from mixmood.cli.options import INTERRUPTED
-from mixmood.cli.streams import abandon_stdout, open_closed_streams, say
+from mixmood.cli import cache, correlate, data, demo, predict, rank, train
+from mixmood.cli.terminal.options import INTERRUPTED
+from mixmood.cli.terminal.streams import abandon_stdout, open_closed_streams, say
+from mixmood.cli.testbed import commands as testbed
 from mixmood.core.errors import MixmoodError
 from mixmood.core.interrupt import ENDS
 from mixmood.core.version import __version__
@@ -39,7 +40,6 @@ class Commands(TyperGroup):
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help is instant: rich alone takes longer to import than the rest
 )
