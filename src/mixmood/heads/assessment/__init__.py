@@ -1,0 +1,1 @@
+"""How good a head is on held-out images: accuracy, comparison, nested plan, threshold."""
