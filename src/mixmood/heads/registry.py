@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.suggest import unknown_name
-from mixmood.heads.fitting.linear import LinearHead, LinearHeads
 from mixmood.heads.fitting.problem import HeadProblem, head_problem
+from mixmood.heads.linear import LinearHead, LinearHeads
 from mixmood.heads.mixmatch import MixMatchHead
 from mixmood.heads.propagation import PropagationHead
 from mixmood.heads.pseudo_label import PseudoLabelHead

@@ -1,1 +1,1 @@
-"""What the heads share when they are fitted: rows, the problem, linear heads, soft targets."""
+"""What heads are fitted to, and how."""

@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.heads.fitting.basis import joint_coordinates
-from mixmood.heads.fitting.linear import LinearHeads
 from mixmood.heads.fitting.problem import HeadProblem
+from mixmood.heads.linear import LinearHeads
 from mixmood.numerics.logistic import Logistic, fit_logistic
 
 TOLERANCE = 1e-3
