@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 IMAGE_SUFFIXES = frozenset(
-    b"avif bmp dib gif ico jfif jpe jpeg jpg mpo pbm pgm png pnm ppm tif tiff webp".split()
+    b"avif bmp dcm dib dicom gif ico jfif jpe jpeg jpg mpo pbm pgm png pnm ppm tif tiff "
+    b"webp".split()
 )
 """Ends of file names, in lower case and without the dot, that stand for an image."""
 

@@ -23,6 +23,7 @@ from mixmood.data.files.folder import FolderSource
 from mixmood.data.files.manifest import ManifestSource
 from mixmood.data.files.names import is_image_name, printable_text
 from mixmood.data.files.remote import RemoteFolder, open_fetched
+from mixmood.data.medical.frames import MIDDLE, with_frames
 from mixmood.data.pools.hugging_face import PREFIX as HUB_PREFIX
 from mixmood.data.pools.hugging_face import open_hub
 from mixmood.data.pools.noise import PREFIX as NOISE_PREFIX
@@ -66,6 +67,7 @@ def open_pool(
     noise_size: int | None = None,
     cache: FeatureCache | None = None,
     role: str = "pool",
+    frames: str = "middle",
 ) -> Pool:
     """The pool that `what` stands for, opened but not read.
 
@@ -81,8 +83,11 @@ def open_pool(
         noise_size: The side of a noise pool's images, where its text names none.
         cache: Where the index of a tar archive is looked up and kept; it is scanned if None.
         role: What a message calls a path that cannot be opened.
+        frames: "middle" for one image of a DICOM file with several frames, "each" for all.
     """
     pool = _opened(what, name, seed, noise_size, cache, role)
+    if frames != MIDDLE:
+        pool = with_frames(pool, frames)
     if role != "pool":
         # A table of labels that cannot be used is an error before any image is read.
         _ = pool.labels
