@@ -104,7 +104,7 @@ def test_a_timed_run_has_the_settings_of_its_algorithm(jobs, monkeypatch):
     monkeypatch.setattr(
         "mixmood.ssl.loop.train.train",
         lambda *_, **options: (
-            seen.append((options["algorithm"], options["settings"]))
+            seen.append((options["plan"].algorithm, options["plan"].settings))
             or SimpleNamespace(
                 record=SimpleNamespace(n_unlabelled=1, images_per_s=1.0, elapsed_s=1.0)
             )
