@@ -112,4 +112,4 @@ def test_a_timed_run_has_the_settings_of_its_algorithm(jobs, monkeypatch):
     )
     fixmatch = next(job for job in jobs if job.run.cell.algorithm == "fixmatch")
     module._training(fixmatch, module.draw_split(fixmatch.run.scenario(fixmatch.config)))
-    assert seen[0] == ("fixmatch", {"threshold": 0.5})
+    assert seen[0] == ("fixmatch", {"balanced": "both", "threshold": 0.5})
