@@ -22,6 +22,7 @@ from mixmood.data.arrays.npy import open_npy, open_npz
 from mixmood.data.pools.folder import FolderSource
 from mixmood.data.pools.hugging_face import PREFIX as HUB_PREFIX
 from mixmood.data.pools.hugging_face import open_hub
+from mixmood.data.pools.kept import is_kept_list, open_kept
 from mixmood.data.pools.manifest import ManifestSource
 from mixmood.data.pools.names import is_image_name, printable_text
 from mixmood.data.pools.noise import PREFIX as NOISE_PREFIX
@@ -137,6 +138,8 @@ def _open_path(path: Path, name: str | None, cache: FeatureCache | None, role: s
     suffix = _suffix(path.name)
     opener = OPENERS[suffix] if suffix else _opener_by_content(path, role)
     name = name or _stem(path.name, suffix)
+    if opener in (ManifestSource, ParquetSource) and is_kept_list(path):
+        return open_kept(path, name, lambda base: _opened(base, None, 0, None, cache, "pool"))
     return TarSource(path, name, cache) if opener is TarSource else opener(path, name)
 
 
