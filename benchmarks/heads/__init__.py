@@ -1,0 +1,1 @@
+"""Heads on frozen features, compared on real tasks: how settings were chosen, and the evidence."""

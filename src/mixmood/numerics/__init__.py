@@ -1,0 +1,1 @@
+"""What the families on features share: logistic regression, neighbours, folds, calibration."""

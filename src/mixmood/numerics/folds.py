@@ -1,0 +1,108 @@
+"""Folds of a cross-validation: stratified, repeated, with groups kept together."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.errors import InputError, OptionError, ShapeError
+
+Codes = NDArray[np.integer]
+Folds = NDArray[np.int64]
+
+NEVER = -1
+"""The fold of a row that is in every training set and never held out."""
+
+
+def repeated_folds(
+    codes: Codes,
+    n_folds: int,
+    n_repeats: int,
+    rng: np.random.Generator,
+    groups: Codes | None = None,
+) -> Folds:
+    """The fold of every row in every repeat, shape (n_repeats, n); NEVER where it has none.
+
+    Each class is spread as evenly as it can be over the folds. Rows of one group are in one fold.
+    A class must never be missing from what a fold trains on, so a class with one image (or with
+    all its images in one group) is not held out: its accuracy cannot be estimated, and its rows
+    have the fold NEVER. With fewer rows (groups) than folds there are fewer folds.
+
+    Args:
+        codes: The class of each row, shape (n,).
+        n_folds: How many folds; at least 2.
+        n_repeats: How often the rows are divided anew.
+        rng: Decides the division.
+        groups: The group of each row, shape (n,), any integers; every row is its own if None.
+
+    >>> repeated_folds(np.array([0, 0, 0, 1, 1, 2]), 2, 1, np.random.default_rng(0)).tolist()
+    [[1, 0, 0, 0, 1, -1]]
+    """
+    if n_folds < 2 or n_repeats < 1:
+        raise OptionError(
+            f"Cross-validation takes 2 or more folds and 1 or more repeats; got {n_folds} and "
+            f"{n_repeats}."
+        )
+    members = np.arange(len(codes)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    if codes.ndim != 1 or members.shape != codes.shape:
+        raise ShapeError(
+            f"Codes and groups must be one integer a row; got {codes.shape} and {members.shape}."
+        )
+    classes, of_row = np.unique(codes, return_inverse=True)
+    counts = np.zeros((members.max(initial=-1) + 1, len(classes)))
+    np.add.at(counts, (members, of_row), 1)
+    if len(classes) < 2 or not _can_be_held_out(counts).any():
+        raise InputError(
+            "Cross-validation needs two classes, and one with images in two groups or more; got "
+            f"{len(classes)} classes in {len(counts)} groups."
+        )
+    divided = [_divided(counts, n_folds, rng)[members] for _ in range(n_repeats)]
+    return np.stack(divided)
+
+
+def training_weights(folds: Folds) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """For every fold of every repeat, who trains and who is held out: two arrays (B, n).
+
+    The first holds 1.0 for training rows and 0.0 for others, the second is True where a row is
+    held out. Folds without rows are left out; the rest stand repeat by repeat.
+    """
+    held_out = np.concatenate(
+        [row[None, :] == np.arange(row.max() + 1)[:, None] for row in folds], axis=0
+    )
+    held_out = held_out[held_out.any(axis=1)]
+    return (~held_out).astype(float), held_out
+
+
+def _can_be_held_out(counts: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Groups that hold no class as a whole, from images per group and class."""
+    is_whole = (counts == counts.sum(axis=0)) & (counts > 0)
+    return np.asarray(~is_whole.any(axis=1))
+
+
+def _divided(
+    counts: NDArray[np.float64], n_folds: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The fold of each group: the largest first, each to where its classes are rarest."""
+    folds = np.full(len(counts), NEVER, np.int64)
+    free = np.flatnonzero(_can_be_held_out(counts))
+    shares = counts / counts.sum(axis=0)
+    filled = np.zeros((min(n_folds, len(free)), counts.shape[1]))
+    shuffled = rng.permutation(free)
+    # Stable: groups of one size and class stay in random order. Classes one after the other keep
+    # the folds of equal size when every row is its own group.
+    order = shuffled[np.lexsort((counts[shuffled].argmax(axis=1), -counts[shuffled].sum(axis=1)))]
+    for group in order:
+        load = (filled * shares[group]).sum(axis=1) / (shares[group] ** 2).sum()
+        # Whole classes weigh first, then the number of rows; a tie goes to the lowest fold.
+        fold = int(np.lexsort((filled @ counts.sum(axis=0), load.round(9)))[0])
+        filled[fold] += shares[group]
+        folds[group] = fold
+    return _repaired(folds, counts)
+
+
+def _repaired(folds: NDArray[np.int64], counts: NDArray[np.float64]) -> NDArray[np.int64]:
+    """No fold holds all of a class: where one would, one of its groups is never held out."""
+    for code in range(counts.shape[1]):
+        groups = np.flatnonzero(counts[:, code])
+        used = np.unique(folds[groups])
+        if len(used) == 1 and used[0] != NEVER:
+            folds[groups[0]] = NEVER
+    return folds

@@ -1,0 +1,78 @@
+"""Nearest neighbours by the cosine of the angle, with blocked matrix products."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import OptionError, ShapeError
+
+BLOCK_ENTRIES = 4_000_000
+"""Similarities held at once; memory does not grow with the product of the two sets."""
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The k most similar references of each query, the most similar first."""
+
+    indices: NDArray[np.int64]
+    """Rows of the references, shape (n, k); of equally similar ones the lower index is first."""
+    similarities: Array
+    """Cosines, shape (n, k)."""
+
+
+def unit_rows(features: Array, centre: Array | None = None) -> Array:
+    """Rows of length 1, moved by the centre before; a row of zeros stays one.
+
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    moved = features if centre is None else features - centre
+    lengths = np.sqrt(np.einsum("ij,ij->i", moved, moved, dtype=np.float64))[:, None]
+    return np.asarray(moved / np.where(lengths > 0, lengths, 1.0).astype(moved.dtype))
+
+
+def cosine_neighbours(queries: Array, references: Array | None, n_neighbours: int) -> Neighbours:
+    """The references that are most similar to each query.
+
+    Args:
+        queries: Shape (n, d).
+        references: Shape (m, d); the other queries if None, and then no row is its own neighbour.
+        n_neighbours: How many; all that there are if there are fewer.
+    """
+    within = references is None
+    others = queries if references is None else references
+    if queries.ndim != 2 or others.ndim != 2 or queries.shape[1] != others.shape[1]:
+        raise ShapeError(
+            "Queries and references must be (n, d) arrays with the same d; got "
+            f"{queries.shape} and {others.shape}. Use features of the same backbone."
+        )
+    if n_neighbours < 1:
+        raise OptionError(f"There must be 1 neighbour or more; got {n_neighbours}.")
+    k = min(n_neighbours, len(others) - within)
+    units = unit_rows(others)
+    indices = np.empty((len(queries), max(k, 0)), np.int64)
+    similarities = np.empty(indices.shape, units.dtype)
+    step = max(1, BLOCK_ENTRIES // max(len(others), 1))
+    for first in range(0, len(queries) if k > 0 else 0, step):
+        block = slice(first, min(first + step, len(queries)))
+        rows = units[block] if within else unit_rows(queries[block])
+        cosines = rows @ units.T
+        if within:
+            cosines[np.arange(len(cosines)), np.arange(block.start, block.stop)] = -np.inf
+        indices[block], similarities[block] = _largest(cosines, k)
+    return Neighbours(indices, similarities)
+
+
+def _largest(values: Array, k: int) -> tuple[NDArray[np.int64], Array]:
+    """Columns and values of the k largest of each row, the largest first, ties by column."""
+    threshold = -np.partition(-values, k - 1, axis=1)[:, k - 1 : k]
+    # argpartition alone would choose among equal values as it likes.
+    is_above, is_equal = values > threshold, values == threshold
+    missing = k - is_above.sum(axis=1, keepdims=True)
+    is_kept = is_above | (is_equal & (np.cumsum(is_equal, axis=1) <= missing))
+    columns = np.nonzero(is_kept)[1].reshape(len(values), k)
+    kept = np.take_along_axis(values, columns, axis=1)
+    order = np.argsort(-kept, axis=1, kind="stable")
+    return np.take_along_axis(columns, order, axis=1), np.take_along_axis(kept, order, axis=1)

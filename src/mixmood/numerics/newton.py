@@ -1,0 +1,167 @@
+"""Newton's method with conjugate gradients, for many logistic regressions side by side.
+
+Arrays of unknowns have shape (r + 1, B, k): the coordinates and, last, the bias; then the
+problem; then the class. Every step costs two products of the rows with such an array.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.numerics.softmax import log_softmax
+
+MAX_UPDATES = 100
+MAX_INNER = 60
+"""Conjugate-gradient steps within one Newton step; the next one goes on from there."""
+MAX_HALVINGS = 25
+ENOUGH = 1e-4
+"""The share of the promised decrease that a step has to bring (Armijo's rule)."""
+
+
+@dataclass(frozen=True)
+class LogisticProblem:
+    """B penalised cross-entropies on the same rows."""
+
+    rows: Array
+    """Coordinates and a column of ones, shape (n, r + 1)."""
+    targets: Array
+    """Shape (n, B, k) or (n, 1, k)."""
+    weights: Array
+    """Shape (n, B)."""
+    penalties: Array
+    """Shape (r + 1, B, 1); 0 in the row of the bias."""
+    curvature: Array
+    """Weighted squares of the columns, shape (r + 1, B, 1): the size of the Hessian's diagonal."""
+
+    @classmethod
+    def of(
+        cls, coordinates: Array, targets: Array, weights: Array, penalties: Array
+    ) -> "LogisticProblem":
+        """The problem with its column of ones added."""
+        rows = np.concatenate([coordinates, np.ones((len(coordinates), 1))], axis=1)
+        by_unknown = np.repeat(np.asarray(penalties, float)[None], rows.shape[1], axis=0)
+        by_unknown[-1] = 0.0
+        curvature = (rows**2).T @ weights
+        return cls(rows, targets, weights, by_unknown[:, :, None], curvature[:, :, None])
+
+    def only(self, kept: NDArray[np.intp]) -> "LogisticProblem":
+        """Some of the problems."""
+        shared = self.targets.shape[1] == 1 and self.weights.shape[1] != 1
+        return LogisticProblem(
+            self.rows,
+            self.targets if shared else self.targets[:, kept],
+            self.weights[:, kept],
+            self.penalties[:, kept],
+            self.curvature[:, kept],
+        )
+
+    def forward(self, unknowns: Array) -> Array:
+        """Logits, shape (n, B, k)."""
+        return _product(self.rows, unknowns)
+
+    def value(self, unknowns: Array, log_p: Array) -> Array:
+        """What is minimised, shape (B,)."""
+        entropy = -(self.targets * log_p).sum(axis=2)
+        loss = (self.weights * entropy).sum(axis=0)
+        return np.asarray(loss + 0.5 * (self.penalties * unknowns**2).sum(axis=(0, 2)))
+
+    def gradient(self, unknowns: Array, p: Array) -> Array:
+        """Its slope; the sum over classes is 0."""
+        slopes = self.weights[:, :, None] * (p - self.targets)
+        return _product(self.rows.T, slopes) + self.penalties * unknowns
+
+    def curve(self, direction: Array, p: Array) -> Array:
+        """The Hessian times a direction."""
+        change = _product(self.rows, direction)
+        change -= (p * change).sum(axis=2, keepdims=True)
+        change *= p
+        change *= self.weights[:, :, None]
+        return _product(self.rows.T, change) + self.penalties * direction
+
+
+def minimise(problem: LogisticProblem, tolerance: float, start: Array | None = None) -> Array:
+    """The unknowns of all problems at their minima, shape (r + 1, B, k)."""
+    n_problems, n_classes = problem.weights.shape[1], problem.targets.shape[2]
+    found = np.zeros((problem.rows.shape[1], n_problems, n_classes))
+    if start is not None:
+        found[:] = start
+    open_ones = np.arange(n_problems)
+    enough = tolerance * np.maximum(problem.weights.sum(axis=0), 1.0)
+    part = problem
+    for _ in range(MAX_UPDATES):
+        unknowns = found[:, open_ones]
+        log_p = log_softmax(part.forward(unknowns))
+        p = np.exp(log_p)
+        slope = part.gradient(unknowns, p)
+        is_open = np.abs(slope).max(axis=(0, 2)) > enough[open_ones]
+        if not is_open.any():
+            break
+        if not is_open.all():
+            kept = np.flatnonzero(is_open)
+            part, open_ones = part.only(kept), open_ones[kept]
+            unknowns, slope = unknowns[:, kept], slope[:, kept]
+            log_p, p = log_p[:, kept], p[:, kept]
+        step = _newton_step(part, slope, p)
+        found[:, open_ones] = _walk(part, unknowns, step, slope, part.value(unknowns, log_p))
+    return found
+
+
+def _newton_step(part: LogisticProblem, slope: Array, p: Array) -> Array:
+    """The step that solves Hessian * step = -slope, as exactly as the slope deserves.
+
+    The columns of the coordinates are nearly orthogonal, so the Hessian is nearly diagonal
+    within a class: its diagonal makes a good preconditioner.
+    """
+    spread = (part.weights * (p * (1 - p)).mean(axis=2)).sum(axis=0)
+    share = spread / np.maximum(part.weights.sum(axis=0), 1e-300)
+    scale = part.curvature * share[None, :, None] + part.penalties
+    scale = 1.0 / np.maximum(scale, 1e-300)
+    step, residual = np.zeros_like(slope), -slope
+    conditioned = scale * residual
+    direction = conditioned
+    size = _dots(residual, conditioned)
+    first = size.copy()
+    # Superlinear: the closer to the minimum, the more exact the step.
+    goal = np.minimum(0.01, np.sqrt(first)) * first
+    for _ in range(MAX_INNER):
+        curved = part.curve(direction, p)
+        bend = _dots(direction, curved)
+        moving = (size > goal) & (bend > 0)
+        if not moving.any():
+            break
+        length = np.where(moving, size / np.where(moving, bend, 1.0), 0.0)[None, :, None]
+        step = step + length * direction
+        residual = residual - length * curved
+        conditioned = scale * residual
+        new_size = _dots(residual, conditioned)
+        turn = np.where(moving, new_size / np.where(moving, size, 1.0), 0.0)
+        direction = conditioned + turn[None, :, None] * direction
+        size = np.where(moving, new_size, size)
+    return step
+
+
+def _walk(part: LogisticProblem, unknowns: Array, step: Array, slope: Array, value: Array) -> Array:
+    """The unknowns after the step, halved in each problem until it brings a decrease."""
+    promised = _dots(slope, step)
+    length = np.ones(len(value))
+    rounding = 1e-12 * np.abs(value)
+    for _ in range(MAX_HALVINGS):
+        moved = unknowns + length[None, :, None] * step
+        new_value = part.value(moved, log_softmax(part.forward(moved)))
+        is_short = new_value > value + ENOUGH * length * promised + rounding
+        if not is_short.any():
+            return moved
+        length = np.where(is_short, length / 2, length)
+    return np.asarray(np.where(is_short[None, :, None], unknowns, moved))
+
+
+def _product(matrix: Array, values: Array) -> Array:
+    n_problems, n_classes = values.shape[1:]
+    flat = values.reshape(values.shape[0], n_problems * n_classes)
+    return np.asarray(matrix @ flat).reshape(-1, n_problems, n_classes)
+
+
+def _dots(a: Array, b: Array) -> Array:
+    return np.asarray(np.einsum("rbk,rbk->b", a, b))

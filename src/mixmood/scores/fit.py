@@ -1,0 +1,20 @@
+"""What fitting a score gives, whatever its family."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted score: arrays that score new rows, and the scores of the rows it was fitted on."""
+
+    arrays: Mapping[str, NDArray]  # type: ignore[type-arg]
+    """Everything that scoring another row needs."""
+    labelled: Array
+    """Scores of the labelled images, each by a fit that has not seen it, shape (n,)."""
+    pool: Array
+    """Scores of the pool's sample, each by a fit that has not seen it, shape (m,)."""

@@ -1,0 +1,154 @@
+"""The part of a pool that could have come from the labelled classes, with a 95 % interval."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import OptionError
+from mixmood.scores.checks import Labels, check_labelled, check_pool
+from mixmood.scores.class_shares import class_probabilities, class_shares
+from mixmood.scores.fit import Fit
+from mixmood.scores.mixture import MixtureShare, mixture_share
+from mixmood.scores.registry import DEFAULT_SCORE, score_family
+from mixmood.scores.self_calibration import NearTest, near_tests
+
+FEWEST_LABELLED = 20
+"""With fewer labelled images a share is a guess, and is called one."""
+FEWEST_POOL = 50
+NEAR_AUROC = 0.8
+"""Below it, near foreign images are mostly counted as useful."""
+WIDTH = 2.0
+"""Standard errors on each side."""
+LEAST_CLASS_WEIGHT, MOST_CLASS_WEIGHT = 0.2, 5.0
+
+
+@dataclass(frozen=True)
+class UsefulShare:
+    """The estimated useful share of a pool, and how far it can be relied on."""
+
+    share: float
+    interval: tuple[float, float]
+    """About 95 %, from leaving images out; lower where near foreign classes may hide."""
+    is_trustworthy: bool
+    """Whether a test with the labelled classes says that near foreign images would be noticed."""
+    note: str
+    """Why it is not trustworthy, in a sentence; empty if it is."""
+    near_auroc: float | None
+    """How well each class was found when it played the foreign one; None if that was not tested."""
+    class_shares: tuple[float, ...] | None
+    """Shares of the classes (sorted) in the useful part; None without labels."""
+
+
+def useful_share(
+    labelled: Array,
+    pool: Array,
+    rng: np.random.Generator,
+    *,
+    labels: Labels | None = None,
+    family: str = DEFAULT_SCORE,
+) -> UsefulShare:
+    """The useful share of a pool, from features of the labelled images and of a sample of the pool.
+
+    A cross-fitted score tells labelled from pool images; the useful part of the pool is the part
+    that it cannot tell (`mixmood.scores.mixture`). Classes may have other shares in the pool than
+    among the labelled images: these are weighted to the shares found in the useful part, and the
+    score is fitted again. With three classes or more, each plays the foreign one in turn.
+
+    Args:
+        labelled: Shape (n, d).
+        pool: A random sample of the pool, shape (m, d); 1000 rows are enough.
+        rng: Decides the random halves behind the interval.
+        labels: The class of each labelled image, or None.
+        family: A cross-fitted score, "classifier" or "combined".
+    """
+    own = check_labelled(labelled, labels)
+    return share_of_fit(own, check_pool(pool, own.shape[1]), rng, labels=labels, family=family)[0]
+
+
+def share_of_fit(
+    labelled: Array,
+    pool: Array,
+    rng: np.random.Generator,
+    *,
+    labels: Labels | None,
+    family: str,
+) -> tuple[UsefulShare, Fit]:
+    """The share, and the fit (with weighted classes) that it rests on; the input is checked."""
+    fit = _fit(family, labelled, pool, labels, None)
+    estimate = mixture_share(fit.labelled, fit.pool, rng)
+    shares, importance = None, None
+    if labels is not None and len(np.unique(labels)) > 1:
+        shares = _class_shares(labelled, labels, pool, fit, estimate.share)
+        importance = _importance(labels, shares)
+        fit = _fit(family, labelled, pool, labels, importance)
+        estimate = mixture_share(fit.labelled, fit.pool, rng, importance=importance)
+    near = None
+    if labels is not None:
+        near = near_tests(labelled, labels, pool, rng, [family]).get(family)
+    return _described(estimate, near, len(labelled), len(pool), shares), fit
+
+
+def _fit(
+    family: str, labelled: Array, pool: Array, labels: Labels | None, importance: Array | None
+) -> Fit:
+    chosen = score_family(family)
+    if chosen.weighted_fit is None:
+        raise OptionError(
+            f"The useful share needs a cross-fitted score; '{family}' is none. Use 'combined'."
+        )
+    return chosen.weighted_fit(labelled, pool, labels, importance)
+
+
+def _class_shares(labelled: Array, labels: Labels, pool: Array, fit: Fit, share: float) -> Array:
+    n_useful = round(share * len(pool))
+    best = np.argsort(-fit.pool, kind="stable")[:n_useful]
+    sizes = np.unique(labels, return_counts=True)[1]
+    return class_shares(class_probabilities(labelled, labels, pool[best]), sizes / sizes.sum())
+
+
+def _importance(labels: Labels, shares: Array) -> Array:
+    codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)[1:]
+    ratios = shares / (sizes / sizes.sum())
+    # A few images cannot stand for a large part of the pool, and no image counts for nothing.
+    return np.asarray(np.clip(ratios, LEAST_CLASS_WEIGHT, MOST_CLASS_WEIGHT)[codes])
+
+
+def _described(
+    estimate: MixtureShare, near: NearTest | None, n: int, m: int, shares: Array | None
+) -> UsefulShare:
+    # Never surer than one labelled image in n allows, however clear the halves are.
+    margin = WIDTH * float(np.hypot(estimate.error, estimate.share / n + 1 / m))
+    low, high = max(0.0, estimate.share - margin), min(1.0, estimate.share + margin)
+    if near is not None and near.leak < 1:
+        low = max(0.0, (low - near.leak) / (1 - near.leak))
+    note = _note(near, n, m)
+    if n < FEWEST_LABELLED or m < FEWEST_POOL:
+        low, high = 0.0, 1.0
+    return UsefulShare(
+        estimate.share,
+        (low, high),
+        note == "",
+        note,
+        None if near is None else near.auroc,
+        None if shares is None else tuple(float(share) for share in shares),
+    )
+
+
+def _note(near: NearTest | None, n: int, m: int) -> str:
+    if n < FEWEST_LABELLED or m < FEWEST_POOL:
+        return (
+            f"{n} labelled images and {m} pool images are too few for an estimate "
+            f"(wanted: {FEWEST_LABELLED} and {FEWEST_POOL})."
+        )
+    if near is None:
+        return (
+            "Not tested for near foreign classes: that takes class labels and three classes of two "
+            "images or more."
+        )
+    if near.auroc < NEAR_AUROC:
+        return (
+            "Foreign images that are as similar as the labelled classes are to each other would "
+            f"partly count as useful: they are found with AUROC {near.auroc:.2f} only."
+        )
+    return ""
