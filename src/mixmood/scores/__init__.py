@@ -1,4 +1,4 @@
-"""Labelled images and one image in, one number out: how much the image is like the labelled ones."""
+"""One image in, one number out: how much the image is like the labelled ones."""
 
 from mixmood.scores.registry import SCORES
 

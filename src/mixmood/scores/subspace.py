@@ -20,7 +20,7 @@ def fit_subspace(labelled: Array, pool: Array, labels: Labels | None = None) -> 
     With unit rows A and unit x: x' A' (A A' + s I)^-1 A x. It is near 1 inside the span of the
     labelled images, 0 at right angles to it; s = 0 would be the exact angle. The pool is not used:
     its mean is not subtracted, because that turns the foreign images' direction into part of the
-    subspace. A labelled image is left out by a closed form (Sherman and Morrison), not by refitting.
+    subspace. A labelled image is left out by a closed form (Sherman and Morrison).
     """
     rows = unit_rows(labelled)
     inverse = np.linalg.inv(rows @ rows.T + SOFTNESS * np.eye(len(rows)))
