@@ -27,7 +27,10 @@ def test_foreign_images_score_below_useful_ones(family, world):
 def test_the_order_of_rows_does_not_matter(family, world):
     labelled, labels, pool = pools(world)
     plain = fit_score(labelled, pool, labels, family)
-    own, others = np.random.default_rng(1).permutation(45), np.random.default_rng(2).permutation(180)
+    own, others = (
+        np.random.default_rng(1).permutation(45),
+        np.random.default_rng(2).permutation(180),
+    )
     mixed = fit_score(labelled[own], pool[others], labels[own], family)
     assert mixed.score(pool) == pytest.approx(plain.score(pool), abs=1e-9)
     assert mixed.fit.labelled == pytest.approx(plain.fit.labelled[own], abs=1e-9)
@@ -150,7 +153,9 @@ def test_saved_arrays_of_something_else_are_refused(world):
 def left_out(labelled, labels, pool, family, i):
     """The score of a labelled row by a fit without it."""
     rest = np.arange(len(labelled)) != i
-    return float(fit_score(labelled[rest], pool, labels[rest], family).score(labelled[i : i + 1])[0])
+    return float(
+        fit_score(labelled[rest], pool, labels[rest], family).score(labelled[i : i + 1])[0]
+    )
 
 
 @pytest.mark.parametrize("family", ["knn", "prototypes", "subspace"])
@@ -186,4 +191,6 @@ def test_the_fold_models_equal_a_plain_loop_over_folds(world):
         x, t, w = (values[folds != fold] for values in (rows, targets, importance))
         weights = np.linalg.solve((x.T * w) @ x + 0.3 * np.eye(x.shape[1]), (x.T * w) @ t)
         assert models.weights[fold] == pytest.approx(weights, abs=1e-8)
-        assert models.held_out[folds == fold] == pytest.approx(rows[folds == fold] @ weights, abs=1e-8)
+        assert models.held_out[folds == fold] == pytest.approx(
+            rows[folds == fold] @ weights, abs=1e-8
+        )

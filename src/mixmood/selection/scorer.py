@@ -1,6 +1,5 @@
 """All that is said about one image: score, nearest labelled image, class. Saved as plain arrays."""
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +10,11 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.errors import InputError
-from mixmood.core.files.atomic import write_atomic
 from mixmood.core.files.bounded import reason
+from mixmood.core.files.plain_arrays import read_arrays, write_arrays
 from mixmood.heads.linear import LinearHead
 from mixmood.selection.fitted import FittedFilter, filter_from_arrays, filter_to_arrays
 from mixmood.selection.scan.parts import ScanPart
-
-MOST_BYTES = 2 * 2**30
-"""A saved filter beyond this size is not opened."""
 
 
 @dataclass(frozen=True)
@@ -97,19 +93,13 @@ def save_scorer(path: Path, scorer: Scorer) -> None:
             "head_bias": head.bias,
             "head_temperature": np.array(head.temperature),
         }
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    write_atomic(path, buffer.getvalue())
+    write_arrays(path, arrays)
 
 
 def load_scorer(path: Path) -> Scorer:
     """Read what `save_scorer` wrote; refuse anything else."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ValueError(f"it is larger than {MOST_BYTES} bytes")
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        return _from_arrays(arrays)
+        return _from_arrays(read_arrays(path))
     except InputError as error:
         raise InputError(f"{path} is no saved filter: {error}") from error
     except Exception as error:
@@ -130,7 +120,10 @@ def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
     head = None
     if "head_weights" in arrays:
         weights, bias = arrays["head_weights"], arrays["head_bias"]
-        if weights.shape != (found.score.width, len(class_names)) or bias.shape != weights.shape[1:]:
+        if (
+            weights.shape != (found.score.width, len(class_names))
+            or bias.shape != weights.shape[1:]
+        ):
             raise ValueError("its classifier does not fit its features")
         head = LinearHead(weights, bias, float(arrays["head_temperature"]))
     fingerprint, name = map(str, arrays["backbone"])

@@ -8,11 +8,10 @@ A range is scored as a whole and its file appears as a whole. Whoever scores it,
 order, changes nothing: the parts are read in the order of the pool.
 """
 
-import io
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from mixmood.core.errors import InputError, OutputError
 from mixmood.core.files.atomic import sweep, write_atomic
 from mixmood.core.files.bounded import reason
+from mixmood.core.files.plain_arrays import read_arrays, write_arrays
 
 HEAD = "scan.json"
 FILTER = "filter.npz"
@@ -111,7 +111,7 @@ class PartFolder:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"Cannot make the folder {self.folder}: {reason(error)}.") from error
-        if any(path.name != HEAD and not path.name.startswith(".") for path in self.folder.iterdir()):
+        if any(not path.name.startswith(".") for path in self.folder.iterdir()):
             raise OutputError(f"{self.folder} holds other files. Choose another --out.")
         write_atomic(self.folder / HEAD, json.dumps(head, indent=1, sort_keys=True) + "\n")
 
@@ -139,8 +139,8 @@ class PartFolder:
     def _read(self, start: int, n_rows: int) -> ScanPart:
         path = self.folder / _name(start)
         try:
-            with np.load(path, allow_pickle=False) as arrays:
-                values = {name: arrays[name] for name in PART_KINDS}
+            arrays = read_arrays(path)
+            values = {name: arrays[name] for name in PART_KINDS}
         except Exception as error:
             # A damaged archive raises a dozen kinds of errors.
             raise _damaged(path, reason(error)) from error
@@ -156,7 +156,8 @@ class PartFolder:
         except (OSError, ValueError, RecursionError) as error:
             raise _damaged(path, reason(error)) from error
         wanted = json.loads(json.dumps(head))
-        different = sorted(key for key in wanted if not isinstance(found, dict) or found.get(key) != wanted[key])
+        known = found if isinstance(found, dict) else {}
+        different = sorted(key for key in wanted if known.get(key) != wanted[key])
         if different:
             raise InputError(
                 f"The scan in {self.folder} was begun with another {' and '.join(different)}. "
@@ -166,9 +167,7 @@ class PartFolder:
 
 def write_part(folder: Path, start: int, part: ScanPart) -> None:
     """Write one part as a whole; workers on other machines call it with a shared folder."""
-    buffer = io.BytesIO()
-    np.savez(buffer, **{field.name: getattr(part, field.name) for field in fields(part)})
-    write_atomic(folder / _name(start), buffer.getvalue())
+    write_arrays(folder / _name(start), {name: getattr(part, name) for name in PART_KINDS})
 
 
 def _name(start: int) -> str:

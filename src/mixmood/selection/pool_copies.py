@@ -1,0 +1,72 @@
+"""Duplicates within a pool, found from the codes of all its images at once."""
+
+from collections import defaultdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.selection.duplicates import MOST_DIFFERENT_BITS, N_BANDS, Codes
+
+MOST_IN_BAND = 64
+"""Different codes with one band in common that are compared with each other: bounds the time."""
+
+
+def originals(codes: Codes, is_readable: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For each image the index of the earlier image that it copies, or -1, shape (n,).
+
+    Near copies differ in at most 3 of 128 bits, so that at least one of the four bands of 32 bits
+    is equal: only codes with an equal band are compared. A copy is never an original itself, or a
+    chain of small changes would drift away from its first image.
+
+    Args:
+        codes: Shape (n, 2), in the order of the pool.
+        is_readable: Which images count, shape (n,).
+    """
+    found = np.full(len(codes), -1, np.int64)
+    rows = np.flatnonzero(is_readable)
+    if len(rows) == 0:
+        return found
+    distinct, first, inverse = np.unique(
+        codes[rows], axis=0, return_index=True, return_inverse=True
+    )
+    # From here on, every distinct code stands for the first image that has it.
+    order = np.argsort(first, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    leaders = _leaders(distinct[order])
+    index_of = rows[first[order]]
+    leader = index_of[leaders[place[inverse.ravel()]]]
+    found[rows] = np.where(leader == rows, -1, leader)
+    return found
+
+
+def _leaders(codes: Codes) -> NDArray[np.int64]:
+    """For each distinct code the earliest code that it is near to, itself if there is none."""
+    earlier: defaultdict[int, set[int]] = defaultdict(set)
+    bands = codes.view("<u4").reshape(len(codes), N_BANDS)
+    for band in range(N_BANDS):
+        for first, second in _pairs(bands[:, band], codes):
+            earlier[second].add(first)
+    leaders = np.arange(len(codes))
+    for row in sorted(earlier):
+        heads = [other for other in sorted(earlier[row]) if leaders[other] == other]
+        if heads:
+            leaders[row] = heads[0]
+    return leaders
+
+
+def _pairs(band: NDArray[np.uint32], codes: Codes) -> list[tuple[int, int]]:
+    """Pairs of rows, the earlier first, that agree in a band and are near copies."""
+    order = np.argsort(band, kind="stable")
+    same = band[order]
+    found: list[tuple[int, int]] = []
+    # Rows that agree stand side by side: each is compared with the next, the one after it, ...
+    for step in range(1, min(MOST_IN_BAND, len(codes))):
+        agrees = np.flatnonzero(same[step:] == same[:-step])
+        if len(agrees) == 0:
+            break
+        first, second = order[agrees], order[agrees + step]
+        different = np.bitwise_count(codes[first] ^ codes[second]).sum(axis=1)
+        is_near = different <= MOST_DIFFERENT_BITS
+        found += zip(first[is_near].tolist(), second[is_near].tolist(), strict=True)
+    return found
