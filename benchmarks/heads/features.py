@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_digits
-
-from mixmood.data.arrays import ImageArray
 from mixmood.data.noise import NoiseSource
 from mixmood.data.source import ImageSource
 from mixmood.features.extract import extract
 from mixmood.features.table import load_backbone
+from sklearn.datasets import load_digits
+
+from mixmood.data.arrays import ImageArray
 
 PACKS = ("mnist", "fashion_mnist", "cifar10", "svhn", "tiny_imagenet", "fashion_product")
 NOISES = ("gaussian", "salt-and-pepper")

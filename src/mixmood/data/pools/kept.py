@@ -60,6 +60,10 @@ class KeptImages(ImageSource):
         """What its pool calls the image."""
         return self._base.locate(int(self._indices[index]))
 
+    def file_path(self, index: int) -> bytes | None:
+        """The path of the image's own file, if it has one."""
+        return self._base.file_path(int(self._indices[index]))
+
     def reading_order(self, indices: Rows) -> Rows:
         """The order that is quickest in the whole pool."""
         return self._base.reading_order(self._indices[indices])
