@@ -41,7 +41,7 @@ def test_two_classes_are_those_of_scikit_learns_binary_form():
 def test_a_case_worked_by_hand():
     """One feature, one row each at -1 and 1: w = W_1 - W_0 solves w / 2 = 2 sigmoid(-w).
 
-    With penalty 1, by symmetry b = 0 and W = (-w/2, w/2); the slope in W_1 is w / 2 - 2 sigmoid(-w).
+    With penalty 1, by symmetry b = 0 and W = (-w/2, w/2); W_1 has slope w / 2 - 2 sigmoid(-w).
     """
     features, targets = np.array([[-1.0], [1.0]]), np.eye(2)
     fit = fit_logistic(features, targets, np.ones((1, 2)), np.ones(1), tolerance=1e-12)

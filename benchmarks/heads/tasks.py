@@ -1,0 +1,132 @@
+"""Tasks with few labels, drawn from extracted features: for choosing, and for reporting.
+
+Development tasks use classes 0 to 4 of three packs; report tasks use classes that no setting was
+chosen on. The folder of features is that of `benchmarks.heads.features`.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from mixmood.core.seeds import rng_for
+
+LOWER, UPPER = (0, 1, 2, 3, 4), (5, 6, 7, 8, 9)
+FAR = ("gaussian", "salt-and-pepper", "svhn", "tiny_imagenet")
+OTHER_HALF = "other half"
+N_TEST, N_POOL = 1500, 1000
+
+
+@dataclass(frozen=True)
+class Family:
+    """Where the tasks of one name come from."""
+
+    name: str
+    pack: str
+    classes: tuple[int, ...]
+    """The classes that may be the task's."""
+    n_classes: int
+    """How many of them a task has, drawn for each seed; all of them if as many as there are."""
+    sources: tuple[str, ...]
+    others: tuple[int, ...] = ()
+    """Classes of the other half; those of `classes` that were not drawn if empty."""
+
+
+DEVELOPMENT = {
+    family.name: family
+    for pack in ("mnist", "fashion_mnist", "cifar10")
+    for family in (
+        Family(f"{pack} 0-4", pack, LOWER, 5, FAR),
+        # Classes 5 to 9 are for reporting: the other half of these is what was not drawn.
+        Family(f"{pack} 3 of 0-4", pack, LOWER, 3, (OTHER_HALF,)),
+    )
+}
+ALL = (OTHER_HALF, *FAR, "fashion_product")
+REPORT = {
+    "mnist 5-9": Family("mnist 5-9", "mnist", UPPER, 5, ALL, LOWER),
+    "fashion_mnist 5-9": Family("fashion_mnist 5-9", "fashion_mnist", UPPER, 5, ALL, LOWER),
+    "cifar10 5-9": Family("cifar10 5-9", "cifar10", UPPER, 5, ALL, LOWER),
+    "svhn": Family(
+        "svhn", "svhn", tuple(range(10)), 5, tuple(name for name in ALL if name != "svhn")
+    ),
+    "digits": Family("digits", "digits", tuple(range(10)), 5, ALL),
+    # The five largest categories; the other half is all the rest of that pack.
+    "fashion_product": Family("fashion_product", "fashion_product", (), 5, ALL[:-1]),
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """Labelled rows, test rows and unlabelled rows of one seed."""
+
+    features: np.ndarray
+    codes: np.ndarray
+    test_features: np.ndarray
+    test_codes: np.ndarray
+    clean: np.ndarray
+    foreign: dict[str, np.ndarray]
+
+    def pool(self, source: str, percent: int) -> np.ndarray:
+        """As many rows as the clean pool has, `percent` of them from a source."""
+        n_foreign = round(len(self.clean) * percent / 100)
+        own = self.clean[: len(self.clean) - n_foreign]
+        return np.concatenate([own, self.foreign[source][:n_foreign]]) if n_foreign else own
+
+    def pools(self) -> dict[tuple[str, int], np.ndarray]:
+        """The clean pool and, of each source, a half and a wholly foreign one."""
+        mixed = {(s, p): self.pool(s, p) for s in self.foreign for p in (50, 100)}
+        return {("clean", 0): self.clean, **mixed}
+
+
+@cache
+def rows_of(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Features and labels of a pack."""
+    return np.load(folder / f"{name}.npy"), np.load(folder / f"{name}.labels.npy")
+
+
+def draw(folder: Path, family: Family, n_labelled: int, seed: int, n_pool: int = N_POOL) -> Task:
+    """One task: test images first, so that they are the same for every number of labels."""
+    rng = rng_for(seed, "task", family.name)
+    features, labels = rows_of(folder, family.pack)
+    classes = drawn_classes(family, labels, rng)
+    rows = rng.permutation(np.flatnonzero(np.isin(labels, classes)))
+    n_test = min(N_TEST, int(0.4 * len(rows)))
+    test, rest = rows[:n_test], rows[n_test:]
+    chosen = balanced(labels[rest], classes, n_labelled)
+    pool = np.setdiff1d(np.arange(len(rest)), chosen, assume_unique=True)[:n_pool]
+    foreign = {}
+    for source in family.sources:
+        others, found = (features, labels) if source == OTHER_HALF else rows_of(folder, source)
+        usable = np.arange(len(others))
+        if source == OTHER_HALF:
+            outside = np.isin(found, family.others) if family.others else ~np.isin(found, classes)
+            usable = np.flatnonzero(outside & ~np.isin(found, classes))
+        picked = rng.permutation(usable)[: len(pool)]
+        # A source that is too small is drawn with repetition, as a crawl with copies would be.
+        foreign[source] = others[np.resize(picked, len(pool))]
+    return Task(
+        features[rest[chosen]],
+        np.searchsorted(classes, labels[rest[chosen]]),
+        features[test],
+        np.searchsorted(classes, labels[test]),
+        features[rest[pool]],
+        foreign,
+    )
+
+
+def drawn_classes(family: Family, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The task's classes in order: the largest of the pack, all of the family's or some of them."""
+    if not family.classes:
+        return np.sort(np.argsort(-np.bincount(labels), kind="stable")[: family.n_classes])
+    if len(family.classes) == family.n_classes:
+        return np.array(family.classes)
+    return np.sort(rng.choice(family.classes, family.n_classes, replace=False))
+
+
+def balanced(labels: np.ndarray, classes: np.ndarray, n_rows: int) -> np.ndarray:
+    """The first rows of each class, as many of each, in their order."""
+    each = np.full(len(classes), n_rows // len(classes))
+    each[: n_rows % len(classes)] += 1
+    picked = [np.flatnonzero(labels == c)[:n] for c, n in zip(classes, each, strict=True)]
+    return np.sort(np.concatenate(picked))

@@ -1,0 +1,50 @@
+"""Classifiers on frozen features, from few labels and a pool: arrays in, a linear head out.
+
+    fit_head(name, features, codes, n_classes, pool, rng)   one head on all labelled rows
+    out_of_fold_logits(heads, ..., folds, rng)              (repeats, n, k): the base of the probe
+    choose_head(features, codes, n_classes, pool, rng)      `auto`: which head, and how good it is
+
+A head is `softmax(directions(features) @ weights + bias)`, with weights (d, k) and bias (k,);
+`directions` are signed roots scaled to length 1 (see `rows`). `HEADS` holds them by name.
+`MixMatchClassifier`, `PseudoLabelClassifier` and `PropagationClassifier` are the same heads as
+scikit-learn estimators; they alone need scikit-learn and are imported when first used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from mixmood.heads.cross_validation import out_of_fold_logits
+from mixmood.heads.linear import LinearHead
+from mixmood.heads.registry import HEADS, fit_head
+
+if TYPE_CHECKING:
+    from mixmood.heads.estimators import (
+        MixMatchClassifier,
+        PropagationClassifier,
+        PseudoLabelClassifier,
+    )
+
+__all__ = [
+    "HEADS",
+    "LinearHead",
+    "MixMatchClassifier",
+    "PropagationClassifier",
+    "PseudoLabelClassifier",
+    "fit_head",
+    "out_of_fold_logits",
+]
+
+_ESTIMATORS = ("MixMatchClassifier", "PropagationClassifier", "PseudoLabelClassifier")
+
+
+def __dir__() -> list[str]:
+    """Also the names that nobody has used yet."""
+    return sorted({*globals(), *__all__})
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimators when they are first used: they need scikit-learn."""
+    if name in _ESTIMATORS:
+        from mixmood.heads import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module 'mixmood.heads' has no attribute {name!r}")

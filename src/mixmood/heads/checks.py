@@ -1,0 +1,64 @@
+"""What heads refuse, before anything is computed."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import InputError, OptionError, ShapeError
+
+
+def check_labelled(features: Array, codes: NDArray[np.integer], n_classes: int) -> None:
+    """Refuse labelled rows that are not finite, have no code each, or are of one class."""
+    if features.ndim != 2 or codes.shape != features.shape[:1] or features.shape[1] == 0:
+        raise ShapeError(
+            "A head takes features (n, d) and one code a row; got shapes "
+            f"{features.shape} and {codes.shape}."
+        )
+    check_finite(features, "labelled")
+    if len(codes) == 0 or codes.min() < 0 or codes.max() >= n_classes:
+        raise InputError(
+            f"Codes must be 0 to {n_classes - 1}, with at least one row; got "
+            f"{f'{codes.min()} to {codes.max()}' if len(codes) else 'no rows'}."
+        )
+    n_found = len(np.unique(codes))
+    if n_found < 2:
+        raise InputError(
+            f"A classifier needs labelled images of two classes or more; got {n_found}. "
+            "Label images of another class too."
+        )
+
+
+def check_pool(pool: Array, width: int) -> None:
+    """Refuse a pool of another width or with values that are not finite; it may be empty."""
+    if pool.ndim != 2 or pool.shape[1] != width:
+        raise ShapeError(
+            f"The pool must have features of the same width as the labelled images, {width}; got "
+            f"shape {pool.shape}. Extract both with the same backbone."
+        )
+    check_finite(pool, "unlabelled")
+
+
+def check_width(features: Array, width: int) -> None:
+    """Refuse features that the head was not trained on."""
+    if features.ndim != 2 or features.shape[1] != width:
+        raise ShapeError(
+            f"This head takes features of shape (n, {width}); got {features.shape}. Extract them "
+            "with the backbone that it was trained with."
+        )
+    check_finite(features, "given")
+
+
+def check_finite(features: Array, which: str) -> None:
+    """Refuse NaN and infinity."""
+    if not np.isfinite(features).all():
+        n_bad = int((~np.isfinite(features).all(axis=1)).sum())
+        raise InputError(
+            f"{n_bad} of {len(features)} {which} rows hold NaN or infinity. Drop those rows first."
+        )
+
+
+def check_setting(name: str, value: float, low: float, high: float = np.inf) -> None:
+    """Refuse a setting outside its range."""
+    if not low <= value <= high:
+        most = "" if high == np.inf else f" and at most {high:g}"
+        raise OptionError(f"{name} must be at least {low:g}{most}; got {value:g}.")

@@ -1,0 +1,177 @@
+"""The heads as scikit-learn estimators: y = -1 is unlabelled, as in sklearn.semi_supervised."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mixmood.heads.linear import LinearHead
+from mixmood.heads.mixmatch import MixMatchHead
+from mixmood.heads.problem import head_problem
+from mixmood.heads.propagation import PropagationHead
+from mixmood.heads.pseudo_label import PseudoLabelHead
+from mixmood.heads.registry import Head
+
+UNLABELLED = -1
+
+EXPECTED_FAILED_CHECKS: dict[str, str] = {
+    "check_classifiers_classes": "its two classes are -1 and 1, and -1 means unlabelled",
+}
+"""Checks of scikit-learn that cannot pass, and why; for `check_estimator`."""
+
+
+class _HeadClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What the three classifiers share."""
+
+    random_state: Any
+    classes_: NDArray[Any]
+    head_: LinearHead
+
+    def _head(self) -> Head:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to features, shape (n, d), and their classes, shape (n,), -1 where unknown."""
+        X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
+        check_classification_targets(y)
+        is_labelled = np.ones(len(y), bool) if y.dtype.kind not in "iuf" else y != UNLABELLED
+        self.classes_, codes = np.unique(y[is_labelled], return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs labelled samples of two classes or more; got "
+                f"{len(self.classes_)} class. Unlabelled samples have y = -1."
+            )
+        problem = head_problem(X[is_labelled], codes, len(self.classes_), X[~is_labelled])
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        self.head_ = self._head().fit(problem, np.random.default_rng(seed))[0]
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Logits, shape (n, k); for two classes the second minus the first, shape (n,)."""
+        logits = self._logits(X)
+        return np.asarray(logits[:, 1] - logits[:, 0] if logits.shape[1] == 2 else logits)
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Class probabilities, shape (n, k), in the order of `classes_`."""
+        check_is_fitted(self)
+        return np.asarray(self.head_.predict_proba(self._checked(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The likeliest class of each row, shape (n,)."""
+        codes = self._logits(X).argmax(axis=1)
+        return np.asarray(self.classes_[codes])
+
+    def _logits(self, X: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        return np.asarray(self.head_.logits(self._checked(X)))
+
+    def _checked(self, X: Any) -> NDArray[Any]:
+        checked = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
+        return np.asarray(checked)
+
+
+class MixMatchClassifier(_HeadClassifier):
+    """MixMatch on features: guessed, sharpened labels of unlabelled rows, mixed with labelled ones.
+
+    See `mixmood.heads.mixmatch.MixMatchHead` for the loss. After `fit`, `head_` holds the linear
+    classifier and `classes_` the classes.
+
+    >>> rng = np.random.default_rng(0)
+    >>> truth = np.arange(60) % 2
+    >>> X = rng.normal(size=(60, 5)) + 4 * np.eye(5)[truth]
+    >>> y = np.where(np.arange(60) < 10, truth, -1)
+    >>> bool((MixMatchClassifier(random_state=0).fit(X, y).predict(X) == truth).mean() > 0.9)
+    True
+    """
+
+    _settings: ClassVar = MixMatchHead()
+
+    def __init__(
+        self,
+        *,
+        temperature: float = _settings.temperature,
+        alpha: float = _settings.alpha,
+        gamma: float = _settings.gamma,
+        n_updates: int = _settings.n_updates,
+        rate: float = _settings.rate,
+        random_state: Any = 0,
+    ) -> None:
+        """Keep the settings; they are checked when the head is fitted."""
+        self.temperature = temperature
+        self.alpha = alpha
+        self.gamma = gamma
+        self.n_updates = n_updates
+        self.rate = rate
+        self.random_state = random_state
+
+    def _head(self) -> Head:
+        return MixMatchHead(
+            temperature=self.temperature,
+            alpha=self.alpha,
+            gamma=self.gamma,
+            n_updates=self.n_updates,
+            rate=self.rate,
+        )
+
+
+class PseudoLabelClassifier(_HeadClassifier):
+    """Self-training that takes the surest unlabelled rows of each class, as many of each.
+
+    See `mixmood.heads.pseudo_label.PseudoLabelHead`.
+    """
+
+    _settings: ClassVar = PseudoLabelHead()
+
+    def __init__(
+        self,
+        *,
+        n_rounds: int = _settings.n_rounds,
+        last_share: float = _settings.last_share,
+        pool_weight: float = _settings.pool_weight,
+        random_state: Any = 0,
+    ) -> None:
+        """Keep the settings; they are checked when the head is fitted."""
+        self.n_rounds = n_rounds
+        self.last_share = last_share
+        self.pool_weight = pool_weight
+        self.random_state = random_state
+
+    def _head(self) -> Head:
+        return PseudoLabelHead(self.n_rounds, self.last_share, self.pool_weight)
+
+
+class PropagationClassifier(_HeadClassifier):
+    """Label spreading over nearest neighbours, joined with logistic regression: a safe head.
+
+    See `mixmood.heads.propagation.PropagationHead`.
+    """
+
+    _settings: ClassVar = PropagationHead()
+
+    def __init__(
+        self,
+        *,
+        n_neighbours: int = _settings.n_neighbours,
+        reach: float = _settings.reach,
+        pool_weight: float = _settings.pool_weight,
+        graph_share: float = _settings.graph_share,
+        random_state: Any = 0,
+    ) -> None:
+        """Keep the settings; they are checked when the head is fitted."""
+        self.n_neighbours = n_neighbours
+        self.reach = reach
+        self.pool_weight = pool_weight
+        self.graph_share = graph_share
+        self.random_state = random_state
+
+    def _head(self) -> Head:
+        return PropagationHead(
+            n_neighbours=self.n_neighbours,
+            reach=self.reach,
+            pool_weight=self.pool_weight,
+            graph_share=self.graph_share,
+        )

@@ -1,0 +1,118 @@
+"""Labels spread over a graph of neighbours, joined with the classifier so that it is safe."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from mixmood.core.arrays import Array
+from mixmood.heads.checks import check_setting
+from mixmood.heads.linear import LinearHeads
+from mixmood.heads.problem import HeadProblem
+from mixmood.heads.soft_targets import fit_joint
+from mixmood.heads.supervised import SupervisedHead
+from mixmood.numerics.neighbours import cosine_neighbours
+from mixmood.numerics.softmax import softmax
+
+
+@dataclass(frozen=True)
+class PropagationHead:
+    """The geometric mean of logistic regression and label spreading, as one linear head.
+
+    Labels spread from the training rows over the graph of the `n_neighbours` nearest rows, with
+    S = D^-1/2 A D^-1/2: F = (1 - reach) (I - reach S)^-1 Y. Classes are rescaled to the shares
+    that they have among the labels, rows to sum 1. The targets are the normalised
+    geometric means of F and of the supervised head's probabilities; a linear head is fitted to
+    them on pool and labelled rows (which keep their labels), so that it applies to new images. Far
+    from the labels F says nothing and the supervised head decides: that is why foreign images
+    do little harm. An empty pool gives the supervised head.
+
+    Source of the spreading: Zhou et al., "Learning with local and global consistency", 2004.
+    """
+
+    n_neighbours: int = 10
+    reach: float = 0.9
+    n_steps: int = 30
+    pool_weight: float = 1.0
+    graph_share: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuse settings outside their ranges."""
+        check_setting("n_neighbours", self.n_neighbours, 1)
+        check_setting("reach", self.reach, 0, 0.999)
+        check_setting("n_steps", self.n_steps, 1)
+        check_setting("pool_weight", self.pool_weight, 0)
+        check_setting("graph_share", self.graph_share, 0, 1)
+
+    def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
+        """The propagation heads of all problems."""
+        supervised = SupervisedHead()
+        penalties = supervised.choose(problem, rng)
+        heads = supervised.fit_at(problem, penalties)
+        if len(problem.pool) == 0 or self.pool_weight == 0:
+            return heads
+        own = softmax(heads.logits_of_rows(problem.pool))
+        targets = joined(own, self.spread_labels(problem), self.graph_share)
+        labelled = problem.weights.sum(axis=1, keepdims=True)
+        share = self.pool_weight * labelled / len(problem.pool)
+        weights = np.repeat(share, len(problem.pool), axis=1)
+        return fit_joint(problem, problem.targets, targets, weights, penalties, heads)
+
+    def spread_labels(self, problem: HeadProblem) -> Array:
+        """What the graph says about the pool in every problem: shape (B, m, k), rows of sum 1."""
+        reached = self._reached(problem)[len(problem.rows) :]
+        n_labelled, n_classes = len(problem.rows), problem.n_classes
+        given = problem.weights[:, :, None] * problem.targets
+        flat = np.moveaxis(given, 0, 1).reshape(n_labelled, -1)
+        spread = (reached @ flat).reshape(-1, problem.n_problems, n_classes).transpose(1, 0, 2)
+        # Every class spreads as much mass as its labels are: graph hubs do not favour one.
+        total = spread.sum(axis=1, keepdims=True)
+        labels = given.sum(axis=1)[:, None, :]
+        spread = spread * (labels / np.where(total > 0, total, 1.0))
+        # A row that nothing reaches gets even chances: the graph then says nothing.
+        spread = spread + 1e-6 * spread.mean(axis=(1, 2), keepdims=True) + 1e-300
+        return np.asarray(spread / spread.sum(axis=2, keepdims=True))
+
+    def _reached(self, problem: HeadProblem) -> Array:
+        """What a label on each labelled row gives to every row, shape (n + m, n).
+
+        The graph does not depend on who trains, and spreading is linear in the labels: this one
+        matrix serves all problems.
+        """
+        key = ("neighbourhood", self.n_neighbours, self.reach, self.n_steps)
+        kept = problem.__dict__.get("neighbourhood")
+        if kept is None or kept[0] != key:
+            rows = np.concatenate([problem.rows, problem.pool])
+            graph = neighbour_graph(rows, self.n_neighbours)
+            start = np.eye(len(rows), len(problem.rows))
+            reached = start
+            for _ in range(self.n_steps):
+                reached = self.reach * (graph @ reached) + (1 - self.reach) * start
+            kept = problem.__dict__["neighbourhood"] = (key, reached)
+        return np.asarray(kept[1])
+
+
+def neighbour_graph(rows: Array, n_neighbours: int) -> sparse.csr_array:
+    """D^-1/2 A D^-1/2 of the symmetric graph of nearest neighbours by cosine, shape (n, n).
+
+    A holds max(cosine, 0) of pairs of which one is among the other's neighbours.
+    """
+    found = cosine_neighbours(rows, None, n_neighbours)
+    n_rows, k = found.indices.shape
+    near = np.maximum(found.similarities.ravel().astype(float), 0.0)
+    ends = (np.repeat(np.arange(n_rows), k), found.indices.ravel())
+    directed = sparse.csr_array((near, ends), shape=(n_rows, n_rows))
+    graph = directed.maximum(directed.T)
+    degree = np.asarray(graph.sum(axis=1)).ravel()
+    scale = sparse.diags_array(1 / np.sqrt(np.where(degree > 0, degree, 1.0)))
+    return sparse.csr_array(scale @ graph @ scale)
+
+
+def joined(own: Array, graph: Array, graph_share: float) -> Array:
+    """own ** (1 - graph_share) * graph ** graph_share, normalised along the last axis.
+
+    >>> joined(np.array([0.8, 0.2]), np.array([0.5, 0.5]), 0.5).round(3).tolist()
+    [0.667, 0.333]
+    """
+    logs = (1 - graph_share) * np.log(np.maximum(own, 1e-12)) + graph_share * np.log(graph)
+    return softmax(logs)

@@ -1,0 +1,74 @@
+"""Class-balanced self-training: the surest guesses of each class become labels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.heads.checks import check_setting
+from mixmood.heads.linear import LinearHeads
+from mixmood.heads.problem import HeadProblem
+from mixmood.heads.soft_targets import fit_joint
+from mixmood.heads.supervised import SupervisedHead
+from mixmood.numerics.softmax import softmax
+
+
+@dataclass(frozen=True)
+class PseudoLabelHead:
+    """Self-training that takes as many images of each class.
+
+    In every round the head guesses the pool. Of each class it takes the surest images, a share of
+    the pool that grows from round to round up to `last_share`, as if they were labelled. Together
+    they weigh `pool_weight` times what the labelled rows weigh. Taking the same number of each
+    class keeps one class from swallowing the others. An empty pool gives the supervised head.
+    """
+
+    n_rounds: int = 4
+    last_share: float = 0.6
+    pool_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse settings outside their ranges."""
+        check_setting("n_rounds", self.n_rounds, 1)
+        check_setting("last_share", self.last_share, 0, 1)
+        check_setting("pool_weight", self.pool_weight, 0)
+
+    def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
+        """The self-trained heads of all problems."""
+        supervised = SupervisedHead()
+        penalties = supervised.choose(problem, rng)
+        heads = supervised.fit_at(problem, penalties)
+        if len(problem.pool) == 0 or self.pool_weight == 0:
+            return heads
+        for number in range(1, self.n_rounds + 1):
+            share = self.last_share * number / self.n_rounds
+            p = softmax(heads.logits_of_rows(problem.pool))
+            n_each = max(1, round(share * len(problem.pool) / problem.n_classes))
+            targets, is_taken = surest_of_each(p, n_each)
+            weights = self._weights(problem, is_taken)
+            heads = fit_joint(problem, problem.targets, targets, weights, penalties, heads)
+        return heads
+
+    def _weights(self, problem: HeadProblem, is_taken: NDArray[np.bool_]) -> Array:
+        labelled = problem.weights.sum(axis=1, keepdims=True)
+        taken = np.maximum(is_taken.sum(axis=1, keepdims=True), 1)
+        return np.asarray(is_taken * (self.pool_weight * labelled / taken))
+
+
+def surest_of_each(p: Array, n_each: int) -> tuple[Array, NDArray[np.bool_]]:
+    """Hard labels of the surest rows of each class: targets (B, m, k) and who is taken (B, m).
+
+    A row belongs to the class it most likely is of. Each class takes its `n_each` surest rows, or
+    all that it has; of equally sure rows the first.
+    """
+    guessed = p.argmax(axis=2)
+    sureness = p.max(axis=2)
+    order = np.argsort(-sureness, axis=1, kind="stable")
+    targets = np.zeros_like(p)
+    np.put_along_axis(targets, guessed[:, :, None], 1.0, axis=2)
+    sorted_targets = np.take_along_axis(targets, order[:, :, None], axis=1)
+    place = (np.cumsum(sorted_targets, axis=1) * sorted_targets).sum(axis=2)
+    is_taken = np.zeros(guessed.shape, bool)
+    np.put_along_axis(is_taken, order, place <= n_each, axis=1)
+    return targets, is_taken

@@ -1,0 +1,88 @@
+"""The heads by name."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.core.suggest import unknown_name
+from mixmood.heads.linear import LinearHead, LinearHeads
+from mixmood.heads.mixmatch import MixMatchHead
+from mixmood.heads.problem import HeadProblem, head_problem
+from mixmood.heads.propagation import PropagationHead
+from mixmood.heads.pseudo_label import PseudoLabelHead
+from mixmood.heads.supervised import SupervisedHead
+
+
+class Head(Protocol):
+    """Settings of one kind of head, and how it is fitted."""
+
+    def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
+        """The heads of all problems; the same input and generator give the same bytes."""
+
+
+@dataclass(frozen=True)
+class HeadEntry:
+    """One kind of head."""
+
+    name: str
+    """The word a user types."""
+    head: Head
+    """With the settings that were chosen on development tasks."""
+    uses_pool: bool
+    summary: str
+    """One line on what it does with the pool."""
+
+
+HEADS: dict[str, HeadEntry] = {
+    "supervised": HeadEntry(
+        "supervised", SupervisedHead(), False, "logistic regression; the pool is not used"
+    ),
+    "mixmatch": HeadEntry(
+        "mixmatch", MixMatchHead(), True, "guesses, sharpens and mixes features of the pool"
+    ),
+    "pseudo-label": HeadEntry(
+        "pseudo-label", PseudoLabelHead(), True, "takes the surest guesses of each class as labels"
+    ),
+    "propagation": HeadEntry(
+        "propagation", PropagationHead(), True, "spreads labels to similar images; safe"
+    ),
+}
+
+
+def head_named(name: str) -> HeadEntry:
+    """The entry of this name; an unknown one is refused with the nearest known."""
+    if name not in HEADS:
+        raise unknown_name("head", name, HEADS)
+    return HEADS[name]
+
+
+def fit_head(
+    name: str,
+    features: Array,
+    codes: NDArray[np.integer],
+    n_classes: int,
+    pool: Array | None,
+    rng: np.random.Generator,
+) -> LinearHead:
+    """One head on all labelled rows.
+
+    Args:
+        name: One of HEADS.
+        features: Of the labelled images, shape (n, d).
+        codes: Their classes, 0 to n_classes - 1, shape (n,).
+        n_classes: How many classes there are.
+        pool: Of the unlabelled images, shape (m, d); none if None.
+        rng: Decides every random choice.
+
+    >>> rng = np.random.default_rng(0)
+    >>> codes = np.arange(20) % 2
+    >>> features = rng.normal(size=(20, 4)) + 3 * np.eye(4)[codes]
+    >>> head = fit_head("propagation", features, codes, 2, rng.normal(size=(50, 4)), rng)
+    >>> head.predict(3 * np.eye(4)[:2]).tolist(), head.weights.shape
+    ([0, 1], (4, 2))
+    """
+    entry = head_named(name)
+    return entry.head.fit(head_problem(features, codes, n_classes, pool), rng)[0]

@@ -1,0 +1,65 @@
+"""The head that ignores the pool: multinomial logistic regression."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.heads.checks import check_setting
+from mixmood.heads.linear import LinearHeads
+from mixmood.heads.problem import HeadProblem
+from mixmood.numerics.calibration import log_likelihood
+from mixmood.numerics.folds import repeated_folds
+from mixmood.numerics.logistic import fit_logistic
+
+MIDDLE = 0.1
+"""The penalty where cross-validation cannot choose, in multiples of the spread."""
+TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True)
+class SupervisedHead:
+    """Logistic regression with an L2 penalty, its strength chosen by cross-validation.
+
+    Each problem chooses among `penalties` by the log-likelihood of its own training rows, held
+    out in turn. All strengths of all folds of all problems are fitted together.
+    """
+
+    penalties: tuple[float, ...] = (0.01, 0.1, 1.0)
+    n_folds: int = 5
+
+    def __post_init__(self) -> None:
+        """Refuse penalties of zero and below."""
+        for penalty in self.penalties:
+            check_setting("penalty", penalty, 1e-9)
+
+    def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
+        """The supervised heads of all problems; the pool is not looked at."""
+        return self.fit_at(problem, self.choose(problem, rng))
+
+    def fit_at(self, problem: HeadProblem, penalties: NDArray[np.float64]) -> LinearHeads:
+        """The heads at given penalties, in multiples of the spread; shape (B,)."""
+        scaled = penalties * problem.spread
+        fit = fit_logistic(
+            problem.rows, problem.targets, problem.weights, scaled, tolerance=TOLERANCE
+        )
+        return LinearHeads(fit.weights, fit.bias)
+
+    def choose(self, problem: HeadProblem, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The chosen penalty of each problem, in multiples of the spread; shape (B,)."""
+        counts = np.bincount(problem.codes, minlength=problem.n_classes)
+        if len(self.penalties) == 1 or counts.max() < 2:
+            only = self.penalties[0] if len(self.penalties) == 1 else MIDDLE
+            return np.full(problem.n_problems, only)
+        folds = repeated_folds(problem.codes, self.n_folds, 1, rng)[0]
+        held_out = folds[None, :] == np.arange(folds.max() + 1)[:, None]
+        n_problems, n_inner, n_rows = problem.n_problems, len(held_out), len(problem.codes)
+        trains = problem.weights[:, None, :] * ~held_out
+        each = np.repeat(trains.reshape(-1, n_rows), len(self.penalties), axis=0)
+        penalties = np.tile(self.penalties, n_problems * n_inner) * problem.spread
+        fits = fit_logistic(problem.rows, problem.targets, each, penalties, tolerance=1e-3)
+        scores = log_likelihood(fits.logits(problem.rows), problem.codes)
+        by_fold = scores.reshape(n_problems, n_inner, len(self.penalties), n_rows)
+        judged = problem.weights[:, None, None, :] * held_out[:, None, :]
+        total = (by_fold * judged).sum(axis=(1, 3))
+        return np.asarray(np.array(self.penalties)[total.argmax(axis=1)])

@@ -1,0 +1,141 @@
+"""One case of each head that can be worked out on paper."""
+
+import numpy as np
+import pytest
+
+from mixmood.core.errors import OptionError
+from mixmood.heads.adam import Adam
+from mixmood.heads.mixmatch import MixMatchHead, sharpened
+from mixmood.heads.problem import head_problem
+from mixmood.heads.propagation import PropagationHead, joined, neighbour_graph
+from mixmood.heads.pseudo_label import PseudoLabelHead, surest_of_each
+from mixmood.heads.rows import canonical_order, directions
+from mixmood.heads.supervised import SupervisedHead
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_directions_are_roots_of_length_one_and_a_zero_row_stays():
+    rows = directions(np.array([[9.0, 16.0], [0.0, 0.0], [-1.0, 0.0]]))
+    assert rows == pytest.approx(np.array([[0.6, 0.8], [0, 0], [-1, 0]]))
+    assert directions(np.ones((2, 3), np.float32)).dtype == np.float32
+
+
+def test_the_canonical_order_depends_on_content_alone():
+    rows = rng().normal(size=(20, 3))
+    shuffle = np.random.default_rng(1).permutation(20)
+    assert (rows[canonical_order(rows)] == rows[shuffle][canonical_order(rows[shuffle])]).all()
+
+
+def test_supervised_of_two_opposite_rows():
+    """Rows -1 and 1 have spread 1: at penalty 1, w / 2 = 2 sigmoid(-w) as for the plain problem."""
+    problem = head_problem(np.array([[-4.0], [4.0]]), np.array([0, 1]), 2)
+    head = SupervisedHead(penalties=(1.0,)).fit(problem, rng())[0]
+    w = float(head.weights[0, 1] - head.weights[0, 0])
+    assert w / 2 == pytest.approx(2 / (1 + np.exp(w)), abs=1e-3)
+
+
+def test_supervised_chooses_the_penalty_that_predicts_best():
+    """Labels that have nothing to do with the features ask for the strongest penalty."""
+    random = rng()
+    features, codes = random.normal(size=(60, 30)), random.integers(0, 2, 60)
+    noise = head_problem(features, codes, 2)
+    assert SupervisedHead().choose(noise, rng()).tolist() == [1.0]
+    clear = head_problem(features + 30 * codes[:, None] * np.eye(30)[0], codes, 2)
+    assert SupervisedHead().choose(clear, rng()).tolist() == [0.01]
+
+
+def test_sharpening_by_hand():
+    assert sharpened(np.array([0.8, 0.2]), 0.5) == pytest.approx([16 / 17, 1 / 17])
+    assert sharpened(np.array([0.8, 0.2]), 1.0) == pytest.approx([0.8, 0.2])
+
+
+def test_the_first_step_of_adam_is_the_rate_in_every_direction():
+    step = Adam((2,)).step(np.array([5.0, -0.01], np.float32), 0.1)
+    assert step == pytest.approx([0.1, -0.1], rel=1e-4)
+
+
+def test_mixmatch_slopes_by_hand():
+    """One labelled row and one of the pool, two classes, no mixing.
+
+    Cross-entropy: p - t. Squared error, mean over one row and two classes, times gamma: with
+    p = (0.8, 0.2), t = (0.6, 0.4) the slope in z is gamma * p * (e - p.e), e = (0.2, -0.2).
+    """
+
+    class State:
+        labelled = np.zeros((1, 1))
+        shares = np.ones((1, 1, 1), np.float32)
+
+    p = np.array([[[0.7, 0.3]], [[0.8, 0.2]]], np.float32)
+    error = p - np.array([[[1.0, 0.0]], [[0.6, 0.4]]], np.float32)
+    slopes = MixMatchHead()._slopes(State(), error, p, 10.0)
+    assert slopes[0, 0] == pytest.approx([-0.3, 0.3], abs=1e-6)
+    assert slopes[1, 0] == pytest.approx([10 * 0.8 * 0.08, -10 * 0.2 * 0.32], abs=1e-6)
+
+
+def test_mixmatch_without_rate_stays_at_the_supervised_head():
+    random = rng()
+    features, codes = random.normal(size=(20, 5)), np.arange(20) % 2
+    problem = head_problem(features, codes, 2, random.normal(size=(30, 5)))
+    still = MixMatchHead(rate=0.0).fit(problem, rng())[0]
+    supervised = SupervisedHead().fit(problem, rng())[0]
+    assert still.weights == pytest.approx(supervised.weights, abs=1e-5)
+
+
+def test_the_surest_of_each_class_are_taken():
+    """Rows 0, 1 and 3 are of class 0, row 2 of class 1: the two surest of 0 and the one of 1."""
+    p = np.array([[[0.9, 0.1], [0.6, 0.4], [0.45, 0.55], [0.7, 0.3]]])
+    targets, is_taken = surest_of_each(p, 2)
+    assert is_taken.tolist() == [[True, False, True, True]]
+    assert targets[0].argmax(axis=1).tolist() == [0, 0, 1, 0]
+
+
+def test_a_pool_that_weighs_nothing_gives_the_supervised_head():
+    random = rng()
+    features, codes = random.normal(size=(20, 5)), np.arange(20) % 2
+    problem = head_problem(features, codes, 2, random.normal(size=(30, 5)))
+    expected = SupervisedHead().fit(problem, rng())[0]
+    for head in (PseudoLabelHead(pool_weight=0), PropagationHead(pool_weight=0)):
+        assert head.fit(problem, rng())[0].weights.tobytes() == expected.weights.tobytes()
+
+
+def test_a_chain_of_three_rows_has_the_graph_worked_by_hand():
+    """Angles 0, 40 and 70 degrees, one neighbour each: 0-1 and 1-2 are joined, degrees follow."""
+    angles = np.deg2rad([0, 40, 70])
+    graph = neighbour_graph(np.stack([np.cos(angles), np.sin(angles)], axis=1), 1).toarray()
+    near, far = np.cos(np.deg2rad(30)), np.cos(np.deg2rad(40))
+    expected = np.zeros((3, 3))
+    expected[0, 1] = expected[1, 0] = far / np.sqrt(far * (far + near))
+    expected[1, 2] = expected[2, 1] = near / np.sqrt(near * (far + near))
+    assert graph == pytest.approx(expected)
+
+
+def test_labels_spread_to_the_nearest_rows():
+    """Two separate pairs: each pool row takes the label of its own pair, however far it reaches."""
+    features = np.array([[1.0, 0.0], [0.0, 1.0]])
+    problem = head_problem(features, np.array([0, 1]), 2, np.array([[0.9, 0.1], [0.1, 0.9]]))
+    spread = PropagationHead(n_neighbours=1).spread_labels(problem)
+    classes = spread[0].argmax(axis=1)
+    assert (problem.pool.argmax(axis=1) == classes).all()
+    assert spread[0].max(axis=1) == pytest.approx([1, 1], abs=1e-4)
+
+
+def test_the_geometric_mean_by_hand():
+    """sqrt(0.9 * 0.5) to sqrt(0.1 * 0.5) is 3 to 1; the ends of the share are either one alone."""
+    own, graph = np.array([0.9, 0.1]), np.array([0.5, 0.5])
+    assert joined(own, graph, 0.5) == pytest.approx([0.75, 0.25])
+    assert joined(own, graph, 0.0) == pytest.approx(own)
+    assert joined(own, graph, 1.0) == pytest.approx(graph)
+
+
+def test_settings_outside_their_range_are_refused():
+    with pytest.raises(OptionError, match="temperature must be at least 0.001; got 0"):
+        MixMatchHead(temperature=0)
+    with pytest.raises(OptionError, match="last_share must be at least 0 and at most 1; got 2"):
+        PseudoLabelHead(last_share=2)
+    with pytest.raises(OptionError, match="n_neighbours"):
+        PropagationHead(n_neighbours=0)
+    with pytest.raises(OptionError, match="penalty"):
+        SupervisedHead(penalties=(0.0,))
