@@ -1,4 +1,4 @@
-"""The main job of a filter: an opened pool and a fitted scorer in, a decision for each image out."""
+"""The main job of a filter: a pool and a fitted scorer in, a decision for each image out."""
 
 import hashlib
 from dataclasses import dataclass

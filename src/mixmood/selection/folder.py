@@ -27,7 +27,8 @@ def make_folder(
         progress: Called after every image.
         with_links: Make hard links where the pool is of files on the same disk; copies elsewhere.
     """
-    check_images(pool)
+    if isinstance(pool, FeatureSource):
+        raise InputError(f"{pool.name} holds features: there are no images to link or copy.")
     check_empty(folder)
     folder.mkdir(parents=True, exist_ok=True)
     progress.start(folder.name, len(indices))
@@ -38,12 +39,6 @@ def make_folder(
             _copied(pool, index, target)
         progress.advance(folder.name)
     progress.finish(folder.name)
-
-
-def check_images(pool: Pool) -> None:
-    """Refuse a pool without images."""
-    if isinstance(pool, FeatureSource):
-        raise InputError(f"{pool.name} holds features: there are no images to link or copy.")
 
 
 def check_empty(folder: Path) -> None:

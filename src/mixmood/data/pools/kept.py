@@ -9,9 +9,10 @@ import csv
 import hashlib
 from array import array
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,8 @@ UNKNOWN = -1
 Opener = Callable[[str], Pool]
 
 
-class KeptRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class KeptRow:
     """One kept image: what it is called, its index, and the pool that it belongs to."""
 
     path: str

@@ -1,6 +1,7 @@
 """Writing the list of a filter: text, CSV or Parquet, part by part, whole or not at all."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
@@ -45,7 +46,7 @@ def _write_text(file: IO[bytes], content: ListContent) -> None:
 def _write_csv(file: IO[bytes], content: ListContent) -> None:
     file.write(csv_text(COLUMNS, []).encode())
     for rows in content.rows():
-        head_and_rows = csv_text(COLUMNS, rows)
+        head_and_rows = csv_text(COLUMNS, [row.values() for row in rows])
         file.write(head_and_rows.partition("\n")[2].encode())
 
 
@@ -56,7 +57,7 @@ def _write_parquet(file: IO[bytes], content: ListContent) -> None:
     schema = arrow.schema([(name, (kinds | floats).get(name, arrow.string())) for name in COLUMNS])
     with parquet.ParquetWriter(file, schema) as writer:
         for rows in content.rows():
-            table = arrow.Table.from_pylist([row._asdict() for row in rows], schema=schema)
+            table = arrow.Table.from_pylist([asdict(row) for row in rows], schema=schema)
             writer.write_table(table)
 
 

@@ -1,7 +1,7 @@
 """The rows of a filter's list: one for each image, made part by part."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,8 @@ from mixmood.selection.decide import REASONS
 from mixmood.selection.scan.parts import PartFolder, ScanPart
 
 
-class ListRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ListRow:
     """One image in the list; the fields are the columns of CSV and Parquet."""
 
     path: str
@@ -25,11 +26,16 @@ class ListRow(NamedTuple):
     predicted_class: str
     confidence: float | None
 
+    def values(self) -> tuple[object, ...]:
+        """The values in the order of COLUMNS."""
+        return tuple(getattr(self, name) for name in COLUMNS)
 
-COLUMNS = ListRow._fields
+
+COLUMNS = tuple(field.name for field in fields(ListRow))
 
 
-class ListContent(NamedTuple):
+@dataclass(frozen=True)
+class ListContent:
     """All that the rows of a list are made from."""
 
     pool: Pool

@@ -9,9 +9,10 @@ def filter_lines(record: Filtering) -> list[str]:
     """What was kept, why the rest was not, and what to do next."""
     share = record.useful_share
     low, high = share.interval
+    kept, of_all = count(record.n_kept), count(record.n_images)
+    part = f" ({record.n_kept / record.n_images:.0%})" if record.n_images else ""
     lines = [
-        f"{count(record.n_kept)} of {count(record.n_images)} images of {printable(record.pool)} kept"
-        + (f" ({record.n_kept / record.n_images:.0%})." if record.n_images else "."),
+        f"{kept} of {of_all} images of {printable(record.pool)} kept{part}.",
         f"Useful share: {share.share:.0%} ({low:.0%} to {high:.0%})."
         + (f" {share.note}" if share.note else ""),
     ]
