@@ -1,5 +1,6 @@
-"""A test bed of a few runs, for faults that need one."""
+"""A test bed of a few runs and small pools of images, for faults that need them."""
 
+import numpy as np
 import pytest
 from fuzz.tiny_bed import TINY
 
@@ -18,3 +19,14 @@ def tiny_bed(tmp_path):
         return {k: v for k, v in failure(job, Exception()).items() if k != "error"}
 
     return config, jobs, record_of
+
+
+@pytest.fixture(scope="module")
+def rank_pools(tmp_path_factory):
+    """The words of a command that reads images and uses a cache."""
+    folder = tmp_path_factory.mktemp("pools")
+    rng = np.random.default_rng(0)
+    paths = [folder / f"{name}.npy" for name in ("labelled", "near", "dark")]
+    for path, n_images, highest in zip(paths, (16, 24, 24), (255, 255, 40), strict=True):
+        np.save(path, rng.integers(0, highest, (n_images, 8, 8, 3), dtype=np.uint8))
+    return ["rank", *map(str, paths), "--draws", "4", "--resolution", "64"]

@@ -5,9 +5,9 @@ import pytest
 
 from mixmood.core.errors import OptionError
 from mixmood.measures import MEASURES
+from mixmood.measures.batch.partition import partition_distances
 from mixmood.measures.histogram import Bins
-from mixmood.measures.partition import partition_distances
-from mixmood.measures.registry import BETWEEN_HISTOGRAMS, check_measures, compare
+from mixmood.measures.registry import PAPER, Measure, check_measures, check_sample_size, compare
 
 
 def test_all_measures_at_once_equal_each_alone(rng):
@@ -20,12 +20,27 @@ def test_all_measures_at_once_equal_each_alone(rng):
 
 
 def test_all_stands_for_every_measure_and_names_come_once():
-    assert check_measures(["js", "all", "js"]) == ("js", "cosine", "l1", "l2")
+    found = check_measures(["js", "all", "js"])
+    assert found[:4] == ("js", "cosine", "l1", "l2")
+    assert sorted(found) == sorted(MEASURES)
 
 
 def test_an_unknown_measure_is_refused_with_the_nearest_name():
     with pytest.raises(OptionError, match="Unknown measure 'cosin'. Did you mean 'cosine'?"):
         check_measures(["cosin"])
+
+
+def test_samples_too_small_for_a_measure_are_refused_by_name():
+    check_sample_size(1, ["cosine", "energy"])
+    with pytest.raises(
+        OptionError, match="'kernel' needs samples of at least 2 images; sample_size"
+    ):
+        check_sample_size(1, ["cosine", "kernel"])
+
+
+def test_the_measures_of_the_paper_are_still_the_default_of_a_test_bed():
+    """They are part of the hash that names a run: old stores must stay readable."""
+    assert PAPER == ("l1", "l2", "js", "cosine")
 
 
 def test_partitions_of_nearest_neighbour_measures_equal_the_measure_on_each_side(rng):
@@ -45,11 +60,11 @@ def test_partitions_of_histogram_measures_equal_a_loop_over_bins_of_the_middle(n
     distances = partition_distances(rows, is_first, [name])[0]
     for distance, side in zip(distances, is_first, strict=True):
         p, q = bins.shares(rows[side], "count"), bins.shares(rows[~side], "count")
-        assert distance == pytest.approx(BETWEEN_HISTOGRAMS[name](p, q), rel=1e-5)
+        assert distance == pytest.approx(MEASURES[name].between_histograms(p, q), rel=1e-5)
 
 
 def test_a_measure_without_a_shortcut_is_called_on_both_sides(rng, monkeypatch):
-    monkeypatch.setitem(MEASURES, "means", lambda x, y: float(abs(x.mean() - y.mean())))
+    monkeypatch.setitem(MEASURES, "means", Measure(lambda x, y: float(abs(x.mean() - y.mean()))))
     rows, is_first = rng.normal(size=(10, 2)), np.array([[True] * 4 + [False] * 6])
     expected = abs(rows[:4].mean() - rows[4:].mean())
     assert partition_distances(rows, is_first, ["means"])[0, 0] == pytest.approx(expected)

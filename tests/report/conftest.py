@@ -5,17 +5,24 @@ import tempfile
 
 import pytest
 
-from mixmood.core.records.page_material import Extras, Tile, View
-from mixmood.core.records.ranking import Candidate, Dissimilarity, LabelledSet, NoiseFloor, Ranking
+from mixmood.core.records.page_material import PageMaterial, SetPictures, Tile
+from mixmood.core.records.ranking import (
+    Candidate,
+    LabelledSet,
+    NoiseFloor,
+    RankedDissimilarity,
+    Ranking,
+    SetAside,
+)
 
 EVIL = "<script>alert(1)</script>"
 BREAKOUT = '"></svg></script><img src=x onerror=alert(2)>'
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
 
 
-def dissimilarity(distance, p_value):
+def dissimilarity(distance, p_value, rank, p_best):
     intra = (10.0, 10.5, 11.0, 10.2)
-    return Dissimilarity(
+    return RankedDissimilarity(
         distance=distance,
         spread=0.4,
         signed=distance,
@@ -25,10 +32,13 @@ def dissimilarity(distance, p_value):
         interval=(max(distance - 1.0, 0.0), distance + 1.0),
         inter=tuple(value + distance for value in intra),
         intra=intra,
+        rank=rank,
+        p_best=p_best,
+        rank_interval=(1, 2) if rank < 3 else (3, 3),
     )
 
 
-def candidate(rank, name, distances, p_best, warnings=()):
+def candidate(rank, name, distances, p_best, warnings=(), l2_rank=None):
     return Candidate(
         rank=rank,
         name=name,
@@ -37,7 +47,10 @@ def candidate(rank, name, distances, p_best, warnings=()):
         n_read=160,
         fingerprint="ab" * 32,
         measures={
-            measure: dissimilarity(distance, 0.5 / rank) for measure, distance in distances.items()
+            measure: dissimilarity(
+                distance, 0.5 / rank, l2_rank if measure == "l2" else rank, p_best
+            )
+            for measure, distance in distances.items()
         },
         p_best=p_best,
         rank_interval=(1, 2) if rank < 3 else (3, 3),
@@ -58,25 +71,32 @@ def ranking():
         labelled=LabelledSet("my & labels", 100, 0, 100, "ef" * 32, {"cat": 60, "<b>dog</b>": 40}),
         measure="cosine",
         candidates=(
-            candidate(1, "clinic", {"cosine": 0.8, "l2": 3.0}, 0.9),
+            candidate(1, "clinic", {"cosine": 0.8, "l2": 3.0}, 0.9, l2_rank=2),
             candidate(
-                2, EVIL, {"cosine": 2.5, "l2": 1.0}, 0.1, ("1 file: <i>a.png</i> is broken",)
+                2,
+                EVIL,
+                {"cosine": 2.5, "l2": 1.0},
+                0.1,
+                ("1 file: <i>a.png</i> is broken",),
+                l2_rank=1,
             ),
-            candidate(3, BREAKOUT, {"cosine": 40.0, "l2": 5.0}, 0.0),
+            candidate(3, BREAKOUT, {"cosine": 40.0, "l2": 5.0}, 0.0, l2_rank=3),
         ),
         best="clinic",
-        verdict=f"clinic is the nearest pool (P = 0.90); {EVIL} cannot be told from it.",
+        verdict=f"clinic is the nearest pool (P = 0.90); {EVIL} may be as near.",
         noise_floor={
             "cosine": NoiseFloor(0.7, 0.3, 1.5, 33),
             "l2": NoiseFloor(0.5, 0.2, 0.9, 33),
         },
-        warnings=("The sample size is 40 instead of 80.",),
+        warnings=("<u>labelled</u>: 1 image is broken.",),
+        notes=("The sample size is 40 instead of <b>80</b>.",),
+        set_aside=(SetAside("<i>tiny</i>", "it holds only <b>3</b> readable images."),),
     )
 
 
 def view(name, shift, is_labelled=False):
     tiles = tuple(Tile(f"{name}[{i}]", PIXEL, None if is_labelled else 1.5 + i) for i in range(10))
-    return View(
+    return SetPictures(
         tiles=tiles,
         points=tuple((shift + 0.2 * i, 0.3 * (i % 4)) for i in range(10)),
         nearest=() if is_labelled else tiles[:8],
@@ -87,9 +107,9 @@ def view(name, shift, is_labelled=False):
 
 
 @pytest.fixture(scope="session")
-def extras(ranking):
+def material(ranking):
     pools = {c.name: view(c.name, 3.0 * c.rank) for c in ranking.candidates}
-    return Extras(
+    return PageMaterial(
         labelled=view(ranking.labelled.name, 0.0, is_labelled=True),
         pools=pools,
         variance=(0.31, 0.12),

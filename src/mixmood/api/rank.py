@@ -9,40 +9,56 @@ from typing import TYPE_CHECKING, Any
 
 from mixmood.core.cache.features import open_cache
 from mixmood.core.files.atomic import written
+from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.ranking import Ranking
 from mixmood.data.pools.candidates import open_candidates
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource
+from mixmood.ranking.plan import RankingPlan
 
 if TYPE_CHECKING:
-    from mixmood.ranking.reading import Reading
-
-    Sight = tuple[Reading, Mapping[str, Reading]]
+    from mixmood.ranking.rank import RankedPools
 
 
 class RankReport(Ranking):
     """A ranking that can show itself."""
 
     # Not fields: they are no part of the record, its JSON or its equality.
-    _sight: "Sight | None" = None
+    _ranked: "RankedPools | None" = None
     _elapsed_s: float | None = None
 
     @classmethod
-    def of(cls, ranking: Ranking, sight: "Sight", elapsed_s: float) -> "RankReport":
+    def of(cls, ranked: "RankedPools", elapsed_s: float) -> "RankReport":
         """The report of a ranking, able to look once more at the images that were read."""
-        report = cls(**vars(ranking))
-        object.__setattr__(report, "_sight", sight)
+        report = cls(**vars(ranked.record))
+        object.__setattr__(report, "_ranked", ranked)
         object.__setattr__(report, "_elapsed_s", elapsed_s)
         return report
+
+    def __repr__(self) -> str:
+        """One line: the nearest pool, and how many were compared."""
+        best = self.candidates[0]
+        return (
+            f"<RankReport: {best.name!r} is the nearest of {len(self.candidates)} pools, "
+            f"{self.measure} {best.distance:.3g}, p_best {best.p_best:.2f}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        from mixmood.report.ranking.notebook import ranking_html
+
+        return ranking_html(self)
 
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""
         from mixmood.ranking.pictures.gather import gather
         from mixmood.report.ranking.page import ranking_page
 
-        extras = None if self._sight is None else gather(*self._sight)
-        return written(ranking_page(self, extras, command, self._elapsed_s), path)
+        material = None
+        if self._ranked is not None:
+            material = gather(self._ranked.labelled, self._ranked.pools)
+        return written(ranking_page(self, material, command, self._elapsed_s), path)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The record as JSON text; also written to `path`, if one is given."""
@@ -65,60 +81,51 @@ def rank(
     labelled: Any,
     candidates: Mapping[str, Any] | Sequence[Any],
     *,
-    measures: Sequence[str] | str = ("cosine",),
-    backbone: str = "efficientnet-lite0",
-    resolution: int | None = None,
-    sample_size: int = 80,
-    draws: int = 30,
-    seed: int = 0,
-    jobs: int | None = None,
-    cache: str | Path | None = "default",
-    until: float | None = None,
-    paper: bool = False,
     progress: Progress | None = None,
+    **options: Any,
 ) -> RankReport:
     """Which pool of unlabelled images is nearest to the labelled set, and how sure that is.
+
+    The options are the fields of `mixmood.ranking.plan.RankingPlan`.
 
     Args:
         labelled: The labelled images: a path, an array, a data set (see `mixmood rank --help`).
         candidates: The pools: a dictionary from names to the same kinds of things, or a list.
-        measures: One or several of `mixmood.measures.MEASURES`, or "all"; the first one ranks.
-        backbone: The name of a backbone, or the path of an ONNX file.
-        resolution: Pixels a side that the backbone sees; its default if None.
-        sample_size: Images per draw (tau).
-        draws: Number of draws (C).
-        seed: Decides every random choice.
-        jobs: Threads; all cores if None.
-        cache: A directory that keeps features between runs, or None for none.
-        until: Stop reading when the nearest pool's chance of being the nearest reaches this.
-        paper: Make every open choice as the paper's authors' code had it.
-        progress: Told of every image read.
+        progress: Called after every image read.
+        options: As follows.
     """
+    return rank_planned(labelled, candidates, plan_from(RankingPlan, options), progress)
+
+
+with_options(rank, RankingPlan)
+
+
+def rank_planned(
+    labelled: Any,
+    candidates: Mapping[str, Any] | Sequence[Any],
+    plan: RankingPlan,
+    progress: Progress | None = None,
+) -> RankReport:
+    """The same for options that have been checked."""
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.ranking.rank import rank as rank_pools
-    from mixmood.ranking.statistics.score import Plan
 
-    names = (measures,) if isinstance(measures, str) else tuple(measures)
-    plan = Plan(names, sample_size, draws, seed, paper)
-    seen: list[Sight] = []
-    with open_cache(cache) or nullcontext() as store:
-        base = open_pool(labelled, seed=seed, cache=store, role="labelled set")
-        pools = open_candidates(candidates, base, seed, store)
+    with open_cache(plan.cache) or nullcontext() as store:
+        base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled set")
+        opened = open_candidates(candidates, base, plan.seed, store)
         needs_backbone = not isinstance(base, FeatureSource)
-        network = load_backbone(backbone, resolution) if needs_backbone else None
+        network = load_backbone(plan.backbone, plan.resolution) if needs_backbone else None
         start = time.perf_counter()
-        record = rank_pools(
+        ranked = rank_pools(
             base,
-            pools,
+            opened.pools,
             plan,
             backbone=network,
-            jobs=jobs,
+            set_aside=opened.set_aside,
             cache=store,
-            until=until,
             progress=progress or Silent(),
-            observe=lambda *sight: seen.append(sight),
         )
     for message in store.warnings if store and needs_backbone else ():
         # Not part of the record: what became of a cache does not change the ranking.
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
-    return RankReport.of(record, seen[0], time.perf_counter() - start)
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+    return RankReport.of(ranked, time.perf_counter() - start)

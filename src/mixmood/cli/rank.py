@@ -9,62 +9,42 @@ import typer
 
 from mixmood.cli.terminal import options
 from mixmood.cli.terminal.bars import progress_bars
+from mixmood.cli.terminal.plan_command import takes
 from mixmood.cli.terminal.streams import console, put, show, warnings_said
 from mixmood.core.errors import OptionError
 from mixmood.core.files.atomic import check_writable
+from mixmood.ranking.plan import RankingPlan
 
 if TYPE_CHECKING:
     from mixmood.api.rank import RankReport
 
 
+@takes(RankingPlan)
 def rank(
     labelled: Annotated[str, typer.Argument(metavar="LABELLED", help="The labelled images.")],
     candidates: Annotated[
         list[str],
         typer.Argument(metavar="CANDIDATE...", help="Pools: PATH or NAME=PATH."),
     ],
-    measure: options.Measures = ["cosine"],  # noqa: B006 - typer copies it
-    backbone: options.Backbone = "efficientnet-lite0",
-    resolution: options.Resolution = None,
-    sample_size: options.SampleSize = 80,
-    draws: options.Draws = 30,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    until: options.Until = None,
-    paper: options.Paper = False,
+    plan: RankingPlan,
     json: options.Json = None,
     csv: options.Csv = None,
     html: options.Html = None,
-    cache: options.Cache = "default",
     quiet: options.Quiet = False,
 ) -> None:
     """Rank pools of images by their distance from a labelled set.
 
     A set is a folder (class sub-folders give labels), a zip or tar of images, a .npy or .npz array
     of images or features, an IDX file, a Parquet file, a .txt or .csv list of paths, or noise
-    (noise:gaussian, noise:salt-and-pepper).
+    (noise:gaussian, noise:salt-and-pepper). A pool that cannot be ranked is set aside and named.
 
     Example: mixmood rank labelled/ web=crawl.zip clinic=scans/ noise:gaussian --html report.html
     """
-    from mixmood.api.rank import rank as rank_pools
+    from mixmood.api.rank import rank_planned
 
     check_outputs(json, csv, html)
     with warnings_said(), progress_bars(quiet) as progress:
-        report = rank_pools(
-            labelled,
-            candidates,
-            measures=measure,
-            backbone=backbone,
-            resolution=resolution,
-            sample_size=sample_size,
-            draws=draws,
-            seed=seed,
-            jobs=jobs,
-            cache=None if cache == "none" else cache,
-            until=until,
-            paper=paper,
-            progress=progress,
-        )
+        report = rank_planned(labelled, candidates, plan, progress)
     deliver(report, json, csv, html)
 
 

@@ -1,4 +1,4 @@
-"""A pool seen through a random order of its images, read only as far as the draws need it."""
+"""The images of a pool in random order, read only as far as the draws need them."""
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from mixmood.features.extraction.extract import extract
 N_NAMED = 5
 """How many unreadable images a warning names."""
 SPARE = 4
-"""Images tried at most for each one wanted: a pool full of broken files has to end somewhere."""
+"""Images tried at most for each one wanted: it bounds the time in a pool of broken files."""
+FEW_DISTINCT = 0.9
+"""A pool with a smaller share of distinct images gets a warning."""
 
 
 class Reading:
@@ -63,7 +65,7 @@ class Reading:
             self._leave_out(others)
 
     def prints(self) -> frozenset[bytes]:
-        """What tells the images read so far from others: equal images have equal features."""
+        """Identifiers of the images read so far: equal images have equal features."""
         return frozenset(row.tobytes() for row in self.features)
 
     def _leave_out(self, others: frozenset[bytes]) -> None:
@@ -100,8 +102,13 @@ class Reading:
         return len(self._unreadable)
 
     @property
+    def n_distinct(self) -> int:
+        """How many of the images read are distinct."""
+        return len(self.prints())
+
+    @property
     def warnings(self) -> tuple[str, ...]:
-        """What the reader of a result should know of this pool."""
+        """What may make the result of this pool wrong."""
         found = []
         if self._unreadable:
             named = "; ".join(message for _, message in sorted(self._unreadable)[:N_NAMED])
@@ -114,5 +121,11 @@ class Reading:
             found.append(
                 f"{self.n_copies} of {self._n_tried} images tried are copies of labelled ones and "
                 "were left out: nothing is nearer to an image than itself."
+            )
+        n_distinct, n_read = self.n_distinct, len(self.features)
+        if n_distinct < FEW_DISTINCT * n_read:
+            found.append(
+                f"only {n_distinct} of the {n_read} images read are distinct "
+                f"({n_distinct / n_read:.0%}); the others repeat them."
             )
         return tuple(found)

@@ -14,7 +14,7 @@ import mixmood
 from mixmood.core.errors import UnreadableImageError
 from mixmood.data.arrays.array_pools import ImageArray, array_pool
 from mixmood.data.pools.pool import Labels
-from mixmood.ranking.pictures.appearance import Look, Sight, contrasts
+from mixmood.ranking.pictures.appearance import PictureTraits, SetTraits, contrasts
 from mixmood.ranking.pictures.gather import N_EXTREME, N_POINTS, gather, nearest_rows
 from mixmood.ranking.pictures.projection import principal_axes
 from mixmood.ranking.pictures.thumbnail import SIDE, thumbnail
@@ -106,24 +106,24 @@ def test_coverage_counts_the_class_of_the_nearest_labelled_image():
     labelled = reading(np.array([[0.0, 0], [0, 1], [1, 0], [9, 9]]), "mine", labels=labels)
     near_cats = reading(np.array([[0.0, 0.1], [0.2, 0], [0.5, 0.2], [0.1, 0.1]]))
     mixed = reading(np.array([[0.0, 0.1], [8, 9.0]]))
-    extras = gather(labelled, {"cats": near_cats, "mixed": mixed})
-    assert extras.classes == ("cat", "dog")
-    assert extras.labelled.coverage == (0.75, 0.25)
-    assert extras.pools["cats"].coverage == (1.0, 0.0)
-    assert extras.pools["mixed"].coverage == (0.5, 0.5)
+    material = gather(labelled, {"cats": near_cats, "mixed": mixed})
+    assert material.classes == ("cat", "dog")
+    assert material.labelled.coverage == (0.75, 0.25)
+    assert material.pools["cats"].coverage == (1.0, 0.0)
+    assert material.pools["mixed"].coverage == (0.5, 0.5)
 
 
 def test_without_classes_there_is_no_coverage(rng):
-    extras = gather(reading(rng.normal(size=(9, 2))), {"a": reading(rng.normal(size=(9, 2)))})
-    assert extras.classes == ()
-    assert extras.labelled.coverage is None
-    assert extras.pools["a"].coverage is None
+    material = gather(reading(rng.normal(size=(9, 2))), {"a": reading(rng.normal(size=(9, 2)))})
+    assert material.classes == ()
+    assert material.labelled.coverage is None
+    assert material.pools["a"].coverage is None
 
 
 def test_features_have_points_and_no_pictures(rng):
-    extras = gather(reading(rng.normal(size=(9, 2))), {"a": reading(rng.normal(size=(9, 2)))})
-    assert {tile.uri for tile in extras.pools["a"].tiles} == {None}
-    assert len(extras.pools["a"].points) == 9
+    material = gather(reading(rng.normal(size=(9, 2))), {"a": reading(rng.normal(size=(9, 2)))})
+    assert {tile.uri for tile in material.pools["a"].tiles} == {None}
+    assert len(material.pools["a"].points) == 9
 
 
 def test_an_image_that_has_gone_since_leaves_an_empty_tile(rng, monkeypatch):
@@ -154,7 +154,7 @@ def test_pictures_are_held_one_at_a_time(rng, monkeypatch):
 
 
 def looks(pictures):
-    return Sight.of([Look.of(picture) for picture in pictures])
+    return SetTraits.of([PictureTraits.of(picture) for picture in pictures])
 
 
 def test_sizes_and_colours_that_differ_are_told(rng):

@@ -48,7 +48,7 @@ def test_eight_labelled_images_are_enough(rng):
 
 
 def test_a_sample_larger_than_the_pool_is_refused(rng):
-    with pytest.raises(OptionError, match="sample size is 30, but 'features_b' holds only 20"):
+    with pytest.raises(OptionError, match="'features_b' cannot be compared: it holds only 20"):
         dissimilarity(rng.normal(size=(60, 5)), rng.normal(size=(20, 5)))
 
 

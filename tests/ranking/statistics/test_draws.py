@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError
+from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.statistics.draws import check_fits, labelled_pairs, subsets
-from mixmood.ranking.statistics.score import Plan, score
+from mixmood.ranking.statistics.score import score
 
 
 def test_a_large_pool_gives_every_image_at_most_once(rng):
@@ -54,4 +55,4 @@ def test_a_pool_that_does_not_hold_one_sample_is_refused(rng):
         check_fits(20, 0, "pool")
     labelled, pool = rng.normal(size=(60, 3)), rng.normal(size=(19, 3))
     with pytest.raises(OptionError, match="'pool' holds only 19"):
-        score(labelled, {"pool": pool}, Plan(("l2",), 20))
+        score(labelled, {"pool": pool}, RankingPlan(measures=("l2",), sample_size=20))

@@ -133,14 +133,14 @@ def certain(distances, covariance):
 
 def test_possible_distances_scatter_about_the_measured_one_by_its_standard_error(rng):
     covariance = np.array([[[1.0, 0.5], [0.5, 4.0]]])
-    possible = certain([10.0, 20.0], covariance).possible(rng)
+    possible = certain([10.0, 20.0], covariance).possible(0, rng)
     # A t distribution of 39 degrees of freedom has 39/37 of the variance.
     assert np.cov(possible) == pytest.approx(covariance[0] * 39 / 37, rel=0.15)
     assert possible.mean(axis=1) == pytest.approx([10, 20], rel=0.01)
 
 
 def test_distances_without_error_move_nothing(rng):
-    possible = certain([4.0], np.zeros((1, 1, 1))).possible(rng)
+    possible = certain([4.0], np.zeros((1, 1, 1))).possible(0, rng)
     assert set(possible.ravel()) == {4.0}
 
 

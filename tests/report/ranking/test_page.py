@@ -40,14 +40,14 @@ class Tags(HTMLParser):
 
 
 @pytest.fixture
-def page(ranking, extras):
-    return ranking_page(ranking, extras, COMMAND, 12.3)
+def page(ranking, material):
+    return ranking_page(ranking, material, COMMAND, 12.3)
 
 
-def test_the_page_is_the_golden_page(ranking, extras, monkeypatch):
+def test_the_page_is_the_golden_page(ranking, material, monkeypatch):
     """Style and script are left out; MIXMOOD_WRITE_GOLDEN=1 writes the file anew."""
     monkeypatch.setattr(render, "_asset", lambda name: f"/* {name} */")
-    text = ranking_page(ranking, extras, COMMAND, 12.3)
+    text = ranking_page(ranking, material, COMMAND, 12.3)
     if os.environ.get("MIXMOOD_WRITE_GOLDEN"):
         GOLDEN.write_text(text, "utf-8")
     assert text == GOLDEN.read_text("utf-8")
@@ -113,8 +113,8 @@ def test_measures_that_disagree_are_marked(page):
     assert page.count('class="mark"') == 2
 
 
-def test_one_measure_needs_no_comparison(ranking, extras):
-    assert "Do the measures agree?" not in ranking_page(_only_cosine(ranking), extras)
+def test_one_measure_needs_no_comparison(ranking, material):
+    assert "Do the measures agree?" not in ranking_page(_only_cosine(ranking), material)
 
 
 def test_measures_that_agree_say_so(ranking):
@@ -135,11 +135,11 @@ def test_without_extras_the_numbers_stand_alone(ranking):
         assert title not in page
 
 
-def test_features_without_pictures_have_a_map_and_no_gallery(ranking, extras):
+def test_features_without_pictures_have_a_map_and_no_gallery(ranking, material):
     blind = replace(
-        extras,
-        labelled=_blind(extras.labelled),
-        pools={k: _blind(v) for k, v in extras.pools.items()},
+        material,
+        labelled=_blind(material.labelled),
+        pools={k: _blind(v) for k, v in material.pools.items()},
     )
     page = ranking_page(ranking, blind)
     assert ">The map<" in page
@@ -147,19 +147,19 @@ def test_features_without_pictures_have_a_map_and_no_gallery(ranking, extras):
     assert "data:image" not in page
 
 
-def test_an_unlabelled_base_has_no_coverage(ranking, extras):
-    views = {name: replace(view, coverage=None) for name, view in extras.pools.items()}
+def test_an_unlabelled_base_has_no_coverage(ranking, material):
+    views = {name: replace(view, coverage=None) for name, view in material.pools.items()}
     bare = replace(
-        extras, labelled=replace(extras.labelled, coverage=None), pools=views, classes=()
+        material, labelled=replace(material.labelled, coverage=None), pools=views, classes=()
     )
     assert "Which classes the pools reach" not in ranking_page(ranking, bare)
 
 
-def test_a_long_list_of_missed_classes_is_cut_short(ranking, extras):
+def test_a_long_list_of_missed_classes_is_cut_short(ranking, material):
     names = tuple(f"class {i}" for i in range(10))
-    labelled = replace(extras.labelled, coverage=(0.1,) * 10)
-    pools = {n: replace(v, coverage=(1.0,) + (0.0,) * 9) for n, v in extras.pools.items()}
-    page = ranking_page(ranking, replace(extras, labelled=labelled, pools=pools, classes=names))
+    labelled = replace(material.labelled, coverage=(0.1,) * 10)
+    pools = {n: replace(v, coverage=(1.0,) + (0.0,) * 9) for n, v in material.pools.items()}
+    page = ranking_page(ranking, replace(material, labelled=labelled, pools=pools, classes=names))
     assert "misses class 1, class 2, class 3 and 6 more." in page
 
 
@@ -168,8 +168,8 @@ def test_one_pool_alone_has_no_chance_of_being_nearest(ranking):
     assert "Chance that it is" not in page
 
 
-def test_the_same_record_gives_the_same_page(page, ranking, extras):
-    assert ranking_page(ranking, extras, COMMAND, 12.3) == page
+def test_the_same_record_gives_the_same_page(page, ranking, material):
+    assert ranking_page(ranking, material, COMMAND, 12.3) == page
 
 
 def test_distances_of_zero_can_be_drawn(ranking):

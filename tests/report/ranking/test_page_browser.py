@@ -16,9 +16,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def address(ranking, extras, tmp_path_factory):
+def address(ranking, material, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(ranking_page(ranking, extras, "mixmood rank a b", 3.0), "utf-8")
+    path.write_text(ranking_page(ranking, material, "mixmood rank a b", 3.0), "utf-8")
     return path.as_uri()
 
 

@@ -3,13 +3,18 @@
 import csv
 import io
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import mixmood
-from mixmood.core.records.ranking import Candidate, Dissimilarity, LabelledSet, NoiseFloor, Ranking
+from mixmood.core.records.ranking import (
+    Candidate,
+    LabelledSet,
+    NoiseFloor,
+    RankedDissimilarity,
+    Ranking,
+)
 from mixmood.report.charts.printable import printable
 from mixmood.report.charts.scale import TYPED, Scale
 from mixmood.report.ranking.csv import csv_text
@@ -28,14 +33,16 @@ def report():
 
 
 def result(distance, low, high):
-    return Dissimilarity(distance, 0.1, distance, 0.5, 0.5, 0.5, (low, high), (), ())
+    return RankedDissimilarity(
+        distance, 0.1, distance, 0.5, 0.5, 0.5, (low, high), (), (), 1, 0.9, (1, 1)
+    )
 
 
 def test_the_table_shows_every_pool_measure_and_the_verdict(report):
     text = report.to_text()
     for word in ("rank", "images", "cosine", "js", "95 % interval", "P(best)", "noise floor"):
         assert word in text
-    assert "is the nearest pool (P > 0.99)." in text
+    assert "is the nearest pool (P > 0.99) and cannot be told apart" in text
     assert text.count("=evil()") == 2
 
 
@@ -57,10 +64,13 @@ def five_pools():
     return [candidate(place + 1, name) for place, name in enumerate(names)]
 
 
-def candidate(rank, name, measures=("cosine",)):
-    far = Dissimilarity(12.34 * rank, 1, 1, 0.5, 0.5, 0.0125, (10.0 * rank, 15.0 * rank), (), ())
+def candidate(rank, name, measures=("cosine",), p_best=0.995):
+    far = RankedDissimilarity(
+        12.34 * rank, 1, 1, 0.5, 0.5, 0.0125, (10.0 * rank, 15.0 * rank), (), (), rank, p_best,
+        (rank, rank + 1),
+    )  # fmt: skip
     measured = dict.fromkeys(measures, far)
-    return Candidate(rank, name, 12_345, 0, 160, "ab", measured, 0.995, (rank, rank + 1), ())
+    return Candidate(rank, name, 12_345, 0, 160, "ab", measured, p_best, (rank, rank + 1), ())
 
 
 def ranking_of(candidates):
@@ -116,9 +126,9 @@ def test_a_name_of_any_length_wraps_and_leaves_the_numbers_whole():
     assert text.count("> 0.99") == 2
 
 
-def test_chances_are_never_certainties(five_pools):
-    sure, unsure = five_pools[0], replace(five_pools[1], p_best=0.004)
-    even = replace(five_pools[2], p_best=0.5)
+def test_chances_are_never_certainties():
+    sure, unsure = candidate(1, "a"), candidate(2, "b", p_best=0.004)
+    even = candidate(3, "c", p_best=0.5)
     text = plain_text(ranking_view(ranking_of([sure, unsure, even]), True), 100)
     assert [word in text for word in ("> 0.99", "< 0.01", "0.50")] == [True] * 3
     assert "1.00" not in text

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from mixmood.core.errors import reason
+
 LONGEST_WAIT_S = 30.0
 BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 FAILURES = (sqlite3.Error, UnicodeDecodeError, MemoryError)
@@ -76,7 +78,7 @@ class CacheFile:
         except FAILURES as error:
             self._handle(error)
         except OSError as error:
-            self._give_up(error.strerror or str(error))
+            self._give_up(reason(error))
 
     def _handle(self, error: Exception) -> None:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -100,14 +102,14 @@ class CacheFile:
                 # A log left behind would be replayed into the new file.
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)
         except OSError as failure:
-            self._give_up(failure.strerror or str(failure))
+            self._give_up(reason(failure))
         else:
             self._open()
 
-    def _give_up(self, reason: str) -> None:
+    def _give_up(self, why: str) -> None:
         self._drop_connection()
         self.warnings.append(
-            f"The feature cache {self.path} cannot be used ({reason}); going on without it. "
+            f"The feature cache {self.path} cannot be used ({why}); going on without it. "
             "Choose another directory with --cache DIR or MIXMOOD_CACHE."
         )
 

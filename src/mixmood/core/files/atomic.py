@@ -9,7 +9,7 @@ from glob import escape
 from pathlib import Path
 from typing import IO
 
-from mixmood.core.errors import OutputError
+from mixmood.core.errors import OutputError, reason
 
 _STREAMS = (1, 2)
 """The handles of this process's output and messages."""
@@ -35,7 +35,7 @@ def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
         with _written_directly(target) if _is_stream(target) else _replaced(target) as file:
             yield file
     except OSError as error:
-        raise OutputError(f"Cannot write {target}: {error.strerror or error}.") from error
+        raise OutputError(f"Cannot write {target}: {reason(error)}.") from error
 
 
 def sweep(folder: Path, *names: str) -> None:

@@ -5,7 +5,7 @@ import stat
 import zlib
 from pathlib import Path
 
-from mixmood.core.errors import UnreadableImageError
+from mixmood.core.errors import UnreadableImageError, reason
 
 MAX_FILE_BYTES = 512 * 2**20
 """No image file may be larger, stored or unpacked: a photo has 10 MiB."""
@@ -72,9 +72,3 @@ def inflate(data: bytes, size: int, wbits: int = -zlib.MAX_WBITS) -> bytes:
     if len(result) != size:
         raise ValueError(f"the compressed data does not unpack to the {size} bytes promised")
     return result
-
-
-def reason(error: BaseException) -> str:
-    """The cause in one line: the system's text for a system error, else the error's own."""
-    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return " ".join(str(text).split())[:300].rstrip(". ")

@@ -4,6 +4,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from mixmood.core.errors import OutputError, reason
+
 
 def expanded(path: str | Path) -> Path:
     """The path with its `~` replaced by a home directory; unchanged where there is none."""
@@ -21,3 +23,12 @@ def own_place(find: Callable[[str], str]) -> Path | None:
         return Path(find("mixmood")).expanduser()
     except RuntimeError:
         return None
+
+
+def make_folder(path: Path, advice: str = "Choose another place.") -> Path:
+    """The folder, made with those above it where it is not there; OutputError if it cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"Cannot make the folder {path}: {reason(error)}. {advice}") from error
+    return path

@@ -19,7 +19,7 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class View:
+class SetPictures:
     """One set, labelled or pool, as the page shows it.
 
     Attributes:
@@ -42,7 +42,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Extras:
+class PageMaterial:
     """Pictures, map and coverage of a ranking.
 
     Attributes:
@@ -53,8 +53,8 @@ class Extras:
         versions: Versions of the libraries that the numbers came from.
     """
 
-    labelled: View
-    pools: dict[str, View]
+    labelled: SetPictures
+    pools: dict[str, SetPictures]
     variance: tuple[float, float]
     classes: tuple[str, ...]
     versions: dict[str, str]

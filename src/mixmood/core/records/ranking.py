@@ -1,4 +1,4 @@
-"""What a ranking leaves behind: frozen, versioned, the same bytes for the same inputs."""
+"""The record of a ranking: frozen, versioned, the same bytes for the same inputs."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 SCHEMA = 1
 SIGNIFICANT = 0.05
-"""The p-value below which a difference is taken for one."""
+"""A p-value at or below this says "different"."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,26 @@ class Dissimilarity:
     inter: tuple[float, ...]
     intra: tuple[float, ...]
 
+    @property
+    def is_different(self) -> bool:
+        """Whether the p-value, corrected for the number of pools, says "different"."""
+        return self.p_holm <= SIGNIFICANT
+
+
+@dataclass(frozen=True)
+class RankedDissimilarity(Dissimilarity):
+    """The same among other pools: the pool's place by this measure.
+
+    Attributes:
+        rank: The place in the order of distances, 1 nearest.
+        p_best: How probable it is that the pool is the nearest; None in records that do not say.
+        rank_interval: The ranks that it takes with 95 % probability.
+    """
+
+    rank: int
+    p_best: float | None
+    rank_interval: tuple[int, int] | None
+
 
 @dataclass(frozen=True)
 class NoiseFloor:
@@ -49,7 +69,7 @@ class NoiseFloor:
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """The labelled side of a ranking."""
+    """The labelled side of a ranking; `n_distinct` of the `n_read` images are distinct."""
 
     name: str
     n_images: int
@@ -57,11 +77,12 @@ class LabelledSet:
     n_read: int
     fingerprint: str
     classes: dict[str, int] | None
+    n_distinct: int | None = None
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One pool in its place."""
+    """One pool in its place; `n_distinct` of the `n_read` images are distinct."""
 
     rank: int
     name: str
@@ -69,10 +90,11 @@ class Candidate:
     n_unreadable: int
     n_read: int
     fingerprint: str
-    measures: dict[str, Dissimilarity]
+    measures: dict[str, RankedDissimilarity]
     p_best: float
     rank_interval: tuple[int, int]
     warnings: tuple[str, ...]
+    n_distinct: int | None = None
 
     @property
     def distance(self) -> float:
@@ -81,8 +103,20 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class SetAside:
+    """A pool that could not be ranked."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Ranking:
-    """Pools ordered by their distance from a labelled set, nearest first."""
+    """Pools ordered by their distance from a labelled set, nearest first.
+
+    `notes` say what was done other than asked, such as a smaller sample size; `warnings` say what
+    may make the result wrong.
+    """
 
     schema: int
     mixmood: str
@@ -98,6 +132,13 @@ class Ranking:
     verdict: str
     noise_floor: dict[str, NoiseFloor]
     warnings: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    set_aside: tuple[SetAside, ...] = ()
+    by: str = "distance"
+
+    def ordered_by(self, measure: str) -> tuple[Candidate, ...]:
+        """The pools in the order of one measure, nearest first."""
+        return tuple(sorted(self.candidates, key=lambda one: one.measures[measure].rank))
 
     def to_dict(self) -> dict[str, Any]:
         """The ranking as plain lists and dictionaries."""

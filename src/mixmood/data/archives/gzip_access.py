@@ -1,4 +1,11 @@
-"""Random access into a gzip file by keeping copies of the decompressor along the way."""
+"""Random access into a gzip file by keeping copies of the decompressor along the way.
+
+The package `indexed_gzip` (1.10.3, wheels for all systems) does the same in about the same CPU time
+(300 MB: scan 2.6 s against 2.2 s here, 1,200 reads 2.2 to 2.5 s against 1.7 to 2.1 s). It was tried
+and not taken, because archives come from strangers: it ends the process with a segmentation fault
+when the file vanishes between two reads, reads a cut file without an error, and did not return from
+damaged or replaced files within 100 s in two of two runs of 1,500 random ones.
+"""
 
 import threading
 import zlib

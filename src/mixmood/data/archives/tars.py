@@ -10,8 +10,8 @@ import numpy as np
 
 from mixmood.core.arrays import Rows
 from mixmood.core.cache.features import FeatureCache
-from mixmood.core.errors import InputError, UnreadableImageError
-from mixmood.core.files.bounded import check_size, read_at, reason
+from mixmood.core.errors import InputError, UnreadableImageError, reason
+from mixmood.core.files.bounded import check_size, read_at
 from mixmood.data.archives.gzip_access import SeekableGzip, most_unpacked
 from mixmood.data.archives.kept_index import ArchiveIndex, archive_key, archive_stamp
 from mixmood.data.archives.tar_index import Member, PackedStream, PlainStream, read_members

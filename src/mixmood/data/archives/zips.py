@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from mixmood.core.arrays import Rows
-from mixmood.core.errors import InputError, UnreadableImageError
-from mixmood.core.files.bounded import check_size, inflate, read_at, reason
+from mixmood.core.errors import InputError, UnreadableImageError, reason
+from mixmood.core.files.bounded import check_size, inflate, read_at
 from mixmood.data.archives.zip_index import read_members
 from mixmood.data.pools.named_files import PathSource
 from mixmood.data.pools.names import Names, is_image_path, printable_text

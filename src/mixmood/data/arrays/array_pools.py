@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.arrays import Rows as Indices
-from mixmood.core.errors import InputError, ShapeError, UnreadableImageError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, reason
 from mixmood.data.arrays.row_file import Rows, n_bytes
 from mixmood.data.decoding.decode import check_unit_range
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool

@@ -9,8 +9,8 @@ from typing import IO
 
 import numpy as np
 
-from mixmood.core.errors import InputError, ShapeError
-from mixmood.core.files.bounded import DEFLATE_LIMIT, reason
+from mixmood.core.errors import InputError, ShapeError, reason
+from mixmood.core.files.bounded import DEFLATE_LIMIT
 from mixmood.data.arrays.array_pools import ImageArray, labels_from_values
 from mixmood.data.arrays.row_file import FileRows, Rows, n_bytes
 from mixmood.data.pools.pool import Labels

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
-from mixmood.core.errors import InputError
-from mixmood.core.files.bounded import DEFLATE_LIMIT, reason
+from mixmood.core.errors import InputError, reason
+from mixmood.core.files.bounded import DEFLATE_LIMIT
 from mixmood.data.arrays.array_pools import array_pool, labels_from_values
 from mixmood.data.arrays.row_file import FileRows, Rows, n_bytes
 from mixmood.data.pools.pool import Labels, Pool

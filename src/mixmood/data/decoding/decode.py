@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from mixmood.core.arrays import Picture
-from mixmood.core.errors import UnreadableImageError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import UnreadableImageError, reason
 from mixmood.data.decoding.jpeg import decode_plain_jpeg
 from mixmood.data.pools.pool import Raw
 

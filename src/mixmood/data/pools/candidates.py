@@ -3,14 +3,17 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mixmood.core.cache.features import FeatureCache
-from mixmood.core.errors import OptionError
+from mixmood.core.errors import InputError, OptionError
 from mixmood.core.files.places import expanded
+from mixmood.data.pools.names import printable_text
+from mixmood.data.pools.noise import PREFIX as NOISE_PREFIX
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, Pool
 
@@ -20,32 +23,64 @@ N_LOOKED_AT = 8
 SMALLEST_NOISE, LARGEST_NOISE = 8, 224
 
 
+@dataclass(frozen=True)
+class OpenedCandidates:
+    """The pools by name, and why others could not be opened."""
+
+    pools: dict[str, Pool]
+    set_aside: dict[str, str]
+
+
 def open_candidates(
     candidates: Mapping[str, Any] | Sequence[Any],
     labelled: Pool,
     seed: int,
     cache: FeatureCache | None = None,
-) -> dict[str, Pool]:
-    """The pools by name: from a dictionary, or from a list in which `web=crawl.zip` names one."""
-    side = noise_size(labelled)
+) -> OpenedCandidates:
+    """The pools: from a dictionary, or from a list in which `web=crawl.zip` names one.
 
-    def opened(what: Any, name: str | None) -> Pool:
-        return open_pool(what, name, seed=seed, noise_size=side, cache=cache)
-
+    A broken pool is set aside. A path that does not exist is an error: it is mistyped, and
+    nothing has been computed yet.
+    """
     pools: dict[str, Pool] = {}
-    for name, what in _named(candidates):
-        pool = opened(what, name)
-        if pool.name in pools:
-            raise OptionError(
-                f"Two candidates are called '{pool.name}'. Name them: NAME=PATH on the command "
-                "line, a dictionary in Python."
-            )
+    set_aside: dict[str, str] = {}
+    for number, (name, what) in enumerate(_named(candidates), start=1):
+        # The labelled images are decoded only for noise that has to be of their size.
+        side = noise_size(labelled) if _is_noise_of_any_size(what) else None
+        try:
+            pool = open_pool(what, name, seed=seed, noise_size=side, cache=cache)
+        except InputError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise
+            is_path = isinstance(what, str | os.PathLike)
+            called = printable_text(name or (str(what) if is_path else f"pool {number}"))
+            _check_new(called, pools, set_aside)
+            set_aside[called] = str(error)
+            continue
+        _check_new(pool.name, pools, set_aside)
         pools[pool.name] = pool
-    return pools
+    return OpenedCandidates(pools, set_aside)
+
+
+def _check_new(name: str, *known: Mapping[str, object]) -> None:
+    if any(name in names for names in known):
+        raise OptionError(
+            f"Two candidates are called '{name}'. Name them: NAME=PATH on the command "
+            "line, a dictionary in Python."
+        )
+
+
+def _is_noise_of_any_size(what: Any) -> bool:
+    """Whether a text asks for noise without saying its size."""
+    return (
+        isinstance(what, str)
+        and what.startswith(NOISE_PREFIX)
+        and "size=" not in what.partition("?")[2]
+    )
 
 
 def _named(candidates: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[str | None, Any]]:
-    """What to open, and what to call it where that is told."""
+    """What to open, and what to call it, where a name is given."""
     if isinstance(candidates, Mapping):
         yield from candidates.items()
         return

@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from mixmood.core.errors import InputError
-from mixmood.core.files.bounded import read_image_file, reason
+from mixmood.core.errors import InputError, reason
+from mixmood.core.files.bounded import read_image_file
 from mixmood.data.pools.named_files import PathSource
 from mixmood.data.pools.names import (
     Names,

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mixmood.core.errors import InputError, MissingExtraError, OptionError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import InputError, MissingExtraError, OptionError, reason
 from mixmood.data.pools.objects import ObjectSource, from_hugging_face
 
 PREFIX = "hf://"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mixmood.core.errors import InputError, UnreadableImageError
-from mixmood.core.files.bounded import read_image_file, reason
+from mixmood.core.errors import InputError, UnreadableImageError, reason
+from mixmood.core.files.bounded import read_image_file
 from mixmood.data.pools.named_files import PathSource
 from mixmood.data.pools.names import Names, labels_from_table, printable
 from mixmood.data.pools.pool import Labels

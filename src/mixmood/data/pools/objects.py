@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from mixmood.core.errors import InputError, UnreadableImageError
-from mixmood.core.files.bounded import read_image_file, reason
+from mixmood.core.errors import InputError, UnreadableImageError, reason
+from mixmood.core.files.bounded import read_image_file
 from mixmood.data.arrays.array_pools import labels_from_values
 from mixmood.data.pools.pool import ImageSource, Labels, Raw
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from mixmood.core.cache.features import FeatureCache
-from mixmood.core.errors import InputError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import InputError, reason
 from mixmood.core.files.places import expanded
 from mixmood.data.archives.tars import TarSource
 from mixmood.data.archives.zips import ZipSource

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, reason
 from mixmood.data.arrays.array_pools import labels_from_values
 from mixmood.data.pools.pool import ImageSource, Labels
 

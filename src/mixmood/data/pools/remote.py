@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError
-from mixmood.core.files.bounded import check_size, reason
+from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, reason
+from mixmood.core.files.bounded import check_size
 from mixmood.data.pools.named_files import PathSource
 from mixmood.data.pools.names import Names, is_image_path
 from mixmood.data.pools.pool import Pool

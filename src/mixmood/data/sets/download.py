@@ -11,10 +11,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from mixmood.core.errors import InputError, OutputError
+from mixmood.core.errors import InputError, OutputError, reason
 from mixmood.core.files.atomic import atomic_file, sweep
-from mixmood.core.files.bounded import reason
 from mixmood.core.files.lock import hold
+from mixmood.core.files.places import make_folder
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.sets.catalogue import DataSet, RemoteFile
 from mixmood.data.sets.unpack import Unpacked, unpack
@@ -38,11 +38,7 @@ def get(entry: DataSet, home: Path, progress: Progress = Silent()) -> Path:  # n
     pack = home / f"{entry.name}.npz"
     if pack.is_file():
         return pack
-    downloads = home / DOWNLOADS
-    try:
-        downloads.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"Cannot make the folder {downloads}: {reason(error)}.") from error
+    downloads = make_folder(home / DOWNLOADS, "Name another folder in MIXMOOD_DATA.")
     with _alone(downloads / f"{entry.name}.lock"):
         # Another process may have made it since.
         if not pack.is_file():

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from mixmood.core.errors import InputError
-from mixmood.core.files.bounded import check_size, reason
+from mixmood.core.errors import InputError, reason
+from mixmood.core.files.bounded import check_size
 from mixmood.data.arrays.idx import open_idx
 from mixmood.data.decoding.decode import decode
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.errors import BackboneError, ShapeError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import BackboneError, ShapeError, reason
 from mixmood.features.backbones.backbone import PREPROCESSING
 from mixmood.features.backbones.input_format import InputFormat
 from mixmood.features.backbones.runtime import onnx_runtime

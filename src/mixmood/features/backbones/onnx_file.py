@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from mixmood.core.errors import BackboneError, OptionError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import BackboneError, OptionError, reason
 from mixmood.core.suggest import unknown_name
 from mixmood.features.backbones.backbone import DEFAULT_RESOLUTION
 from mixmood.features.backbones.input_format import (
@@ -62,9 +61,7 @@ def _read(path: Path) -> bytes:
     try:
         model = path.read_bytes()
     except OSError as error:
-        raise BackboneError(
-            f"Cannot read the backbone {path}: {error.strerror or error}."
-        ) from error
+        raise BackboneError(f"Cannot read the backbone {path}: {reason(error)}.") from error
     try:
         is_split = has_external_data(model)
     except ValueError as error:

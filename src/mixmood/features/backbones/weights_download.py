@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mixmood.core.cache.features import cache_directory
 from mixmood.core.errors import BackboneError
-from mixmood.core.files.places import own_place
+from mixmood.core.files.places import make_folder, own_place
 
 
 def weights_directory() -> Path:
@@ -18,15 +18,7 @@ def weights_directory() -> Path:
             "Weights must be kept somewhere, and this user has no home directory. "
             "Name a directory with MIXMOOD_CACHE."
         )
-    directory = place / "weights"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BackboneError(
-            f"Cannot make {directory}, where weights are kept: {error.strerror or error}. "
-            "Name another directory with MIXMOOD_CACHE."
-        ) from error
-    return directory
+    return make_folder(place / "weights", "Name another directory with MIXMOOD_CACHE.")
 
 
 def fetch_weights(backbone: str, url: str, sha256_prefix: str) -> Path:

@@ -11,7 +11,6 @@ share a thread because both want a core: a stage of its own for each made thread
 interpreter. No more threads decode or embed than there are cores to use.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ import numpy as np
 
 from mixmood.core.arrays import Rows
 from mixmood.core.cache.features import FeatureCache
-from mixmood.core.errors import OptionError
+from mixmood.core.cores import checked_jobs
 from mixmood.core.interrupt import uninterrupted
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.pools.pool import ImageSource
@@ -87,16 +86,6 @@ def extract(
         collector.store()
         progress.finish(source.name)
     return collector.result()
-
-
-def checked_jobs(jobs: int | None) -> int:
-    """How many working threads to use: as asked, or one for each core the process may use."""
-    if jobs is None:
-        has_affinity = hasattr(os, "sched_getaffinity")
-        return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-    if jobs < 1:
-        raise OptionError(f"jobs must be at least 1; got {jobs}. Leave it out to use all cores.")
-    return jobs
 
 
 @contextmanager

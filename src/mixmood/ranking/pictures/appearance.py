@@ -13,14 +13,14 @@ UNLIKE_SIZE = 2.0
 MOSTLY = 0.8
 
 
-class Look(NamedTuple):
+class PictureTraits(NamedTuple):
     """What is kept of one picture: its side in pixels, and whether it has no colour."""
 
     side: float
     is_grey: bool
 
     @classmethod
-    def of(cls, picture: Picture) -> "Look":
+    def of(cls, picture: Picture) -> "PictureTraits":
         """The look of a picture, which may then be forgotten."""
         side = float(np.sqrt(picture.shape[0] * picture.shape[1]))
         red, green, blue = np.moveaxis(picture, -1, 0)
@@ -28,14 +28,14 @@ class Look(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sight:
+class SetTraits:
     """The median side of some pictures in pixels, and the share without colour."""
 
     side: float | None
     grey: float | None
 
     @classmethod
-    def of(cls, looks: Sequence[Look]) -> "Sight":
+    def of(cls, looks: Sequence[PictureTraits]) -> "SetTraits":
         """What pictures of these looks have in common; nothing is known of none."""
         if not looks:
             return cls(None, None)
@@ -43,7 +43,7 @@ class Sight:
         return cls(float(np.median(sides)), float(np.mean(is_grey)))
 
 
-def contrasts(labelled: Sight, pool: Sight) -> tuple[str, ...]:
+def contrasts(labelled: SetTraits, pool: SetTraits) -> tuple[str, ...]:
     """Warnings where a pool differs from the labelled set in size or colour, whatever it shows."""
     if labelled.side is None or pool.side is None or labelled.grey is None or pool.grey is None:
         return ()

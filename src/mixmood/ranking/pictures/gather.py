@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.core.records.page_material import Extras, Tile, View
+from mixmood.core.records.page_material import PageMaterial, SetPictures, Tile
 from mixmood.data.pools.pool import FeatureSource, Labels
-from mixmood.ranking.pictures.appearance import Look, Sight, contrasts
+from mixmood.ranking.pictures.appearance import PictureTraits, SetTraits, contrasts
 from mixmood.ranking.pictures.projection import Projection, principal_axes
 from mixmood.ranking.pictures.thumbnail import thumbnail
 from mixmood.ranking.reading import Reading
@@ -23,7 +23,7 @@ MOST_LABELLED = 2000
 LIBRARIES = ("numpy", "scipy", "pillow", "onnxruntime")
 
 
-def gather(labelled: Reading, pools: Mapping[str, Reading]) -> Extras:
+def gather(labelled: Reading, pools: Mapping[str, Reading]) -> PageMaterial:
     """Pictures, map and coverage of a ranking whose images have been read.
 
     `rank(..., observe=lambda *sets: found.append(gather(*sets)))` hands it what was read.
@@ -32,7 +32,7 @@ def gather(labelled: Reading, pools: Mapping[str, Reading]) -> Extras:
     base = _Base(labelled.features[:MOST_LABELLED], labelled.kept, labelled.pool.labels)
     own_view, own_sight = _labelled_view(labelled, projection, base)
     views = {name: _pool_view(pool, projection, base, own_sight) for name, pool in pools.items()}
-    return Extras(
+    return PageMaterial(
         labelled=own_view,
         pools=views,
         variance=projection.variance,
@@ -72,10 +72,12 @@ def _nearest_in_block(features: Array, others: Array) -> tuple[Rows, NDArray[np.
     return rows, np.linalg.norm(features.astype(np.float64) - others[rows], axis=1)
 
 
-def _labelled_view(reading: Reading, projection: Projection, base: _Base) -> tuple[View, Sight]:
+def _labelled_view(
+    reading: Reading, projection: Projection, base: _Base
+) -> tuple[SetPictures, SetTraits]:
     sample = np.arange(min(N_POINTS, len(reading.features)))
     tiles, sight = _tiles(reading, sample, None)
-    return View(
+    return SetPictures(
         tiles=tiles,
         points=_points(projection, reading.features[sample]),
         nearest=(),
@@ -85,12 +87,14 @@ def _labelled_view(reading: Reading, projection: Projection, base: _Base) -> tup
     ), sight
 
 
-def _pool_view(reading: Reading, projection: Projection, base: _Base, own: Sight) -> View:
+def _pool_view(
+    reading: Reading, projection: Projection, base: _Base, own: SetTraits
+) -> SetPictures:
     neighbours, distances = nearest_rows(reading.features, base.features)
     order = np.argsort(distances, kind="stable")
     sample = np.arange(min(N_POINTS, len(reading.features)))
     tiles, sight = _tiles(reading, sample, distances)
-    return View(
+    return SetPictures(
         tiles=tiles,
         points=_points(projection, reading.features[sample]),
         nearest=_tiles(reading, order[:N_EXTREME], distances)[0],
@@ -106,7 +110,7 @@ def _points(projection: Projection, features: Array) -> tuple[tuple[float, float
 
 def _tiles(
     reading: Reading, rows: Rows, distances: NDArray[np.float64] | None
-) -> tuple[tuple[Tile, ...], Sight]:
+) -> tuple[tuple[Tile, ...], SetTraits]:
     """Tiles of some rows of a reading, and what their pictures look like as a whole."""
     indices = reading.kept[rows]
     apart: Iterable[float | None] = (
@@ -117,7 +121,7 @@ def _tiles(
         return tuple(
             Tile(f"{name}[{index}]", None, distance)
             for index, distance in zip(indices.tolist(), apart, strict=True)
-        ), Sight.of(())
+        ), SetTraits.of(())
     tiles, looks = [], []
     # One picture at a time: those of a camera take megabytes each.
     for index, picture, distance in zip(
@@ -126,6 +130,6 @@ def _tiles(
         uri = None  # a file can go between the ranking and this: its tile stays empty
         if isinstance(picture, np.ndarray):
             uri = thumbnail(picture)
-            looks.append(Look.of(picture))
+            looks.append(PictureTraits.of(picture))
         tiles.append(Tile(reading.pool.locate(index), uri, distance))
-    return tuple(tiles), Sight.of(looks)
+    return tuple(tiles), SetTraits.of(looks)

@@ -37,7 +37,7 @@ class Certainty:
 
         Args:
             signed: Inter minus intra of each draw, shape (measures, pools, C).
-            all_signed: The same with further draws, enough to tell the noise of drawing.
+            all_signed: The same with further draws, enough to show the noise of drawing.
             images: The covariance between signed draws, shape (measures, pools, pools).
             freedom: Degrees of freedom of `images`.
         """
@@ -59,14 +59,14 @@ class Certainty:
         low = np.maximum(self.distances - self.below, 0.0)
         return np.stack([low, self.distances + self.above], axis=-1)
 
-    def possible(self, rng: np.random.Generator) -> Array:
-        """Distances by the first measure as they could have come out, shape (pools, N_POSSIBLE)."""
-        values, vectors = np.linalg.eigh(self.covariance[0])
+    def possible(self, measure: int, rng: np.random.Generator) -> Array:
+        """Distances by a measure as they could have come out, shape (pools, N_POSSIBLE)."""
+        values, vectors = np.linalg.eigh(self.covariance[measure])
         axes = vectors * np.sqrt(np.maximum(values, 0.0))
         moves = axes @ rng.standard_normal((len(values), N_POSSIBLE))
         # Dividing all pools of a table by the same number makes Student's t of a normal.
         scale = np.sqrt(rng.chisquare(self.freedom, N_POSSIBLE) / self.freedom)
-        return np.asarray(self.distances[0][:, None] + moves / scale)
+        return np.asarray(self.distances[measure][:, None] + moves / scale)
 
 
 def _moved(signed: Array, reach: Array) -> tuple[Array, Array, Array]:

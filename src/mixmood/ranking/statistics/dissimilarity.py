@@ -1,11 +1,14 @@
 """How far two arrays of features are apart, for those who have their own features."""
 
+from dataclasses import fields
+
 from mixmood.core.arrays import Array
 from mixmood.core.records.ranking import Dissimilarity
 from mixmood.core.seeds import rng_for
 from mixmood.measures.checks import check_pair
+from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.statistics.draws import check_fits
-from mixmood.ranking.statistics.score import Plan, score
+from mixmood.ranking.statistics.score import score
 
 
 def dissimilarity(
@@ -36,9 +39,27 @@ def dissimilarity(
     (True, 0.0025)
     """
     check_pair(features_a, features_b)
-    plan = Plan((measure,), sample_size, draws, seed, paper).fit(len(features_a))
+    plan = RankingPlan(
+        measures=(measure,), sample_size=sample_size, draws=draws, seed=seed, paper=paper
+    ).fitted(len(features_a))
     check_fits(plan.sample_size, len(features_b), "features_b")
     # Draws cut rows in order, so the order has to be random.
     labelled = rng_for(seed, "order", "labelled").permutation(features_a)
     pool = rng_for(seed, "order", "pool").permutation(features_b)
-    return score(labelled, {"pool": pool}, plan).measures[0][measure]
+    return distances_of(labelled, pool, plan)[measure]
+
+
+def distances_of(labelled: Array, pool: Array, plan: RankingPlan) -> dict[str, Dissimilarity]:
+    """By measure, the distance of one pool from a labelled set; both are in random order.
+
+    Args:
+        labelled: Shape (n, d).
+        pool: Shape (m, d).
+        plan: A plan that fits the labelled set.
+    """
+    names = [one.name for one in fields(Dissimilarity)]
+    found = score(labelled, {"pool": pool}, plan).pools["pool"]
+    return {
+        measure: Dissimilarity(**{name: getattr(result, name) for name in names})
+        for measure, result in found.items()
+    }

@@ -6,18 +6,27 @@ from mixmood.core.arrays import Rows
 from mixmood.core.errors import OptionError
 
 
-def check_fits(sample_size: int, n_rows: int, name: str, n_copies: int = 0) -> None:
-    """Refuse a pool that does not hold one sample, besides its copies of labelled images."""
+def misfit(sample_size: int, n_rows: int, n_copies: int = 0) -> str | None:
+    """Why a pool cannot be drawn from, besides its copies of labelled images; None if it can."""
     if n_rows >= sample_size:
-        return
-    held = f"'{name}' holds only {n_rows} readable images"
+        return None
     besides = f" besides {n_copies} copies of labelled ones" if n_copies else ""
     advice = (
         f"Use a sample size of at most {n_rows}, or a larger pool."
         if n_rows
-        else ("Give a larger pool, or leave this one out.")
+        else "Give a larger pool, or leave this one out."
     )
-    raise OptionError(f"The sample size is {sample_size}, but {held}{besides}. {advice}")
+    return (
+        f"it holds only {n_rows} readable images{besides}, and the sample size is {sample_size}. "
+        f"{advice}"
+    )
+
+
+def check_fits(sample_size: int, n_rows: int, name: str) -> None:
+    """Refuse a pool that does not hold one sample."""
+    reason = misfit(sample_size, n_rows)
+    if reason:
+        raise OptionError(f"'{name}' cannot be compared: {reason}")
 
 
 def subsets(n: int, size: int, count: int, rng: np.random.Generator) -> Rows:

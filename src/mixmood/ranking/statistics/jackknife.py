@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.measures.grouped import Grouped
+from mixmood.measures.batch.grouped import Grouped
+from mixmood.measures.batch.left_out import left_out_distances
 from mixmood.measures.histogram import Overflow
-from mixmood.measures.left_out import left_out_distances
 
 N_GROUPS = 20
 N_DRAWS = 30

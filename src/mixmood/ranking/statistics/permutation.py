@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.measures.partition import partition_distances
+from mixmood.measures.batch.partition import partition_distances
 
 
 def permutation_p(
@@ -27,7 +27,8 @@ def permutation_p(
     is_first[1:] = rng.permuted(is_first[1:], axis=1)
     distances = partition_distances(rows, is_first, names)
     # A re-partition that only swaps equal rows may differ by rounding: count it as a tie.
-    n_as_far = (distances[:, 1:] >= distances[:, :1] * (1 - 1e-6)).sum(axis=1)
+    least = distances[:, :1] - 1e-6 * np.abs(distances[:, :1])
+    n_as_far = (distances[:, 1:] >= least).sum(axis=1)
     return np.asarray((1 + n_as_far) / (1 + n_permutations))
 
 

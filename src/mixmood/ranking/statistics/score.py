@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.core.errors import InputError, OptionError, ShapeError
-from mixmood.core.records.ranking import Dissimilarity, NoiseFloor
+from mixmood.core.errors import ShapeError
+from mixmood.core.records.ranking import Dissimilarity, NoiseFloor, RankedDissimilarity
 from mixmood.core.seeds import rng_for
-from mixmood.measures.histogram import Overflow
-from mixmood.measures.registry import check_measures
+from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.statistics.certainty import Certainty, chances_of_best, rank_intervals
 from mixmood.ranking.statistics.distances import DrawnDistances, drawn_distances
 from mixmood.ranking.statistics.draws import check_fits, labelled_pairs, subsets
@@ -19,56 +18,20 @@ from mixmood.ranking.statistics.jackknife import N_DRAWS, image_covariance, leav
 from mixmood.ranking.statistics.permutation import holm, permutation_p
 from mixmood.ranking.statistics.wilcoxon import wilcoxon_p
 
-MIN_LABELLED = 8
 N_PERMUTATIONS = 399
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How a ranking is drawn: the options that decide its numbers."""
-
-    measures: tuple[str, ...] = ("cosine",)
-    sample_size: int = 80
-    n_draws: int = 30
-    seed: int = 0
-    paper: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse options that make no sense, before any image is read."""
-        object.__setattr__(self, "measures", check_measures(self.measures))
-        if not self.measures:
-            raise OptionError("measures must name at least one measure; got none.")
-        if self.sample_size < 1:
-            raise OptionError(f"sample_size must be at least 1; got {self.sample_size}.")
-        if self.n_draws < 2:
-            raise OptionError(f"draws must be at least 2, to have a spread; got {self.n_draws}.")
-
-    @property
-    def overflow(self) -> Overflow:
-        """What becomes of values outside the first sample's range."""
-        return "drop" if self.paper else "count"
-
-    def fit(self, n_labelled: int) -> "Plan":
-        """The same plan with a sample size that so many labelled images allow."""
-        if n_labelled < MIN_LABELLED:
-            raise InputError(
-                f"Ranking needs at least {MIN_LABELLED} labelled images; got {n_labelled}. "
-                "Label a few more: with so few, every pool looks alike."
-            )
-        return replace(self, sample_size=min(self.sample_size, n_labelled // 2))
-
-
-@dataclass(frozen=True)
 class Scores:
-    """What the statistics say of each pool; lists are in the order of the pools."""
+    """The statistics of every pool by every measure, and the noise floors of the measures."""
 
-    measures: list[dict[str, Dissimilarity]]
-    chances_of_best: list[float]
-    rank_intervals: list[tuple[int, int]]
+    pools: dict[str, dict[str, RankedDissimilarity]]
+    """By the names of pool and measure."""
+    noise_floor: dict[str, NoiseFloor]
 
 
-def score(labelled: Array, pools: Mapping[str, Array], plan: Plan, jobs: int = 1) -> Scores:
-    """Distances, p-values and intervals of every pool and measure; the first measure ranks.
+def score(labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: int = 1) -> Scores:
+    """Distances, p-values, intervals and places of every pool, by each measure on its own.
 
     Args:
         labelled: Labelled features in random order, shape (n, d).
@@ -78,45 +41,72 @@ def score(labelled: Array, pools: Mapping[str, Array], plan: Plan, jobs: int = 1
     """
     check_widths(labelled, pools)
     drawn, certainty = measure(labelled, pools, plan, jobs)
-    reach = certainty.intervals()
     with ThreadPoolExecutor(jobs) as threads:
         columns = threads.map(lambda name: _p_values(labelled, pools[name], plan, name), pools)
         p_values = np.stack(list(columns), axis=1)
-    corrected = np.stack([holm(row) for row in p_values])
-    measures = [
-        {
-            name: _dissimilarity(drawn, m, k, p_values[m, k], corrected[m, k], reach[m, k])
-            for m, name in enumerate(plan.measures)
-        }
-        for k in range(len(pools))
+    by_measure = {
+        name: _one_measure(m, list(pools), drawn, certainty, p_values[m], plan.seed)
+        for m, name in enumerate(plan.measures)
+    }
+    found = {
+        pool: {name: results[k] for name, results in by_measure.items()}
+        for k, pool in enumerate(pools)
+    }
+    return Scores(found, noise_floor(labelled, plan))
+
+
+def _one_measure(
+    m: int,
+    names: Sequence[str],
+    drawn: DrawnDistances,
+    certainty: Certainty,
+    p_values: Array,
+    seed: int,
+) -> list[RankedDissimilarity]:
+    """What one measure says of every pool: `m` is its row in the tables."""
+    corrected = holm(p_values)
+    reach = certainty.intervals()[m]
+    # The same random numbers for each measure: it does not matter which others are asked for.
+    possible = certainty.possible(m, rng_for(seed, "possible"))
+    chances, ranks = chances_of_best(possible), rank_intervals(possible)
+    order = sorted(range(len(names)), key=lambda k: (certainty.distances[m, k], names[k]))
+    return [
+        RankedDissimilarity(
+            **vars(_dissimilarity(drawn, m, k, p_values[k], corrected[k], reach[k])),
+            rank=order.index(k) + 1,
+            p_best=float(chances[k]),
+            rank_interval=(int(ranks[k][0]), int(ranks[k][1])),
+        )
+        for k in range(len(names))
     ]
-    possible = certainty.possible(rng_for(plan.seed, "possible"))
-    return Scores(
-        measures,
-        chances_of_best(possible).tolist(),
-        [(int(low), int(high)) for low, high in rank_intervals(possible)],
-    )
 
 
 def check_widths(labelled: Array, pools: Mapping[str, Array]) -> None:
     """Refuse features that are not all of one width."""
     for name, pool in pools.items():
-        if pool.shape[1] != labelled.shape[1]:
-            raise ShapeError(
-                f"All sets must have the same number of features; the labelled set has "
-                f"{labelled.shape[1]} and '{name}' has {pool.shape[1]}. "
-                "Extract them with the same backbone."
-            )
+        reason = misfit_of_widths(labelled.shape[1], pool.shape[1])
+        if reason:
+            raise ShapeError(f"'{name}' cannot be compared: {reason}")
+
+
+def misfit_of_widths(labelled: int, pool: int) -> str | None:
+    """Why features of two widths cannot be compared; None if they are equal."""
+    if labelled == pool:
+        return None
+    return (
+        "all sets must have the same number of features; the labelled set has "
+        f"{labelled} and the pool has {pool}. Extract them with the same backbone."
+    )
 
 
 def measure(
-    labelled: Array, pools: Mapping[str, Array], plan: Plan, jobs: int = 1
+    labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: int = 1
 ) -> tuple[DrawnDistances, Certainty]:
     """The distances of all draws of a plan, and how sure their means are."""
     for name, pool in pools.items():
         check_fits(plan.sample_size, len(pool), name)
-    # A few draws cannot tell their own noise: then others, of the same images, tell it.
-    n_draws = max(plan.n_draws, N_DRAWS)
+    # A few draws cannot show their own noise: then further draws of the same images do.
+    n_draws = max(plan.draws, N_DRAWS)
     pairs = labelled_pairs(
         len(labelled), plan.sample_size, n_draws, rng_for(plan.seed, "pairs"), plan.paper
     )
@@ -137,19 +127,19 @@ def measure(
         plan.overflow,
         jobs,
     )
-    own = drawn.first(plan.n_draws)
+    own = drawn.first(plan.draws)
     images, freedom = image_covariance(without), without.shape[-1] - 1
     return own, Certainty.of(own.signed, drawn.signed, images, freedom)
 
 
-def noise_floor(labelled: Array, plan: Plan) -> dict[str, NoiseFloor]:
+def noise_floor(labelled: Array, plan: RankingPlan) -> dict[str, NoiseFloor]:
     """By measure, the distance between disjoint parts of the labelled set.
 
     Three disjoint parts are needed where a pool needs two, so that a small labelled set is cut
     finer than the ranking's sample size; the floor is then a little high, never too low.
     """
     size = min(plan.sample_size, len(labelled) // 3)
-    triples = subsets(len(labelled), 3 * size, plan.n_draws, rng_for(plan.seed, "floor"))
+    triples = subsets(len(labelled), 3 * size, plan.draws, rng_for(plan.seed, "floor"))
     drawn = drawn_distances(
         labelled,
         [labelled],
@@ -170,9 +160,9 @@ def noise_floor(labelled: Array, plan: Plan) -> dict[str, NoiseFloor]:
     }
 
 
-def _p_values(labelled: Array, pool: Array, plan: Plan, name: str) -> Array:
+def _p_values(labelled: Array, pool: Array, plan: RankingPlan, name: str) -> Array:
     """Permutation p-values of one pool, shape (measures,)."""
-    # Twice the sample size is enough to tell what a draw can tell, and bounds the time.
+    # Twice the sample size shows what a draw can show, and bounds the time.
     most = 2 * plan.sample_size
     return permutation_p(
         labelled[:most],

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mixmood.core.records.page_material import Extras
+from mixmood.core.records.page_material import PageMaterial
 from mixmood.core.records.ranking import Ranking
 from mixmood.report.charts.marks import LABELLED, Mark, mark
 
@@ -30,18 +30,18 @@ class Coverage:
     """The pools that miss classes, with the classes they miss."""
 
 
-def coverage(ranking: Ranking, extras: Extras) -> Coverage | None:
+def coverage(ranking: Ranking, material: PageMaterial) -> Coverage | None:
     """The table, or None where the labelled set has no classes."""
-    own = extras.labelled.coverage
-    if own is None or len(extras.classes) < 2:
+    own = material.labelled.coverage
+    if own is None or len(material.classes) < 2:
         return None
     columns = [(ranking.labelled.name, LABELLED)]
     columns += [(c.name, mark(k)) for k, c in enumerate(ranking.candidates)]
-    shares = [own, *(extras.pools[name].coverage or () for name, _ in columns[1:])]
+    shares = [own, *(material.pools[name].coverage or () for name, _ in columns[1:])]
     longest = max(max(column) for column in shares)
     classes = [
         (name, [_cell(column[i], own[i], longest) for column in shares])
-        for i, name in enumerate(extras.classes)
+        for i, name in enumerate(material.classes)
     ]
     missed = [
         (name, [word for word, cells in classes if cells[k].is_missed])

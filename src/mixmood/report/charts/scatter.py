@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mixmood.core.records.page_material import Extras, Tile
+from mixmood.core.records.page_material import PageMaterial, Tile
 from mixmood.core.records.ranking import Ranking
 from mixmood.report.charts.marks import LABELLED, Mark, mark
 
@@ -30,10 +30,10 @@ class Cloud:
     points: list[Point]
 
 
-def clouds(ranking: Ranking, extras: Extras) -> list[Cloud]:
+def clouds(ranking: Ranking, material: PageMaterial) -> list[Cloud]:
     """The pools in reverse order and the labelled set last: what matters most is drawn on top."""
-    sets = [(ranking.labelled.name, LABELLED, extras.labelled)]
-    sets += [(c.name, mark(k), extras.pools[c.name]) for k, c in enumerate(ranking.candidates)]
+    sets = [(ranking.labelled.name, LABELLED, material.labelled)]
+    sets += [(c.name, mark(k), material.pools[c.name]) for k, c in enumerate(ranking.candidates)]
     place = _Placing([point for _, _, view in sets for point in view.points])
     return [
         Cloud(name, own, [_point(place(*p), t) for p, t in zip(v.points, v.tiles, strict=True)])

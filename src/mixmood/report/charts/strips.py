@@ -1,9 +1,8 @@
 """Distances with their intervals, ready to be drawn as strips on a common axis."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mixmood.core.records.ranking import Candidate, Dissimilarity, NoiseFloor, Ranking
+from mixmood.core.records.ranking import Candidate, NoiseFloor, RankedDissimilarity, Ranking
 from mixmood.report.charts.axis import Axis
 from mixmood.report.charts.marks import Mark, mark
 
@@ -12,7 +11,7 @@ from mixmood.report.charts.marks import Mark, mark
 class Strip:
     """One distance on its axis; places in percent."""
 
-    result: Dissimilarity
+    result: RankedDissimilarity
     floor: NoiseFloor
     axis: Axis
     place: int
@@ -64,22 +63,16 @@ def _strips(ranking: Ranking, measure: str) -> list[Strip]:
     floor = ranking.noise_floor[measure]
     ends = [*(result.interval[1] for result in results), floor.upper]
     axis = Axis.of_distances([result.distance for result in results], ends)
-    places = _places([result.distance for result in results])
     return [
-        Strip(result, floor, axis, place, place - candidate.rank)
-        for result, place, candidate in zip(results, places, ranking.candidates, strict=True)
+        Strip(result, floor, axis, result.rank, result.rank - candidate.rank)
+        for result, candidate in zip(results, ranking.candidates, strict=True)
     ]
-
-
-def _places(distances: Sequence[float]) -> list[int]:
-    order = sorted(range(len(distances)), key=lambda k: (distances[k], k))
-    return [order.index(k) + 1 for k in range(len(distances))]
 
 
 def nearest_by(ranking: Ranking) -> dict[str, list[str]]:
     """By the name of the pool that comes out nearest, the measures that say so."""
     found: dict[str, list[str]] = {}
     for measure in ranking.noise_floor:
-        best = min(ranking.candidates, key=lambda c: (c.measures[measure].distance, c.rank))
+        best = ranking.ordered_by(measure)[0]
         found.setdefault(best.name, []).append(measure)
     return found

@@ -1,27 +1,33 @@
-"""Records as CSV, safe to open in a spreadsheet."""
+"""A ranking as CSV, safe to open in a spreadsheet."""
 
 from mixmood.core.files.spreadsheet import csv_text
-from mixmood.core.records.ranking import Ranking
+from mixmood.core.records.ranking import Candidate, Ranking
 
 RANKING_COLUMNS = (
     "rank", "name", "measure", "distance", "interval_low", "interval_high", "spread", "signed",
     "p_wilcoxon", "p_permutation", "p_holm", "p_best", "rank_low", "rank_high", "n_images",
-    "n_unreadable",
+    "n_unreadable", "n_read", "n_distinct",
 )  # fmt: skip
 
 
 def ranking_csv(ranking: Ranking) -> str:
-    """One row for each pool and measure, nearest pool first."""
+    """One row for each pool and measure; each measure's pools stand together, nearest first."""
     return csv_text(
         RANKING_COLUMNS,
         (
-            (
-                candidate.rank, candidate.name, measure, result.distance, *result.interval,
-                result.spread, result.signed, result.p_wilcoxon, result.p_permutation,
-                result.p_holm, candidate.p_best, *candidate.rank_interval, candidate.n_images,
-                candidate.n_unreadable,
-            )
-            for candidate in ranking.candidates
-            for measure, result in candidate.measures.items()
+            _row(candidate, measure)
+            for measure in ranking.noise_floor
+            for candidate in ranking.ordered_by(measure)
         ),
+    )
+
+
+def _row(candidate: Candidate, measure: str) -> tuple[object, ...]:
+    """A pool by one measure; rank and chance are those of this measure."""
+    result = candidate.measures[measure]
+    return (
+        result.rank, candidate.name, measure, result.distance, *result.interval,
+        result.spread, result.signed, result.p_wilcoxon, result.p_permutation,
+        result.p_holm, result.p_best, *(result.rank_interval or (None, None)), candidate.n_images,
+        candidate.n_unreadable, candidate.n_read, candidate.n_distinct,
     )  # fmt: skip

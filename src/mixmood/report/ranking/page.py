@@ -2,7 +2,7 @@
 
 import json
 
-from mixmood.core.records.page_material import Extras
+from mixmood.core.records.page_material import PageMaterial
 from mixmood.core.records.ranking import Ranking
 from mixmood.report.charts.coverage import coverage
 from mixmood.report.charts.histograms import BAR_WIDTH, histograms
@@ -17,7 +17,7 @@ N_TILES = 8
 
 def ranking_page(
     ranking: Ranking,
-    extras: Extras | None = None,
+    material: PageMaterial | None = None,
     command: str | None = None,
     elapsed_s: float | None = None,
 ) -> str:
@@ -25,18 +25,18 @@ def ranking_page(
 
     Args:
         ranking: The record.
-        extras: Pictures, map and coverage; the page does without them if None.
+        material: Pictures, map and coverage; the page does without them if None.
         command: What was typed to get the ranking.
         elapsed_s: How long it took.
     """
-    drawn = clouds(ranking, extras) if extras else []
+    drawn = clouds(ranking, material) if material else []
     pictures = [[point.tile.uri for point in cloud.points] for cloud in drawn]
     return render(
         "ranking/ranking.html",
         ranking.to_json(),
         {
             "ranking": ranking,
-            "extras": extras,
+            "material": material,
             "command": command,
             "elapsed_s": elapsed_s,
             "rows": rows(ranking),
@@ -45,19 +45,19 @@ def ranking_page(
             "bar_width": BAR_WIDTH,
             "clouds": drawn,
             "pictures_json": inert_json(json.dumps(pictures)),
-            "coverage": coverage(ranking, extras) if extras else None,
+            "coverage": coverage(ranking, material) if material else None,
             "labelled_mark": LABELLED,
             "n_tiles": N_TILES,
-            "warnings": _warnings(ranking, extras),
+            "warnings": _warnings(ranking, material),
         },
     )
 
 
-def _warnings(ranking: Ranking, extras: Extras | None) -> dict[str, list[str]]:
+def _warnings(ranking: Ranking, material: PageMaterial | None) -> dict[str, list[str]]:
     """Every warning with the pools that it is about; with none for the ranking as a whole."""
     found: dict[str, list[str]] = {text: [] for text in ranking.warnings}
     for candidate in ranking.candidates:
-        seen = extras.pools[candidate.name].warnings if extras else ()
+        seen = material.pools[candidate.name].warnings if material else ()
         for text in (*candidate.warnings, *seen):
             found.setdefault(text, []).append(candidate.name)
     return found

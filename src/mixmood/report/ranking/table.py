@@ -22,7 +22,7 @@ LEAST_NAME = 12
 GAP = 2
 """Spaces between columns."""
 SPARED = ("images", "ranks", "p (Holm)")
-"""The columns that go, in this order, where a terminal is too narrow for all numbers."""
+"""The columns that are left out, in this order, where a terminal is too narrow for all."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class RankingTable:
     def __init__(self, ranking: Ranking, measure: str, is_plain: bool) -> None:
         """Show this measure; plain means ASCII bars and no line below the heads."""
         self._ranking, self._measure = ranking, measure
+        self._pools = ranking.ordered_by(measure)
         self._is_plain = is_plain
         self._marks: Marks = TYPED if is_plain else DRAWN
 
@@ -96,33 +97,33 @@ class RankingTable:
 
     def _all_columns(self) -> list[Column]:
         """All columns but the bar."""
-        pools = self._ranking.candidates
+        pools = self._pools
         results = [pool.measures[self._measure] for pool in pools]
         names = [Text(printable(p.name) + (" !" if p.warnings else "")) for p in pools]
         distance = Column.of(self._measure, [Text(f"{r.distance:.3g}") for r in results])
         return [
-            Column.of("rank", [Text(str(pool.rank)) for pool in pools]),
+            Column.of("rank", [Text(str(result.rank)) for result in results]),
             Column.of("pool", names, "left"),
             Column.of("images", [Text(f"{pool.n_images:,}") for pool in pools]),
             replace(distance, style="bold"),
             Column.of("p (Holm)", [_p_value(result.p_holm) for result in results]),
-            Column.of("P(best)", [Text(_chance(pool.p_best)) for pool in pools]),
-            Column.of("ranks", [Text(_span(*pool.rank_interval)) for pool in pools]),
+            Column.of("P(best)", [Text(_chance(result.p_best)) for result in results]),
+            Column.of("ranks", [Text(_span(result.rank_interval)) for result in results]),
         ]
 
     def _bars(self, width: int) -> Column:
         """Intervals on a common scale."""
         floor = self._ranking.noise_floor[self._measure].distance
-        pools = self._ranking.candidates
-        scale = Scale.over([pool.measures[self._measure] for pool in pools], floor, width)
+        results = [pool.measures[self._measure] for pool in self._pools]
+        scale = Scale.over(results, floor, width)
         log = " (log)" if scale.is_log else ""
         head = f"95 % interval{log}"
         bars = [
             Text(
-                scale.bar(pool.measures[self._measure], floor, self._marks),
-                style="green" if pool.rank_interval[0] == 1 else "red",
+                scale.bar(result, floor, self._marks),
+                style="green" if result.rank_interval and result.rank_interval[0] == 1 else "red",
             )
-            for pool in pools
+            for result in results
         ]
         return Column(head if len(head) <= width else f"95 %{log}", bars, width, "left")
 
@@ -156,12 +157,16 @@ def _p_value(value: float) -> Text:
     return Text(f"{value:.2g}", style="" if value <= SIGNIFICANT else "green")
 
 
-def _chance(share: float) -> str:
+def _chance(share: float | None) -> str:
     """A probability with two digits; an estimated error cannot show certainty."""
+    if share is None:
+        return "-"
     if share > 0.99:
         return "> 0.99"
     return "< 0.01" if share < 0.01 else f"{share:.2f}"
 
 
-def _span(first: int, last: int) -> str:
-    return str(first) if first == last else f"{first}-{last}"
+def _span(ranks: tuple[int, int] | None) -> str:
+    if ranks is None:
+        return "-"
+    return str(ranks[0]) if ranks[0] == ranks[1] else f"{ranks[0]}-{ranks[1]}"

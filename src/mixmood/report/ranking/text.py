@@ -19,7 +19,12 @@ def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
         parts += [] if is_plain else [Text()]
         parts.append(RankingTable(ranking, measure, is_plain))
     parts.append(Text(f"\n{_answer(ranking, measures)}", style="bold green"))
+    parts += [Text(printable(text)) for text in ranking.notes]
     parts += [Text(f"! {printable(text)}", style="yellow") for text in _warnings(ranking)]
+    parts += [
+        Text(printable(f"! set aside, {one.name}: {one.reason}"), style="yellow")
+        for one in ranking.set_aside
+    ]
     return Group(*parts)
 
 

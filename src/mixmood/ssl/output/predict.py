@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.errors import InputError, UnreadableImageError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.spreadsheet import csv_text
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.pools.open import open_pool

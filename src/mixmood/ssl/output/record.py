@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from statistics import median
 from typing import Any
 
-from mixmood.core.errors import InputError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import InputError, reason
 from mixmood.core.version import __version__
 
 SCHEMA = 1

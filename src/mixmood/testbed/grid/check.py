@@ -36,12 +36,13 @@ def check_data(jobs: Iterable[Job]) -> None:
 
 def _check_samples(config: Config, cell: Cell) -> None:
     """Refuse a cell whose labelled images or pool hold no sample to measure distances by."""
-    from mixmood.ranking.statistics.score import Plan
+    from mixmood.ranking.plan import RankingPlan
 
     if cell.is_supervised:
         return
-    plan = Plan(tuple(config.distances.measures), config.distances.sample_size)
-    size, n_pool = plan.fit(cell.n_labelled).sample_size, config.split.n_unlabelled
+    distances = config.distances
+    plan = RankingPlan(measures=tuple(distances.measures), sample_size=distances.sample_size)
+    size, n_pool = plan.fitted(cell.n_labelled).sample_size, config.split.n_unlabelled
     if n_pool < size:
         raise OptionError(
             f"Distances of {cell.task} with {cell.n_labelled} labels are measured on samples of "

@@ -7,12 +7,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from mixmood.core.errors import InputError, OptionError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import InputError, OptionError, reason
 from mixmood.core.files.places import expanded
 from mixmood.core.suggest import unknown_name
 from mixmood.data.splits.scenario import Contamination
-from mixmood.measures.registry import MEASURES
+from mixmood.measures.registry import PAPER
 
 Percent = Annotated[float, Field(gt=0, le=100)]
 Count = Annotated[int, Field(ge=1)]
@@ -84,9 +83,9 @@ class TrainingPlan(_Section):
 
 
 class DistancePlan(_Section):
-    """How distances are measured; see `mixmood.ranking.statistics.score.Plan`."""
+    """How distances are measured; see `mixmood.ranking.plan.RankingPlan`."""
 
-    measures: list[str] = list(MEASURES)
+    measures: list[str] = list(PAPER)
     backbone: str = "efficientnet-lite0"
     resolution: int | None = None
     sample_size: Count = 80

@@ -130,11 +130,14 @@ def _shortened(job: Job, n_updates: int) -> Job:
 def _distances_s(job: Job, split: Split) -> float:
     """Seconds of a run's features and distances."""
     from mixmood.features.extraction.extract import extract
-    from mixmood.ranking.statistics.score import Plan, score
+    from mixmood.ranking.plan import RankingPlan
+    from mixmood.ranking.statistics.dissimilarity import distances_of
 
     plan = job.config.distances
-    drawn = Plan(tuple(plan.measures), plan.sample_size, plan.draws).fit(len(split.labelled))
-    n_pool = min(len(split.unlabelled), drawn.sample_size * drawn.n_draws)
+    drawn = RankingPlan(
+        measures=tuple(plan.measures), sample_size=plan.sample_size, draws=plan.draws
+    ).fitted(len(split.labelled))
+    n_pool = min(len(split.unlabelled), drawn.sample_size * drawn.draws)
     backbone = loaded_backbone(plan.backbone, plan.resolution)
     some = np.arange(min(N_IMAGES, len(split.unlabelled)))
     start = time.perf_counter()
@@ -143,5 +146,5 @@ def _distances_s(job: Job, split: Split) -> float:
     rng = np.random.default_rng(0)
     both = (rng.random((n, width), np.float32) for n in (len(split.labelled), n_pool))
     start = time.perf_counter()
-    score(next(both), {"pool": next(both)}, drawn)
+    distances_of(next(both), next(both), drawn)
     return time.perf_counter() - start + image_s * (len(split.labelled) + n_pool)

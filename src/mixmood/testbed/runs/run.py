@@ -191,13 +191,18 @@ def _told(trained: "TrainingRecord") -> dict[str, Any]:
 def _distances(job: Job, split: Split) -> dict[str, dict[str, Any]]:
     """Every measure between the labelled and the unlabelled images, as they are trained on."""
     from mixmood.features.extraction.extract import extract
-    from mixmood.ranking.statistics.score import Plan, score
+    from mixmood.ranking.plan import RankingPlan
+    from mixmood.ranking.statistics.dissimilarity import distances_of
 
     plan = job.config.distances
-    drawn = Plan(tuple(plan.measures), plan.sample_size, plan.draws, job.run.seed)
-    drawn = drawn.fit(len(split.labelled))
+    drawn = RankingPlan(
+        measures=tuple(plan.measures),
+        sample_size=plan.sample_size,
+        draws=plan.draws,
+        seed=job.run.seed,
+    ).fitted(len(split.labelled))
     # The pool is in random order: its first images are a random sample, enough for all draws.
-    n_pool = min(len(split.unlabelled), drawn.sample_size * drawn.n_draws)
+    n_pool = min(len(split.unlabelled), drawn.sample_size * drawn.draws)
     order = rng_for(job.run.seed, "order", "labelled").permutation(len(split.labelled))
     backbone = loaded_backbone(plan.backbone, plan.resolution)
     with open_cache(job.cache) or nullcontext() as kept:
@@ -208,7 +213,7 @@ def _distances(job: Job, split: Split) -> dict[str, dict[str, Any]]:
                 ("pool", split.unlabelled, np.arange(n_pool)),
             )
         ]
-    measured = score(features[0], {"pool": features[1]}, drawn).measures[0]
+    measured = distances_of(features[0], features[1], drawn)
     return {
         name: {key: value for key, value in asdict(found).items() if key not in ("inter", "intra")}
         for name, found in measured.items()

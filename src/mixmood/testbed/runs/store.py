@@ -16,9 +16,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from mixmood.core.errors import InputError, OutputError
+from mixmood.core.errors import InputError, OutputError, reason
 from mixmood.core.files.atomic import sweep, write_atomic
-from mixmood.core.files.bounded import reason
 from mixmood.core.files.lock import LOOK, TAKE, hold
 from mixmood.testbed.grid.config import Config
 from mixmood.testbed.runs.record import first_problem, told

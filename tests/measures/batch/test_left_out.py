@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import ShapeError
-from mixmood.measures.grouped import Grouped
-from mixmood.measures.left_out import left_out_distances
-from mixmood.measures.registry import MEASURES, compare
+from mixmood.measures.batch.grouped import Grouped
+from mixmood.measures.batch.left_out import left_out_distances
+from mixmood.measures.registry import MEASURES, Measure, compare
 
 
 def grouped(rng, n, n_groups, shift=0.0, width=9):
@@ -62,7 +62,7 @@ def test_a_sample_of_one_group_stays_whole_rather_than_empty(rng):
 
 
 def test_a_measure_of_ones_own_is_asked_for_each_group(rng, monkeypatch):
-    monkeypatch.setitem(MEASURES, "gap", lambda x, y: float(abs(x.mean() - y.mean())))
+    monkeypatch.setitem(MEASURES, "gap", Measure(lambda x, y: float(abs(x.mean() - y.mean()))))
     x, y = grouped(rng, 10, 5), grouped(rng, 10, 5, 1.0)
     fast = left_out_distances(x, [y], 5, ["gap"])
     assert fast == pytest.approx(plain(x, [y], 5, ["gap"], "count"))

@@ -15,7 +15,7 @@ class Grouped:
     rows: Array
     groups: Rows
 
-    def is_kept(self, group: int) -> NDArray[np.bool_]:
-        """The rows that stay when a group goes; a sample of one group only stays whole."""
+    def is_kept(self, group: int, min_rows: int = 1) -> NDArray[np.bool_]:
+        """The rows that stay without a group; all of them if fewer than `min_rows` would stay."""
         kept = self.groups != group
-        return kept if kept.any() else np.ones_like(kept)
+        return kept if np.count_nonzero(kept) >= min_rows else np.ones_like(kept)

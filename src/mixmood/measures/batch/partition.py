@@ -1,4 +1,4 @@
-"""Every measure between the two sides of many partitions of the same rows, quickly."""
+"""Every measure between the two sides of many partitions of the same rows."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.measures.histogram import Bins
-from mixmood.measures.nearest import METRICS, pair_distances
-from mixmood.measures.registry import BETWEEN_HISTOGRAMS, MEASURES, N_BINS
+from mixmood.measures.histogram import N_BINS, Bins
+from mixmood.measures.registry import MEASURES, Measure
 
 TAIL = 0.1
 """The share of all values at each end that the outer bins take."""
@@ -30,24 +29,24 @@ def partition_distances(
         is_first: For each partition, which rows are on the first side, shape (partitions, n).
         names: Names of the measures.
     """
+    measures = [MEASURES[name] for name in names]
     distances = np.zeros((len(names), len(is_first)))
-    by_histogram = [name for name in names if name in BETWEEN_HISTOGRAMS]
-    if by_histogram:
+    if any(measure.between_histograms for measure in measures):
         for p, q in _shares(rows, is_first):
-            for name in by_histogram:
-                distances[names.index(name)] += BETWEEN_HISTOGRAMS[name](p, q)
-    for row, name in enumerate(names):
-        if name not in BETWEEN_HISTOGRAMS:
-            distances[row] = _one_by_one(rows, is_first, name)
+            for row, measure in enumerate(measures):
+                if between := measure.between_histograms:
+                    distances[row] += between(p, q)
+    for row, measure in enumerate(measures):
+        if not measure.between_histograms:
+            distances[row] = _between_sides(rows, is_first, measure)
     return distances
 
 
-def _one_by_one(rows: Array, is_first: NDArray[np.bool_], name: str) -> list[float]:
-    """The distance of each partition; nearest neighbours are looked up in one table of pairs."""
-    if name not in METRICS:
-        return [MEASURES[name](rows[side], rows[~side]) for side in is_first]
-    pairs = pair_distances(rows, rows, METRICS[name])
-    return [float(pairs[side][:, ~side].min(axis=1).mean()) for side in is_first]
+def _between_sides(rows: Array, is_first: NDArray[np.bool_], measure: Measure) -> Array:
+    """The distance of each partition, shape (partitions,)."""
+    if measure.between_subsets is None:
+        return np.array([measure(rows[side], rows[~side]) for side in is_first])
+    return measure.between_subsets(rows, is_first, ~is_first)
 
 
 def _shares(rows: Array, is_first: NDArray[np.bool_]) -> Iterator[tuple[Array, Array]]:

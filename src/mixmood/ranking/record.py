@@ -1,0 +1,144 @@
+"""The record of a finished ranking."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mixmood.core.records.ranking import (
+    SCHEMA,
+    Candidate,
+    LabelledSet,
+    NoiseFloor,
+    RankedDissimilarity,
+    Ranking,
+    SetAside,
+)
+from mixmood.core.version import __version__
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.ranking.nearness import nearness
+from mixmood.ranking.plan import RankingPlan
+from mixmood.ranking.reading import Reading
+from mixmood.ranking.rounds import Rounds
+from mixmood.ranking.statistics.score import Scores
+from mixmood.ranking.verdict import verdict
+
+TOO_NEAR = (
+    "its images are nearer to the labelled ones than those are to each other, as near copies or a "
+    "pool of little variety would be; its distance says how much nearer."
+)
+GIVEN_FEATURES = "none: features were given"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a ranking was asked for and how it went.
+
+    Attributes:
+        asked: The plan as given.
+        used: The plan as it was followed.
+        backbone: What made the features; None if they were given.
+        rounds: How far the pools were read.
+        set_aside: Pools that could not be ranked, with the reason.
+    """
+
+    asked: RankingPlan
+    used: RankingPlan
+    backbone: Backbone | None
+    rounds: Rounds
+    set_aside: Mapping[str, str]
+
+
+def ranking_record(
+    labelled: Reading, pools: Mapping[str, Reading], scores: Scores, situation: Situation
+) -> Ranking:
+    """The record of a ranking, pools in the order of the measure that ranks."""
+    plan, backbone = situation.used, situation.backbone
+    order = sorted(pools, key=lambda name: scores.pools[name][plan.measure].rank)
+    candidates = tuple(
+        _candidate(name, pools[name], scores.pools[name], plan.measure, scores.noise_floor)
+        for name in order
+    )
+    width = labelled.features.shape[1]
+    return Ranking(
+        schema=SCHEMA,
+        mixmood=__version__,
+        seed=plan.seed,
+        backbone=backbone.describe() if backbone else {"name": GIVEN_FEATURES, "width": width},
+        sample_size=plan.sample_size,
+        draws=plan.draws,
+        paper=plan.paper,
+        labelled=_labelled_set(labelled),
+        measure=plan.measure,
+        candidates=candidates,
+        best=candidates[0].name,
+        verdict=verdict(candidates, plan.measure, scores.noise_floor),
+        noise_floor=scores.noise_floor,
+        warnings=tuple(f"{labelled.pool.name}: {warning}" for warning in labelled.warnings),
+        notes=tuple(_notes(labelled, pools, situation)),
+        set_aside=tuple(SetAside(*pair) for pair in sorted(situation.set_aside.items())),
+    )
+
+
+def _notes(labelled: Reading, pools: Mapping[str, Reading], situation: Situation) -> Iterator[str]:
+    """What was done other than asked, and what early stopping saved."""
+    asked, used, rounds = situation.asked, situation.used, situation.rounds
+    if used.sample_size < asked.sample_size:
+        yield (
+            f"The sample size is {used.sample_size} instead of {asked.sample_size}: each draw "
+            f"takes two samples from {len(labelled.features)} labelled images."
+        )
+    n_read = sum(len(pool.features) for pool in pools.values())
+    n_all = sum(pool.most for pool in pools.values())
+    if asked.until is not None and used.until is None and situation.backbone is not None:
+        yield (
+            f"All images were read: {situation.backbone.name} makes features that depend on the "
+            "batch, so that reading cannot stop early."
+        )
+    elif rounds.n_done < rounds.n_all and n_read < n_all:
+        yield (
+            f"Reading stopped early: {n_read:,} images of the pools instead of {n_all:,} settle "
+            f"which is the nearest. Give --until none for all of them."
+        )
+    elif rounds.n_all > 1 and rounds.chance is not None and len(pools) > 1:
+        yield (
+            f"Near tie: {n_read:,} of {n_all:,} images of the pools were read without settling "
+            "which is the nearest."
+        )
+
+
+def _candidate(
+    name: str,
+    reading: Reading,
+    results: dict[str, RankedDissimilarity],
+    measure: str,
+    floor: Mapping[str, NoiseFloor],
+) -> Candidate:
+    own = results[measure]
+    if own.p_best is None or own.rank_interval is None:
+        raise TypeError("The measure that ranks has a chance and an interval of ranks.")
+    is_too_near = nearness(own, floor[measure]) == "nearer"
+    return Candidate(
+        rank=own.rank,
+        name=name,
+        n_images=len(reading.pool),
+        n_unreadable=reading.n_unreadable,
+        n_read=len(reading.features),
+        fingerprint=reading.pool.fingerprint,
+        measures=results,
+        p_best=own.p_best,
+        rank_interval=own.rank_interval,
+        warnings=(*reading.warnings, *([TOO_NEAR] if is_too_near else [])),
+        n_distinct=reading.n_distinct,
+    )
+
+
+def _labelled_set(reading: Reading) -> LabelledSet:
+    labels = reading.pool.labels
+    return LabelledSet(
+        name=reading.pool.name,
+        n_images=len(reading.pool),
+        n_unreadable=reading.n_unreadable,
+        n_read=len(reading.features),
+        fingerprint=reading.pool.fingerprint,
+        classes=None if labels is None else labels.counts(),
+        n_distinct=reading.n_distinct,
+    )
