@@ -74,7 +74,7 @@ def test_a_score_survives_being_taken_apart(family, world, tmp_path):
 
 @pytest.mark.parametrize("family", ["classifier", "combined"])
 def test_useful_images_score_like_labelled_ones(family, world):
-    """Otherwise a threshold taken from labelled images means nothing. The standard error is 0.02."""
+    """Otherwise a threshold taken from labelled images means nothing. Standard error: 0.02."""
     areas = []
     for _ in range(12):
         labelled, labels = world.useful(45)

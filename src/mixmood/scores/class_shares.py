@@ -8,6 +8,7 @@ from mixmood.core.errors import ShapeError
 from mixmood.numerics.logistic import fit_logistic, one_hot
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.checks import Labels
+from mixmood.scores.rows import roots
 
 PENALTY = 0.1
 """Of the logistic regression on unit rows."""
@@ -27,17 +28,18 @@ def class_probabilities(labelled: Array, labels: Labels, features: Array) -> NDA
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) == 1:
         return np.ones((len(features), 1))
-    centre = labelled.mean(axis=0)
+    own = roots(labelled)
+    centre = own.mean(axis=0)
     sizes = np.bincount(codes)
     # Each class weighs the same: the prior is then even, and known.
     weights = len(codes) / (len(classes) * sizes[codes])
     model = fit_logistic(
-        unit_rows(labelled, centre),
+        unit_rows(own, centre),
         one_hot(codes, len(classes)),
         weights[None],
         np.array([PENALTY]),
     )
-    logits = model.logits(unit_rows(features, centre))[0]
+    logits = model.logits(unit_rows(roots(features), centre))[0]
     chances = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 

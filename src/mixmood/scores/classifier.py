@@ -1,16 +1,14 @@
 """Labelled or pool? A cross-fitted linear classifier: what it takes for labelled is useful."""
 
-from collections.abc import Mapping
-
 import numpy as np
-from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.checks import Labels
 from mixmood.scores.content_folds import labelled_folds, pool_folds
-from mixmood.scores.fit import Fit
+from mixmood.scores.fit import Fit, FitArrays
 from mixmood.scores.ridge import fit_fold_models
+from mixmood.scores.rows import roots
 
 PENALTY = 0.03
 """Of unit rows whose importances sum to 1; chosen by AUROC on development tasks."""
@@ -37,8 +35,8 @@ def fit_classifier(
         labels: Classes are spread evenly over the folds.
         importance: How much each labelled image counts, shape (n,); the same if None.
     """
-    centre = pool.mean(axis=0)
-    own, others = unit_rows(labelled, centre), unit_rows(pool, centre)
+    centre = roots(pool).mean(axis=0)
+    own, others = unit_rows(roots(labelled), centre), unit_rows(roots(pool), centre)
     own_folds = labelled_folds(own, labels)
     n_folds = int(own_folds.max()) + 1
     counts = np.ones(len(own)) if importance is None else importance
@@ -53,9 +51,9 @@ def fit_classifier(
     return Fit(arrays, models.held_out[: len(own)], models.held_out[len(own) :])
 
 
-def apply_classifier(arrays: Mapping[str, NDArray[np.float64]], features: Array) -> Array:
+def apply_classifier(arrays: FitArrays, features: Array) -> Array:
     """The score of each row by the model of its fold, shape (n,)."""
-    rows = unit_rows(features, arrays["centre"])
+    rows = unit_rows(roots(features), arrays["centre"])
     values = _with_constant(rows) @ arrays["weights"].T
     return np.asarray(values[np.arange(len(rows)), pool_folds(rows, len(arrays["weights"]))])
 

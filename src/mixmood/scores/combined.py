@@ -1,7 +1,5 @@
 """The labelled-or-pool classifier and the k-NN score, added on one scale."""
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,8 +8,9 @@ from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.checks import Labels
 from mixmood.scores.classifier import apply_classifier, fit_classifier
 from mixmood.scores.content_folds import pool_folds
-from mixmood.scores.fit import Fit
+from mixmood.scores.fit import Fit, FitArrays
 from mixmood.scores.knn import N_NEIGHBOURS
+from mixmood.scores.rows import roots
 
 
 def fit_combined(
@@ -27,7 +26,7 @@ def fit_combined(
     useful images of the pool and labelled images have the same distribution of scores.
     """
     part = fit_classifier(labelled, pool, labels, importance)
-    references = unit_rows(labelled, part.arrays["centre"])
+    references = unit_rows(roots(labelled), part.arrays["centre"])
     arrays = {**part.arrays, "references": references}
     own_folds = part.arrays["labelled_folds"]
     near_labelled = _nearest_of_other_folds(arrays, references, own_folds)
@@ -41,22 +40,19 @@ def fit_combined(
     )
 
 
-def apply_combined(arrays: Mapping[str, NDArray[np.float64]], features: Array) -> Array:
+def apply_combined(arrays: FitArrays, features: Array) -> Array:
     """The score of each row, shape (n,)."""
     spreads = arrays["spreads"]
-    return (
-        apply_classifier(arrays, features) / spreads[0] + _fold_knn(arrays, features) / spreads[1]
-    )
+    by_classifier, near = apply_classifier(arrays, features), _fold_knn(arrays, features)
+    return np.asarray(by_classifier / spreads[0] + near / spreads[1])
 
 
-def _fold_knn(arrays: Mapping[str, NDArray[np.float64]], features: Array) -> Array:
-    rows = unit_rows(features, arrays["centre"])
+def _fold_knn(arrays: FitArrays, features: Array) -> Array:
+    rows = unit_rows(roots(features), arrays["centre"])
     return _nearest_of_other_folds(arrays, rows, pool_folds(rows, len(arrays["weights"])))
 
 
-def _nearest_of_other_folds(
-    arrays: Mapping[str, NDArray[np.float64]], rows: Array, folds: NDArray[np.int64]
-) -> Array:
+def _nearest_of_other_folds(arrays: FitArrays, rows: Array, folds: NDArray[np.int64]) -> Array:
     """Mean cosine to the nearest labelled images of other folds."""
     cosines = rows @ arrays["references"].T
     reference_folds = arrays["labelled_folds"]

@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
+
+FitArrays = Mapping[str, NDArray[Any]]
+"""Plain arrays by name: everything that scoring another row needs."""
 
 
 @dataclass(frozen=True)
 class Fit:
     """A fitted score: arrays that score new rows, and the scores of the rows it was fitted on."""
 
-    arrays: Mapping[str, NDArray]  # type: ignore[type-arg]
-    """Everything that scoring another row needs."""
+    arrays: FitArrays
     labelled: Array
     """Scores of the labelled images, each by a fit that has not seen it, shape (n,)."""
     pool: Array

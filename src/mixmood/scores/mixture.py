@@ -15,7 +15,7 @@ from mixmood.core.arrays import Array
 
 LEVELS = np.linspace(0.25, 1.0, 16)
 """Parts of the labelled images above the threshold; fewer would leave too few images to count."""
-CAUTION = 1.0
+CAUTION = 1.5
 """Standard errors added to a ratio before the least is taken: a high threshold, with few labelled
 images above it, must be that much lower to be believed. Chosen on development tasks."""
 N_SIMULATED = 200

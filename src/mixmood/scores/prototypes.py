@@ -1,14 +1,12 @@
 """Prototypes: how similar an image is to the mean of the nearest class."""
 
-from collections.abc import Mapping
-
 import numpy as np
-from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.checks import Labels
-from mixmood.scores.fit import Fit
+from mixmood.scores.fit import Fit, FitArrays
+from mixmood.scores.rows import roots
 
 
 def fit_prototypes(labelled: Array, pool: Array, labels: Labels | None = None) -> Fit:
@@ -18,8 +16,8 @@ def fit_prototypes(labelled: Array, pool: Array, labels: Labels | None = None) -
     labelled image is left out of the mean of its class; the only image of a class is compared
     with the other classes.
     """
-    centre = pool.mean(axis=0)
-    rows = unit_rows(labelled, centre)
+    centre = roots(pool).mean(axis=0)
+    rows = unit_rows(roots(labelled), centre)
     codes = (
         np.zeros(len(rows), int) if labels is None else np.unique(labels, return_inverse=True)[1]
     )
@@ -36,7 +34,7 @@ def fit_prototypes(labelled: Array, pool: Array, labels: Labels | None = None) -
     return Fit(arrays, cosines.max(axis=1), apply_prototypes(arrays, pool))
 
 
-def apply_prototypes(arrays: Mapping[str, NDArray[np.float64]], features: Array) -> Array:
+def apply_prototypes(arrays: FitArrays, features: Array) -> Array:
     """The score of each row, shape (n,)."""
-    cosines = unit_rows(features, arrays["centre"]) @ arrays["prototypes"].T
+    cosines = unit_rows(roots(features), arrays["centre"]) @ arrays["prototypes"].T
     return np.asarray(cosines.max(axis=1))

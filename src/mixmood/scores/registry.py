@@ -1,7 +1,8 @@
 """All families of scores by name, and the fitted score that is applied to any batch of rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from mixmood.core.suggest import unknown_name
 from mixmood.scores.checks import Labels, check_labelled, check_pool, check_rows
 from mixmood.scores.classifier import apply_classifier, fit_classifier
 from mixmood.scores.combined import apply_combined, fit_combined
-from mixmood.scores.fit import Fit
+from mixmood.scores.fit import Fit, FitArrays
 from mixmood.scores.knn import apply_knn, fit_knn
 from mixmood.scores.prototypes import apply_prototypes, fit_prototypes
 from mixmood.scores.subspace import apply_subspace, fit_subspace
@@ -26,7 +27,7 @@ class ScoreFamily:
 
     fit: Callable[[Array, Array, Labels | None], Fit]
     """From labelled features, a sample of the pool and labels or None."""
-    apply: Callable[[Mapping[str, NDArray[np.float64]], Array], Array]
+    apply: Callable[[FitArrays, Array], Array]
     """From the fit's arrays and any rows to their scores."""
     arrays: tuple[str, ...]
     """The names of the fit's arrays, by which a saved score is checked."""
@@ -112,14 +113,14 @@ def fit_score(
     return FittedScore(family, fit, own.shape[1])
 
 
-def score_to_arrays(score: FittedScore) -> dict[str, NDArray]:  # type: ignore[type-arg]
+def score_to_arrays(score: FittedScore) -> dict[str, NDArray[Any]]:
     """A fitted score as plain arrays, for a file without pickle."""
     own = {"labelled": score.fit.labelled, "pool": score.fit.pool}
     facts = {"family": np.array(score.family), "width": np.array(score.width)}
     return {**facts, **own, **{f"fit_{name}": value for name, value in score.fit.arrays.items()}}
 
 
-def score_from_arrays(arrays: Mapping[str, NDArray]) -> FittedScore:  # type: ignore[type-arg]
+def score_from_arrays(arrays: FitArrays) -> FittedScore:
     """The fitted score that `score_to_arrays` took apart; refuse arrays of anything else."""
     family = str(arrays.get("family", ""))
     chosen = SCORES.get(family)

@@ -1,14 +1,12 @@
 """Subspace angle: how much of an image lies in the directions of the labelled images."""
 
-from collections.abc import Mapping
-
 import numpy as np
-from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.checks import Labels
-from mixmood.scores.fit import Fit
+from mixmood.scores.fit import Fit, FitArrays
+from mixmood.scores.rows import roots
 
 SOFTNESS = 0.1
 """Directions whose squared singular value is far below this count as outside the subspace."""
@@ -22,7 +20,7 @@ def fit_subspace(labelled: Array, pool: Array, labels: Labels | None = None) -> 
     its mean is not subtracted, because that turns the foreign images' direction into part of the
     subspace. A labelled image is left out by a closed form (Sherman and Morrison).
     """
-    rows = unit_rows(labelled)
+    rows = unit_rows(roots(labelled))
     inverse = np.linalg.inv(rows @ rows.T + SOFTNESS * np.eye(len(rows)))
     arrays = {"basis": rows, "inverse": inverse}
     lengths = np.einsum("ij,ij->i", rows, rows)
@@ -32,11 +30,11 @@ def fit_subspace(labelled: Array, pool: Array, labels: Labels | None = None) -> 
     return Fit(arrays, lengths - left_out, apply_subspace(arrays, pool))
 
 
-def apply_subspace(arrays: Mapping[str, NDArray[np.float64]], features: Array) -> Array:
+def apply_subspace(arrays: FitArrays, features: Array) -> Array:
     """The score of each row, shape (n,)."""
-    return _inside(arrays, unit_rows(features))
+    return _inside(arrays, unit_rows(roots(features)))
 
 
-def _inside(arrays: Mapping[str, NDArray[np.float64]], rows: Array) -> Array:
+def _inside(arrays: FitArrays, rows: Array) -> Array:
     products = rows @ arrays["basis"].T
-    return np.einsum("ij,ij->i", products @ arrays["inverse"], products)
+    return np.asarray(np.einsum("ij,ij->i", products @ arrays["inverse"], products))

@@ -6,12 +6,15 @@ import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError
+from mixmood.numerics.neighbours import cosine_neighbours
 from mixmood.scores.checks import Labels, check_labelled, check_pool
 from mixmood.scores.class_shares import class_probabilities, class_shares
 from mixmood.scores.fit import Fit
+from mixmood.scores.knn import N_NEIGHBOURS
 from mixmood.scores.mixture import MixtureShare, mixture_share
 from mixmood.scores.registry import DEFAULT_SCORE, score_family
 from mixmood.scores.self_calibration import NearTest, near_tests
+from mixmood.scores.typicality import typical_threshold
 
 FEWEST_LABELLED = 20
 """With fewer labelled images a share is a guess, and is called one."""
@@ -20,6 +23,7 @@ NEAR_AUROC = 0.8
 """Below it, near foreign images are mostly counted as useful."""
 WIDTH = 2.0
 """Standard errors on each side."""
+TYPICAL = 0.95
 LEAST_CLASS_WEIGHT, MOST_CLASS_WEIGHT = 0.2, 5.0
 
 
@@ -37,7 +41,7 @@ class UsefulShare:
     near_auroc: float | None
     """How well each class was found when it played the foreign one; None if that was not tested."""
     class_shares: tuple[float, ...] | None
-    """Shares of the classes (sorted) in the useful part; None without labels."""
+    """Shares of the classes (sorted) among typical pool images; None without labels."""
 
 
 def useful_share(
@@ -52,8 +56,9 @@ def useful_share(
 
     A cross-fitted score tells labelled from pool images; the useful part of the pool is the part
     that it cannot tell (`mixmood.scores.mixture`). Classes may have other shares in the pool than
-    among the labelled images: these are weighted to the shares found in the useful part, and the
-    score is fitted again. With three classes or more, each plays the foreign one in turn.
+    among the labelled images: the score is also fitted with labelled images weighted to the shares
+    found in the pool, and the larger estimate counts where the difference is clear.
+    With three classes or more, each plays the foreign one in turn.
 
     Args:
         labelled: Shape (n, d).
@@ -77,14 +82,15 @@ def share_of_fit(
     """The share, and the fit (with weighted classes) that it rests on; the input is checked."""
     fit = _fit(family, labelled, pool, labels, None)
     estimate = mixture_share(fit.labelled, fit.pool, rng)
-    shares, importance = None, None
+    shares = near = None
     if labels is not None and len(np.unique(labels)) > 1:
-        shares = _class_shares(labelled, labels, pool, fit, estimate.share)
+        shares = _typical_class_shares(labelled, labels, pool)
         importance = _importance(labels, shares)
-        fit = _fit(family, labelled, pool, labels, importance)
-        estimate = mixture_share(fit.labelled, fit.pool, rng, importance=importance)
-    near = None
-    if labels is not None:
+        weighted = _fit(family, labelled, pool, labels, importance)
+        other = mixture_share(weighted.labelled, weighted.pool, rng, importance=importance)
+        # The share is the largest that any shares of classes allow, but noise must not choose them.
+        if other.share > estimate.share + WIDTH * max(estimate.error, other.error):
+            fit, estimate = weighted, other
         near = near_tests(labelled, labels, pool, rng, [family]).get(family)
     return _described(estimate, near, len(labelled), len(pool), shares), fit
 
@@ -100,11 +106,17 @@ def _fit(
     return chosen.weighted_fit(labelled, pool, labels, importance)
 
 
-def _class_shares(labelled: Array, labels: Labels, pool: Array, fit: Fit, share: float) -> Array:
-    n_useful = round(share * len(pool))
-    best = np.argsort(-fit.pool, kind="stable")[:n_useful]
+def _typical_class_shares(labelled: Array, labels: Labels, pool: Array) -> Array:
+    """Class shares among the pool images as near to a labelled one as 95 % of those to each other.
+
+    The fitted scores depend on the shares of classes; the k-NN score on raw features does not.
+    """
+    own = cosine_neighbours(labelled, None, N_NEIGHBOURS).similarities.mean(axis=1)
+    near = cosine_neighbours(pool, labelled, N_NEIGHBOURS).similarities.mean(axis=1)
+    is_typical = near >= typical_threshold(own, TYPICAL)
     sizes = np.unique(labels, return_counts=True)[1]
-    return class_shares(class_probabilities(labelled, labels, pool[best]), sizes / sizes.sum())
+    chances = class_probabilities(labelled, labels, pool[is_typical])
+    return class_shares(chances, sizes / sizes.sum())
 
 
 def _importance(labels: Labels, shares: Array) -> Array:
@@ -120,7 +132,7 @@ def _described(
     # Never surer than one labelled image in n allows, however clear the halves are.
     margin = WIDTH * float(np.hypot(estimate.error, estimate.share / n + 1 / m))
     low, high = max(0.0, estimate.share - margin), min(1.0, estimate.share + margin)
-    if near is not None and near.leak < 1:
+    if near is not None:
         low = max(0.0, (low - near.leak) / (1 - near.leak))
     note = _note(near, n, m)
     if n < FEWEST_LABELLED or m < FEWEST_POOL:

@@ -1,7 +1,7 @@
 """The filter: fitted once on labelled images and a sample of the pool, applied to any batch."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
 from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
 from mixmood.scores.checks import Labels, check_labelled, check_pool, check_rows
+from mixmood.scores.fit import FitArrays
 from mixmood.scores.registry import (
     DEFAULT_SCORE,
     FittedScore,
@@ -113,7 +114,7 @@ def fit_filter(
     )
 
 
-def filter_to_arrays(fitted: FittedFilter) -> dict[str, NDArray]:  # type: ignore[type-arg]
+def filter_to_arrays(fitted: FittedFilter) -> dict[str, NDArray[Any]]:
     """A fitted filter as plain arrays, for `numpy.savez`; nothing in them needs pickle."""
     useful = fitted.useful
     near = np.nan if useful.near_auroc is None else useful.near_auroc
@@ -129,7 +130,7 @@ def filter_to_arrays(fitted: FittedFilter) -> dict[str, NDArray]:  # type: ignor
     }
 
 
-def filter_from_arrays(arrays: Mapping[str, NDArray]) -> FittedFilter:  # type: ignore[type-arg]
+def filter_from_arrays(arrays: FitArrays) -> FittedFilter:
     """The filter that `filter_to_arrays` took apart; refuse arrays of anything else."""
     wanted = ("format", "share", "note", "class_shares", "threshold", "labelled_rows", "pool_mean")
     missing = [name for name in wanted if name not in arrays]
