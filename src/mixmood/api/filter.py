@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 from mixmood.core.cache.features import FeatureCache, open_cache
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.files.atomic import check_writable, written
+from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.filtering import Filtering, Share
 from mixmood.data.pools.kept import located, pool_word
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, Pool
+from mixmood.selection.plan import FilterPlan
 
 if TYPE_CHECKING:
     from mixmood.selection.filter import Decision, FilterJob
     from mixmood.selection.fit import Embedder
-    from mixmood.selection.plan import FilterPlan
     from mixmood.selection.scan.parts import PartFolder
     from mixmood.selection.scorer import Scorer
 
@@ -86,86 +87,70 @@ def filter(
     labelled: Any,
     pool: Any,
     *,
-    keep: str | float = "auto",
-    threshold: float | None = None,
-    score: str = "combined",
-    balance: bool = False,
-    diverse: float = 0.0,
     out: str | Path | None = None,
-    link: str | Path | None = None,
-    copy: str | Path | None = None,
-    save: str | Path | None = None,
-    load: str | Path | None = None,
-    backbone: str = "efficientnet-lite0",
-    resolution: int | None = None,
-    seed: int = 0,
-    jobs: int | None = None,
-    cache: str | Path | None = "default",
-    backend: str = "local",
-    resume: bool = False,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Kept:
     """Which images of a pool are like the labelled ones, with a score for each.
+
+    The options are the fields of `mixmood.selection.plan.FilterPlan`.
 
     Args:
         labelled: The labelled images; None with `load`.
         pool: The pool to filter.
-        keep: "auto" for the estimated useful part, a share below 1, or a number of images.
-        threshold: The least score of a kept image; in place of `keep`.
-        score: One of `mixmood.scores.SCORES`.
-        balance: Keep as many images of each class.
-        diverse: 0 to 1: keep the half of the images that differ most from each other.
         out: A .csv, .parquet or .txt list to write; it is a pool for `rank`, `filter`, `train`.
-        link: A folder to make of hard links to the kept images.
-        copy: A folder to make of copies of them.
-        save: A file to keep the fitted filter in, for the next pool.
-        load: Such a file, in place of labelled images.
-        backbone: The name of a backbone, or the path of an ONNX file.
-        resolution: Pixels a side that the backbone sees; its default if None.
-        seed: Decides every random choice.
-        jobs: Threads; all cores if None.
-        cache: A directory that keeps features between runs, or None for none.
-        backend: "local", or "ray" for Ray Data.
-        resume: Go on with the scan that was interrupted; needs `out`.
         progress: Called after every image read.
+        options: As follows.
     """
+    return filter_planned(labelled, pool, out, plan_from(FilterPlan, options), progress)
+
+
+with_options(filter, FilterPlan)
+
+
+def filter_planned(
+    labelled: Any,
+    pool: Any,
+    out: str | Path | None,
+    plan: FilterPlan,
+    progress: Progress | None = None,
+) -> Kept:
+    """The same for options that have been checked."""
     from mixmood.selection.filter import FilterJob, describe
     from mixmood.selection.fit import Embedder
-    from mixmood.selection.plan import FilterPlan
 
-    plan = FilterPlan(keep, threshold, score, balance, diverse, seed, backend)
     target = None if out is None else Path(out)
-    _check_paths(labelled, pool, target, load, resume)
-    _check_folders(link, copy)
-    with open_cache(cache) or nullcontext() as store:
-        crawl = open_pool(pool, seed=seed, cache=store)
-        network = _network(crawl, load, backbone, resolution)
-        embedder = Embedder(network, jobs, store, progress or Silent())
-        scorer, name, notes = _scorer(labelled, crawl, plan, load, embedder, store)
-        if save is not None:
-            _save(Path(save), scorer)
+    _check_paths(labelled, pool, target, plan)
+    with open_cache(plan.cache) or nullcontext() as store:
+        crawl = open_pool(pool, seed=plan.seed, cache=store)
+        network = _network(crawl, plan)
+        embedder = Embedder(network, plan.jobs, store, progress or Silent())
+        scorer, name, notes = _scorer(labelled, crawl, plan, embedder, store)
+        if plan.save is not None:
+            _save(Path(plan.save), scorer)
         with _part_folder(target, len(crawl)) as parts:
             job = FilterJob(crawl, plan, scorer, embedder, parts)
-            decision = job.run(resume=resume)
+            decision = job.run()
             if target is not None:
                 _write_list(target, str(pool), job, decision)
                 parts.remove()
-        kept = Kept(describe(job, decision, name, notes), job, decision)
-        _make_folders(kept, crawl, link, copy, embedder.progress)
-    return kept
+        _make_folders(job, decision)
+    return Kept(describe(job, decision, name, notes), job, decision)
 
 
-def _check_paths(
-    labelled: Any, pool: Any, out: Path | None, load: str | Path | None, resume: bool
-) -> None:
-    if (labelled is None) == (load is None):
+def _check_paths(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) -> None:
+    from mixmood.report.filter.lists import writer_for
+    from mixmood.selection.folder import check_empty
+
+    if (labelled is None) == (plan.load is None):
         raise OptionError("Give the labelled images, or a saved filter with load; not both.")
+    for folder in (plan.link, plan.copy):
+        if folder is not None:
+            check_empty(Path(folder))
     if out is None:
-        if resume:
+        if plan.resume:
             raise OptionError("resume needs the list of the scan to go on with: give out.")
         return
-    from mixmood.report.filter.lists import writer_for
-
     writer_for(out)
     check_writable(out)
     for what in (labelled, pool):
@@ -173,49 +158,36 @@ def _check_paths(
             raise OptionError(f"The list would replace its own input {out}. Name another file.")
 
 
-def _check_folders(*folders: str | Path | None) -> None:
-    from mixmood.selection.folder import check_empty
-
-    for folder in folders:
-        if folder is not None:
-            check_empty(Path(folder))
-
-
-def _network(pool: Pool, load: str | Path | None, backbone: str, resolution: int | None) -> Any:
+def _network(pool: Pool, plan: FilterPlan) -> Any:
     """What embeds the pool: the backbone asked for, or that of the saved filter."""
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.selection.scorer import load_scorer
 
     if isinstance(pool, FeatureSource):
         return None
-    if load is None:
-        return load_backbone(backbone, resolution)
-    saved = load_scorer(Path(load))
+    if plan.load is None:
+        return load_backbone(plan.backbone, plan.resolution)
+    saved = load_scorer(Path(plan.load))
     return load_backbone(saved.backbone_name, saved.resolution) if saved.backbone else None
 
 
 def _scorer(
-    labelled: Any,
-    pool: Pool,
-    plan: "FilterPlan",
-    load: str | Path | None,
-    embedder: "Embedder",
-    cache: FeatureCache | None,
+    labelled: Any, pool: Pool, plan: FilterPlan, embedder: "Embedder", cache: FeatureCache | None
 ) -> "tuple[Scorer, str, tuple[str, ...]]":
     """The scorer, fitted or loaded, what the labelled set is called, and notes for the record."""
     from mixmood.selection.fit import fit_scorer
     from mixmood.selection.scorer import load_scorer
 
-    if load is not None:
-        scorer = load_scorer(Path(load))
+    if plan.load is not None:
+        scorer = load_scorer(Path(plan.load))
         found = embedder.backbone.fingerprint if embedder.backbone else ""
         if found != scorer.backbone:
             raise InputError(
-                f"{load} was fitted on features of {scorer.backbone_name or 'another kind'}, "
+                f"{plan.load} was fitted on features of {scorer.backbone_name or 'another kind'}, "
                 f"which {pool.name} cannot give here. Fit the filter again."
             )
         note = "The useful share is that of the pool on which the filter was fitted."
-        return scorer, str(load), (note,)
+        return scorer, str(plan.load), (note,)
     base = open_pool(labelled, seed=plan.seed, cache=cache, role="labelled set")
     if isinstance(base, FeatureSource) != isinstance(pool, FeatureSource):
         raise ShapeError(
@@ -258,16 +230,10 @@ def _write_list(out: Path, pool: str, job: "FilterJob", decision: "Decision") ->
     write_list(out, content)
 
 
-def _make_folders(
-    kept: Kept,
-    pool: Pool,
-    link: str | Path | None,
-    copy: str | Path | None,
-    progress: Progress,
-) -> None:
+def _make_folders(job: "FilterJob", decision: "Decision") -> None:
     from mixmood.selection.folder import make_folder
 
-    rows = np.flatnonzero(kept.is_kept)
-    for folder, with_links in ((link, True), (copy, False)):
+    rows, progress = np.flatnonzero(decision.is_kept), job.embedder.progress
+    for folder, with_links in ((job.plan.link, True), (job.plan.copy, False)):
         if folder is not None:
-            make_folder(pool, rows, Path(folder), progress, with_links=with_links)
+            make_folder(job.pool, rows, Path(folder), progress, with_links=with_links)

@@ -65,11 +65,11 @@ class FilterJob:
     embedder: Embedder
     parts: PartFolder
 
-    def run(self, *, resume: bool) -> Decision:
+    def run(self) -> Decision:
         """Scan what is not scanned yet, then decide."""
         if self.plan.balance and self.scorer.head is None:
             raise OptionError("balance needs classes: give labelled images in class folders.")
-        self.parts.begin(self._identity(), resume=resume)
+        self.parts.begin(self._identity(), resume=self.plan.resume)
         self._scan()
         scanned = gather_parts(self.parts)
         n_classes = len(self.scorer.class_names) if self.plan.balance else 0

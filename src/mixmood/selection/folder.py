@@ -5,9 +5,8 @@ import re
 from pathlib import Path
 
 from mixmood.core.arrays import Rows
-from mixmood.core.errors import InputError, OutputError, UnreadableImageError
+from mixmood.core.errors import InputError, OutputError, UnreadableImageError, reason
 from mixmood.core.files.atomic import write_atomic
-from mixmood.core.files.bounded import reason
 from mixmood.core.progress import Progress
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
 

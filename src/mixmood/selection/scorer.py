@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.core.errors import InputError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import InputError, reason
 from mixmood.core.files.plain_arrays import read_arrays, write_arrays
 from mixmood.heads.linear import LinearHead
 from mixmood.selection.fitted import FittedFilter, filter_from_arrays, filter_to_arrays

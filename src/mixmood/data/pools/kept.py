@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.core.errors import InputError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import InputError, reason
 from mixmood.core.files.spreadsheet import inert
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool, Raw
 

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.errors import InputError, OutputError
+from mixmood.core.errors import InputError, OutputError, reason
 from mixmood.core.files.atomic import sweep, write_atomic
-from mixmood.core.files.bounded import reason
 from mixmood.core.files.plain_arrays import read_arrays, write_arrays
 
 HEAD = "scan.json"
