@@ -13,23 +13,24 @@ import numpy as np
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError, reason
 from mixmood.core.files.places import expanded
+from mixmood.core.suggest import near_path
 from mixmood.data.archives.tars import TarSource
 from mixmood.data.archives.zips import ZipSource
 from mixmood.data.arrays.array_pools import array_pool
 from mixmood.data.arrays.idx import open_idx
 from mixmood.data.arrays.npy import open_npy, open_npz
-from mixmood.data.pools.folder import FolderSource
+from mixmood.data.files.folder import FolderSource
+from mixmood.data.files.manifest import ManifestSource
+from mixmood.data.files.names import is_image_name, printable_text
+from mixmood.data.files.remote import RemoteFolder, open_fetched
 from mixmood.data.pools.hugging_face import PREFIX as HUB_PREFIX
 from mixmood.data.pools.hugging_face import open_hub
 from mixmood.data.pools.kept import is_kept_list, open_kept
-from mixmood.data.pools.manifest import ManifestSource
-from mixmood.data.pools.names import is_image_name, printable_text
 from mixmood.data.pools.noise import PREFIX as NOISE_PREFIX
 from mixmood.data.pools.noise import open_noise
 from mixmood.data.pools.objects import from_dataset, from_hugging_face, from_list, is_hugging_face
 from mixmood.data.pools.parquet import ParquetSource
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
-from mixmood.data.pools.remote import RemoteFolder, open_fetched
 
 OPENERS: dict[str, Callable[[str | Path, str], Pool]] = {
     ".zip": ZipSource,
@@ -127,9 +128,8 @@ def _open_path(path: Path, name: str | None, cache: FeatureCache | None, role: s
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"Cannot open the {role} {path}: {reason(error)}. Check the path."
-        ) from error
+        hint = near_path(path) or " Check the path."
+        raise InputError(f"Cannot open the {role} {path}: {reason(error)}.{hint}") from error
     if stat.S_ISDIR(mode):
         return _open_folder(path, name or path.resolve().name)
     if not stat.S_ISREG(mode):

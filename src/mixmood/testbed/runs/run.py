@@ -143,9 +143,16 @@ def train_on(job: Job, split: Split) -> "TrainingRecord":
     """What became of training on a split as the job says."""
     from mixmood.ssl.loop.train import train
 
-    plan, cell = job.config.training, job.run.cell
-    algorithm = "supervised" if cell.is_supervised else cell.algorithm
-    n_updates = plan.epochs * math.ceil(job.config.split.n_unlabelled / plan.batch_size)
+    section, cell = job.config.training, job.run.cell
+    n_updates = section.epochs * math.ceil(job.config.split.n_unlabelled / section.batch_size)
+    plan = section.plan(
+        "supervised" if cell.is_supervised else cell.algorithm,
+        # Counted, so that a pool made larger by contamination gets no more updates.
+        updates=None if cell.algorithm == "supervised-epochs" else n_updates,
+        device=job.device,
+        threads=job.threads,
+        seed=job.run.seed,
+    )
     has_validation = len(split.validation) > 0
     return train(
         split.labelled,
@@ -155,19 +162,7 @@ def train_on(job: Job, split: Split) -> "TrainingRecord":
         split.test_labels,
         validation=(split.validation, split.validation_labels) if has_validation else None,
         class_names=split.class_names,
-        algorithm=algorithm,
-        settings=plan.settings.get(algorithm),
-        model=plan.model,
-        epochs=plan.epochs,
-        # Counted, so that a pool made larger by contamination gets no more updates.
-        updates=None if cell.algorithm == "supervised-epochs" else n_updates,
-        batch_size=plan.batch_size,
-        learning_rate=plan.learning_rate,
-        weight_decay=plan.weight_decay,
-        augment=plan.augment,
-        ema=plan.ema,
-        device=job.device,
-        seed=job.run.seed,
+        plan=plan,
     ).record
 
 
