@@ -17,7 +17,7 @@ from mixmood.core.files.atomic import check_writable, written
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.filtering import Filtering, Share
-from mixmood.data.pools.kept import located, pool_word
+from mixmood.data.pools.kept import lists_below, located, pool_word
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, Pool
 from mixmood.selection.plan import FilterPlan
@@ -132,7 +132,7 @@ def filter_planned(
             job = FilterJob(crawl, plan, scorer, embedder, parts)
             decision = job.run()
             if target is not None:
-                _write_list(target, str(pool), job, decision)
+                _write_list(target, _word(pool, target), job, decision)
                 parts.remove()
         _make_folders(job, decision)
     return Kept(describe(job, decision, name, notes), job, decision)
@@ -147,15 +147,36 @@ def _check_paths(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) -
     for folder in (plan.link, plan.copy):
         if folder is not None:
             check_empty(Path(folder))
+    _check_inputs_stay(labelled, pool, out, plan)
     if out is None:
         if plan.resume:
             raise OptionError("resume needs the list of the scan to go on with: give out.")
         return
     writer_for(out)
     check_writable(out)
-    for what in (labelled, pool):
-        if isinstance(what, str | Path) and out.resolve() == Path(what).expanduser().resolve():
-            raise OptionError(f"The list would replace its own input {out}. Name another file.")
+    _word(pool, out)
+
+
+def _check_inputs_stay(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) -> None:
+    """Refuse an output that is one of the inputs, or a list that the pool rests on."""
+    inputs = [
+        Path(what).expanduser().resolve()
+        for what in (labelled, pool, plan.load)
+        if isinstance(what, str | Path)
+    ]
+    if isinstance(pool, str | Path):
+        inputs += lists_below(Path(pool).expanduser())
+    for target in (out, plan.save):
+        if target is not None and Path(target).resolve() in inputs:
+            raise OptionError(f"{target} is one of the inputs. Name another file to write.")
+    if out is not None and plan.save is not None and Path(plan.save).resolve() == out.resolve():
+        raise OptionError(f"The list and the saved filter are both {out}. Name two files.")
+
+
+def _word(pool: Any, out: Path) -> str:
+    """How the list names its pool; an object in memory has no place to be found again."""
+    is_place = isinstance(pool, str | Path)
+    return pool_word(str(pool), out) if is_place else type(pool).__name__
 
 
 def _network(pool: Pool, plan: FilterPlan) -> Any:
@@ -215,13 +236,13 @@ def _part_folder(out: Path | None, n_images: int) -> Iterator["PartFolder"]:
         yield PartFolder(Path(folder) / "scan", n_images)
 
 
-def _write_list(out: Path, pool: str, job: "FilterJob", decision: "Decision") -> None:
+def _write_list(out: Path, word: str, job: "FilterJob", decision: "Decision") -> None:
     from mixmood.report.filter.lists import write_list
     from mixmood.report.filter.rows import ListContent
 
     content = ListContent(
         pool=job.pool,
-        word=pool_word(pool, out),
+        word=word,
         parts=job.parts,
         reasons=decision.reasons,
         class_names=job.scorer.class_names,

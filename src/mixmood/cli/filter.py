@@ -1,7 +1,11 @@
 """`mixmood filter`: the useful part of a pool."""
 
+import os
 import shlex
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -46,7 +50,8 @@ def filter(
     if (labelled == "-") != (plan.load is not None):
         raise OptionError("Give the labelled images; or - together with --load FILE.npz.")
     check_outputs(json, out, html)
-    with warnings_said(), progress_bars(quiet) as progress:
+    _check_inputs_stay((labelled, pool), (json, html))
+    with warnings_said(), progress_bars(quiet) as progress, _resuming(out):
         kept = filter_planned(None if labelled == "-" else labelled, pool, out, plan, progress)
     put(json, kept.to_json())
     if html is not None:
@@ -57,3 +62,22 @@ def filter(
     if plan.load is None and kept.record.n_kept:
         words = ("train", "--labelled", labelled, "--unlabelled", out, "--out", "run")
         say(f"The list is in {out}. Train with it: {shlex.join(['mixmood', *words])}")
+
+
+def _check_inputs_stay(inputs: Iterable[str], outputs: Iterable[str | None]) -> None:
+    places = [os.path.realpath(place) for place in inputs]
+    for target in outputs:
+        if target not in (None, "-") and os.path.realpath(str(target)) in places:
+            raise OptionError(f"{target} is one of the inputs. Name another file to write.")
+
+
+@contextmanager
+def _resuming(out: str) -> Iterator[None]:
+    """Say how to go on with a scan that is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not Path(f"{out}.parts").is_dir():
+            raise
+        say("Interrupted. Go on with the same command and --resume.")
+        raise typer.Exit(options.INTERRUPTED) from None

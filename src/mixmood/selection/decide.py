@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.selection.balance import TOO_MANY_OF_CLASS, balanced
+from mixmood.selection.duplicates import originals
 from mixmood.selection.keep import (
     COPY_OF_LABELLED,
     DUPLICATE,
@@ -17,7 +18,6 @@ from mixmood.selection.keep import (
     keep_above,
     keep_best,
 )
-from mixmood.selection.pool_copies import originals
 from mixmood.selection.scan.parts import ScanPart
 
 UNREADABLE = "cannot be read"
@@ -86,7 +86,7 @@ def decide(
     elif rule.threshold is not None:
         is_kept = keep_above(pool.scores, rule.threshold) & pool.is_candidate
     else:
-        n_kept = rule.count or round((rule.share or 0.0) * len(pool.scores))
+        n_kept = rule.count or max(1, round((rule.share or 0.0) * len(pool.scores)))
         is_kept = keep_best(pool.scores, n_kept, pool.is_candidate)
     reasons = pool.reasons.copy()
     # Who asks for a number may get fewer than are useful: those left are not called foreign.

@@ -26,6 +26,8 @@ COLUMNS = ("path", "pool", "index", "keep")
 TEXT_HEAD = "# mixmood filter; pool: "
 """How the first line of a text list begins."""
 
+SUFFIXES = (".csv", ".parquet", ".txt")
+"""How the name of a list ends."""
 UNKNOWN = -1
 """The index of a row in a list that has only paths."""
 
@@ -137,7 +139,8 @@ def open_kept(path: Path, name: str, open_base: Opener) -> Pool:
         raise InputError(f"{path} is no list of mixmood filter: {reason(error)}.") from error
     if not len(indices):
         raise InputError(f"{path} keeps no image. Filter again with a larger --keep.")
-    base = open_base(where if _is_word(where) else str(path.resolve().parent / where))
+    lists_below(path)
+    base = open_base(_place(path, where))
     if indices[0] == UNKNOWN:
         indices = _indices_of(base, paths, path)
     _check_unchanged(path, base, indices, paths)
@@ -148,10 +151,43 @@ def open_kept(path: Path, name: str, open_base: Opener) -> Pool:
 
 def pool_word(pool: str, out: Path) -> str:
     """How a list in `out` names the pool: relative where the pool lies beside or below the list."""
-    if _is_word(pool):
-        return pool
-    place, folder = Path(pool).expanduser().resolve(), out.resolve().parent
+    word = pool if _is_word(pool) else _relative(Path(pool).expanduser().resolve(), out)
+    has_break = out.suffix.lower() == ".txt" and ("\n" in word or "\r" in word)
+    if has_break or word.encode("utf-8", "replace").decode() != word:
+        raise InputError(
+            f"A list cannot name the pool {word!r}: its path has a line break, or is no UTF-8 text."
+            " Rename the folder."
+        )
+    # With a point in front, a spreadsheet does not take it for a formula, and no quote is added.
+    return word if inert(word) == word else f"./{word}"
+
+
+def _relative(place: Path, out: Path) -> str:
+    folder = out.resolve().parent
     return place.relative_to(folder).as_posix() if place.is_relative_to(folder) else str(place)
+
+
+def lists_below(path: Path) -> list[Path]:
+    """The list and the lists that it rests on; one that rests on itself is refused.
+
+    A file that is no list gives an empty chain.
+    """
+    found: list[Path] = []
+    place = path.resolve()
+    while place.is_file() and place.suffix.lower() in SUFFIXES and is_kept_list(place):
+        if place in found:
+            raise InputError(f"{path} is a list of itself: {place} names it as its pool.")
+        found.append(place)
+        first = next(_rows(place), None)
+        if first is None or _is_word(first.pool):
+            break
+        place = (place.parent / first.pool).resolve()
+    return found
+
+
+def _place(path: Path, pool: str) -> str:
+    """Where the pool is that a list names."""
+    return pool if _is_word(pool) else str(path.resolve().parent / pool)
 
 
 def _is_word(pool: str) -> bool:

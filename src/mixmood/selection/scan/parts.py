@@ -97,6 +97,7 @@ class PartFolder:
 
     def begin(self, head: Mapping[str, Any], *, resume: bool) -> None:
         """Make the folder, or go on with the scan in it if that is the same and asked for."""
+        head = {**head, "part size": PART_SIZE}
         if (self.folder / HEAD).exists():
             if not resume:
                 raise OutputError(
