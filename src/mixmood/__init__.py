@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from mixmood.api.filter import Kept, filter
     from mixmood.api.predict import predict
     from mixmood.api.rank import RankReport, rank
-    from mixmood.api.testbed import report_testbed
+    from mixmood.api.testbed import report_testbed, run_testbed
     from mixmood.api.train import train
     from mixmood.ranking.statistics.dissimilarity import dissimilarity
 
@@ -23,6 +23,7 @@ __all__ = [
     "predict",
     "rank",
     "report_testbed",
+    "run_testbed",
     "train",
 ]
 
@@ -32,6 +33,7 @@ _HOMES = {
     "RankReport": "mixmood.api.rank.RankReport",
     "rank": "mixmood.api.rank.rank",
     "report_testbed": "mixmood.api.testbed.report_testbed",
+    "run_testbed": "mixmood.api.testbed.run_testbed",
     "dissimilarity": "mixmood.ranking.statistics.dissimilarity.dissimilarity",
     "predict": "mixmood.api.predict.predict",
     "train": "mixmood.api.train.train",

@@ -237,7 +237,7 @@ def test_a_run_can_be_logged_to_mlflow(labelled, pool, quick, tmp_path, monkeypa
 
 @pytest.mark.filterwarnings("ignore")
 def test_an_mlflow_that_does_not_answer_is_said(labelled, pool, quick, tmp_path):
-    with pytest.raises(OutputError, match="MLflow at nonsense://x did not take the run"):
+    with pytest.raises(OutputError, match="Cannot log to MLflow at nonsense://x"):
         train(labelled, pool, **quick, mlflow="nonsense://x")
 
 

@@ -10,7 +10,7 @@ from mixmood.heads.adam import Adam
 from mixmood.heads.checks import check_setting
 from mixmood.heads.linear import LinearHeads
 from mixmood.heads.problem import HeadProblem
-from mixmood.heads.supervised import SupervisedHead
+from mixmood.heads.supervised import supervised_base
 from mixmood.numerics.softmax import softmax
 
 F32 = NDArray[np.float32]
@@ -35,10 +35,10 @@ class MixMatchHead:
     """
 
     temperature: float = 0.5
-    alpha: float = 0.75
+    alpha: float = 2.0
     gamma: float = 25.0
     ramp_share: float = 0.32
-    n_updates: int = 200
+    n_updates: int = 100
     batch_size: int = 128
     rate: float = 0.03
     decay: float = 0.0
@@ -55,7 +55,7 @@ class MixMatchHead:
 
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The MixMatch heads of all problems; they share batches and partners."""
-        first = SupervisedHead().fit(problem, rng)
+        _, first = supervised_base(problem)
         if len(problem.pool) == 0:
             return first
         state = _Training(problem, first)

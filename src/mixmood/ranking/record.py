@@ -7,14 +7,13 @@ from mixmood.core.records.ranking import (
     SCHEMA,
     Candidate,
     LabelledSet,
-    NoiseFloor,
-    RankedDissimilarity,
     Ranking,
     SetAside,
 )
 from mixmood.core.version import __version__
 from mixmood.data.pools.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
+from mixmood.ranking.class_shares import one_sided, pool_class_shares
 from mixmood.ranking.nearness import nearness
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.reading import Reading
@@ -54,9 +53,10 @@ def ranking_record(
     """The record of a ranking, pools in the order of the measure that ranks."""
     plan, backbone = situation.used, situation.backbone
     order = sorted(pools, key=lambda name: scores.pools[name][plan.measure].rank)
+    own = _labelled_set(labelled)
+    shares = pool_class_shares(labelled, pools) or {}
     candidates = tuple(
-        _candidate(name, pools[name], scores.pools[name], plan.measure, scores.noise_floor)
-        for name in order
+        _candidate(pools[name], scores, plan.measure, own, shares.get(name)) for name in order
     )
     width = labelled.features.shape[1]
     return Ranking(
@@ -67,7 +67,7 @@ def ranking_record(
         sample_size=plan.sample_size,
         draws=plan.draws,
         paper=plan.paper,
-        labelled=_labelled_set(labelled),
+        labelled=own,
         measure=plan.measure,
         candidates=candidates,
         best=candidates[0].name,
@@ -113,16 +113,20 @@ def _notes(labelled: Reading, pools: Mapping[str, Reading], situation: Situation
 
 
 def _candidate(
-    name: str,
     reading: Reading,
-    results: dict[str, RankedDissimilarity],
+    scores: Scores,
     measure: str,
-    floor: Mapping[str, NoiseFloor],
+    labelled: LabelledSet,
+    classes: dict[str, float] | None,
 ) -> Candidate:
-    own = results[measure]
+    name = reading.pool.name
+    own = scores.pools[name][measure]
     if own.p_best is None or own.rank_interval is None:
         raise TypeError("The measure that ranks has a chance and an interval of ranks.")
-    is_too_near = nearness(own, floor[measure]) == "nearer"
+    is_too_near = nearness(own, scores.noise_floor[measure]) == "nearer"
+    warnings = [*reading.warnings, *([TOO_NEAR] if is_too_near else [])]
+    one_class = None if classes is None else one_sided(classes, labelled)
+    warnings += [one_class] if one_class else []
     return Candidate(
         rank=own.rank,
         name=name,
@@ -130,11 +134,12 @@ def _candidate(
         n_unreadable=reading.n_unreadable,
         n_read=len(reading.features),
         fingerprint=reading.pool.fingerprint,
-        measures=results,
+        measures=scores.pools[name],
         p_best=own.p_best,
         rank_interval=own.rank_interval,
-        warnings=(*reading.warnings, *([TOO_NEAR] if is_too_near else [])),
+        warnings=tuple(warnings),
         n_distinct=reading.n_distinct,
+        classes=classes,
     )
 
 

@@ -8,6 +8,7 @@ a second bound, 2 (1 - AUC), which is exact when every foreign image scores belo
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -59,23 +60,24 @@ def least_slope(labelled: Array, pool: Array, importance: Array | None = None) -
     thresholds = rises[np.maximum(places, 0)]
     labelled_above = above[np.searchsorted(rises, thresholds, side="left")]
     pool_above = 1.0 - np.searchsorted(np.sort(pool), thresholds, side="left") / len(pool)
-    n_effective = weights.sum() ** 2 / (weights**2).sum()
-    errors = np.sqrt((1 - labelled_above).clip(0) / (labelled_above * n_effective))
+    errors = np.sqrt((1 - labelled_above).clip(0) / (labelled_above * effective_number(weights)))
     return float((pool_above / labelled_above * (1 + CAUTION * errors)).min())
 
 
-def null_slope(
-    n_labelled: int, n_pool: int, rng: np.random.Generator, importance: Array | None = None
-) -> float:
-    """Expected `least_slope` when all of the pool is useful.
+@lru_cache(maxsize=256)
+def null_slope(n_labelled: int, n_pool: int) -> float:
+    """Expected `least_slope` when all of the pool is useful, a constant of the two numbers.
 
-    Scores are then exchangeable, so that uniform numbers stand for them.
+    Scores are then exchangeable, so that uniform numbers, always the same, stand for them.
     """
-    slopes = [
-        least_slope(rng.random(n_labelled), rng.random(n_pool), importance)
-        for _ in range(N_SIMULATED)
-    ]
+    rng = np.random.default_rng([n_labelled, n_pool])
+    slopes = [least_slope(rng.random(n_labelled), rng.random(n_pool)) for _ in range(N_SIMULATED)]
     return float(np.mean(slopes))
+
+
+def effective_number(importance: Array) -> float:
+    """How many equally important images say as much: (sum of w)^2 / (sum of w^2)."""
+    return float(importance.sum() ** 2 / (importance**2).sum())
 
 
 def mixture_share(
@@ -93,8 +95,9 @@ def mixture_share(
     half of the images out doubles the variance and the overlap with the whole takes half of it.
     """
     n, m = len(labelled), len(pool)
-    share = least_slope(labelled, pool, importance) / null_slope(n, m, rng, importance)
-    null = null_slope((n + 1) // 2, (m + 1) // 2, rng)
+    n_equal = n if importance is None else max(1, round(effective_number(importance)))
+    share = least_slope(labelled, pool, importance) / null_slope(n_equal, m)
+    null = null_slope((n_equal + 1) // 2, (m + 1) // 2)
     halves = np.empty(n_halves)
     for i in range(n_halves):
         own, others = rng.permutation(n)[: (n + 1) // 2], rng.permutation(m)[: (m + 1) // 2]

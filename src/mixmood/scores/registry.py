@@ -109,7 +109,8 @@ def fit_score(
             f"The score '{family}' needs the classes of the labelled images. Use 'knn'."
         )
     own = check_labelled(labelled, labels)
-    fit = chosen.fit(own, check_pool(pool, own.shape[1]), labels)
+    codes = None if labels is None else np.asarray(labels)
+    fit = chosen.fit(own, check_pool(pool, own.shape[1]), codes)
     return FittedScore(family, fit, own.shape[1])
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cholesky, lapack
 
 from mixmood.core.arrays import Array
 
@@ -30,7 +30,10 @@ def fit_fold_models(
     """
     gram = rows @ rows.T
     gram[np.diag_indices_from(gram)] += penalty / importance
-    inverse = cho_solve(cho_factor(gram, lower=True), np.eye(len(rows)))
+    factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
+    # dpotri fills one triangle in a third of the time that solving for an identity takes.
+    inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
     solution = inverse @ targets
     n_folds = int(folds.max()) + 1
     weights, held_out = np.empty((n_folds, rows.shape[1])), np.empty(len(rows))

@@ -26,7 +26,8 @@ class NearTest:
     """Chance that an image of the remaining classes scores above one of the class left out."""
     leak: float
     """Of the class left out, the part that scores above the median of the remaining classes,
-    divided by one half: what near foreign images add to the estimated share, at most."""
+    divided by one half: what near foreign images would add to the share. The upper limit of the
+    part is taken, two standard errors up, because few images are counted."""
 
 
 def near_tests(
@@ -62,4 +63,5 @@ def _near_test(
         aurocs.append(area(fit.labelled, foreign))
         n_above += int((foreign > np.median(fit.labelled)).sum())
         n_foreign += len(foreign)
-    return NearTest(float(np.mean(aurocs)), min(MOST_LEAK, 2 * n_above / n_foreign))
+    most_above = (n_above + 2 * np.sqrt(n_above + 1)) / n_foreign
+    return NearTest(float(np.mean(aurocs)), float(min(MOST_LEAK, 2 * most_above)))

@@ -13,6 +13,7 @@ from mixmood.scores.fit import Fit
 from mixmood.scores.knn import N_NEIGHBOURS
 from mixmood.scores.mixture import MixtureShare, mixture_share
 from mixmood.scores.registry import DEFAULT_SCORE, score_family
+from mixmood.scores.sample import MOST_LABELLED, MOST_POOL, random_part
 from mixmood.scores.self_calibration import NearTest, near_tests
 from mixmood.scores.typicality import typical_threshold
 
@@ -62,8 +63,8 @@ def useful_share(
 
     Args:
         labelled: Shape (n, d).
-        pool: A random sample of the pool, shape (m, d); 1000 rows are enough.
-        rng: Decides the random halves behind the interval.
+        pool: A random sample of the pool, shape (m, d); of more than 1000 rows a part is used.
+        rng: Decides the parts, and the random halves behind the interval.
         labels: The class of each labelled image, or None.
         family: A cross-fitted score, "classifier" or "combined".
     """
@@ -79,7 +80,13 @@ def share_of_fit(
     labels: Labels | None,
     family: str,
 ) -> tuple[UsefulShare, Fit]:
-    """The share, and the fit (with weighted classes) that it rests on; the input is checked."""
+    """The share, and the fit (perhaps with weighted classes) that it rests on.
+
+    The input was checked. Of more rows than a fit takes, a random part is used.
+    """
+    own = random_part(len(labelled), MOST_LABELLED, rng)
+    labelled, labels = labelled[own], None if labels is None else np.asarray(labels)[own]
+    pool = pool[random_part(len(pool), MOST_POOL, rng)]
     fit = _fit(family, labelled, pool, labels, None)
     estimate = mixture_share(fit.labelled, fit.pool, rng)
     shares = near = None

@@ -15,12 +15,13 @@ from mixmood.core.arrays import Array
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.nearest import nearest_labelled
 
-COPY_COSINE = 0.995
-"""On development images, the share of pairs of different images above it is below 1 in 10,000."""
+COPY_COSINE = 0.985
+"""Of 9.4 million pairs of different development images none has more than 0.977."""
 N_WORDS = 2
 N_BITS = 64 * N_WORDS
 MOST_DIFFERENT_BITS = 3
-"""Different bits of near copies; a cosine of 0.995 to the centre differs in 4 on average."""
+"""No pair of 9.4 million of different development images has as few. Features with noise of 5 % of
+their mean differ in 1.1 bits on average; 96 to 98 % of them are found."""
 N_BANDS = MOST_DIFFERENT_BITS + 1
 MOST_IN_BAND = 64
 """Different codes with one band in common that are compared with each other: bounds the time."""

@@ -82,7 +82,11 @@ class LabelledSet:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One pool in its place; `n_distinct` of the `n_read` images are distinct."""
+    """One pool in its place.
+
+    `n_distinct` of the `n_read` images are distinct. `classes` are the shares of its images that
+    a classifier takes for each labelled class; None without labels.
+    """
 
     rank: int
     name: str
@@ -95,6 +99,7 @@ class Candidate:
     rank_interval: tuple[int, int]
     warnings: tuple[str, ...]
     n_distinct: int | None = None
+    classes: dict[str, float] | None = None
 
     @property
     def distance(self) -> float:

@@ -25,7 +25,7 @@ def ranking_page(
 
     Args:
         ranking: The record.
-        material: Pictures, map and coverage; the page does without them if None.
+        material: Pictures and map; the page does without them if None.
         command: What was typed to get the ranking.
         elapsed_s: How long it took.
     """
@@ -45,7 +45,7 @@ def ranking_page(
             "bar_width": BAR_WIDTH,
             "clouds": drawn,
             "pictures_json": inert_json(json.dumps(pictures)),
-            "coverage": coverage(ranking, material) if material else None,
+            "coverage": coverage(ranking),
             "labelled_mark": LABELLED,
             "n_tiles": N_TILES,
             "warnings": _warnings(ranking, material),
