@@ -18,7 +18,7 @@ from benchmarks.heads.tasks import DEVELOPMENT, REPORT, Family, Task, draw
 from mixmood.core.seeds import rng_for
 from mixmood.heads.registry import HEADS, fit_head
 from mixmood.measures.registry import MEASURES, compare
-from mixmood.ranking.probe.measure import labelled_folds, pool_effect
+from mixmood.ranking.probe.measure import N_PART, labelled_folds, pool_effect
 
 PERCENTS = (10, 25, 50, 75, 90, 100)
 N_POOL = 2000
@@ -69,7 +69,7 @@ def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
         pool = rng_for(seed, "shuffle", case.key).permutation(pool)
         halves = pool[: len(pool) // 2], pool[len(pool) // 2 :]
         # What is probed is what is trained with: some images of either half.
-        probed = np.concatenate([half[:400] for half in halves])
+        probed = np.concatenate([half[:N_PART] for half in halves])
         row = {"key": case.key, **vars(case), "base": 100 * base, "cv": 100 * folds.accuracy}
         for name in ALGORITHMS:
             gains = [

@@ -17,7 +17,7 @@ Codes = NDArray[np.integer]
 N_FOLDS = 5
 N_PARTS = 2
 """Parts of the pool; each is probed with folds and training of its own."""
-N_PART = 400
+N_PART = 200
 """Pool images in a part. The number is fixed, so that reading more does not move the result."""
 
 

@@ -13,6 +13,7 @@ from mixmood.core.suggest import unknown_name
 from mixmood.data.splits.scenario import Contamination
 from mixmood.measures.registry import PAPER
 from mixmood.ssl.plan import Recipe, TrainingPlan
+from mixmood.testbed.presets import PRESETS
 
 Percent = Annotated[float, Field(gt=0, le=100)]
 Count = Annotated[int, Field(ge=1)]
@@ -21,8 +22,6 @@ Setting = bool | int | float | str
 
 MOST_RUNS = 1_000_000
 """The paper's whole grid has about a thousand."""
-
-PRESETS = ("paper", "paper-small", "digits", "smoke")
 
 
 class _Section(BaseModel):

@@ -14,8 +14,10 @@ import numpy as np
 
 from mixmood.core.arrays import Array
 
-LEVELS = np.linspace(0.25, 1.0, 16)
-"""Parts of the labelled images above the threshold; fewer would leave too few images to count."""
+LEVELS = np.linspace(0.5, 1.0, 16)
+"""Parts of the labelled images above the threshold; fewer leave too few images to count.
+On development tasks a start at 0.25 raises the error for far sources from 0.03 to 0.05 and lowers
+that for near ones from 0.101 to 0.095."""
 CAUTION = 1.5
 """Standard errors added to a ratio before the least is taken: a high threshold, with few labelled
 images above it, must be that much lower to be believed. Chosen on development tasks."""
