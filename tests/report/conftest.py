@@ -65,6 +65,8 @@ def candidate(rank, name, distances, p_best, warnings=(), l2_rank=None):
         p_best=p_best,
         rank_interval=(1, 2) if rank < 3 else (3, 3),
         warnings=warnings,
+        n_distinct=160,
+        classes={"cat": 1.0, "<b>dog</b>": 0.0} if rank > 1 else {"cat": 0.5, "<b>dog</b>": 0.5},
     )
 
 
@@ -111,7 +113,6 @@ def view(name, shift, is_labelled=False):
         points=tuple((shift + 0.2 * i, 0.3 * (i % 4)) for i in range(10)),
         nearest=() if is_labelled else tiles[:8],
         farthest=() if is_labelled else tiles[2:],
-        coverage=(0.6, 0.4) if is_labelled else (1.0, 0.0) if shift > 5 else (0.5, 0.5),
         warnings=("images in grey.",) if shift > 5 else (),
     )
 
@@ -123,7 +124,6 @@ def material(ranking):
         labelled=view(ranking.labelled.name, 0.0, is_labelled=True),
         pools=pools,
         variance=(0.31, 0.12),
-        classes=("cat", "<b>dog</b>"),
         versions={"numpy": "2.4.6"},
     )
 

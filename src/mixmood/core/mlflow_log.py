@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mixmood.core.errors import MissingExtraError, OutputError
-from mixmood.core.files.bounded import reason
+from mixmood.core.errors import MissingExtraError, OutputError, reason
 
 MOST_AT_ONCE = 900
 """MLflow takes at most 1000 metrics in one request."""

@@ -48,14 +48,17 @@ class Reading:
         self.features: Array = np.empty((0, width), np.float32)
         self.kept: Rows = np.empty(0, np.int64)  # which image of the pool each row is
 
-    def grow(self, n_rows: int, others: frozenset[bytes] = frozenset()) -> None:
+    def grow(
+        self, n_rows: int, others: frozenset[bytes] = frozenset(), *, beyond: bool = False
+    ) -> None:
         """Read on until so many readable images are there, or the pool has no more.
 
         Args:
             n_rows: How many are wanted.
             others: The `prints` of images that do not count when they are met again.
+            beyond: Whether to read more than the draws need.
         """
-        wanted = min(n_rows, self.most)
+        wanted = n_rows if beyond else min(n_rows, self.most)
         self._leave_out(others)
         while len(self.features) < wanted and self._n_tried < len(self._order):
             n_missing = wanted - len(self.features)

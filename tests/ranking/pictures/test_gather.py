@@ -8,14 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PIL import Image
-from scipy.spatial.distance import cdist
 
 import mixmood
 from mixmood.core.errors import UnreadableImageError
 from mixmood.data.arrays.array_pools import ImageArray, array_pool
-from mixmood.data.pools.pool import Labels
 from mixmood.ranking.pictures.appearance import PictureTraits, SetTraits, contrasts
-from mixmood.ranking.pictures.gather import N_EXTREME, N_POINTS, gather, nearest_rows
+from mixmood.ranking.pictures.gather import N_EXTREME, N_POINTS, gather
 from mixmood.ranking.pictures.projection import principal_axes
 from mixmood.ranking.pictures.thumbnail import SIDE, thumbnail
 
@@ -73,23 +71,20 @@ def test_features_without_two_directions_still_have_a_map(features):
     assert projection.variance[1] == 0
 
 
-def test_nearest_rows_are_the_nearest(rng):
-    a, b = rng.normal(size=(700, 5)), rng.normal(size=(40, 5))
-    rows, distances = nearest_rows(a, b)
-    table = cdist(a, b)
-    np.testing.assert_array_equal(rows, table.argmin(axis=1))
-    np.testing.assert_allclose(distances, table.min(axis=1))
-
-
-def test_the_gallery_shows_the_nearest_and_the_farthest_images(rng):
-    labelled = reading(np.zeros((20, 2)))
-    apart = rng.permutation(100).astype(float) + 1
-    pool = reading(np.stack([apart, np.zeros(100)], axis=1), images=noise(rng, 100))
-    view = gather(labelled, {"pool": pool}).pools["pool"]
-    assert [tile.distance for tile in view.nearest] == list(range(1, N_EXTREME + 1))
-    assert [tile.distance for tile in view.farthest] == list(range(100, 100 - N_EXTREME, -1))
-    assert view.nearest[0].place == f"pool[{apart.argmin()}]"
-    assert len(view.tiles) == len(view.points) == N_POINTS
+def test_the_gallery_shows_the_images_most_and_least_like_the_labelled_ones(rng):
+    """By the angle, not by the length: a blurred image has short features and is not near."""
+    labelled = reading(np.abs(rng.normal(size=(20, 4))) + np.array([9, 0, 0, 0]))
+    alike = np.abs(rng.normal(size=(30, 4))) + np.array([9, 0, 0, 0])
+    foreign = np.abs(rng.normal(size=(30, 4))) + np.array([0, 9, 0, 0])
+    pool = reading(np.concatenate([alike, 0.01 * foreign]), images=noise(rng, 60))
+    pictures = gather(labelled, {"pool": pool}).pools["pool"]
+    places = [
+        [int(tile.place[5:-1]) for tile in row] for row in (pictures.nearest, pictures.farthest)
+    ]
+    assert max(places[0]) < 30 <= min(places[1])
+    distances = [tile.distance for tile in (*pictures.nearest, *reversed(pictures.farthest))]
+    assert distances == sorted(distances)
+    assert len(pictures.tiles) == len(pictures.points) == N_POINTS
 
 
 def test_rows_are_shown_by_the_image_that_they_came_from(rng):
@@ -99,25 +94,6 @@ def test_rows_are_shown_by_the_image_that_they_came_from(rng):
     view = gather(reading(rng.normal(size=(20, 3))), {"pool": pool}).pools["pool"]
     assert [tile.place for tile in view.tiles] == ["pool[3]", "pool[1]"]
     assert np.asarray(opened(view.tiles[0].uri)).mean() == pytest.approx(150, abs=4)
-
-
-def test_coverage_counts_the_class_of_the_nearest_labelled_image():
-    labels = Labels(np.array([0, 0, 0, 1], np.int32), ("cat", "dog"))
-    labelled = reading(np.array([[0.0, 0], [0, 1], [1, 0], [9, 9]]), "mine", labels=labels)
-    near_cats = reading(np.array([[0.0, 0.1], [0.2, 0], [0.5, 0.2], [0.1, 0.1]]))
-    mixed = reading(np.array([[0.0, 0.1], [8, 9.0]]))
-    material = gather(labelled, {"cats": near_cats, "mixed": mixed})
-    assert material.classes == ("cat", "dog")
-    assert material.labelled.coverage == (0.75, 0.25)
-    assert material.pools["cats"].coverage == (1.0, 0.0)
-    assert material.pools["mixed"].coverage == (0.5, 0.5)
-
-
-def test_without_classes_there_is_no_coverage(rng):
-    material = gather(reading(rng.normal(size=(9, 2))), {"a": reading(rng.normal(size=(9, 2)))})
-    assert material.classes == ()
-    assert material.labelled.coverage is None
-    assert material.pools["a"].coverage is None
 
 
 def test_features_have_points_and_no_pictures(rng):

@@ -49,10 +49,10 @@ def test_overlapping_pairs_are_drawn_from_all_images(rng):
 
 def test_a_pool_that_does_not_hold_one_sample_is_refused(rng):
     check_fits(20, 20, "pool")
-    with pytest.raises(OptionError, match="size is 20, but 'pool' holds only 19 .* at most 19, or"):
+    with pytest.raises(OptionError, match="'pool' .* only 19 .* size is 20. Use .* at most 19, or"):
         check_fits(20, 19, "pool")
     with pytest.raises(OptionError, match="holds only 0 readable images.* leave this one out"):
         check_fits(20, 0, "pool")
     labelled, pool = rng.normal(size=(60, 3)), rng.normal(size=(19, 3))
-    with pytest.raises(OptionError, match="'pool' holds only 19"):
+    with pytest.raises(OptionError, match="'pool' cannot be compared: it holds only 19"):
         score(labelled, {"pool": pool}, RankingPlan(measures=("l2",), sample_size=20))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mixmood.report.charts.axis import Axis
+from mixmood.report.charts.coverage import coverage
 from mixmood.report.page import render
 from mixmood.report.ranking.page import ranking_page
 
@@ -101,7 +102,7 @@ def test_names_that_are_not_unicode_can_still_be_written(ranking):
 def test_everything_that_explains_a_ranking_is_there(page, ranking):
     for text in (
         "P = 0.90", "Chance that it is", "Noise floor", "31\u202f%",
-        "misses &lt;b&gt;dog&lt;/b&gt;", "The sample size is 40 instead of 80.",
+        "misses &lt;b&gt;dog&lt;/b&gt;", "The sample size is 40 instead of &lt;b&gt;80&lt;/b&gt;.",
         "images in grey.", "12 s", "numpy 2.4.6", ranking.backbone["weights_sha256"],
         "ef" * 32, "&amp;&amp; true", "Copy the record",
     ):  # fmt: skip
@@ -128,10 +129,10 @@ def test_measures_that_agree_say_so(ranking):
     assert 'class="mark"' not in page
 
 
-def test_without_extras_the_numbers_stand_alone(ranking):
+def test_without_pictures_the_numbers_stand_alone(ranking):
     page = ranking_page(ranking)
     assert "The order" in page
-    for title in (">The map<", ">What is in the pools<", ">Which classes", ">Time taken<"):
+    for title in (">The map<", ">What is in the pools<", ">Time taken<"):
         assert title not in page
 
 
@@ -147,20 +148,46 @@ def test_features_without_pictures_have_a_map_and_no_gallery(ranking, material):
     assert "data:image" not in page
 
 
-def test_an_unlabelled_base_has_no_coverage(ranking, material):
-    views = {name: replace(view, coverage=None) for name, view in material.pools.items()}
-    bare = replace(
-        material, labelled=replace(material.labelled, coverage=None), pools=views, classes=()
-    )
-    assert "Which classes the pools reach" not in ranking_page(ranking, bare)
+def with_classes(ranking, names, n_pools, shares):
+    """The ranking with other classes and more pools."""
+    counts = dict.fromkeys(names, 10)
+    own = [
+        replace(ranking.candidates[k % 3], name=f"pool {k}", rank=k + 1, classes=shares)
+        for k in range(n_pools)
+    ]
+    labelled = replace(ranking.labelled, classes=counts)
+    return replace(ranking, candidates=tuple(own), labelled=labelled)
 
 
-def test_a_long_list_of_missed_classes_is_cut_short(ranking, material):
-    names = tuple(f"class {i}" for i in range(10))
-    labelled = replace(material.labelled, coverage=(0.1,) * 10)
-    pools = {n: replace(v, coverage=(1.0,) + (0.0,) * 9) for n, v in material.pools.items()}
-    page = ranking_page(ranking, replace(material, labelled=labelled, pools=pools, classes=names))
+def test_an_unlabelled_base_has_no_table_of_classes(ranking):
+    bare = replace(ranking, labelled=replace(ranking.labelled, classes=None))
+    assert "Which classes the pools look like" not in ranking_page(bare)
+
+
+def test_a_long_list_of_missed_classes_is_cut_short(ranking):
+    names = [f"class {i}" for i in range(10)]
+    shares = {name: float(name == "class 0") for name in names}
+    page = ranking_page(with_classes(ranking, names, 3, shares))
     assert "misses class 1, class 2, class 3 and 6 more." in page
+    assert "more pool" not in page
+
+
+@pytest.mark.parametrize(
+    ("n_pools", "words"), [(4, "1 more pool misses some."), (5, "2 more pools miss some.")]
+)
+def test_one_more_pool_is_not_called_pools(ranking, n_pools, words):
+    page = ranking_page(with_classes(ranking, ["a", "b"], n_pools, {"a": 1.0, "b": 0.0}))
+    assert words in page
+
+
+def test_the_table_of_classes_has_the_longer_list_as_rows(ranking):
+    shares = {"a": 0.5, "b": 0.5}
+    many = coverage(with_classes(ranking, ["a", "b"], 10, shares))
+    assert [name for name, _ in many.heads] == ["a", "b"]
+    assert [name for name, _, _ in many.rows][:2] == ["my & labels", "pool 0"]
+    few = coverage(with_classes(ranking, [*"abcdef"], 2, dict.fromkeys("abcdef", 1 / 6)))
+    assert [name for name, _ in few.heads] == ["my & labels", "pool 0", "pool 1"]
+    assert len(few.rows) == 6
 
 
 def test_one_pool_alone_has_no_chance_of_being_nearest(ranking):

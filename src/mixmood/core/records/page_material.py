@@ -1,4 +1,4 @@
-"""What the page of a ranking shows beyond its numbers; gathered only where a page is asked for."""
+"""Pictures and map of the page of a ranking; gathered only where a page is asked for."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,8 @@ class Tile:
     Attributes:
         place: What to call the image: its path, or its index in the array.
         uri: The small picture as a data URI; None where there are features but no pictures.
-        distance: How far its features are from the nearest labelled image; None for the labelled.
+        distance: How unlike the labelled images it is, 1 - mean cosine to the three nearest;
+            None for the labelled.
     """
 
     place: str
@@ -27,34 +28,28 @@ class SetPictures:
         points: Where on the map each of these tiles lies.
         nearest: The images nearest to the labelled set, nearest first; empty for that set itself.
         farthest: The images farthest from it, farthest first.
-        coverage: For each labelled class, the share of the images read whose nearest labelled
-            image has that class (for the labelled set: the share of the class); None without
-            classes.
-        warnings: What the pictures gave away.
+        warnings: What the pictures show that may make the distance wrong.
     """
 
     tiles: tuple[Tile, ...]
     points: tuple[tuple[float, float], ...]
     nearest: tuple[Tile, ...]
     farthest: tuple[Tile, ...]
-    coverage: tuple[float, ...] | None
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class PageMaterial:
-    """Pictures, map and coverage of a ranking.
+    """Pictures and map of a ranking.
 
     Attributes:
         labelled: The labelled set.
         pools: The pools by name.
         variance: The shares of all variance that the two axes of the map hold.
-        classes: The names of the labelled classes, in the order of every `coverage`.
         versions: Versions of the libraries that the numbers came from.
     """
 
     labelled: SetPictures
     pools: dict[str, SetPictures]
     variance: tuple[float, float]
-    classes: tuple[str, ...]
     versions: dict[str, str]

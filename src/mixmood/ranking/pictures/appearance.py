@@ -1,4 +1,4 @@
-"""What sets look like at first sight, and where that alone sets them apart."""
+"""Size and colour of the pictures of a set, and where they alone make a distance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ MOSTLY = 0.8
 
 
 class PictureTraits(NamedTuple):
-    """What is kept of one picture: its side in pixels, and whether it has no colour."""
+    """Two traits of one picture: its side in pixels, and whether it has no colour."""
 
     side: float
     is_grey: bool
 
     @classmethod
     def of(cls, picture: Picture) -> "PictureTraits":
-        """The look of a picture, which may then be forgotten."""
+        """The traits of a picture, which need not be kept."""
         side = float(np.sqrt(picture.shape[0] * picture.shape[1]))
         red, green, blue = np.moveaxis(picture, -1, 0)
         return cls(side, np.array_equal(red, green) and np.array_equal(red, blue))
@@ -35,11 +35,11 @@ class SetTraits:
     grey: float | None
 
     @classmethod
-    def of(cls, looks: Sequence[PictureTraits]) -> "SetTraits":
-        """What pictures of these looks have in common; nothing is known of none."""
-        if not looks:
+    def of(cls, pictures: Sequence[PictureTraits]) -> "SetTraits":
+        """The traits of a set of pictures; None where there are none."""
+        if not pictures:
             return cls(None, None)
-        sides, is_grey = zip(*looks, strict=True)
+        sides, is_grey = zip(*pictures, strict=True)
         return cls(float(np.median(sides)), float(np.mean(is_grey)))
 
 

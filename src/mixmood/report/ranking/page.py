@@ -5,6 +5,7 @@ import json
 from mixmood.core.records.page_material import PageMaterial
 from mixmood.core.records.ranking import Ranking
 from mixmood.report.charts.coverage import coverage
+from mixmood.report.charts.gains import gains
 from mixmood.report.charts.histograms import BAR_WIDTH, histograms
 from mixmood.report.charts.marks import LABELLED
 from mixmood.report.charts.scatter import clouds
@@ -25,7 +26,7 @@ def ranking_page(
 
     Args:
         ranking: The record.
-        material: Pictures, map and coverage; the page does without them if None.
+        material: Pictures and map; the page does without them if None.
         command: What was typed to get the ranking.
         elapsed_s: How long it took.
     """
@@ -45,7 +46,8 @@ def ranking_page(
             "bar_width": BAR_WIDTH,
             "clouds": drawn,
             "pictures_json": inert_json(json.dumps(pictures)),
-            "coverage": coverage(ranking, material) if material else None,
+            "coverage": coverage(ranking),
+            "gains": gains(ranking),
             "labelled_mark": LABELLED,
             "n_tiles": N_TILES,
             "warnings": _warnings(ranking, material),

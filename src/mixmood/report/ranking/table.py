@@ -21,8 +21,11 @@ LEAST_NAME = 12
 """Where names get no more than this, they need the room of the bar."""
 GAP = 2
 """Spaces between columns."""
-SPARED = ("images", "ranks", "p (Holm)")
+SPARED = ("images", "ranks", "p (Holm)", "P(best)")
 """The columns that are left out, in this order, where a terminal is too narrow for all."""
+
+
+STYLES = {"use": "green", "avoid": "red", "filter": "yellow", None: "", "unsure": ""}
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,9 @@ class RankingTable:
         """The columns that a width has room for."""
         rank, name, *numbers = self._all_columns()
         for head in SPARED:
-            if _total([rank, *numbers]) + min(name.width, LEAST_NAME) > width:
+            # Where there is advice, the bar is worth more than the number of images.
+            bar = LEAST_BAR + GAP if head == "images" and numbers[-1].head == "advice" else 0
+            if _total([rank, *numbers]) + min(name.width, LEAST_NAME) + bar > width:
                 numbers = [column for column in numbers if column.head != head]
         name_width, bar_width = room(name.width, _total([rank, *numbers]), width)
         if bar_width:
@@ -109,7 +114,22 @@ class RankingTable:
             Column.of("p (Holm)", [_p_value(result.p_holm) for result in results]),
             Column.of("P(best)", [Text(_chance(result.p_best)) for result in results]),
             Column.of("ranks", [Text(_span(result.rank_interval)) for result in results]),
+            *self._outlook(),
         ]
+
+    def _outlook(self) -> list[Column]:
+        """Gain and advice, beside the measure that ranks."""
+        pools = self._pools
+        if self._measure != self._ranking.measure:
+            return []
+        columns = []
+        if any(pool.probe for pool in pools):
+            gains = [Text(f"{pool.probe.gain:+.1f}" if pool.probe else "-") for pool in pools]
+            columns.append(Column.of("gain", gains))
+        if any(pool.advice for pool in pools):
+            words = [Text(pool.advice or "-", style=STYLES.get(pool.advice, "")) for pool in pools]
+            columns.append(Column.of("advice", words, "left"))
+        return columns
 
     def _bars(self, width: int) -> Column:
         """Intervals on a common scale."""

@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import ShapeError
-from mixmood.heads.problem import HeadProblem, head_problem
+from mixmood.heads.fitting.problem import HeadProblem, head_problem
+from mixmood.heads.fitting.rows import directions
+from mixmood.heads.linear import LinearHead
 from mixmood.heads.registry import Head
-from mixmood.heads.rows import directions
 from mixmood.numerics.folds import Folds, training_weights
 
 LARGEST = 60_000_000
@@ -43,31 +44,55 @@ def out_of_fold_logits(
     if folds.ndim != 2 or folds.shape[1] != len(codes):
         raise ShapeError(f"folds must be (repeats, {len(codes)}); got {folds.shape}.")
     weights, held_out = training_weights(folds)
-    problem = head_problem(features, codes, n_classes, pool, weights)
-    rows, seed = directions(features), int(rng.integers(2**63))
+    _, logits = all_logits(heads, features, codes, n_classes, pool, weights, rng)
+    repeat_of = np.repeat(np.arange(len(folds)), [len(np.unique(row[row >= 0])) for row in folds])
     found = {}
-    for name, head in heads.items():
-        logits = np.full((*folds.shape, n_classes), np.nan)
-        repeat_of = _repeats(folds, held_out)
-        for first, part in parts(problem):
-            # The same numbers for every part: how folds are batched changes nothing.
-            fitted = head.fit(part, np.random.default_rng([seed, *name.encode()]))
-            for place in range(len(fitted)):
-                out = held_out[first + place]
-                own = np.asarray(rows[out] @ fitted.weights[place] + fitted.bias[place])
-                logits[repeat_of[first + place], out] = own
-        found[name] = logits
+    for name, one in logits.items():
+        outside = np.full((*folds.shape, n_classes), np.nan)
+        for repeat, out, row in zip(repeat_of, held_out, one, strict=True):
+            outside[repeat, out] = row[out]
+        found[name] = outside
     return found
 
 
-def parts(problem: HeadProblem) -> Iterator[tuple[int, HeadProblem]]:
-    """The problem in parts whose arrays fit into memory, each with its first place."""
+def all_logits(
+    heads: Mapping[str, Head],
+    features: Array,
+    codes: NDArray[np.integer],
+    n_classes: int,
+    pool: Array | None,
+    weights: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> tuple[dict[str, LinearHead], dict[str, Array]]:
+    """Each head's first problem, and its logits for every labelled row: shape (B, n, k).
+
+    `weights`, shape (B, n), say who trains in each problem; the other arguments are those of
+    `out_of_fold_logits`.
+    """
+    problem = head_problem(features, codes, n_classes, pool, weights)
+    rows, seed = directions(features), int(rng.integers(2**63))
+    first: dict[str, LinearHead] = {}
+    logits = {}
+    for name, head in heads.items():
+        found = []
+        for part in parts(problem):
+            # The same numbers for every part: how folds are batched changes nothing.
+            fitted = head.fit(part, np.random.default_rng([seed, *name.encode()]))
+            first.setdefault(name, fitted[0])
+            found.append(fitted.logits_of_rows(rows))
+        logits[name] = np.concatenate(found)
+    return first, logits
+
+
+def parts(problem: HeadProblem) -> Iterator[HeadProblem]:
+    """The problem in parts whose arrays fit into memory."""
     n_rows = len(problem.rows) + len(problem.pool) + problem.rows.shape[1]
     size = max(1, LARGEST // max(1, n_rows * problem.n_classes))
-    for first in range(0, problem.n_problems, size):
-        last = min(first + size, problem.n_problems)
-        part = problem if last - first == problem.n_problems else problem.part(first, last)
-        yield first, part
+    if size >= problem.n_problems:
+        yield problem
+        return
+    for start in range(0, problem.n_problems, size):
+        yield problem.part(start, min(start + size, problem.n_problems))
 
 
 def right_by_image(logits: Array, codes: NDArray[np.integer]) -> Array:
@@ -76,9 +101,3 @@ def right_by_image(logits: Array, codes: NDArray[np.integer]) -> Array:
     right = np.full(len(codes), np.nan)
     right[is_seen] = (logits[:, is_seen].argmax(axis=2) == codes[is_seen]).mean(axis=0)
     return right
-
-
-def _repeats(folds: Folds, held_out: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """The repeat that each batch of held-out rows belongs to, shape (B,)."""
-    n_each = [len(np.unique(row[row >= 0])) for row in folds]
-    return np.repeat(np.arange(len(folds)), n_each)

@@ -1,0 +1,174 @@
+"""Evidence on the filter: `python -m benchmarks.filter.evidence FEATURES PART WHAT [--seeds N]`.
+
+PART is development (on which settings are chosen) or report; WHAT is auroc, share or heads. Rows
+go to results/filter/WHAT-PART.csv; a run that was stopped goes on where it was. Seeds are the
+outermost loop, so that a stopped run has all tasks. `python -m benchmarks.filter.summary` makes
+the tables.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.filter.material import OTHER, Scene, is_near, scene, sources, tasks
+from benchmarks.filter.rows_file import RowsFile
+from mixmood.core.seeds import rng_for
+from mixmood.heads import fit_head
+from mixmood.scores.registry import DEFAULT_SCORE, SCORES, fit_score
+from mixmood.scores.share.mixture import area
+from mixmood.scores.useful_share import useful_share
+from mixmood.selection.fitted import fit_filter
+
+RESULTS = Path(__file__).parents[2] / "results" / "filter"
+FOREIGN_SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+CONTAMINATIONS = (0.25, 0.5, 0.75, 0.9)
+UNEVEN = (6.0, 1.0, 1.0, 1.0, 1.0)
+HEAD_SOURCES = {
+    "mnist": "svhn",
+    "fashion_mnist": "tiny_imagenet",
+    "cifar10": "svhn",
+    "svhn": "mnist",
+    "digits": "tiny_imagenet",
+    "fashion_product": "cifar10",
+}
+"""The far source of each task for the parts that are too slow for all of them."""
+ALGORITHMS = ("mixmatch", "pseudo-label", "propagation")
+
+Place = tuple[str, str]
+
+
+def few_places(part: str) -> list[Place]:
+    """For each task its other classes, one far source and, for CIFAR-10, Tiny ImageNet."""
+    far = [(task, HEAD_SOURCES[task]) for task in tasks(part)]
+    return [*((task, OTHER) for task in tasks(part)), *far, ("cifar10", "tiny_imagenet")]
+
+
+def all_places(part: str) -> list[Place]:
+    """Every task with every source."""
+    return [(task, source) for task in tasks(part) for source in sources(part, task)]
+
+
+def auroc(folder: Path, part: str, seeds: range) -> None:
+    """AUROC of every score for the foreign half of a pool."""
+    keys = ("task", "source", "near", "foreign_share", "seed", "score")
+    file = RowsFile(RESULTS / f"auroc-{part}.csv", keys, ("auroc",))
+    for seed, (task, source) in _product(seeds, all_places(part)):
+        key = {"task": task, "source": source, "near": int(is_near(task, source)), "seed": seed}
+        todo = [s for s in SCORES if not file.holds(**key, foreign_share=0.5, score=s)]
+        drawn = scene(folder, part, task, source, 0.5, seed) if todo else None
+        for name in todo:
+            scores = fit_score(drawn.labelled, drawn.pool, drawn.labels, name).fit.pool
+            value = area(scores[drawn.is_useful], scores[~drawn.is_useful])
+            file.add(**key, foreign_share=0.5, score=name, auroc=f"{value:.4f}")
+
+
+def share(folder: Path, part: str, seeds: range) -> None:
+    """The useful share and its interval at known shares, with even and with uneven classes."""
+    keys = ("task", "source", "near", "classes", "foreign_share", "seed")
+    values = ("share", "low", "high", "is_trustworthy", "near_auroc")
+    file = RowsFile(RESULTS / f"share-{part}.csv", keys, values)
+    uneven = [(task, HEAD_SOURCES[task]) for task in tasks(part)]
+    places = [("even", *place) for place in few_places(part)]
+    places += [("uneven", *place) for place in uneven]
+    for seed in seeds:
+        for classes, task, source in places:
+            for foreign in FOREIGN_SHARES if classes == "even" else (0.0, 0.5):
+                near = int(is_near(task, source))
+                key = {"task": task, "source": source, "near": near, "classes": classes}
+                key |= {"foreign_share": foreign, "seed": seed}
+                if file.holds(**key):
+                    continue
+                weights = UNEVEN if classes == "uneven" else None
+                drawn = scene(folder, part, task, source, foreign, seed, class_weights=weights)
+                rng = rng_for(seed, "share", task, source)
+                found = useful_share(drawn.labelled, drawn.pool, rng, labels=drawn.labels)
+                numbers = [found.share, *found.interval, float(found.is_trustworthy)]
+                numbers.append(np.nan if found.near_auroc is None else found.near_auroc)
+                file.add(**key, **dict(zip(values, (f"{v:.4f}" for v in numbers), strict=True)))
+
+
+def heads(
+    folder: Path,
+    part: str,
+    seeds: range,
+    algorithms: Sequence[str],
+    contaminations: Sequence[float],
+) -> None:
+    """Accuracy of heads with the whole pool, the kept part, as many random images, the oracle's."""
+    keys = ("task", "source", "near", "foreign_share", "seed", "algorithm", "pool")
+    file = RowsFile(RESULTS / f"heads-{part}.csv", keys, ("n_pool", "accuracy"))
+    families = ("knn", "classifier", "combined") if part == "development" else (DEFAULT_SCORE,)
+    kinds = ("kept",) if part == "development" else ("kept", "random")
+    for seed, (task, source) in _product(seeds, few_places(part)):
+        for foreign in contaminations:
+            key = {"task": task, "source": source, "near": int(is_near(task, source))}
+            key |= {"foreign_share": foreign, "seed": seed}
+            names = ["none", "whole", "oracle", *(f"{k} {f}" for f in families for k in kinds)]
+            todo = [
+                (algorithm, name)
+                for name in names
+                for algorithm in (("supervised",) if name == "none" else algorithms)
+                if not file.holds(**key, algorithm=algorithm, pool=name)
+            ]
+            if not todo:
+                continue
+            drawn = scene(folder, part, task, source, foreign, seed)
+            pools = _pools(drawn, families, seed)
+            for algorithm, name in todo:
+                accuracy = _accuracy(drawn, algorithm, pools[name], seed)
+                row = {"algorithm": algorithm, "pool": name, "n_pool": len(pools[name])}
+                file.add(**key, **row, accuracy=f"{accuracy:.4f}")
+
+
+def _pools(drawn: Scene, families: tuple[str, ...], seed: int) -> dict[str, np.ndarray]:
+    pools = {"none": drawn.pool[:0], "whole": drawn.pool, "oracle": drawn.pool[drawn.is_useful]}
+    for family in families:
+        rng = rng_for(seed, "filter", family)
+        fitted = fit_filter(drawn.labelled, drawn.pool, rng, labels=drawn.labels, family=family)
+        is_kept = fitted.scored(drawn.pool).scores >= fitted.threshold
+        pools[f"kept {family}"] = drawn.pool[is_kept]
+        pools[f"random {family}"] = drawn.pool[rng.permutation(len(drawn.pool))[: is_kept.sum()]]
+    return pools
+
+
+def _accuracy(drawn: Scene, algorithm: str, pool: np.ndarray, seed: int) -> float:
+    # A head without unlabelled images is the supervised one.
+    name = algorithm if len(pool) else "supervised"
+    n_classes = int(drawn.labels.max()) + 1
+    rng = rng_for(seed, "head", algorithm)
+    head = fit_head(name, drawn.labelled, drawn.labels, n_classes, pool if len(pool) else None, rng)
+    return float((head.predict(drawn.test) == drawn.test_labels).mean())
+
+
+def _product(seeds: range, places: list[Place]) -> Iterator[tuple[int, Place]]:
+    return ((seed, place) for seed in seeds for place in places)
+
+
+def main() -> None:
+    """Compute what is missing."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("features", type=Path)
+    parser.add_argument("part", choices=["development", "report"])
+    parser.add_argument("what", choices=["auroc", "share", "heads"])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--algorithm", action="append", choices=ALGORITHMS)
+    parser.add_argument("--foreign", action="append", type=float, choices=CONTAMINATIONS)
+    options = parser.parse_args()
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    if options.what == "heads":
+        heads(
+            options.features,
+            options.part,
+            seeds,
+            options.algorithm or ALGORITHMS,
+            options.foreign or CONTAMINATIONS,
+        )
+    else:
+        {"auroc": auroc, "share": share}[options.what](options.features, options.part, seeds)
+
+
+if __name__ == "__main__":
+    main()

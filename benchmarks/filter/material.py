@@ -1,0 +1,142 @@
+"""Pools whose foreign images are known: a task, a source mixed into its pool, a share, a seed.
+
+Features come from `python -m benchmarks.heads.features PACKS OUT`. Development tasks use classes 0
+to 4 of three packs only; as near foreign images they have the classes of those five that the task
+leaves out, so that no class of a report task is seen while something is chosen.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from mixmood.core.seeds import rng_for
+
+DEVELOPMENT = ("mnist", "fashion_mnist", "cifar10")
+REPORT = ("mnist", "fashion_mnist", "cifar10", "svhn", "digits", "fashion_product")
+DEVELOPMENT_SOURCES = ("gaussian", "salt-and-pepper", "svhn", "tiny_imagenet")
+REPORT_SOURCES = (
+    *("gaussian", "salt-and-pepper", "svhn", "tiny_imagenet"),
+    *("mnist", "fashion_mnist", "cifar10", "fashion_product"),
+)
+OTHER = "other classes"
+NEAR_PAIRS = {("cifar10", "tiny_imagenet"), ("fashion_mnist", "fashion_product")}
+NEAR_PAIRS |= {("fashion_product", "fashion_mnist"), ("digits", "mnist"), ("mnist", "digits")}
+"""Sources that show things of the same kind as the task, in another data set."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Labelled images, a pool of useful and foreign ones, and test images, all as features."""
+
+    labelled: np.ndarray
+    labels: np.ndarray
+    pool: np.ndarray
+    is_useful: np.ndarray
+    test: np.ndarray
+    test_labels: np.ndarray
+
+
+def is_near(task: str, source: str) -> bool:
+    """Whether a source is near: other classes of the same data, or the same kind of things."""
+    return source == OTHER or (task, source) in NEAR_PAIRS
+
+
+def tasks(part: str) -> tuple[str, ...]:
+    """The data sets of a part of the evidence: "development" or "report"."""
+    return DEVELOPMENT if part == "development" else REPORT
+
+
+def sources(part: str, task: str) -> tuple[str, ...]:
+    """The foreign sources of a task."""
+    names = DEVELOPMENT_SOURCES if part == "development" else REPORT_SOURCES
+    return (OTHER, *(name for name in names if name != task))
+
+
+@lru_cache(maxsize=16)
+def features(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The features and labels of a pack."""
+    return np.load(folder / f"{name}.npy"), np.load(folder / f"{name}.labels.npy")
+
+
+def classes(folder: Path, part: str, task: str, source: str, seed: int) -> tuple[list, list]:
+    """The classes of a task and the classes of the same data that are foreign to it."""
+    labels = features(folder, task)[1]
+    if part == "development":
+        if source != OTHER:
+            return [0, 1, 2, 3, 4], []
+        order = rng_for(seed, "classes", task).permutation(5).tolist()
+        return order[:3], order[3:]
+    counts = Counter(labels.tolist())
+    if task == "fashion_product":
+        largest = sorted(counts, key=lambda c: (-counts[c], c))
+        return largest[:5], largest[5:]
+    if task in ("svhn", "digits"):
+        order = rng_for(seed, "classes", task).permutation(10).tolist()
+        return order[:5], order[5:]
+    return [5, 6, 7, 8, 9], [0, 1, 2, 3, 4]
+
+
+def scene(
+    folder: Path,
+    part: str,
+    task: str,
+    source: str,
+    foreign_share: float,
+    seed: int,
+    *,
+    n_labelled: int = 60,
+    n_pool: int = 1000,
+    n_test: int = 1500,
+    class_weights: tuple[float, ...] | None = None,
+) -> Scene:
+    """Draw a scene; `class_weights` makes the classes of the pool uneven, none makes them even.
+
+    A small data set gives what it has: useful images are first set aside for labels, then half of
+    the rest each go to the pool and to the test.
+    """
+    x, y = features(folder, task)
+    own, other = classes(folder, part, task, source, seed)
+    # The source is no part of the seed: at one seed, labelled and test images stay the same.
+    rng = rng_for(seed, "scene", part, task, *own)
+    by_class = {c: rng.permutation(np.flatnonzero(y == c)) for c in own}
+    each = n_labelled // len(own)
+    labelled = np.concatenate([by_class[c][:each] for c in own])
+    halves = {c: np.array_split(by_class[c][each:], 2) for c in own}
+    test = rng.permutation(np.concatenate([halves[c][1] for c in own]))[:n_test]
+    weights = np.array(class_weights or np.ones(len(own)), dtype=float)
+    available = np.concatenate([halves[c][0] for c in own])
+    chance = np.concatenate(
+        [
+            np.full(len(halves[c][0]), w / len(halves[c][0]))
+            for c, w in zip(own, weights, strict=True)
+        ]
+    )
+    if task == "fashion_product" and class_weights is None:
+        chance = np.ones(len(available))
+    foreign = _foreign_rows(folder, task, source, other)
+    n_pool = min(n_pool, int(0.8 * len(available)), len(foreign))
+    n_foreign = round(foreign_share * n_pool)
+    useful = rng.choice(available, n_pool - n_foreign, replace=False, p=chance / chance.sum())
+    draw = rng_for(seed, "foreign", part, task, source)
+    pool = np.concatenate([x[useful], foreign[draw.permutation(len(foreign))[:n_foreign]]])
+    is_useful = np.arange(n_pool) < n_pool - n_foreign
+    order = draw.permutation(n_pool)
+    names = {c: i for i, c in enumerate(own)}
+    return Scene(
+        x[labelled],
+        np.array([names[c] for c in y[labelled]]),
+        pool[order],
+        is_useful[order],
+        x[test],
+        np.array([names[c] for c in y[test]]),
+    )
+
+
+def _foreign_rows(folder: Path, task: str, source: str, other: list) -> np.ndarray:
+    if source == OTHER:
+        x, y = features(folder, task)
+        return x[np.isin(y, other)]
+    return features(folder, source)[0]

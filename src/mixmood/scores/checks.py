@@ -1,0 +1,56 @@
+"""What features must be before images are scored."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import InputError, ShapeError
+
+Labels = NDArray[np.integer]
+
+
+def check_rows(features: Array, what: str, width: int | None = None) -> NDArray[np.float64]:
+    """The features as float64; refuse what is no (n, d) array of finite numbers.
+
+    Args:
+        features: Rows of any float type; there may be none.
+        what: Named in the message, such as "The pool".
+        width: How many features a row must have; any if None.
+    """
+    rows = np.asarray(features)
+    if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "fiu":
+        raise ShapeError(
+            f"{what} must be an (n, d) array of numbers; got shape {rows.shape} of {rows.dtype}. "
+            "Extract features first."
+        )
+    if width is not None and rows.shape[1] != width:
+        raise ShapeError(
+            f"{what} must have {width} features a row, as the labelled images have; got "
+            f"{rows.shape[1]}. Extract both with the same backbone."
+        )
+    if not np.isfinite(rows).all():
+        raise ShapeError(f"{what} must be finite; got NaN or infinite features. Drop those rows.")
+    return rows.astype(np.float64, copy=False)
+
+
+def check_labelled(labelled: Array, labels: Labels | None) -> NDArray[np.float64]:
+    """The labelled features as float64; refuse fewer than two rows and labels that do not fit."""
+    rows = check_rows(labelled, "The labelled images")
+    if len(rows) < 2:
+        raise InputError(
+            f"A score needs 2 labelled images or more; got {len(rows)}. Label some more."
+        )
+    if labels is not None and np.shape(labels) != (len(rows),):
+        raise ShapeError(
+            f"There must be one label for each labelled image, {len(rows)} in all; got shape "
+            f"{np.shape(labels)}."
+        )
+    return rows
+
+
+def check_pool(pool: Array, width: int) -> NDArray[np.float64]:
+    """The pool's features as float64; refuse a pool without rows."""
+    rows = check_rows(pool, "The pool", width)
+    if len(rows) == 0:
+        raise InputError("The pool is empty: there is nothing to score. Name a pool with images.")
+    return rows

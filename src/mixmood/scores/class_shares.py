@@ -1,0 +1,68 @@
+"""How the images of a pool divide into the labelled classes."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import ShapeError
+from mixmood.numerics.logistic import fit_logistic, one_hot
+from mixmood.numerics.neighbours import unit_rows
+from mixmood.scores.checks import Labels
+from mixmood.scores.fitting.rows import roots
+
+PENALTY = 0.1
+"""Of the logistic regression on unit rows."""
+N_STEPS = 50
+PRIOR_IMAGES = 20
+"""The labelled classes count as this many images more: few images do not move the shares far."""
+
+
+def class_probabilities(labelled: Array, labels: Labels, features: Array) -> NDArray[np.float64]:
+    """The chance of each class for each row, by a logistic regression on the labelled images.
+
+    Args:
+        labelled: Shape (n, d).
+        labels: Shape (n,); classes come in the order of their sorted labels.
+        features: Shape (m, d).
+    """
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) == 1:
+        return np.ones((len(features), 1))
+    own = roots(labelled)
+    centre = own.mean(axis=0)
+    sizes = np.bincount(codes)
+    # Each class weighs the same: the prior is then even, and known.
+    weights = len(codes) / (len(classes) * sizes[codes])
+    model = fit_logistic(
+        unit_rows(own, centre),
+        one_hot(codes, len(classes)),
+        weights[None],
+        np.array([PENALTY]),
+    )
+    logits = model.logits(unit_rows(roots(features), centre))[0]
+    chances = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+
+def class_shares(probabilities: Array, prior: Array) -> NDArray[np.float64]:
+    """The shares of the classes among some images, from chances made under even classes.
+
+    Each step multiplies the chances by the shares found so far, divides by their sum over the
+    classes and averages over the images (Saerens, Latinne and Decaestecker, 2002). The prior, such
+    as the shares of the labelled classes, counts as 20 images; it is the answer without images.
+
+    >>> class_shares(np.array([[1.0, 0.0]] * 60 + [[0.0, 1.0]] * 20), np.array([0.5, 0.5])).tolist()
+    [0.7, 0.3]
+    """
+    if probabilities.ndim != 2 or prior.shape != probabilities.shape[1:]:
+        raise ShapeError(
+            "Chances must be (n, k) and the prior (k,), with the same k; got "
+            f"{probabilities.shape} and {prior.shape}."
+        )
+    shares = prior
+    for _ in range(N_STEPS):
+        weighted = probabilities * shares
+        totals = np.maximum(weighted.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        counts = (weighted / totals).sum(axis=0) + PRIOR_IMAGES * prior
+        shares = counts / counts.sum()
+    return np.asarray(shares)

@@ -1,0 +1,34 @@
+"""Cosine k-NN: how similar an image is to the labelled images nearest to it."""
+
+import numpy as np
+
+from mixmood.core.arrays import Array
+from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
+from mixmood.scores.checks import Labels
+from mixmood.scores.fitting.fit import Fit, FitArrays
+from mixmood.scores.fitting.rows import roots
+
+N_NEIGHBOURS = 3
+"""On development tasks 1, 3 and 5 differ by less than 0.01 in AUROC; 3 is best."""
+
+
+def fit_knn(labelled: Array, pool: Array, labels: Labels | None = None) -> Fit:
+    """Mean cosine to the three nearest labelled images, after the pool's mean is subtracted.
+
+    It is 1 for a copy of three labelled images and about 0 for an image that is as unlike them as
+    the average pool image. Features of one backbone share a large common part; without its
+    removal near foreign classes are missed (AUROC 0.85 instead of 0.92 on development tasks).
+    A labelled image is scored against the others.
+    """
+    centre = roots(pool).mean(axis=0)
+    references = unit_rows(roots(labelled), centre)
+    arrays = {"centre": centre, "references": references}
+    own = cosine_neighbours(references, None, N_NEIGHBOURS).similarities.mean(axis=1)
+    return Fit(arrays, own, apply_knn(arrays, pool))
+
+
+def apply_knn(arrays: FitArrays, features: Array) -> Array:
+    """The score of each row, shape (n,)."""
+    rows = unit_rows(roots(features), arrays["centre"])
+    near = cosine_neighbours(rows, arrays["references"], N_NEIGHBOURS)
+    return np.asarray(near.similarities.mean(axis=1))

@@ -1,0 +1,146 @@
+"""All families of scores by name, and the fitted score that is applied to any batch of rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import InputError, OptionError
+from mixmood.core.suggest import unknown_name
+from mixmood.scores.checks import Labels, check_labelled, check_pool, check_rows
+from mixmood.scores.classifier import apply_classifier, fit_classifier
+from mixmood.scores.combined import apply_combined, fit_combined
+from mixmood.scores.fitting.fit import Fit, FitArrays
+from mixmood.scores.knn import apply_knn, fit_knn
+from mixmood.scores.prototypes import apply_prototypes, fit_prototypes
+from mixmood.scores.subspace import apply_subspace, fit_subspace
+
+DEFAULT_SCORE = "combined"
+
+
+@dataclass(frozen=True)
+class ScoreFamily:
+    """A way to score images: larger is more like the labelled ones."""
+
+    fit: Callable[[Array, Array, Labels | None], Fit]
+    """From labelled features, a sample of the pool and labels or None."""
+    apply: Callable[[FitArrays, Array], Array]
+    """From the fit's arrays and any rows to their scores."""
+    arrays: tuple[str, ...]
+    """The names of the fit's arrays, by which a saved score is checked."""
+    uses_pool: bool = True
+    """Whether the fit depends on the pool beside its mean."""
+    needs_labels: bool = False
+    """Whether the fit means something only with classes."""
+    weighted_fit: Callable[[Array, Array, Labels | None, Array | None], Fit] | None = None
+    """The same fit with labelled images of unequal importance, for scores that are cross-fitted:
+    useful pool images are scored exactly as labelled ones are, which the useful share needs."""
+
+
+SCORES: dict[str, ScoreFamily] = {
+    "knn": ScoreFamily(fit_knn, apply_knn, ("centre", "references"), uses_pool=False),
+    "prototypes": ScoreFamily(
+        fit_prototypes,
+        apply_prototypes,
+        ("centre", "prototypes"),
+        uses_pool=False,
+        needs_labels=True,
+    ),
+    "subspace": ScoreFamily(fit_subspace, apply_subspace, ("basis", "inverse"), uses_pool=False),
+    "classifier": ScoreFamily(
+        fit_classifier,
+        apply_classifier,
+        ("centre", "weights", "labelled_folds"),
+        weighted_fit=fit_classifier,
+    ),
+    "combined": ScoreFamily(
+        fit_combined,
+        apply_combined,
+        ("centre", "weights", "labelled_folds", "references", "spreads"),
+        weighted_fit=fit_combined,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class FittedScore:
+    """A score that was fitted once and scores any number of rows, batch by batch.
+
+    Memory depends on the labelled images and on the number of features, not on the pool.
+    """
+
+    family: str
+    fit: Fit
+    width: int
+    """How many features a row must have."""
+
+    def score(self, features: Array) -> Array:
+        """The scores of some rows, shape (n,); a row's score does not depend on the others."""
+        rows = check_rows(features, "The images", self.width)
+        if len(rows) == 0:
+            return np.empty(0)
+        return SCORES[self.family].apply(self.fit.arrays, rows)
+
+
+def score_family(name: str) -> ScoreFamily:
+    """The family of that name; refuse an unknown one."""
+    if name not in SCORES:
+        raise unknown_name("score", name, SCORES)
+    return SCORES[name]
+
+
+def fit_score(
+    labelled: Array, pool: Array, labels: Labels | None = None, family: str = DEFAULT_SCORE
+) -> FittedScore:
+    """A score fitted on labelled features and on a sample of the pool.
+
+    Args:
+        labelled: Shape (n, d), n at least 2.
+        pool: A random sample of the pool, shape (m, d), m at least 1; about 1000 rows are enough.
+        labels: The class of each labelled image, shape (n,), or None.
+        family: A name in SCORES.
+    """
+    chosen = score_family(family)
+    if chosen.needs_labels and labels is None:
+        raise OptionError(
+            f"The score '{family}' needs the classes of the labelled images. Use 'knn'."
+        )
+    own = check_labelled(labelled, labels)
+    codes = None if labels is None else np.asarray(labels)
+    fit = chosen.fit(own, check_pool(pool, own.shape[1]), codes)
+    return FittedScore(family, fit, own.shape[1])
+
+
+def score_to_arrays(score: FittedScore) -> dict[str, NDArray[Any]]:
+    """A fitted score as plain arrays, for a file without pickle."""
+    own = {"labelled": score.fit.labelled, "pool": score.fit.pool}
+    facts = {"family": np.array(score.family), "width": np.array(score.width)}
+    return {**facts, **own, **{f"fit_{name}": value for name, value in score.fit.arrays.items()}}
+
+
+def score_from_arrays(arrays: FitArrays) -> FittedScore:
+    """The fitted score that `score_to_arrays` took apart; refuse arrays of anything else."""
+    family = str(arrays.get("family", ""))
+    chosen = SCORES.get(family)
+    fitted_names = [f"fit_{name}" for name in chosen.arrays] if chosen else []
+    needed = ["width", "labelled", "pool", *fitted_names]
+    missing = [name for name in needed if name not in arrays]
+    if chosen is None or missing:
+        raise InputError(
+            "A saved score must hold its family and its arrays; "
+            + (f"got no {', '.join(missing)}." if chosen else f"got the family '{family}'.")
+            + " Save the filter again with this version of mixmood."
+        )
+    fitted = {name: arrays[f"fit_{name}"] for name in chosen.arrays}
+    for name in ("labelled", "pool", *fitted):
+        values = np.asarray(fitted[name] if name in fitted else arrays[name])
+        if values.dtype.kind not in "fi" or not np.isfinite(values).all():
+            raise InputError(
+                f"The array '{name}' of a saved score must hold finite numbers; got "
+                f"{values.dtype}. Save the filter again."
+            )
+    fit = Fit(fitted, arrays["labelled"], arrays["pool"])
+    return FittedScore(family, fit, int(arrays["width"]))

@@ -1,0 +1,40 @@
+"""Subspace angle: how much of an image lies in the directions of the labelled images."""
+
+import numpy as np
+
+from mixmood.core.arrays import Array
+from mixmood.numerics.neighbours import unit_rows
+from mixmood.scores.checks import Labels
+from mixmood.scores.fitting.fit import Fit, FitArrays
+from mixmood.scores.fitting.rows import roots
+
+SOFTNESS = 0.1
+"""Directions whose squared singular value is far below this count as outside the subspace."""
+
+
+def fit_subspace(labelled: Array, pool: Array, labels: Labels | None = None) -> Fit:
+    """Squared cosine of the angle to the softened subspace of the labelled images.
+
+    With unit rows A and unit x: x' A' (A A' + s I)^-1 A x. It is near 1 inside the span of the
+    labelled images, 0 at right angles to it; s = 0 would be the exact angle. The pool is not used:
+    its mean is not subtracted, because that turns the foreign images' direction into part of the
+    subspace. A labelled image is left out by a closed form (Sherman and Morrison).
+    """
+    rows = unit_rows(roots(labelled))
+    inverse = np.linalg.inv(rows @ rows.T + SOFTNESS * np.eye(len(rows)))
+    arrays = {"basis": rows, "inverse": inverse}
+    lengths = np.einsum("ij,ij->i", rows, rows)
+    # s x'(A'A + sI)^-1 x is what lies outside; a row's own entry there is s times its residual.
+    outside = lengths - _inside(arrays, rows)
+    left_out = outside / np.maximum(1.0 - outside / SOFTNESS, 1e-12)
+    return Fit(arrays, lengths - left_out, apply_subspace(arrays, pool))
+
+
+def apply_subspace(arrays: FitArrays, features: Array) -> Array:
+    """The score of each row, shape (n,)."""
+    return _inside(arrays, unit_rows(roots(features)))
+
+
+def _inside(arrays: FitArrays, rows: Array) -> Array:
+    products = rows @ arrays["basis"].T
+    return np.asarray(np.einsum("ij,ij->i", products @ arrays["inverse"], products))

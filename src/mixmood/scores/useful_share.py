@@ -1,0 +1,178 @@
+"""The part of a pool that could have come from the labelled classes, with a 95 % interval."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import OptionError
+from mixmood.scores.checks import Labels, check_labelled, check_pool
+from mixmood.scores.class_shares import class_probabilities, class_shares
+from mixmood.scores.fitting.fit import Fit
+from mixmood.scores.fitting.sample import MOST_LABELLED, MOST_POOL, random_part
+from mixmood.scores.registry import DEFAULT_SCORE, score_family
+from mixmood.scores.share.mixture import MixtureShare, mixture_share
+from mixmood.scores.share.self_calibration import NearTest, near_tests
+from mixmood.scores.typicality import typical_threshold
+
+FEWEST_LABELLED = 20
+"""With fewer labelled images a share is a guess, and is called one."""
+FEWEST_POOL = 50
+NEAR_AUROC = 0.8
+"""Below it, near foreign images are mostly counted as useful."""
+WIDTH = 2.0
+"""Standard errors on each side."""
+CLEAR = 1.5
+"""Standard errors by which other shares of the classes must raise the estimate to be believed."""
+TYPICAL = 0.95
+LEAST_CLASS_WEIGHT, MOST_CLASS_WEIGHT = 0.2, 5.0
+
+
+@dataclass(frozen=True)
+class UsefulShare:
+    """The estimated useful share of a pool, and how far it can be relied on."""
+
+    share: float
+    interval: tuple[float, float]
+    """About 95 %, from leaving images out; lower where near foreign classes may hide."""
+    is_trustworthy: bool
+    """Whether a test with the labelled classes says that near foreign images would be noticed."""
+    note: str
+    """Why it is not trustworthy, in a sentence; empty if it is."""
+    near_auroc: float | None
+    """How well each class was found when it played the foreign one; None if that was not tested."""
+    class_shares: tuple[float, ...] | None
+    """Shares of the classes (sorted) among typical pool images; None without labels."""
+
+
+def useful_share(
+    labelled: Array,
+    pool: Array,
+    rng: np.random.Generator,
+    *,
+    labels: Labels | None = None,
+    family: str = DEFAULT_SCORE,
+) -> UsefulShare:
+    """The useful share of a pool, from features of the labelled images and of a sample of the pool.
+
+    A cross-fitted score tells labelled from pool images; the useful part of the pool is the part
+    that it cannot tell (`scores.share.mixture`). Classes may have other shares in the pool than
+    among the labelled images: the score is also fitted with labelled images weighted to the shares
+    found in the pool, and the larger estimate counts where the difference is clear.
+    With three classes or more, each plays the foreign one in turn.
+
+    Args:
+        labelled: Shape (n, d).
+        pool: A random sample of the pool, shape (m, d); of more than 1000 rows a part is used.
+        rng: Decides the parts, and the random halves behind the interval.
+        labels: The class of each labelled image, or None.
+        family: A cross-fitted score, "classifier" or "combined".
+    """
+    own = check_labelled(labelled, labels)
+    return share_of_fit(own, check_pool(pool, own.shape[1]), rng, labels=labels, family=family)[0]
+
+
+def share_of_fit(
+    labelled: Array,
+    pool: Array,
+    rng: np.random.Generator,
+    *,
+    labels: Labels | None,
+    family: str,
+) -> tuple[UsefulShare, Fit]:
+    """The share, and the fit (perhaps with weighted classes) that it rests on.
+
+    The input was checked. Of more rows than a fit takes, a random part is used.
+    """
+    own = random_part(len(labelled), MOST_LABELLED, rng)
+    labelled, labels = labelled[own], None if labels is None else np.asarray(labels)[own]
+    pool = pool[random_part(len(pool), MOST_POOL, rng)]
+    fit = _fit(family, labelled, pool, labels, None)
+    estimate = mixture_share(fit.labelled, fit.pool, rng)
+    shares = near = None
+    highest = 0.0
+    if labels is not None and len(np.unique(labels)) > 1:
+        shares = _typical_class_shares(labelled, labels, pool, fit)
+        importance = _importance(labels, shares)
+        weighted = _fit(family, labelled, pool, labels, importance)
+        other = mixture_share(weighted.labelled, weighted.pool, rng, importance=importance)
+        # The share is the largest that any shares of classes allow, but noise must not choose them;
+        # where it is not clear, the larger estimate only raises the interval.
+        highest = other.share
+        if other.share > estimate.share + CLEAR * max(estimate.error, other.error):
+            fit, estimate = weighted, other
+        near = near_tests(labelled, labels, pool, rng, [family]).get(family)
+    found = _described(estimate, near, len(labelled), len(pool), shares)
+    interval = (found.interval[0], max(found.interval[1], highest))
+    return replace(found, interval=interval), fit
+
+
+def _fit(
+    family: str, labelled: Array, pool: Array, labels: Labels | None, importance: Array | None
+) -> Fit:
+    chosen = score_family(family)
+    if chosen.weighted_fit is None:
+        raise OptionError(
+            f"The useful share needs a cross-fitted score; '{family}' is none. Use 'combined'."
+        )
+    return chosen.weighted_fit(labelled, pool, labels, importance)
+
+
+def _typical_class_shares(labelled: Array, labels: Labels, pool: Array, fit: Fit) -> Array:
+    """Class shares among the pool images that score as high as 95 % of the labelled ones.
+
+    The threshold is low on purpose: a class that is common in the pool scores below its due, since
+    the score takes it for a mark of the pool. Most near foreign images are left out all the same;
+    a k-NN threshold on raw features lets them in, and they distort the shares.
+    """
+    is_typical = fit.pool >= typical_threshold(fit.labelled, TYPICAL)
+    sizes = np.unique(labels, return_counts=True)[1]
+    chances = class_probabilities(labelled, labels, pool[is_typical])
+    return class_shares(chances, sizes / sizes.sum())
+
+
+def _importance(labels: Labels, shares: Array) -> Array:
+    codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)[1:]
+    ratios = shares / (sizes / sizes.sum())
+    # A few images cannot stand for a large part of the pool, and no image counts for nothing.
+    return np.asarray(np.clip(ratios, LEAST_CLASS_WEIGHT, MOST_CLASS_WEIGHT)[codes])
+
+
+def _described(
+    estimate: MixtureShare, near: NearTest | None, n: int, m: int, shares: Array | None
+) -> UsefulShare:
+    # Never surer than one labelled image in n allows, however clear the halves are.
+    margin = WIDTH * float(np.hypot(estimate.error, estimate.share / n + 1 / m))
+    low, high = max(0.0, estimate.share - margin), min(1.0, estimate.share + margin)
+    if near is not None:
+        low = max(0.0, (low - near.leak) / (1 - near.leak))
+    note = _note(near, n, m)
+    if n < FEWEST_LABELLED or m < FEWEST_POOL:
+        low, high = 0.0, 1.0
+    return UsefulShare(
+        estimate.share,
+        (low, high),
+        note == "",
+        note,
+        None if near is None else near.auroc,
+        None if shares is None else tuple(float(share) for share in shares),
+    )
+
+
+def _note(near: NearTest | None, n: int, m: int) -> str:
+    if n < FEWEST_LABELLED or m < FEWEST_POOL:
+        return (
+            f"{n} labelled images and {m} pool images are too few for an estimate "
+            f"(wanted: {FEWEST_LABELLED} and {FEWEST_POOL})."
+        )
+    if near is None:
+        return (
+            "Not tested for near foreign classes: that takes class labels and three classes of two "
+            "images or more."
+        )
+    if near.auroc < NEAR_AUROC:
+        return (
+            "Foreign images that are as similar as the labelled classes are to each other would "
+            f"partly count as useful: they are found with AUROC {near.auroc:.2f} only."
+        )
+    return ""

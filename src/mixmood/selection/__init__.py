@@ -1,0 +1,1 @@
+"""Which images of a pool to keep, from scores and features."""

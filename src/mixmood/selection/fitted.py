@@ -1,0 +1,158 @@
+"""The filter: fitted once on labelled images and a sample of the pool, applied to any batch."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import InputError
+from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
+from mixmood.scores.checks import Labels, check_labelled, check_pool, check_rows
+from mixmood.scores.fitting.fit import FitArrays
+from mixmood.scores.registry import (
+    DEFAULT_SCORE,
+    FittedScore,
+    fit_score,
+    score_family,
+    score_from_arrays,
+    score_to_arrays,
+)
+from mixmood.scores.typicality import typical_threshold, typicality
+from mixmood.scores.useful_share import UsefulShare, share_of_fit
+from mixmood.selection.duplicates import COPY_COSINE, Codes, feature_codes
+from mixmood.selection.keep import balanced_threshold
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class ScoredBatch:
+    """What the filter says about a batch of images, one entry for each."""
+
+    scores: Array
+    """Larger is more like the labelled images."""
+    typicality: Array
+    """Share of labelled images that score no higher, 0 to 1."""
+    nearest: NDArray[np.int64]
+    """The nearest labelled image by cosine, an index."""
+    similarity: Array
+    """Its cosine."""
+    is_copy: NDArray[np.bool_]
+    """Whether the image is a copy of that labelled image."""
+    codes: Codes
+    """For finding duplicates within the pool, shape (n, 2)."""
+
+
+@dataclass(frozen=True)
+class FittedFilter:
+    """A fitted filter, made of plain arrays."""
+
+    score: FittedScore
+    useful: UsefulShare
+    threshold: float
+    """Of `--keep auto`: infinite if nothing is useful, minus infinity if everything is."""
+    labelled: Array
+    """Unit rows of the labelled images, shape (n, d), for the nearest one."""
+    centre: Array
+    """The mean of the pool's sample, shape (d,), for the codes."""
+
+    def scored(self, features: Array) -> ScoredBatch:
+        """Score some rows; nothing depends on the other rows of the batch."""
+        rows = check_rows(features, "The images", self.score.width)
+        near = cosine_neighbours(rows, self.labelled, 1)
+        scores = self.score.score(rows)
+        return ScoredBatch(
+            scores,
+            typicality(self.score.fit.labelled, scores),
+            near.indices[:, 0],
+            near.similarities[:, 0],
+            near.similarities[:, 0] >= COPY_COSINE,
+            feature_codes(rows, self.centre),
+        )
+
+    def typical_threshold(self, share: float) -> float:
+        """The score that this share of the labelled images reach, such as 0.95."""
+        return typical_threshold(self.score.fit.labelled, share)
+
+
+def fit_filter(
+    labelled: Array,
+    pool: Array,
+    rng: np.random.Generator,
+    *,
+    labels: Labels | None = None,
+    family: str = DEFAULT_SCORE,
+) -> FittedFilter:
+    """A filter from features of the labelled images and of a random sample of the pool.
+
+    Args:
+        labelled: Shape (n, d), n at least 2.
+        pool: Shape (m, d), at least one row; of more than 1000 rows a random part is used.
+        rng: Decides the parts, and the random halves behind the interval of the useful share.
+        labels: The class of each labelled image, or None.
+        family: A name in `mixmood.scores.SCORES`.
+    """
+    own = check_labelled(labelled, labels)
+    rows = check_pool(pool, own.shape[1])
+    # A score that is not cross-fitted cannot give the share: the default one gives it then.
+    is_cross_fitted = score_family(family).weighted_fit is not None
+    share_family = family if is_cross_fitted else DEFAULT_SCORE
+    useful, fit = share_of_fit(own, rows, rng, labels=labels, family=share_family)
+    score = (
+        FittedScore(family, fit, own.shape[1])
+        if is_cross_fitted
+        else fit_score(own, rows, labels, family)
+    )
+    return FittedFilter(
+        score,
+        useful,
+        balanced_threshold(score.fit.pool, useful.share),
+        unit_rows(own).astype(np.float32).astype(np.float64),
+        rows.mean(axis=0),
+    )
+
+
+def filter_to_arrays(fitted: FittedFilter) -> dict[str, NDArray[Any]]:
+    """A fitted filter as plain arrays, for `numpy.savez`; nothing in them needs pickle."""
+    useful = fitted.useful
+    near = np.nan if useful.near_auroc is None else useful.near_auroc
+    return {
+        "format": np.array(FORMAT),
+        "share": np.array([useful.share, *useful.interval, near, float(useful.is_trustworthy)]),
+        "note": np.array(useful.note),
+        "class_shares": np.array(useful.class_shares or ()),
+        "threshold": np.array(fitted.threshold),
+        "labelled_rows": fitted.labelled.astype(np.float32),
+        "pool_mean": fitted.centre,
+        **{f"score_{name}": value for name, value in score_to_arrays(fitted.score).items()},
+    }
+
+
+def filter_from_arrays(arrays: FitArrays) -> FittedFilter:
+    """The filter that `filter_to_arrays` took apart; refuse arrays of anything else."""
+    wanted = ("format", "share", "note", "class_shares", "threshold", "labelled_rows", "pool_mean")
+    missing = [name for name in wanted if name not in arrays]
+    if missing or int(arrays["format"]) != FORMAT:
+        found = f"no {', '.join(missing)}" if missing else f"format {int(arrays['format'])}"
+        raise InputError(
+            f"This is no filter saved by this version of mixmood (format {FORMAT}); got {found}. "
+            "Save it again with `mixmood filter --save`."
+        )
+    prefix = "score_"
+    score = score_from_arrays(
+        {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
+    )
+    share, low, high, near, is_trustworthy = (float(value) for value in arrays["share"])
+    useful = UsefulShare(
+        share,
+        (low, high),
+        bool(is_trustworthy),
+        str(arrays["note"]),
+        None if np.isnan(near) else near,
+        tuple(arrays["class_shares"].tolist()) or None,
+    )
+    rows = check_rows(arrays["labelled_rows"], "The saved labelled rows", score.width)
+    centre = check_rows(arrays["pool_mean"][None], "The saved mean", score.width)[0]
+    return FittedFilter(score, useful, float(arrays["threshold"]), rows, centre)

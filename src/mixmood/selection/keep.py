@@ -1,0 +1,103 @@
+"""Which images to keep: by the estimated share, a share, a count or a threshold."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import OptionError
+
+AUTO = "auto"
+KEPT, FOREIGN, COPY_OF_LABELLED, DUPLICATE, OVER_COUNT = (
+    "",
+    "unlike the labelled images",
+    "copy of a labelled image",
+    "duplicate in the pool",
+    "over the count",
+)
+"""The values of the column `reason`: why an image is not kept; empty if it is."""
+
+
+@dataclass(frozen=True)
+class KeepRule:
+    """What to keep, as the user asked: exactly one of the fields is set."""
+
+    is_auto: bool = False
+    share: float | None = None
+    count: int | None = None
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse shares and counts that keep nothing or make no sense."""
+        n_set = sum(
+            [self.is_auto, *(v is not None for v in (self.share, self.count, self.threshold))]
+        )
+        if n_set != 1:
+            raise OptionError(f"Give one of auto, a share, a count or a threshold; got {n_set}.")
+        if self.share is not None and not 0 < self.share < 1:
+            raise _wrong_keep(self.share)
+        if self.count is not None and self.count < 1:
+            raise _wrong_keep(self.count)
+        if self.threshold is not None and not np.isfinite(self.threshold):
+            raise OptionError(f"A threshold must be a finite number; got {self.threshold}.")
+
+
+def parse_keep(keep: str | float) -> KeepRule:
+    """The rule behind `--keep auto|SHARE|COUNT`: a share is below 1, a count a whole number.
+
+    >>> parse_keep("auto").is_auto, parse_keep("0.3").share, parse_keep(500).count
+    (True, 0.3, 500)
+    """
+    if isinstance(keep, str) and keep.strip().lower() == AUTO:
+        return KeepRule(is_auto=True)
+    try:
+        number = float(keep)
+    except ValueError:
+        raise _wrong_keep(keep) from None
+    if isinstance(keep, bool) or not np.isfinite(number) or number <= 0:
+        raise _wrong_keep(keep)
+    if number < 1:
+        return KeepRule(share=number)
+    if number != int(number):
+        raise _wrong_keep(keep)
+    return KeepRule(count=int(number))
+
+
+def balanced_threshold(pool_scores: Array, useful_share: float) -> float:
+    """The score above which lies the useful share of the pool.
+
+    Expected errors are then equal: with share u of useful images, a part r of which is above the
+    threshold, the useful images dropped are u (1 - r), the foreign ones kept are (what is above) -
+    u r; both are equal when u of the pool is above. It is infinite for a share of 0 and minus
+    infinity for 1.
+
+    >>> balanced_threshold(np.arange(10.0), 0.3)
+    6.5
+    """
+    rises = np.sort(pool_scores)
+    n_dropped = len(rises) - round(useful_share * len(rises))
+    if n_dropped == 0:
+        return -np.inf
+    if n_dropped == len(rises):
+        return np.inf
+    return float((rises[n_dropped - 1] + rises[n_dropped]) / 2)
+
+
+def keep_above(scores: Array, threshold: float) -> NDArray[np.bool_]:
+    """Which rows reach the threshold: a stream can be decided row by row."""
+    return np.asarray(scores >= threshold)
+
+
+def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The candidates with the best scores (all if there are fewer); ties by the lower index."""
+    is_kept = np.zeros(len(scores), bool)
+    order = np.lexsort((np.arange(len(scores)), -scores))
+    is_kept[order[is_candidate[order]][:n_kept]] = True
+    return is_kept
+
+
+def _wrong_keep(value: object) -> OptionError:
+    return OptionError(
+        f"--keep takes auto, a share between 0 and 1 or a whole number from 1 on; got {value}."
+    )
