@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from benchmarks.heads.tasks import DEVELOPMENT
 from mixmood.ranking.plan import PROBE_ALGORITHMS
 
-NAMES = ("offset", "slope", "slope_accuracy", "spread", "factor", "factor_unrest")
+NAMES = ("offset", "slope", "slope_share", "spread", "factor", "factor_unrest")
 SOURCE = Path("src/mixmood/ranking/probe/points_table.py")
 
 
@@ -22,6 +22,7 @@ def columns(rows: list[dict], algorithm: str) -> dict[str, np.ndarray]:
     found = [row[algorithm] for row in rows]
     gains = np.array([one["gains"] for one in found])
     table = {key: np.array([one[key] for one in found]) for key in found[0] if key != "gains"}
+    table["share"] = np.array([row["share"] for row in rows])
     # The truth is a mean of two: its noise is no error of the probe.
     noise = float(np.mean((gains[:, 0] - gains[:, 1]) ** 2) / 4)
     return {**table, "truth": gains.mean(axis=1), "noise": np.full(len(gains), noise)}
@@ -31,8 +32,8 @@ def fitted(table: dict[str, np.ndarray]) -> dict[str, float]:
     """Maximum likelihood of a normal error whose variance grows with the measured errors."""
 
     def loss(values: np.ndarray) -> float:
-        offset, slope, slope_accuracy, spread, factor, unrest = values
-        mean = offset + slope * table["p_right"] + slope_accuracy * table["accuracy"]
+        offset, slope, slope_share, spread, factor, unrest = values
+        mean = offset + slope * table["p_right"] + slope_share * table["share"]
         variance = (
             spread**2
             + (factor * table["error"]) ** 2
@@ -44,14 +45,14 @@ def fitted(table: dict[str, np.ndarray]) -> dict[str, float]:
     best = min(
         (
             minimize(loss, start, method="L-BFGS-B", bounds=BOUNDS)
-            for start in ([0, 0.3, 0.1, 1, 0.3, 0.1], [0, 0.5, 0, 0.5, 0.5, 0.3])
+            for start in ([0, 0.3, 1, 1, 0.3, 0.1], [0, 0.5, 0, 0.5, 0.5, 0.3])
         ),
         key=lambda found: found.fun,
     )
     return dict(zip(NAMES, best.x.tolist(), strict=True))
 
 
-BOUNDS = [(-3, 3), (0, 2), (0, 2), (0.2, 5), (0, 2), (0, 2)]
+BOUNDS = [(-5, 5), (0, 2), (0, 9), (0.2, 5), (0, 2), (0, 2)]
 
 
 def main() -> None:

@@ -18,11 +18,12 @@ def test_every_head_that_uses_a_pool_can_be_probed():
 
 @pytest.mark.parametrize("algorithm", PROBE_ALGORITHMS)
 def test_a_larger_change_is_a_larger_gain_and_a_larger_error_a_wider_interval(algorithm):
-    small, large = (gain_of(PoolEffect(p, 1.0, 0.5, p), algorithm) for p in (0.0, 8.0))
+    small, large = (gain_of(PoolEffect(p, 1.0, 0.5, p), 0.5, algorithm) for p in (0.0, 8.0))
     assert large.points > small.points
     assert large.p_helps > small.p_helps
-    blurred = gain_of(PoolEffect(0.0, 9.0, 0.5, 0.0), algorithm)
+    blurred = gain_of(PoolEffect(0.0, 9.0, 0.5, 0.0), 0.5, algorithm)
     assert blurred.error >= small.error
+    assert gain_of(PoolEffect(0.0, 1.0, 0.5, 0.0), None, algorithm) == small
 
 
 def test_the_interval_is_centred_and_the_chance_is_the_normal_one():
