@@ -9,11 +9,12 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.material import pack
 from benchmarks.row import Effort, Row
+from mixmood.core.cores import checked_jobs
 from mixmood.core.progress import Silent
 from mixmood.core.seeds import rng_for
 from mixmood.data.arrays.array_pools import FeatureArray, ImageArray
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extraction.extract import checked_jobs, extract
+from mixmood.features.extraction.extract import extract
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import read_in_rounds

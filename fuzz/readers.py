@@ -80,7 +80,7 @@ def _cache_seeds() -> list[Seed]:
 
 def _index_seeds() -> list[Seed]:
     from mixmood.data.archives.kept_index import ArchiveIndex
-    from mixmood.data.pools.names import Names
+    from mixmood.data.files.names import Names
 
     names = Names.in_order([b"cat/1.png", b"dog/2.png", b"3.jpg"])
     index = ArchiveIndex(names, np.array([512, 2048, 4096]), np.array([100, 200, 300]))
@@ -90,7 +90,7 @@ def _index_seeds() -> list[Seed]:
 def _read_index(folder: Path, name: str) -> str:
     """What a cache kept of an archive of 10,000 bytes."""
     from mixmood.data.archives.kept_index import ArchiveIndex
-    from mixmood.data.pools.names import labels_from_folders
+    from mixmood.data.labels.folder_names import labels_from_folders
 
     index = ArchiveIndex.from_bytes((folder / name).read_bytes(), _STAMP, 10_000)
     if index is None:
@@ -136,9 +136,9 @@ def _read_backbone(folder: Path, name: str) -> str:
 
 
 def _read_classifier(folder: Path, name: str) -> str:
-    from mixmood.ssl.output.predict import predict_job
+    from mixmood.api.predict import predict
 
-    predict_job(folder / name, seeds.images()).to_csv()
+    predict(folder / name, seeds.images()).to_csv()
     return READ
 
 

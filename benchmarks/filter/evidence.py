@@ -16,8 +16,8 @@ from benchmarks.filter.material import OTHER, Scene, is_near, scene, sources, ta
 from benchmarks.filter.rows_file import RowsFile
 from mixmood.core.seeds import rng_for
 from mixmood.heads import fit_head
-from mixmood.scores.mixture import area
 from mixmood.scores.registry import DEFAULT_SCORE, SCORES, fit_score
+from mixmood.scores.share.mixture import area
 from mixmood.scores.useful_share import useful_share
 from mixmood.selection.fitted import fit_filter
 
@@ -89,16 +89,23 @@ def share(folder: Path, part: str, seeds: range) -> None:
                 file.add(**key, **dict(zip(values, (f"{v:.4f}" for v in numbers), strict=True)))
 
 
-def heads(folder: Path, part: str, seeds: range, algorithms: Sequence[str]) -> None:
+def heads(
+    folder: Path,
+    part: str,
+    seeds: range,
+    algorithms: Sequence[str],
+    contaminations: Sequence[float],
+) -> None:
     """Accuracy of heads with the whole pool, the kept part, as many random images, the oracle's."""
     keys = ("task", "source", "near", "foreign_share", "seed", "algorithm", "pool")
     file = RowsFile(RESULTS / f"heads-{part}.csv", keys, ("n_pool", "accuracy"))
     families = ("knn", "classifier", "combined") if part == "development" else (DEFAULT_SCORE,)
+    kinds = ("kept",) if part == "development" else ("kept", "random")
     for seed, (task, source) in _product(seeds, few_places(part)):
-        for foreign in CONTAMINATIONS:
+        for foreign in contaminations:
             key = {"task": task, "source": source, "near": int(is_near(task, source))}
             key |= {"foreign_share": foreign, "seed": seed}
-            names = ["none", "whole", "oracle", *(f"{k} {f}" for f in families for k in KINDS)]
+            names = ["none", "whole", "oracle", *(f"{k} {f}" for f in families for k in kinds)]
             todo = [
                 (algorithm, name)
                 for name in names
@@ -113,9 +120,6 @@ def heads(folder: Path, part: str, seeds: range, algorithms: Sequence[str]) -> N
                 accuracy = _accuracy(drawn, algorithm, pools[name], seed)
                 row = {"algorithm": algorithm, "pool": name, "n_pool": len(pools[name])}
                 file.add(**key, **row, accuracy=f"{accuracy:.4f}")
-
-
-KINDS = ("kept", "random")
 
 
 def _pools(drawn: Scene, families: tuple[str, ...], seed: int) -> dict[str, np.ndarray]:
@@ -149,11 +153,19 @@ def main() -> None:
     parser.add_argument("part", choices=["development", "report"])
     parser.add_argument("what", choices=["auroc", "share", "heads"])
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--algorithm", action="append", choices=ALGORITHMS)
+    parser.add_argument("--foreign", action="append", type=float, choices=CONTAMINATIONS)
     options = parser.parse_args()
-    seeds = range(options.seeds)
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
     if options.what == "heads":
-        heads(options.features, options.part, seeds, options.algorithm or ALGORITHMS)
+        heads(
+            options.features,
+            options.part,
+            seeds,
+            options.algorithm or ALGORITHMS,
+            options.foreign or CONTAMINATIONS,
+        )
     else:
         {"auroc": auroc, "share": share}[options.what](options.features, options.part, seeds)
 

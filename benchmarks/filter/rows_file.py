@@ -13,9 +13,11 @@ class RowsFile:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.rows: list[dict[str, str]] = []
         if path.exists():
-            with path.open(newline="") as file:
-                whole = [row for row in csv.DictReader(file) if None not in row.values()]
-            self.rows = [row for row in whole if row[self._names[-1]] != ""]
+            # Only a line that ends is whole: a number may have been cut in the middle.
+            whole = [
+                line for line in path.read_text().splitlines(keepends=True) if line[-1] == "\n"
+            ]
+            self.rows = list(csv.DictReader(whole))
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, self._names, lineterminator="\n")
             writer.writeheader()

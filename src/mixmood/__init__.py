@@ -6,30 +6,37 @@ from mixmood.core.version import __version__
 
 if TYPE_CHECKING:
     from mixmood import measures
+    from mixmood.api.filter import Kept, filter
+    from mixmood.api.predict import predict
     from mixmood.api.rank import RankReport, rank
-    from mixmood.api.testbed import report_testbed
+    from mixmood.api.testbed import report_testbed, run_testbed
+    from mixmood.api.train import train
     from mixmood.ranking.statistics.dissimilarity import dissimilarity
-    from mixmood.ssl.job import train_job as train
-    from mixmood.ssl.output.predict import predict_job as predict
 
 __all__ = [
+    "Kept",
     "RankReport",
     "__version__",
     "dissimilarity",
+    "filter",
     "measures",
     "predict",
     "rank",
     "report_testbed",
+    "run_testbed",
     "train",
 ]
 
 _HOMES = {
+    "Kept": "mixmood.api.filter.Kept",
+    "filter": "mixmood.api.filter.filter",
     "RankReport": "mixmood.api.rank.RankReport",
     "rank": "mixmood.api.rank.rank",
     "report_testbed": "mixmood.api.testbed.report_testbed",
+    "run_testbed": "mixmood.api.testbed.run_testbed",
     "dissimilarity": "mixmood.ranking.statistics.dissimilarity.dissimilarity",
-    "predict": "mixmood.ssl.output.predict.predict_job",
-    "train": "mixmood.ssl.job.train_job",
+    "predict": "mixmood.api.predict.predict",
+    "train": "mixmood.api.train.train",
 }
 
 

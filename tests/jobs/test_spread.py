@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mixmood.core.errors import MissingExtraError, OptionError, TrainingError
+from mixmood.jobs.call import Call
 from mixmood.jobs.cluster import RaySpread
 from mixmood.jobs.local import spread_local
 from mixmood.testbed.grid.cells import runs
@@ -24,17 +25,29 @@ N_KILLS = 22
 
 
 def without_times(record):
-    return json.dumps({k: v for k, v in record.items() if k != "times"}, sort_keys=True)
+    content = {k: v for k, v in record.to_dict().items() if k != "times"}
+    return json.dumps(content, sort_keys=True)
 
 
 def content(records):
-    return {record["key"]: without_times(record) for record in records}
+    return {record.key: without_times(record) for record in records}
 
 
 @pytest.fixture
 def jobs(tiny, tmp_path):
     cache = str(tmp_path / "cache")
     return [job_for(tiny, run, cache=cache) for run in runs(tiny)]
+
+
+@pytest.fixture
+def calls(jobs):
+    return [Call(job.key, execute, job) for job in jobs]
+
+
+@pytest.fixture
+def naps():
+    """Calls for which a worker has nothing to load, where only the engine is looked at."""
+    return [Call(str(number), time.sleep, 0.5) for number in range(8)]
 
 
 def children(pid):
@@ -92,11 +105,12 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_loky_and_ray_give_the_records_of_a_plain_loop(jobs, store):
+def test_loky_and_ray_give_the_records_of_a_plain_loop(jobs, calls, store):
     plain = content(map(execute, jobs))
     begun = []
-    assert content(spread_local(jobs, 2, begun.append)) == plain
-    assert sorted(job.key for job in begun) == sorted(plain)
+    outcomes = spread_local(calls, 2, begun.append)
+    assert content(outcome.value for outcome in outcomes) == plain
+    assert sorted(call.key for call in begun) == sorted(plain)
     drive(jobs, store, RaySpread(), n_jobs=2)
     assert content(store.records()) == plain
 
@@ -104,52 +118,54 @@ def test_loky_and_ray_give_the_records_of_a_plain_loop(jobs, store):
 @needs_proc
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_ray_begins_a_run_again_whose_worker_was_killed(jobs, killer):
-    killed = killer("ray::execute")
-    records = list(RaySpread()(jobs, 2, lambda job: None))
+def test_ray_repeats_a_call_whose_worker_was_killed(naps, killer):
+    killed = killer("ray::compute")
+    outcomes = list(RaySpread()(naps, 2, lambda call: None))
     assert killed.is_set()
-    assert sorted(record["key"] for record in records) == sorted(job.key for job in jobs)
-    assert not [record for record in records if "error" in record]
+    assert sorted(outcome.key for outcome in outcomes) == sorted(call.key for call in naps)
+    assert not [outcome for outcome in outcomes if outcome.error is not None]
 
 
 @needs_proc
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_loky_begins_runs_again_whose_worker_was_killed(jobs, killer):
+def test_loky_repeats_calls_whose_worker_was_killed(naps, killer):
     killed = killer("LokyProcess")
-    records = list(spread_local(jobs, 2, lambda job: None))
+    outcomes = list(spread_local(naps, 2, lambda call: None))
     assert killed.is_set()
-    assert sorted(record["key"] for record in records) == sorted(job.key for job in jobs)
+    assert sorted(outcome.key for outcome in outcomes) == sorted(call.key for call in naps)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that kills")
 def test_a_run_that_always_costs_its_worker_has_failed_and_the_others_go_on(
-    jobs, store, monkeypatch
+    jobs, store, monkeypatch, make_record
 ):
     deadly, begun = jobs[1].key, []
 
     # Within the test: functions of its module could not be found by a worker.
+    record = make_record()
+
     def mortal(job):
         if job.key == deadly:
             os.kill(os.getpid(), signal.SIGKILL)
-        return {"key": job.key, "run": job.run.to_dict()}
+        return record.model_copy(update={"key": job.key, "run": job.run})
 
-    monkeypatch.setattr("mixmood.jobs.local.execute", mortal)
+    monkeypatch.setattr("mixmood.testbed.runs.driver.execute", mortal)
 
     def spread(waiting, n_jobs, on_start):
-        return spread_local(waiting, n_jobs, lambda job: (begun.append(job.key), on_start(job)))
+        return spread_local(waiting, n_jobs, lambda call: (begun.append(call.key), on_start(call)))
 
     status = drive(jobs, store, spread, n_jobs=2)
     assert (status.n_done, status.n_failed, status.n_left) == (len(jobs) - 1, 1, 0)
     assert store.keys() == {job.key for job in jobs} - {deadly}
-    (failed,) = store.records(failed=True)
-    assert failed["key"] == deadly
-    assert failed["error"]["kind"] == "TrainingError"
-    assert "killed again when nothing else was running" in failed["error"]["message"]
+    (failed,) = store.failures()
+    assert failed.key == deadly
+    assert failed.error.kind == "TrainingError"
+    assert "killed again when nothing else was running" in failed.error.message
     assert begun.count(deadly) == 2
 
 
-def test_workers_that_die_before_they_begin_are_given_up(jobs, monkeypatch):
+def test_workers_that_die_before_they_begin_are_given_up(calls, monkeypatch):
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     def broken(*_):
@@ -158,11 +174,11 @@ def test_workers_that_die_before_they_begin_are_given_up(jobs, monkeypatch):
 
     monkeypatch.setattr("mixmood.jobs.local._pass", broken)
     with pytest.raises(TrainingError, match="Workers died 3 times .* fewer --jobs"):
-        list(spread_local(jobs, 2, lambda job: None))
+        list(spread_local(calls, 2, lambda call: None))
 
 
 @needs_proc
-def test_ctrl_c_while_workers_start_stops_them_all(jobs, monkeypatch):
+def test_ctrl_c_while_workers_start_stops_them_all(calls, monkeypatch):
     from joblib.externals.loky.process_executor import _ExecutorManagerThread
 
     start = _ExecutorManagerThread.start
@@ -173,23 +189,39 @@ def test_ctrl_c_while_workers_start_stops_them_all(jobs, monkeypatch):
 
     monkeypatch.setattr(_ExecutorManagerThread, "start", start_interrupted)
     with pytest.raises(KeyboardInterrupt):
-        list(spread_local(jobs, 2, lambda job: None))
+        list(spread_local(calls, 2, lambda call: None))
     assert not workers()
 
 
 @needs_proc
-def test_who_stops_between_two_records_reads_no_warning_and_leaves_no_worker(jobs, recwarn):
-    records = spread_local(jobs, 2, lambda job: None)
-    next(records)
-    records.close()
+def test_who_stops_between_two_records_reads_no_warning_and_leaves_no_worker(naps, recwarn):
+    outcomes = spread_local(naps, 2, lambda call: None)
+    next(outcomes)
+    outcomes.close()
     assert not workers()
     assert not [str(warning.message) for warning in recwarn if "tasks" in str(warning.message)]
 
 
 @needs_proc
-def test_no_worker_outlives_the_last_record(jobs):
-    assert len(list(spread_local(jobs, 2, lambda job: None))) == len(jobs)
+def test_no_worker_outlives_the_last_record(naps):
+    assert len(list(spread_local(naps, 2, lambda call: None))) == len(naps)
     assert not workers()
+
+
+def test_an_error_within_a_call_is_its_outcome_and_the_others_go_on():
+    class StubbornError(Exception):
+        """Of a function: no other process can find it."""
+
+    def divide(number):
+        if number < 0:
+            raise StubbornError("no less than 0")
+        return 6 / number
+
+    calls = [Call(str(number), divide, number) for number in (2, 0, 3, -1)]
+    outcomes = {outcome.key: outcome for outcome in spread_local(calls, 2, lambda call: None)}
+    assert (outcomes["2"].value, outcomes["3"].value) == (3.0, 2.0)
+    assert isinstance(outcomes["0"].error, ZeroDivisionError)
+    assert "no less than 0" in str(outcomes["-1"].error)
 
 
 def test_no_jobs_need_no_engine():
@@ -198,15 +230,15 @@ def test_no_jobs_need_no_engine():
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "auto"])
-def test_a_cluster_that_does_not_answer_is_told(jobs, address):
+def test_a_cluster_that_does_not_answer_is_told(calls, address):
     with pytest.raises(OptionError, match=f"No Ray cluster answers at '{address}'"):
-        list(RaySpread(address)(jobs, 0, lambda job: None))
+        list(RaySpread(address)(calls, 0, lambda call: None))
 
 
-def test_ray_is_an_extra(jobs, monkeypatch):
+def test_ray_is_an_extra(calls, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"--backend ray needs.*mixmood\[cluster\]"):
-        list(RaySpread()(jobs, 1, lambda job: None))
+        list(RaySpread()(calls, 1, lambda call: None))
 
 
 def test_a_negative_share_of_a_gpu_is_refused():

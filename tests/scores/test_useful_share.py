@@ -5,9 +5,9 @@ import pytest
 
 from mixmood.core.errors import InputError, OptionError
 from mixmood.scores.class_shares import class_probabilities, class_shares
-from mixmood.scores.mixture import area, least_slope, mixture_share
-from mixmood.scores.self_calibration import near_tests
-from mixmood.scores.useful_share import useful_share
+from mixmood.scores.share.mixture import area, least_slope, mixture_share
+from mixmood.scores.share.self_calibration import near_tests
+from mixmood.scores.useful_share import share_of_fit, useful_share
 
 
 def pool_of(world, n_useful, n_foreign):
@@ -155,3 +155,15 @@ def test_class_probabilities_do_not_depend_on_the_sizes_of_the_labelled_classes(
     chances = class_probabilities(labelled[few], labels[few], rows)
     assert (chances.argmax(axis=1) == codes).mean() > 0.9
     assert class_probabilities(labelled, np.zeros(60, int), rows).tolist() == [[1.0]] * 30
+
+
+def test_large_sets_are_fitted_in_part(world, rng, monkeypatch):
+    """Time must not grow with the cube of what somebody passes."""
+    monkeypatch.setattr("mixmood.scores.useful_share.MOST_LABELLED", 60)
+    monkeypatch.setattr("mixmood.scores.useful_share.MOST_POOL", 200)
+    labelled, labels = world.useful(300)
+    pool = pool_of(world, 300, 300)
+    found, fit = share_of_fit(labelled, pool, rng, labels=labels, family="combined")
+    assert fit.labelled.shape == (60,)
+    assert fit.pool.shape == (200,)
+    assert found.share == pytest.approx(0.5, abs=0.2)

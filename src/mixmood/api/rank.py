@@ -17,6 +17,7 @@ from mixmood.core.records.ranking import Ranking
 from mixmood.data.pools.candidates import open_candidates
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource
+from mixmood.data.pools.wide_images import scaled_alike
 from mixmood.ranking.plan import RankingPlan
 
 if TYPE_CHECKING:
@@ -115,12 +116,13 @@ def rank_planned(
     with open_cache(plan.cache) or nullcontext() as store:
         base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled set")
         opened = open_candidates(candidates, base, plan.seed, store)
+        base, pools, _ = scaled_alike(base, opened.pools)
         needs_backbone = not isinstance(base, FeatureSource)
         network = load_backbone(plan.backbone, plan.resolution) if needs_backbone else None
         start = time.perf_counter()
         ranked = rank_pools(
             base,
-            opened.pools,
+            pools,
             plan,
             backbone=network,
             set_aside=opened.set_aside,

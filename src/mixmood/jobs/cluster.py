@@ -1,4 +1,4 @@
-"""Runs spread over a cluster by Ray."""
+"""Calls spread over a cluster by Ray."""
 
 import logging
 import os
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mixmood.core.errors import MissingExtraError, OptionError
-from mixmood.testbed.runs.run import Job, execute, failure
+from mixmood.jobs.call import Call, Outcome, compute
 
 MOST_RETRIES = 3
-"""So often is a run begun again when its worker or node dies."""
+"""How often a call is repeated when its worker or node dies."""
 
 WAIT_S = 10.0
 
@@ -20,7 +20,7 @@ _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": 
 
 @dataclass(frozen=True)
 class RaySpread:
-    """Spreads jobs over the cluster at `address`, or over a Ray started here if it is None."""
+    """Spreads calls over the cluster at `address`, or over a Ray started here if it is None."""
 
     address: str | None = None
     gpus_per_run: float = 0.0
@@ -31,15 +31,15 @@ class RaySpread:
             raise OptionError(f"gpus_per_run must be 0 or above; got {self.gpus_per_run:g}.")
 
     def __call__(
-        self, jobs: Sequence[Job], n_jobs: int, on_start: Callable[[Job], None]
-    ) -> Iterator[dict[str, Any]]:
-        """The records of all jobs as they finish; with n_jobs 0, as many at once as fit."""
-        if not jobs:
+        self, calls: Sequence[Call], n_jobs: int, on_start: Callable[[Call], None]
+    ) -> Iterator[Outcome]:
+        """The outcomes of all calls as they finish; with n_jobs 0, as many at once as fit."""
+        if not calls:
             return
         ray = self._connected(n_jobs)
         try:
-            at_once = n_jobs or max(1, int(ray.cluster_resources()["CPU"] / jobs[0].threads))
-            yield from self._records(ray, jobs, at_once, on_start)
+            at_once = n_jobs or max(1, int(ray.cluster_resources()["CPU"] / calls[0].n_threads))
+            yield from self._outcomes(ray, calls, at_once, on_start)
         finally:
             ray.shutdown()
 
@@ -59,27 +59,27 @@ class RaySpread:
             raise _no_cluster(self.address) from error
         return ray
 
-    def _records(
-        self, ray: Any, jobs: Sequence[Job], at_once: int, on_start: Callable[[Job], None]
-    ) -> Iterator[dict[str, Any]]:
+    def _outcomes(
+        self, ray: Any, calls: Sequence[Call], at_once: int, on_start: Callable[[Call], None]
+    ) -> Iterator[Outcome]:
         remote = ray.remote(
-            num_cpus=jobs[0].threads, num_gpus=self.gpus_per_run, max_retries=MOST_RETRIES
-        )(execute)
-        waiting = iter(jobs)
-        running: dict[Any, Job] = {}
+            num_cpus=calls[0].n_threads, num_gpus=self.gpus_per_run, max_retries=MOST_RETRIES
+        )(compute)
+        waiting = iter(calls)
+        running: dict[Any, Call] = {}
         while True:
-            while len(running) < at_once and (job := next(waiting, None)) is not None:
-                on_start(job)
-                running[remote.remote(job)] = job
+            while len(running) < at_once and (call := next(waiting, None)) is not None:
+                on_start(call)
+                running[remote.remote(call)] = call
             if not running:
                 return
             (ready,), _ = ray.wait(list(running), num_returns=1)
-            job = running.pop(ready)
+            call = running.pop(ready)
             try:
                 yield ray.get(ready)
             except ray.exceptions.RayError as error:
-                # The worker died again and again: that is this run's failure and no other's.
-                yield failure(job, error)
+                # The worker died again and again: that is the failure of this call alone.
+                yield Outcome(call.key, error=error)
 
 
 def _check_answers(address: str | None) -> None:

@@ -42,6 +42,8 @@ class Reading:
         self._cache, self._progress = cache, progress
         self._unreadable: list[tuple[int, str]] = []
         self.n_copies = 0
+        self.n_constant = 0
+        self.n_poor_range = 0
         width = pool.width if isinstance(pool, FeatureSource) else backbone.width if backbone else 0
         self.features: Array = np.empty((0, width), np.float32)
         self.kept: Rows = np.empty(0, np.int64)  # which image of the pool each row is
@@ -106,6 +108,8 @@ class Reading:
             progress=self._progress,
         )
         self._unreadable.extend(extraction.unreadable)
+        self.n_constant += extraction.n_constant
+        self.n_poor_range += extraction.n_poor_range
         row_of = {int(index): row for row, index in enumerate(extraction.kept)}
         kept = indices[np.isin(indices, extraction.kept)]
         return extraction.features[[row_of[int(index)] for index in kept]], kept
@@ -123,7 +127,7 @@ class Reading:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may make the result of this pool wrong."""
-        found = []
+        found = [] if isinstance(self.pool, FeatureSource) else list(self.pool.notes)
         if self._unreadable:
             named = "; ".join(message for _, message in sorted(self._unreadable)[:N_NAMED])
             more = ", ..." if self.n_unreadable > N_NAMED else ""
@@ -141,5 +145,16 @@ class Reading:
             found.append(
                 f"only {n_distinct} of the {n_read} images read are distinct "
                 f"({n_distinct / n_read:.0%}); the others repeat them."
+            )
+        if self.n_constant:
+            found.append(
+                f"{self.n_constant} of {self._n_tried} images tried have one value in all pixels: "
+                "look at them, or leave them out."
+            )
+        if self.n_poor_range:
+            found.append(
+                f"{self.n_poor_range} of {self._n_tried} images tried have more than 8 bits and "
+                "are nearly black or white by the range of the labelled images: bring the pool "
+                "to the same range of values."
             )
         return tuple(found)

@@ -11,6 +11,7 @@ from mixmood.core.records.ranking import (
     SetAside,
 )
 from mixmood.core.version import __version__
+from mixmood.data.pools.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.ranking.class_shares import one_sided, pool_class_shares
 from mixmood.ranking.nearness import nearness
@@ -93,6 +94,12 @@ def _notes(labelled: Reading, pools: Mapping[str, Reading], situation: Situation
         yield (
             f"The sample size is {used.sample_size} instead of {asked.sample_size}: each draw "
             f"takes two samples from {len(labelled.features)} labelled images."
+        )
+    pool = labelled.pool
+    if isinstance(pool, ImageSource) and (fitted := pool.pixel_range) is not None:
+        yield (
+            f"Images of more than 8 bits are scaled by one range, fitted on the labelled images: "
+            f"{fitted.low:g} is black and {fitted.high:g} white."
         )
     n_read = rounds.n_read
     n_all = sum(pool.most for pool in pools.values())

@@ -13,7 +13,7 @@ from mixmood.core.suggest import unknown_name
 from mixmood.scores.checks import Labels, check_labelled, check_pool, check_rows
 from mixmood.scores.classifier import apply_classifier, fit_classifier
 from mixmood.scores.combined import apply_combined, fit_combined
-from mixmood.scores.fit import Fit, FitArrays
+from mixmood.scores.fitting.fit import Fit, FitArrays
 from mixmood.scores.knn import apply_knn, fit_knn
 from mixmood.scores.prototypes import apply_prototypes, fit_prototypes
 from mixmood.scores.subspace import apply_subspace, fit_subspace
@@ -109,7 +109,8 @@ def fit_score(
             f"The score '{family}' needs the classes of the labelled images. Use 'knn'."
         )
     own = check_labelled(labelled, labels)
-    fit = chosen.fit(own, check_pool(pool, own.shape[1]), labels)
+    codes = None if labels is None else np.asarray(labels)
+    fit = chosen.fit(own, check_pool(pool, own.shape[1]), codes)
     return FittedScore(family, fit, own.shape[1])
 
 

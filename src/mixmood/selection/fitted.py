@@ -10,7 +10,7 @@ from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
 from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
 from mixmood.scores.checks import Labels, check_labelled, check_pool, check_rows
-from mixmood.scores.fit import FitArrays
+from mixmood.scores.fitting.fit import FitArrays
 from mixmood.scores.registry import (
     DEFAULT_SCORE,
     FittedScore,
@@ -89,8 +89,8 @@ def fit_filter(
 
     Args:
         labelled: Shape (n, d), n at least 2.
-        pool: Shape (m, d), at least one row; 1000 random rows are enough, and time grows with m^3.
-        rng: Decides the random halves behind the interval of the useful share.
+        pool: Shape (m, d), at least one row; of more than 1000 rows a random part is used.
+        rng: Decides the parts, and the random halves behind the interval of the useful share.
         labels: The class of each labelled image, or None.
         family: A name in `mixmood.scores.SCORES`.
     """

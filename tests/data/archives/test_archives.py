@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mixmood.core.errors import InputError, UnreadableImageError
-from mixmood.data.pools.folder import FolderSource
+from mixmood.data.files.folder import FolderSource
 
 KINDS = ["zip", "stored.zip", "tar", "tar.gz"]
 

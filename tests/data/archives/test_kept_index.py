@@ -16,7 +16,7 @@ from mixmood.core.cache.features import FILE_NAME, FeatureCache
 from mixmood.data.archives import tars
 from mixmood.data.archives.kept_index import ArchiveIndex, archive_key, archive_stamp
 from mixmood.data.archives.tar_index import read_members
-from mixmood.data.pools.names import Names
+from mixmood.data.files.names import Names
 from mixmood.data.pools.open import open_pool
 
 KINDS = ["crawl.tar", "crawl.tar.gz"]

@@ -6,7 +6,7 @@ import pytest
 
 from mixmood.core.errors import UnreadableImageError
 from mixmood.data.archives.zips import ZipSource
-from mixmood.data.pools.folder import FolderSource
+from mixmood.data.files.folder import FolderSource
 
 
 def promise(path, n_bytes):

@@ -24,31 +24,31 @@ def side_of(pool):
 def test_names_come_from_the_dictionary_or_from_the_word_or_from_the_path(labelled, tmp_path):
     np.save(tmp_path / "scans.npy", images())
     path = str(tmp_path / "scans.npy")
-    assert list(open_candidates({"a": path}, labelled, 0)) == ["a"]
-    assert list(open_candidates([f"web={path}", path], labelled, 0)) == ["web", "scans"]
-    assert list(open_candidates(path, labelled, 0)) == ["scans"]
+    assert list(open_candidates({"a": path}, labelled, 0).pools) == ["a"]
+    assert list(open_candidates([f"web={path}", path], labelled, 0).pools) == ["web", "scans"]
+    assert list(open_candidates(path, labelled, 0).pools) == ["scans"]
 
 
 def test_a_path_or_noise_with_an_equals_sign_is_not_taken_for_a_name(labelled, tmp_path):
     (tmp_path / "x=y").mkdir()
     np.save(tmp_path / "x=y" / "scans.npy", images())
-    assert list(open_candidates([f"{tmp_path}/x=y/scans.npy"], labelled, 0)) == ["scans"]
-    assert list(open_candidates(["noise:gaussian?count=5"], labelled, 0)) == ["gaussian"]
+    assert list(open_candidates([f"{tmp_path}/x=y/scans.npy"], labelled, 0).pools) == ["scans"]
+    assert list(open_candidates(["noise:gaussian?count=5"], labelled, 0).pools) == ["gaussian"]
 
 
 def test_a_file_whose_own_name_has_an_equals_sign_is_opened(labelled, tmp_path, monkeypatch):
     np.save(tmp_path / "we=ird.npy", images())
     monkeypatch.chdir(tmp_path)
-    assert list(open_candidates(["we=ird.npy"], labelled, 0)) == ["we=ird"]
-    assert list(open_candidates(["we=we=ird.npy"], labelled, 0)) == ["we"]
+    assert list(open_candidates(["we=ird.npy"], labelled, 0).pools) == ["we=ird"]
+    assert list(open_candidates(["we=we=ird.npy"], labelled, 0).pools) == ["we"]
 
 
 def test_names_that_are_no_text_are_printable_however_they_are_given(labelled, tmp_path):
     np.save(tmp_path / "caf\udce9.npy", images())
     path = str(tmp_path / "caf\udce9.npy")
     for given, name in ((path, r"caf\xe9"), (f"n\udce9={path}", r"n\xe9")):
-        assert list(open_candidates([given], labelled, 0)) == [name]
-    assert list(open_candidates({"n\udce9": path}, labelled, 0)) == [r"n\xe9"]
+        assert list(open_candidates([given], labelled, 0).pools) == [name]
+    assert list(open_candidates({"n\udce9": path}, labelled, 0).pools) == [r"n\xe9"]
 
 
 def test_two_pools_of_one_name_are_refused(labelled):
@@ -57,7 +57,7 @@ def test_two_pools_of_one_name_are_refused(labelled):
 
 
 def test_noise_has_the_size_of_the_labelled_images_unless_told_otherwise(labelled):
-    pools = open_candidates(["a=noise:gaussian", "b=noise:gaussian?size=50"], labelled, 0)
+    pools = open_candidates(["a=noise:gaussian", "b=noise:gaussian?size=50"], labelled, 0).pools
     assert {name: side_of(pool) for name, pool in pools.items()} == {"a": 20, "b": 50}
 
 

@@ -14,8 +14,8 @@ from mixmood.core.errors import InputError
 from mixmood.data.archives.tars import TarSource
 from mixmood.data.archives.zips import ZipSource
 from mixmood.data.arrays.array_pools import FeatureArray, ImageArray
-from mixmood.data.pools.folder import FolderSource
-from mixmood.data.pools.manifest import ManifestSource
+from mixmood.data.files.folder import FolderSource
+from mixmood.data.files.manifest import ManifestSource
 from mixmood.data.pools.noise import NoiseSource
 from mixmood.data.pools.open import open_pool
 
@@ -159,3 +159,13 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(InputError, match=r"Cannot open the pool .*thing: Permission denied"):
         open_pool(tmp_path / "thing")
+
+
+def test_a_wrong_path_gets_the_one_that_was_probably_meant(tmp_path):
+    (tmp_path / "Flowers" / "tulips").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"No such file .* Did you mean .*/Flowers/tulips\?"):
+        open_pool(tmp_path / "Flowers" / "tulip")
+    with pytest.raises(InputError, match=r"Did you mean .*/Flowers\?"):
+        open_pool(tmp_path / "flower" / "tulips")
+    with pytest.raises(InputError, match=r"No such file or directory\. Check the path\."):
+        open_pool(tmp_path / "zebra")

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from mixmood.core.errors import BackboneError, MissingExtraError, OptionError
+from mixmood.core.errors import BackboneError, MissingExtraError, OptionError, OutputError
 from mixmood.features.backbones import onnx_graph as graph
 from mixmood.features.backbones import weights_download as download
 from mixmood.features.backbones import wide_resnet
@@ -134,7 +134,7 @@ def test_without_a_network_the_message_names_the_file_and_its_place(monkeypatch)
 def test_a_place_that_cannot_be_made_is_told(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MIXMOOD_CACHE", str(tmp_path / "file"))
-    with pytest.raises(BackboneError, match="Cannot make .*/weights, where weights are kept"):
+    with pytest.raises(OutputError, match=r"Cannot make the folder .*/weights: .* MIXMOOD_CACHE"):
         load_backbone("wide-resnet50-2")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.cache.features import FeatureCache
-from mixmood.data.pools.folder import FolderSource
+from mixmood.data.files.folder import FolderSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction import prepare
 from mixmood.features.extraction.extract import extract

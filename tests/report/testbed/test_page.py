@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from mixmood.report.page import render
 from mixmood.report.testbed.page import overview_page
+from mixmood.testbed.analysis.summary import Gaps
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "testbed.html"
 COMMAND = "mixmood testbed report --store '<script>alert(1)</script>'"
@@ -34,17 +36,34 @@ class Tags(HTMLParser):
 
 
 def drawn(record):
-    return overview_page(record, json.dumps(record), COMMAND)
+    return overview_page(record, COMMAND)
 
 
 def only(record, **wanted):
     """The record with those rows alone that have these values."""
 
     def takes(row):
-        return all(row.get(key, value) == value for key, value in wanted.items())
+        return all(getattr(row, key, value) == value for key, value in wanted.items())
 
-    names = ("table1", "table2", "table3", "lines", "overall")
-    return record | {name: [row for row in record[name] if takes(row)] for name in names}
+    names = ("accuracies", "distances", "agreements", "lines")
+    kept = {name: [row for row in getattr(record.tables, name) if takes(row)] for name in names}
+    return with_tables(record, **kept, overall=[row for row in record.overall if takes(row)])
+
+
+def with_tables(record, overall=None, extremes=None, best_measure="cosine", **changes):
+    """The record with other tables."""
+    return replace(
+        record,
+        tables=replace(record.tables, **changes),
+        overall=record.overall if overall is None else overall,
+        extremes=record.extremes if extremes is None else extremes,
+        best_measure=best_measure,
+    )
+
+
+WITHOUT_MEASURES = {
+    "distances": [], "agreements": [], "overall": [], "lines": [], "best_measure": None,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +99,7 @@ def test_the_page_names_no_address(page):
 
 def test_the_embedded_json_is_the_record(page, bed):
     text = re.search(r'id="record">(.*?)</script>', page, re.S)[1]
-    assert json.loads(text) == json.loads(json.dumps(bed))
+    assert json.loads(text) == json.loads(bed.to_json())
 
 
 def test_the_answer_gaps_and_failures_stand_at_the_top(page):
@@ -94,25 +113,25 @@ def test_the_answer_gaps_and_failures_stand_at_the_top(page):
 
 
 def test_a_whole_test_bed_has_nothing_to_warn_of(bed):
-    page = drawn(bed | {"gaps": "", "failures": [], "empty_cells": [], "n_failed": 0})
+    page = drawn(replace(with_tables(bed, gaps=Gaps(96, 0, 0, ())), failures=[]))
     assert "not complete" not in page
     assert "Marks are means of all runs that are there" not in page
 
 
 def test_many_cells_without_a_run_are_counted_not_listed(bed):
-    page = drawn(bed | {"empty_cells": bed["empty_cells"] * 9})
+    page = drawn(with_tables(bed, gaps=Gaps(96, 3, 2, bed.empty_cells * 9)))
     assert page.count("No run:") == 6
     assert "and 3 more cells without a run" in page
 
 
 def test_every_cell_is_in_table_1_and_the_gap_is_said(page, bed):
-    assert page.count('class="cell"') == len(bed["table1"]) == 31
+    assert page.count('class="cell"') == len(bed.table1) == 31
     assert page.count('<span class="none">no run</span>') == 1
     assert page.count('<span class="mark">best</span>') == 4 + 1  # and the best measure
 
 
 def test_a_distance_that_is_not_significant_is_marked(page, bed):
-    weak = [row for row in bed["table2"] if not row["is_significant"]]
+    weak = [row for row in bed.table2 if not row.is_significant]
     assert page.count(">n.s.</abbr>") == len(weak) > 0
 
 
@@ -146,10 +165,10 @@ def test_there_are_filters_for_what_can_be_chosen_only(page, bed):
 
 def test_algorithms_and_contaminations_are_filters_where_there_are_several(bed):
     def other(row):
-        return row | {"algorithm": "fixmatch", "contamination": "fixed-inliers"}
+        return replace(row, algorithm="fixmatch", contamination="fixed-inliers")
 
-    more = [other(row) for row in bed["table1"] if row["percent"] > 0]
-    page = drawn(bed | {"table1": bed["table1"] + more})
+    more = [other(row) for row in bed.table1 if row.percent > 0]
+    page = drawn(with_tables(bed, accuracies=bed.table1 + more))
     tags = Tags(page)
     names = {attrs["name"] for tag, attrs in tags.tags if tag == "input"}
     assert {"algorithm", "contamination"} <= names
@@ -164,8 +183,7 @@ def test_one_task_needs_no_column_of_tasks(bed):
 
 
 def test_without_measures_accuracy_stands_alone(bed):
-    empty = {"table2": [], "table3": [], "overall": [], "lines": [], "best_measure": None}
-    page = drawn(bed | empty)
+    page = drawn(with_tables(bed, **WITHOUT_MEASURES))
     assert "nothing to correlate" in page
     assert "Accuracy against the share" in page
     for title in (">Accuracy against distance<", "Table 2", "Best of the measures"):
@@ -173,35 +191,42 @@ def test_without_measures_accuracy_stands_alone(bed):
 
 
 def test_baselines_alone_have_a_table_and_no_picture(bed):
-    empty = {"table2": [], "table3": [], "overall": [], "lines": [], "best_measure": None}
-    rows = [row for row in bed["table1"] if row["algorithm"].startswith("supervised")]
-    page = drawn(bed | empty | {"table1": rows, "extremes": []})
+    rows = [row for row in bed.table1 if row.is_supervised]
+    page = drawn(with_tables(bed, **WITHOUT_MEASURES, accuracies=rows, extremes=[]))
     assert page.count('class="cell"') == 4
     assert 'class="canvas"' not in page
 
 
 def test_a_single_seed_has_no_intervals(bed):
     bare = {"pearson_interval": None, "regret_interval": None}
-    rows = {name: [row | bare for row in bed[name]] for name in ("table3", "overall")}
-    page = drawn(bed | rows)
+    rows, overall = ([replace(row, **bare) for row in each] for each in (bed.table3, bed.overall))
+    page = drawn(with_tables(bed, agreements=rows, overall=overall))
     assert "\u22120.95 to \u22120.80" not in page
     assert "\u22120.91" in page
 
 
 def test_the_paper_stands_beside(bed):
-    rows = [row | {"paper": 0.5 if row["percent"] else None} for row in bed["table1"]]
-    page = drawn(bed | {"table1": rows})
+    rows = [replace(row, paper=0.5 if row.percent else None) for row in bed.table1]
+    page = drawn(with_tables(bed, accuracies=rows, has_paper=True))
     assert "paper 0.500, +0.300" in page
     assert "ours minus it" in page
 
 
 def test_accuracies_all_alike_can_be_drawn(bed):
-    rows = [row | {"accuracy_mean": 1.0, "accuracy_spread": None} for row in bed["table1"]]
-    assert "accuracy 1.000, 3 runs" in drawn(bed | {"table1": rows, "lines": []})
+    rows = [replace(row, accuracy_mean=1.0, accuracy_spread=None) for row in bed.table1]
+    assert "accuracy 1.000, 3 runs" in drawn(with_tables(bed, accuracies=rows, lines=[]))
+
+
+def test_a_task_at_chance_has_no_best_pool(bed):
+    """The preset `smoke` learns nothing, and any order of its pools is noise."""
+    found = [replace(each, is_above_chance=False) for each in bed.extremes]
+    page = drawn(replace(bed, extremes=found))
+    assert "learned nothing: with none of the 3 sources at 100" in page
+    assert "learned best with" not in page
 
 
 def test_names_that_are_not_unicode_can_still_be_written(bed):
-    assert "caf" in drawn(bed | {"store": "caf\udce9"}).encode().decode()
+    assert "caf" in drawn(replace(bed, store="caf\udce9")).encode().decode()
 
 
 def test_the_same_record_gives_the_same_page(page, bed):

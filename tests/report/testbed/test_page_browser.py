@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def address(bed, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "testbed.html"
-    path.write_text(overview_page(bed, json.dumps(bed), "mixmood testbed report"), "utf-8")
+    path.write_text(overview_page(bed, "mixmood testbed report"), "utf-8")
     return path.as_uri()
 
 
@@ -179,7 +179,7 @@ def test_the_button_copies_the_record(page, bed):
         "const done = arguments[0]; navigator.clipboard.readText().then(done, () => done(null))"
     )
     assert one(page, "#copied").text == "Copied."
-    assert json.loads(text) == json.loads(json.dumps(bed))
+    assert json.loads(text) == json.loads(bed.to_json())
 
 
 def test_every_picture_has_a_text_and_every_control_a_name(page):

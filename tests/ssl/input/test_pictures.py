@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mixmood.api import predict as predict_job
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.core.progress import Silent
 from mixmood.data.pools.pool import ImageSource
@@ -66,10 +67,10 @@ def test_predictions_are_in_the_order_of_the_pool(monkeypatch):
         def probabilities(self, pixels):
             return pixels[:, 0, 0, :1].astype(np.float32)
 
-    monkeypatch.setattr(predict, "Classifier", Brightness)
+    monkeypatch.setattr(predict_job, "Classifier", Brightness)
     monkeypatch.setattr(predict, "BATCH", 6)
     pool = Backwards()
-    found = predict.predict_job("model", pool)
+    found = predict_job.predict("model", pool)
     assert pool.fetched == list(range(20))[::-1]
     assert found.images == tuple(f"{row}.png" for row in READABLE)
     assert found.probabilities[:, 0].tolist() == READABLE

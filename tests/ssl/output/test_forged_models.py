@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from mixmood.api.predict import predict
 from mixmood.core.errors import InputError
-from mixmood.ssl.output.predict import METADATA, predict_job
+from mixmood.ssl.output.predict import METADATA
 
 onnx = pytest.importorskip("onnx", reason="building graphs needs the extra dev")
 helper, FLOAT, UINT8 = onnx.helper, onnx.TensorProto.FLOAT, onnx.TensorProto.UINT8
@@ -43,7 +44,7 @@ IMAGES = np.full((5, 8, 8, 3), 9, np.uint8)
 
 
 def test_a_whole_model_classifies(forged):
-    assert predict_job(forged(), IMAGES).classes == ["cat"] * 5
+    assert predict(forged(), IMAGES).classes == ["cat"] * 5
 
 
 @pytest.mark.parametrize(
@@ -58,4 +59,4 @@ def test_a_whole_model_classifies(forged):
 )
 def test_a_model_that_is_not_what_it_says_is_refused(forged, changes, message):
     with pytest.raises(InputError, match=f"is no model written by `mixmood train`: {message}"):
-        predict_job(forged(**changes), IMAGES)
+        predict(forged(**changes), IMAGES)

@@ -6,27 +6,28 @@ import numpy as np
 import pytest
 import torch
 
+from mixmood.api.predict import predict
+from mixmood.api.train import train
 from mixmood.core.errors import InputError, MissingExtraError, OutputError
-from mixmood.ssl.job import train_job
 from mixmood.ssl.loop.standardise import Standardise
 from mixmood.ssl.models.registry import model_spec
 from mixmood.ssl.output.onnx_export import to_onnx
-from mixmood.ssl.output.predict import Classifier, predict_job
+from mixmood.ssl.output.predict import Classifier
 
 
 def test_the_model_predicts_new_images_without_torch(labelled, pool, quick, tmp_path, write_images):
     out = tmp_path / "run"
     quick |= {"updates": 60, "augment": "flips", "algorithm": "pseudo-label"}
-    train_job(labelled, pool, **quick, out=out)
+    train(labelled, pool, **quick, out=out)
     new = write_images(tmp_path / "new", 30, 9)
-    predictions = predict_job(out, new)
+    predictions = predict(out, new)
     truth = [name.partition("/")[0] for name in predictions.images]
     assert np.mean(np.array(truth) == np.array(predictions.classes)) > 0.9
     assert np.allclose(predictions.probabilities.sum(1), 1, atol=1e-5)
     lines = predictions.to_csv().splitlines()
     assert lines[0] == "image,class,confidence,p_chequered,p_lying,p_standing"
     assert len(lines) == 31
-    assert np.array_equal(predict_job(out / "model.onnx", new).classes, predictions.classes)
+    assert np.array_equal(predict(out / "model.onnx", new).classes, predictions.classes)
 
 
 @pytest.mark.parametrize("shape", [(1, 8, 8), (3, 10, 7)])
@@ -68,27 +69,27 @@ def test_a_missing_onnx_is_said(monkeypatch):
 
 def test_a_folder_without_a_model_is_refused(pool, tmp_path):
     with pytest.raises(InputError, match=r"model.onnx does not exist. Give the folder"):
-        predict_job(tmp_path, pool)
+        predict(tmp_path, pool)
 
 
 @pytest.mark.parametrize("content", [b"", b"no model"])
 def test_a_file_that_is_no_model_is_refused(pool, tmp_path, content):
     (tmp_path / "model.onnx").write_bytes(content)
     with pytest.raises(InputError, match="is no model written by `mixmood train`"):
-        predict_job(tmp_path, pool)
+        predict(tmp_path, pool)
 
 
 def test_prediction_names_what_it_cannot_read(labelled, pool, quick, tmp_path, told):
     out = tmp_path / "run"
-    train_job(labelled, pool, **quick, out=out)
+    train(labelled, pool, **quick, out=out)
     paths = sorted(pool.iterdir())
     paths[0].write_bytes(b"broken")
-    predictions = predict_job(out, pool, notify=told.append)
+    predictions = predict(out, pool, notify=told.append)
     assert predictions.unreadable == (paths[0].name,)
     assert told == [f"pool: 1 images cannot be read and are left out: {paths[0].name}."]
     for path in paths:
         path.write_bytes(b"broken")
     with pytest.raises(InputError, match="pool has no readable image among 30"):
-        predict_job(out, pool)
+        predict(out, pool)
     with pytest.raises(InputError, match="holds features; images are needed to classify"):
-        predict_job(out, np.zeros((4, 9), dtype=np.float32))
+        predict(out, np.zeros((4, 9), dtype=np.float32))

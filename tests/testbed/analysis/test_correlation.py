@@ -45,25 +45,34 @@ def test_the_papers_cosine_loses_a_few_points(rows):
     assert regrets == [0.0, 0.0, 0.6, 2.6, 0.0, 0.1, 3.0, 1.7, 4.7]
 
 
-def cells(means, kind, name):
-    return [kind("t", (f"s{i}", 100.0), name, mean) for i, mean in enumerate(means)]
+def accuracy(source, mean, n_labelled=60, percent=100.0, **variant):
+    return Accuracy(task="t", pool=(source, percent), n_labelled=n_labelled, mean=mean, **variant)
 
 
-def test_perfect_foresight_has_correlation_minus_one_and_no_regret():
-    (row,) = agreements(cells([0.9, 0.8, 0.7], Accuracy, 60), cells([1, 2, 3], Distance, "js"))
+def distance(source, mean, n_labelled=None, percent=100.0, **variant):
+    pool = (source, percent)
+    return Distance(task="t", pool=pool, measure="js", mean=mean, n_labelled=n_labelled, **variant)
+
+
+def cells(means, kind, **options):
+    return [kind(f"s{i}", mean, **options) for i, mean in enumerate(means)]
+
+
+def test_a_perfect_prediction_has_correlation_minus_one_and_no_regret():
+    (row,) = agreements(cells([0.9, 0.8, 0.7], accuracy), cells([1, 2, 3], distance))
     assert (round(row.pearson, 9), round(row.spearman, 9), row.regret_points) == (-1, -1, 0)
     assert row.n_cells == 3
 
 
 def test_equal_distances_have_no_correlation_and_their_regret_is_the_mean():
-    (row,) = agreements(cells([0.9, 0.8], Accuracy, 60), cells([1, 1], Distance, "js"))
+    (row,) = agreements(cells([0.9, 0.8, 0.85], accuracy), cells([1, 1, 1], distance))
     assert (row.pearson, row.spearman) == (None, None)
     assert row.regret_points == pytest.approx(5.0)
 
 
 def test_only_the_highest_percentage_is_a_candidate_for_choice():
-    accuracies = [*cells([0.6, 0.5], Accuracy, 60), Accuracy("t", ("s0", 50.0), 60, 0.9)]
-    distances = [*cells([2, 1], Distance, "js"), Distance("t", ("s0", 50.0), "js", 0.1)]
+    accuracies = [*cells([0.6, 0.5], accuracy), accuracy("s0", 0.9, percent=50.0)]
+    distances = [*cells([2, 1], distance), distance("s0", 0.1, percent=50.0)]
     (row,) = agreements(accuracies, distances)
     assert row.regret_points == pytest.approx(10.0)
 
@@ -71,30 +80,25 @@ def test_only_the_highest_percentage_is_a_candidate_for_choice():
 def test_a_distance_of_one_number_of_labels_is_compared_with_that_alone():
     """Exported tables measure each number of labels anew; the paper's do so once for all."""
     accuracies = [
-        Accuracy("t", (f"s{i}", 100.0), n, mean)
-        for n, means in ((60, [0.9, 0.8]), (100, [0.8, 0.9]))
-        for i, mean in enumerate(means)
+        *cells([0.9, 0.8, 0.7], accuracy, n_labelled=60),
+        *cells([0.7, 0.8, 0.9], accuracy, n_labelled=100),
     ]
-    distances = [
-        Distance("t", (f"s{i}", 100.0), "js", far, n)
-        for n in (60, 100)
-        for i, far in enumerate([1, 2])
-    ]
+    distances = [row for n in (60, 100) for row in cells([1, 2, 3], distance, n_labelled=n)]
     rows = agreements(accuracies, distances)
     assert [(row.n_labelled, round(row.pearson, 9)) for row in rows] == [(60, -1), (100, 1)]
 
 
 def test_algorithms_and_contaminations_are_kept_apart():
     accuracies = [
-        Accuracy("t", (f"s{i}", 100.0), 60, mean, algorithm, contamination)
-        for algorithm, means in (("mixmatch", [0.9, 0.8]), ("fixmatch", [0.7, 0.8]))
-        for contamination in ("replace", "add")
-        for i, mean in enumerate(means)
+        row
+        for algorithm, means in (("mixmatch", [0.9, 0.8, 0.7]), ("fixmatch", [0.7, 0.8, 0.9]))
+        for mode in ("replace", "add")
+        for row in cells(means, accuracy, algorithm=algorithm, contamination=mode)
     ]
     distances = [
-        Distance("t", (f"s{i}", 100.0), "js", far, None, None, contamination)
-        for contamination, fars in (("replace", [1, 2]), ("add", [2, 1]))
-        for i, far in enumerate(fars)
+        row
+        for mode, fars in (("replace", [1, 2, 3]), ("add", [3, 2, 1]))
+        for row in cells(fars, distance, contamination=mode)
     ]
     found = {
         (row.algorithm, row.contamination): round(row.pearson, 9)
@@ -109,23 +113,31 @@ def test_algorithms_and_contaminations_are_kept_apart():
 
 
 def test_cells_without_contamination_are_left_out():
-    clean = Accuracy("t", ("none", 0.0), 60, 0.99), Distance("t", ("none", 0.0), "js", 9)
-    accuracies, distances = cells([0.9, 0.8], Accuracy, 60), cells([1, 2], Distance, "js")
+    clean = accuracy("none", 0.99, percent=0.0), distance("none", 9, percent=0.0)
+    accuracies, distances = cells([0.9, 0.8, 0.7], accuracy), cells([1, 2, 3], distance)
     (row,) = agreements([*accuracies, clean[0]], [*distances, clean[1]])
-    assert (row.n_cells, round(row.pearson, 9)) == (2, -1)
+    assert (row.n_cells, round(row.pearson, 9)) == (3, -1)
 
 
 def test_a_cell_that_stands_in_a_table_twice_is_refused():
-    accuracies, distances = cells([0.9, 0.8], Accuracy, 60), cells([1, 2], Distance, "js")
+    accuracies, distances = cells([0.9, 0.8], accuracy), cells([1, 2], distance)
     with pytest.raises(InputError, match="t, s1 100 % stands in the table twice"):
         agreements(accuracies, [*distances, distances[1]])
-    with pytest.raises(InputError, match="Give the columns n_labelled, algorithm or contamination"):
+    with pytest.raises(
+        InputError, match="Give the columns n_labelled, algorithm, contamination or"
+    ):
         agreements([*accuracies, accuracies[0]], distances)
 
 
 def test_tables_without_a_common_cell_are_refused():
-    with pytest.raises(InputError, match="share no task with at least two contaminated cells"):
-        agreements(cells([0.9], Accuracy, 60), cells([1], Distance, "js"))
+    with pytest.raises(InputError, match="share no task with at least 3 contaminated cells"):
+        agreements(cells([0.9], accuracy), cells([1], distance))
+
+
+def test_two_cells_are_too_few_to_correlate():
+    """Their correlation is always +1 or -1."""
+    with pytest.raises(InputError, match="share no task with at least 3 contaminated cells"):
+        agreements(cells([0.9, 0.8], accuracy), cells([1, 2], distance))
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,11 @@ from mixmood.report.testbed.figures import figures
 from mixmood.testbed.analysis.agreement import agreement_rows
 from mixmood.testbed.analysis.chance import Chance, chance
 from mixmood.testbed.analysis.overall import overall_rows
-from mixmood.testbed.analysis.overview import overview, to_json, verdict
+from mixmood.testbed.analysis.overview import FailureCount, overview, verdict
 from mixmood.testbed.analysis.tables import make_tables
-from mixmood.testbed.grid.cells import Selection
+from mixmood.testbed.grid.cells import CellFilter
 from mixmood.testbed.grid.config import parse_config
+from mixmood.testbed.runs.record import FailedRun, RunError
 from mixmood.testbed.runs.store import Store
 
 EVIL = "<script>alert(1)</script>"
@@ -54,6 +55,15 @@ def filled(store, grid):
     return store
 
 
+def with_last(record, value):
+    accuracy = record.accuracy.model_copy(update={"last": value})
+    return record.model_copy(update={"accuracy": accuracy})
+
+
+def failure_of(record, message):
+    return FailedRun(key=record.key, run=record.run, error=RunError(message=message))
+
+
 def overall(records):
     return overall_rows(records, agreement_rows(records, "last"), "last")
 
@@ -72,7 +82,7 @@ def test_the_measure_with_the_lowest_mean_correlation_comes_first(grid):
         2,
         3,
     )
-    assert best.pearson_interval == pytest.approx((-1, -1))
+    assert best.pearson_interval == pytest.approx((-1, -1), abs=0.001)
     assert (best.regret_points, best.regret_interval) == (0, pytest.approx((0, 0)))
     assert (worst.measure, worst.regret_points) == ("js", pytest.approx(20))
 
@@ -88,21 +98,17 @@ def test_means_are_those_of_the_rows_of_table_3_and_lie_in_their_intervals(grid)
 
 
 def test_a_single_group_has_the_intervals_of_its_row(grid):
-    records = [r for r in grid(noise=0.05) if r["run"]["n_labelled"] == 10]
+    records = [r for r in grid(noise=0.05) if r.run.n_labelled == 10]
     (row, _), found = agreement_rows(records, "last"), overall(records)
     same = next(each for each in found if each.measure == row.measure)
     assert same.pearson_interval == row.pearson_interval
 
 
-def test_groups_with_other_seeds_are_drawn_together(grid):
-    """A draw that has no seed of one group is left out of the interval."""
-    records = [
-        record
-        for record in grid(noise=0.05)
-        if record["run"]["n_labelled"] == 10 or record["run"]["seed"] == 0
-    ]
-    row = overall(records)[0]
-    assert row.n_seeds == 3
+def test_a_seed_is_left_out_of_all_groups_that_have_it(grid):
+    """Without the only seed of a group there is no mean: that seed counts in no interval."""
+    records = grid(noise=0.05, seeds=4)
+    row = overall([r for r in records if r.run.n_labelled == 10 or r.run.seed == 0])[0]
+    assert row.n_seeds == 4
     assert all(np.isfinite(row.pearson_interval))
 
 
@@ -111,21 +117,18 @@ def test_one_seed_has_no_interval(grid):
 
 
 def test_a_group_whose_cells_are_alike_is_left_out_of_the_mean(grid):
-    records = grid()
-    for record in records:
-        if record["run"]["n_labelled"] == 20:
-            record["accuracy"]["last"] = 0.5
+    records = [with_last(r, 0.5) if r.run.n_labelled == 20 else r for r in grid()]
     row = overall(records)[0]
     assert row.pearson == pytest.approx(-1)
-    assert row.pearson_interval == pytest.approx((-1, -1))
+    assert row.pearson_interval == pytest.approx((-1, -1), abs=0.001)
 
 
-def test_where_all_cells_are_alike_nothing_was_foretold(grid):
+def test_where_all_cells_are_alike_nothing_was_predicted(grid):
     records = grid(slope=0.0)
     (row, _) = overall(records)
     assert (row.pearson, row.pearson_interval) == (None, None)
     told = verdict([row], chance(records, "last"))
-    assert told == "Distances foretold nothing: all cells came out alike."
+    assert told == "Distances predicted nothing: all cells had the same accuracy."
 
 
 @pytest.mark.parametrize(
@@ -136,16 +139,16 @@ def test_where_all_cells_are_alike_nothing_was_foretold(grid):
         (-0.8, (-0.9, -0.6), (0.17, 1.0), "UNSURE (mean r = -0.80, p = 0.17)."),
         (0.5, (0.2, 0.6), (0.99, 0.02), "NOT NEARER (mean r = 0.50, p = 0.02)."),
         (0.5, (0.2, 0.6), (0.9, 0.2), "UNSURE (mean r = 0.50, p = 0.9)."),
-        (-0.8, None, (0.001, 1.0), "UNSURE (mean r = -0.80 from a single seed)."),
+        (-0.8, None, (0.001, 1.0), "UNSURE (mean r = -0.80 from only 2 seeds)."),
     ],
 )
 def test_the_verdict_says_no_more_than_chance_allows(grid, pearson, interval, luck, text):
-    row = replace(overall(grid())[0], pearson=pearson, pearson_interval=interval)
+    row = replace(overall(grid())[0], pearson=pearson, pearson_interval=interval, n_seeds=2)
     told = verdict([row], Chance(*luck, 48)).replace("\u2212", "-")
     for words, short in (
-        ("In these cells nearer pools gave better models; cosine told it best", "NEARER"),
+        ("In these cells nearer pools gave better models; cosine predicted it best", "NEARER"),
         ("In these cells nearer pools gave no better models, not even by cosine", "NOT NEARER"),
-        ("No measure surely foretold accuracy in these cells; cosine came nearest", "UNSURE"),
+        ("No measure reliably predicted accuracy in these cells; cosine came closest", "UNSURE"),
     ):
         told = told.replace(words, short)
     assert told == text
@@ -157,31 +160,30 @@ def test_without_rows_the_verdict_says_what_is_missing():
 
 def test_the_record_holds_the_tables_their_marks_and_their_origin(filled):
     record = overview(filled, "last")
-    assert json.loads(to_json(record))["table1"] == record["table1"]
-    assert [len(record[name]) for name in ("table1", "table2", "table3", "lines")] == [6, 12, 4, 4]
-    assert sum(row["is_best"] for row in record["table1"]) == 2
-    assert all(row["is_significant"] for row in record["table2"])
-    assert record["best_measure"] == "cosine"
-    assert (record["n_runs"], record["compute_s"]) == (18, 18.0)
-    assert record["versions"] == {"mixmood": ["0.1.0"], "numpy": ["2"]}
-    assert record["gaps"].startswith("Incomplete: 4 of 8 runs are missing")
-    assert "paper" not in record["table1"][0]
+    written = json.loads(record.to_json())
+    assert [len(written[name]) for name in ("table1", "table2", "table3", "lines")] == [6, 12, 4, 4]
+    assert sum(row.is_best for row in record.table1) == 2
+    assert all(row.is_significant for row in record.table2)
+    assert record.best_measure == "cosine"
+    assert (record.n_runs, record.compute_s) == (18, 18.0)
+    assert record.versions == {"mixmood": ["0.1.0"], "numpy": ["2"]}
+    assert record.gaps.startswith("Incomplete: 4 of 8 runs are missing")
+    assert "paper" not in written["table1"][0]
 
 
 def test_lines_and_table_3_have_one_correlation_where_runs_are_missing(store, grid):
     """The missing run is of the one seed that would turn the line over."""
-    records = grid(noise=0.02)
-    for record in records:
-        if record["run"]["seed"] == 2:
-            record["accuracy"]["last"] = 1 - record["accuracy"]["last"]
+    records = [
+        with_last(r, 1 - r.accuracy.last) if r.run.seed == 2 else r for r in grid(noise=0.02)
+    ]
     for record in records[:-1]:
         store.write(record)
     record = overview(store, "last")
-    assert record["table3"][-1]["n_seeds"] == 2
+    assert record.table3[-1].n_seeds == 2
 
     keys = ("task", "n_labelled", "algorithm", "contamination", "measure")
-    told = {tuple(row[key] for key in keys): row["pearson"] for row in record["table3"]}
-    drawn = {tuple(row[key] for key in keys): row["pearson"] for row in record["lines"]}
+    told = {tuple(getattr(row, key) for key in keys): row.pearson for row in record.table3}
+    drawn = {tuple(getattr(row, key) for key in keys): row.pearson for row in record.lines}
     assert drawn == pytest.approx(told)
     svg = figures(make_tables(store, "last"))["accuracy_against_cosine.svg"].decode()
     assert f"r = {told['digits', 20, 'mixmatch', 'fixed-total', 'cosine']:.2f}" in svg
@@ -190,24 +192,24 @@ def test_lines_and_table_3_have_one_correlation_where_runs_are_missing(store, gr
 def test_the_paper_s_numbers_are_there_when_asked_for(store, make_record):
     store.write(make_record(task="mnist", source="svhn", percent=100, n_labelled=60))
     record = overview(store, "last", beside_paper=True)
-    assert record["table1"][0]["paper"] == 0.482
-    assert record["table2"][0]["paper"] > 0
+    assert record.table1[0].paper == 0.482
+    assert record.table2[0].paper > 0
 
 
 def test_failures_are_counted_by_what_went_wrong(filled, make_record):
     for seed in range(3):
         failed = make_record(source="photo_patches", seed=seed)
         text = "Traceback\nValueError: no luck" if seed else "bad luck"
-        filled.write({**failed, "error": {"message": text}})
+        filled.write(failure_of(failed, text))
     record = overview(filled, "last")
-    assert record["n_failed"] == 3
-    assert record["failures"][0] == {"message": "ValueError: no luck", "n_runs": 2}
-    some = overview(filled, "last", Selection.parse(["source=gaussian"]))
-    assert some["failures"] == []
+    assert record.n_failed == 3
+    assert record.failures[0] == FailureCount("ValueError: no luck", 2)
+    some = overview(filled, "last", CellFilter.parse(["source=gaussian"]))
+    assert some.failures == []
 
 
 def test_a_store_whose_runs_all_failed_says_so(store, make_record):
-    store.write({**make_record(), "error": {"message": "x"}})
+    store.write(failure_of(make_record(), "x"))
     with pytest.raises(InputError, match="All 1 runs in the store .* failed. See why with"):
         overview(store, "last")
 

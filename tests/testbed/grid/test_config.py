@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.testbed.grid.cells import Cell, Run, Selection, cells, runs
-from mixmood.testbed.grid.config import PRESETS, load_config, parse_config, preset_text
+from mixmood.testbed.grid.cells import Cell, CellFilter, Run, cells, runs
+from mixmood.testbed.grid.config import load_config, parse_config, preset_text
+from mixmood.testbed.presets import PRESETS
 
 SMALLEST = 'name = "x"\n[grid.tasks]\ndigits = ["gaussian"]\n'
 
@@ -59,15 +62,18 @@ def test_runs_come_seed_by_seed():
 
 def test_a_selection_takes_cells_by_any_key():
     config = load_config("paper")
-    only = Selection.parse(["task=mnist,percent=50", "n_labelled=60,n_labelled=100"])
+    only = CellFilter.parse(["task=mnist,percent=50", "n_labelled=60,n_labelled=100"])
     found = {run.cell for run in runs(config, only, seeds=1)}
     assert len(found) == 10
     assert {(cell.task, cell.percent) for cell in found} == {("mnist", 50.0)}
 
 
 def test_a_run_is_what_was_written():
-    run = Run(Cell("digits", "none", 0.0, 20, "mixmatch", "fixed-total"), 3)
-    assert Run.from_dict(run.to_dict()) == run
+    run = Run.of(Cell("digits", "none", 0.0, 20, "mixmatch", "fixed-total"), 3)
+    assert Run(**run.to_dict()) == run
+    assert "regime" not in run.to_dict()
+    frozen = replace(run, regime="frozen")
+    assert Run(**frozen.to_dict()) == frozen
 
 
 @pytest.mark.parametrize(
@@ -109,12 +115,12 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
 )
 def test_a_selection_with_a_mistake_is_refused(words, message):
     with pytest.raises(OptionError, match=message):
-        Selection.parse(words)
+        CellFilter.parse(words)
 
 
 def test_a_selection_that_leaves_nothing_is_refused():
     with pytest.raises(OptionError, match="No cell of 'smoke' is left by --only"):
-        runs(load_config("smoke"), Selection.parse(["task=mnist"]))
+        runs(load_config("smoke"), CellFilter.parse(["task=mnist"]))
     with pytest.raises(OptionError, match="seeds must be at least 1; got 0"):
         runs(load_config("smoke"), seeds=0)
 

@@ -1,9 +1,10 @@
 import pytest
 
 from mixmood.core.errors import OutputError
+from mixmood.jobs.call import Outcome
 from mixmood.testbed.grid.cells import runs
 from mixmood.testbed.runs.driver import Status, drive, read_status
-from mixmood.testbed.runs.run import failure, job_for
+from mixmood.testbed.runs.run import job_for
 
 
 @pytest.fixture
@@ -17,18 +18,19 @@ class Spread:
     def __init__(self, make_record, broken=None, most=None):
         self.make_record, self.broken, self.most, self.begun = make_record, broken, most, []
 
-    def __call__(self, jobs, n_jobs, on_start):
-        for job in reversed(jobs):
+    def __call__(self, calls, n_jobs, on_start):
+        for call in reversed(calls):
             if self.most is not None and len(self.begun) == self.most:
                 raise KeyboardInterrupt
-            on_start(job)
-            self.begun.append(job.key)
-            run = job.run.to_dict()
+            on_start(call)
+            self.begun.append(call.key)
+            run = call.argument.run.to_dict()
             del run["contamination"]
             if run["source"] == self.broken:
-                yield failure(job, ValueError("broken on purpose"))
+                yield Outcome(call.key, error=ValueError("broken on purpose"))
             else:
-                yield self.make_record(**run) | {"key": job.key}
+                record = self.make_record(**run)
+                yield Outcome(call.key, record.model_copy(update={"key": call.key}))
 
 
 def test_every_job_is_run_once_and_written(store, jobs, make_record):
@@ -51,7 +53,7 @@ def test_a_driver_that_was_stopped_goes_on_and_repeats_nothing(store, jobs, make
 def test_a_failed_run_does_not_stop_the_others_and_waits_to_be_retried(store, jobs, make_record):
     status = drive(jobs, store, Spread(make_record, broken="gaussian"), n_jobs=1)
     assert (status.n_done, status.n_failed) == (6, 2)
-    assert "broken on purpose" in store.records(failed=True)[0]["error"]["message"]
+    assert "broken on purpose" in store.failures()[0].error.message
     again = Spread(make_record)
     status = drive(jobs, store, again, n_jobs=1)
     assert again.begun == []
@@ -77,7 +79,7 @@ def test_the_state_can_be_read_from_outside(store, jobs, make_record):
     states = [state for state, _ in seen]
     assert [state.n_done for state in states if not state.running] == list(range(9))
     assert states[1].running == ["digits gaussian 100.0 10 mixmatch fixed-total 1"]
-    assert seen[2][1]["run"]["source"] == "gaussian"
+    assert seen[2][1].run.source == "gaussian"
 
 
 def test_the_end_is_guessed_from_the_runs_so_far():

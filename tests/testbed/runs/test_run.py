@@ -4,8 +4,9 @@ from dataclasses import replace
 import pytest
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.testbed.grid.cells import Selection, runs
+from mixmood.testbed.grid.cells import CellFilter, runs
 from mixmood.testbed.grid.check import check_data, check_names
+from mixmood.testbed.runs.record import RunRecord
 from mixmood.testbed.runs.run import execute, job_for
 
 
@@ -14,13 +15,14 @@ def job(tiny):
     """Makes the job of the first run that a selection leaves."""
 
     def make(*only, **options):
-        return job_for(tiny, runs(tiny, Selection.parse(only))[0], cache=None, **options)
+        return job_for(tiny, runs(tiny, CellFilter.parse(only))[0], cache=None, **options)
 
     return make
 
 
 def without_times(record):
-    return json.dumps({k: v for k, v in record.items() if k != "times"}, sort_keys=True)
+    content = {k: v for k, v in record.to_dict().items() if k != "times"}
+    return json.dumps(content, sort_keys=True)
 
 
 def changed(config, section, **values):
@@ -29,13 +31,13 @@ def changed(config, section, **values):
 
 def test_a_record_holds_all_that_the_tables_need(job):
     record = execute(job("source=gaussian"))
-    assert "error" not in record
-    assert set(record["accuracy"]) == {"best", "last", "median", "validation"}
-    assert [epoch["epoch"] for epoch in record["training"]["epochs"]] == [1, 2]
-    assert record["distances"]["cosine"]["distance"] > 0
-    assert (record["n_pool"], record["n_ood"]) == (16, 16)
-    assert record["versions"]["numpy"] != "none"
-    assert json.dumps(record, allow_nan=False)
+    assert isinstance(record, RunRecord)
+    assert set(record.accuracy.to_dict()) == {"best", "last", "median", "validation"}
+    assert [epoch.epoch for epoch in record.epochs] == [1, 2]
+    assert record.distances["cosine"].distance > 0
+    assert (record.n_pool, record.n_ood) == (16, 16)
+    assert record.versions["numpy"] != "none"
+    assert json.dumps(record.to_dict(), allow_nan=False)
 
 
 def test_the_same_job_gives_the_same_record_but_for_times(job):
@@ -48,21 +50,21 @@ def test_baselines_have_the_epochs_or_the_updates_of_the_others(tiny):
     config = changed(tiny, "grid", baselines=["supervised-epochs", "supervised-updates"])
     counts = {}
     for run in runs(config, seeds=1):
-        training = execute(job_for(config, run, cache=None))["training"]
-        counts[run.cell.algorithm] = training["epochs"][-1]["n_updates"]
+        record = execute(job_for(config, run, cache=None))
+        counts[run.algorithm] = record.epochs[-1].n_updates
     # 10 labelled images are 1 batch, 16 unlabelled ones as well.
     assert counts == {"supervised-epochs": 2, "supervised-updates": 2, "mixmatch": 2}
 
 
 def test_a_pool_made_larger_gets_no_more_updates(tiny):
     config = changed(tiny, "grid", contamination=["fixed-inliers"])
-    run = runs(config, Selection.parse(["source=gaussian"]))[0]
+    run = runs(config, CellFilter.parse(["source=gaussian"]))[0]
     record = execute(job_for(config, run, cache=None))
-    assert (record["n_pool"], record["training"]["epochs"][-1]["n_updates"]) == (32, 2)
+    assert (record.n_pool, record.epochs[-1].n_updates) == (32, 2)
 
 
 def test_features_are_shared_through_the_cache(tiny, tmp_path):
-    run = runs(tiny, Selection.parse(["source=gaussian"]))[0]
+    run = runs(tiny, CellFilter.parse(["source=gaussian"]))[0]
     records = [execute(job_for(tiny, run, cache=str(tmp_path))) for _ in range(2)]
     assert without_times(records[0]) == without_times(records[1])
     assert list(tmp_path.iterdir())
@@ -82,20 +84,20 @@ def test_the_key_depends_on_configuration_run_and_data(tiny, job):
 
 def test_a_failure_is_a_record_too(job):
     record = execute(replace(job("source=gaussian"), device="quantum"))
-    assert record["error"]["kind"] == "OptionError"
-    assert "Unknown device 'quantum'" in record["error"]["message"]
+    assert record.error.kind == "OptionError"
+    assert "Unknown device 'quantum'" in record.error.message
 
 
 def test_a_bug_is_recorded_with_its_traceback(job, monkeypatch):
     monkeypatch.setattr("mixmood.testbed.runs.run.draw_split", lambda *_: 1 / 0)
-    message = execute(job())["error"]["message"]
+    message = execute(job()).error.message
     assert "ZeroDivisionError" in message
     assert "Traceback" in message
 
 
 def test_other_data_on_another_machine_are_noticed(job):
     record = execute(replace(job("source=gaussian"), data="other"))
-    assert "not the same here as where the test bed was started" in record["error"]["message"]
+    assert "not the same here as where the test bed was started" in record.error.message
 
 
 @pytest.mark.parametrize(
@@ -159,5 +161,5 @@ def test_the_cache_is_closed_when_features_cannot_be_had(tiny, tmp_path, monkeyp
         if not run.cell.is_supervised
     )
     record = execute(job)
-    assert "ZeroDivisionError" in record["error"]["message"]
+    assert "ZeroDivisionError" in record.error.message
     assert closed

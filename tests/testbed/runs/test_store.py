@@ -6,6 +6,7 @@ import sqlite3
 import pytest
 
 from mixmood.core.errors import InputError, OutputError
+from mixmood.testbed.runs.record import FailedRun, RunError
 from mixmood.testbed.runs.store import Store
 
 
@@ -13,15 +14,15 @@ def test_a_record_is_read_as_it_was_written(store, make_record):
     record = make_record()
     store.write(record)
     assert Store(store.folder).records() == [record]
-    assert store.keys() == {record["key"]}
+    assert store.keys() == {record.key}
 
 
 def test_a_run_that_succeeds_at_last_forgets_its_failure(store, make_record):
     record = make_record()
-    store.write({"key": record["key"], "run": record["run"], "error": {"message": "x"}})
-    assert store.keys(failed=True) == {record["key"]}
+    store.write(FailedRun(key=record.key, run=record.run, error=RunError(message="x")))
+    assert store.keys(failed=True) == {record.key}
     store.write(record)
-    assert (store.keys(), store.keys(failed=True)) == ({record["key"]}, set())
+    assert (store.keys(), store.keys(failed=True)) == ({record.key}, set())
 
 
 def test_a_second_driver_is_refused(store):
@@ -63,7 +64,7 @@ def test_a_full_disk_leaves_all_records_whole(store, make_record, monkeypatch):
     with pytest.raises(OutputError, match="No space left on device"):
         store.write(make_record(seed=1))
     monkeypatch.undo()
-    assert [record["run"]["seed"] for record in Store(store.folder).records()] == [0]
+    assert [record.run.seed for record in Store(store.folder).records()] == [0]
     assert [path.name[0] for path in (store.folder / "runs").iterdir()] != ["."]
 
 
@@ -121,7 +122,7 @@ def test_a_broken_record_is_named(store, text, message):
         (lambda r: r["run"].update(seed="0"), "run.seed: Input should be a valid integer"),
         (lambda r: r["accuracy"].update(last=7), "accuracy.last: Input should be less than or"),
         (lambda r: r["training"].update(epochs=[]), "training.epochs: List should have at least"),
-        (lambda r: r.update(distances=[1]), "distances: Input should be a valid dict"),
+        (lambda r: r.update(distances=[1]), "distances: Input should be an object"),
         (lambda r: r["distances"]["cosine"].pop("spread"), "cosine.spread: Field required"),
         (
             lambda r: r["distances"].update({"../../x": r["distances"]["cosine"]}),
@@ -131,7 +132,7 @@ def test_a_broken_record_is_named(store, text, message):
 )
 def test_a_record_with_something_else_in_it_is_told(store, make_record, damage, message):
     """A table drawn from it would end in a traceback, or outside its folder."""
-    record = make_record()
+    record = make_record().to_dict()
     damage(record)
     path = store.folder / "runs" / "0123456789.json"
     path.write_text(json.dumps(record))
@@ -141,9 +142,9 @@ def test_a_record_with_something_else_in_it_is_told(store, make_record, damage, 
 
 def test_a_failed_record_must_say_why(store, make_record):
     path = store.folder / "failed" / "0123456789.json"
-    path.write_text(json.dumps(make_record() | {"error": {"message": " "}}))
+    path.write_text(json.dumps(make_record().to_dict() | {"error": {"message": " "}}))
     with pytest.raises(InputError, match=r"is no whole record: error\.message: String should"):
-        store.records(failed=True)
+        store.failures()
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{", "\xff"])

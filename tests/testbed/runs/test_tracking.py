@@ -2,11 +2,11 @@ import sys
 
 import pytest
 
-from mixmood.cli.testbed.commands import _tracking
 from mixmood.core.errors import MissingExtraError, OutputError
 from mixmood.testbed.grid.cells import runs
+from mixmood.testbed.runs.record import FailedRun, RunError
 from mixmood.testbed.runs.run import failure, job_for
-from mixmood.testbed.runs.tracking import Tracker, metrics_of
+from mixmood.testbed.runs.tracking import Tracker, metrics_of, record_logger
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
@@ -33,7 +33,7 @@ def test_every_record_is_logged_once(tmp_path, make_record):
     assert one.data.params["source"] == "gaussian"
     assert one.data.metrics["accuracy_last"] == pytest.approx(0.6)
     assert one.data.metrics["cosine_distance"] == 1.0
-    assert one.data.tags["mixmood.key"] == records[1]["key"]
+    assert one.data.tags["mixmood.key"] == records[1].key
     steps = [point.step for point in client.get_metric_history(one.info.run_id, "test_accuracy")]
     assert steps == [1]
 
@@ -50,7 +50,7 @@ def test_a_failed_run_is_logged_as_failed(tmp_path, tiny):
 @pytest.mark.slow
 def test_a_run_that_failed_and_then_succeeds_is_logged_as_both(tmp_path, make_record):
     record = make_record()
-    failed = {**record, "error": {"message": "no luck"}}
+    failed = FailedRun(key=record.key, run=record.run, error=RunError(message="no luck"))
     for _ in range(2):
         Tracker("default", "tiny", tmp_path).log(failed)
     for _ in range(2):
@@ -83,31 +83,32 @@ def test_a_run_that_was_logged_in_part_is_logged_again(tmp_path, make_record, mo
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [ConnectionResetError, TimeoutError])
 def test_a_server_that_goes_away_is_told_once_and_the_run_goes_on(
-    store, make_record, monkeypatch, capsys, kind
+    store, make_record, monkeypatch, kind
 ):
     def down(*_, **__):
         raise kind("gone")
 
+    said = []
     for seed in range(2):
         store.write(make_record(seed=seed))
     with monkeypatch.context() as patch:
         patch.setattr("mlflow.tracking.MlflowClient.log_batch", down)
-        log = _tracking("default", store)
+        log = record_logger("default", store, said.append)
         log(None)
         log(make_record(seed=2))
-    said = capsys.readouterr().err
-    assert said.count("Warning: Cannot log to MLflow at") == 1
-    assert "logged at the next start" in said
+    assert len(said) == 1
+    assert said[0].startswith("Cannot log to MLflow at")
+    assert "logged at the next start" in said[0]
     store.write(make_record(seed=2))
-    _tracking("default", store)
+    record_logger("default", store, said.append)
     runs_there = [run.info.status for run in logged(store.folder)[1]]
     assert runs_there.count("FINISHED") == 3
 
 
 def test_metrics_are_told_by_epoch_and_at_the_end(make_record):
     rows = metrics_of(make_record(accuracy=0.7))
-    assert ("test_accuracy", 0.7, 1) in rows
-    assert ("accuracy_best", 0.7, 0) in rows
+    assert ("test_accuracy", 0.7, 0, 1) in rows
+    assert ("accuracy_best", 0.7, 0, 0) in rows
     assert not [row for row in rows if row[1] is None]
 
 

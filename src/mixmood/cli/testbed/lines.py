@@ -1,17 +1,19 @@
-"""What `mixmood testbed run` says while it runs: a bar on a terminal, a line a run elsewhere."""
+"""Progress of `mixmood testbed run`: a bar on a terminal, a line for each run elsewhere."""
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from mixmood.cli.terminal.streams import console, say
 from mixmood.report.charts.numbers import duration
 from mixmood.report.charts.printable import printable
 
 if TYPE_CHECKING:
+    from mixmood.testbed.grid.cells import Run
     from mixmood.testbed.runs.driver import Status
+    from mixmood.testbed.runs.record import AnyRecord
 
 
 class RunLines:
-    """Shows runs done, running and failed, and when the end is likely to come."""
+    """Shows runs done, running and failed, and how long the rest may take."""
 
     def __init__(self, is_quiet: bool) -> None:
         """Say nothing if `is_quiet`."""
@@ -34,15 +36,17 @@ class RunLines:
         """Leave the terminal as it was."""
         self._bar.stop()
 
-    def tell(self, status: "Status", record: dict[str, Any] | None) -> None:
-        """Show a change."""
+    def show(self, status: "Status", record: "AnyRecord | None") -> None:
+        """Show a change, and the run that finished, if one did."""
         n_over = status.n_runs - status.n_left
-        self._bar.update(self._task, total=status.n_runs, completed=n_over, note=told(status))
+        words = describe_status(status)
+        self._bar.update(self._task, total=status.n_runs, completed=n_over, note=words)
         if record is not None and not self._is_quiet and not self._has_bar:
-            say(f"{n_over}/{status.n_runs} {describe(record)}: {_result(record)}; {told(status)}")
+            result = f"{describe_run(record.run)}: {_result(record)}"
+            say(f"{n_over}/{status.n_runs} {result}; {words}")
 
 
-def told(status: "Status") -> str:
+def describe_status(status: "Status") -> str:
     """A driver's state in a few words."""
     left = status.seconds_left
     end = "" if left is None else f", about {duration(left)} left"
@@ -50,14 +54,16 @@ def told(status: "Status") -> str:
     return f"{len(status.running)} running, {n_failed} failed{end}"
 
 
-def describe(record: dict[str, Any]) -> str:
+def describe_run(run: "Run") -> str:
     """A run in a few words."""
-    run = record["run"]
-    source = f"{run['source']} {run['percent']:g} %"
-    return f"{run['task']} {source} n={run['n_labelled']} {run['algorithm']} seed {run['seed']}"
+    regime = "" if run.regime == "scratch" else f" {run.regime}"
+    pool = f"{run.source} {run.percent:g} %"
+    return f"{run.task} {pool} n={run.n_labelled}{regime} {run.algorithm} seed {run.seed}"
 
 
-def _result(record: dict[str, Any]) -> str:
-    if "error" in record:
-        return f"failed, {printable(record['error']['message'].strip().splitlines()[-1])}"
-    return f"accuracy {record['accuracy']['last']:.3f} after {duration(record['times']['total_s'])}"
+def _result(record: "AnyRecord") -> str:
+    from mixmood.testbed.runs.record import FailedRun
+
+    if isinstance(record, FailedRun):
+        return f"failed, {printable(record.error.last_line)}"
+    return f"accuracy {record.accuracy.by('last'):.3f} after {duration(record.times['total_s'])}"

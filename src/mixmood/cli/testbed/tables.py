@@ -1,4 +1,4 @@
-"""`mixmood testbed tables` and `correlate`: what the records say."""
+"""`mixmood testbed tables` and `correlate`: tables from the records of a store."""
 
 import json
 from pathlib import Path
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mixmood.cli.terminal.streams import put, readable, say
-from mixmood.core.errors import OptionError, OutputError
+from mixmood.core.errors import OptionError
 from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files.places import make_folder
 from mixmood.core.suggest import unknown_name
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def tables(
     Example: mixmood testbed tables --store smoke --format markdown --selection best
     """
     from mixmood.testbed.analysis.tables import make_tables
-    from mixmood.testbed.grid.cells import Selection
+    from mixmood.testbed.grid.cells import CellFilter
     from mixmood.testbed.runs.store import Store
 
     if format not in FORMATS:
@@ -69,12 +70,13 @@ def tables(
     if format == "csv" and table is None and out is None:
         raise OptionError("CSV holds one table: choose it with --table, or write all with --out.")
     place = Store(store)
-    found = make_tables(place, selection, Selection.parse(only or []))  # type: ignore[arg-type]
+    wanted = CellFilter.parse(only or [])
+    found = make_tables(place, selection, wanted, beside_paper=beside_paper)  # type: ignore[arg-type]
     if out is not None:
-        _write_all(place, found, Path(out), beside_paper)
+        _write_all(place, found, Path(out))
     else:
-        put("-", _rendered(found, format, [table] if table else [1, 2, 3], beside_paper))
-    if gaps := found.gaps.told():
+        put("-", _rendered(found, format, [table] if table else [1, 2, 3]))
+    if gaps := found.gaps.describe():
         say(gaps)
 
 
@@ -94,23 +96,23 @@ def correlate(
     from mixmood.testbed.analysis.agreement import agreement_rows
     from mixmood.testbed.analysis.summary import chosen_records
     from mixmood.testbed.analysis.tables import make_tables
-    from mixmood.testbed.grid.cells import Selection
+    from mixmood.testbed.grid.cells import CellFilter
     from mixmood.testbed.runs.store import Store
 
     if format not in FORMATS:
         raise unknown_name("format", format, FORMATS)
-    place, wanted = Store(store), Selection.parse(only or [])
+    place, wanted = Store(store), CellFilter.parse(only or [])
     # For its message: without cells to correlate the table would only be empty.
     agreement_rows(chosen_records(place, wanted), selection)  # type: ignore[arg-type]
-    found = make_tables(place, selection, wanted)  # type: ignore[arg-type]
-    put("-", _rendered(found, format, [3], beside_paper))
-    if gaps := found.gaps.told():
+    found = make_tables(place, selection, wanted, beside_paper=beside_paper)  # type: ignore[arg-type]
+    put("-", _rendered(found, format, [3]))
+    if gaps := found.gaps.describe():
         say(gaps)
 
 
-def _rendered(found: "Tables", form: str, numbers: list[int], beside_paper: bool) -> str:
+def _rendered(found: "Tables", form: str, numbers: list[int]) -> str:
     from mixmood.report.testbed.sheet import render, to_csv
-    from mixmood.testbed.analysis.tables import accuracy_sheet, agreement_sheet, distance_sheet
+    from mixmood.report.testbed.sheets import SHEETS
 
     content: Any = found.to_dict()
     if form == "csv":
@@ -119,25 +121,19 @@ def _rendered(found: "Tables", form: str, numbers: list[int], beside_paper: bool
         hidden = {f"table{n}" for n in (1, 2, 3) if n not in numbers}
         shown = {key: value for key, value in content.items() if key not in hidden}
         return json.dumps(shown, indent=1, allow_nan=False) + "\n"
-    sheets = {1: accuracy_sheet, 2: distance_sheet, 3: agreement_sheet}
-    return readable("\n".join(render(sheets[n](found, beside_paper), form) for n in numbers))
+    return readable("\n".join(render(SHEETS[n](found), form) for n in numbers))
 
 
-def _write_all(store: Any, found: "Tables", folder: Path, beside_paper: bool) -> None:
+def _write_all(store: Any, found: "Tables", folder: Path) -> None:
     from mixmood.report.testbed.export import records_csv_gz
     from mixmood.report.testbed.figures import figures
     from mixmood.testbed.analysis.summary import chosen_records
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"Cannot make the folder {folder}: {error.strerror}.") from error
+    make_folder(folder)
     for number in (1, 2, 3):
-        write_atomic(
-            folder / f"table{number}.md", _rendered(found, "markdown", [number], beside_paper)
-        )
-        write_atomic(folder / f"table{number}.csv", _rendered(found, "csv", [number], False))
-    write_atomic(folder / "tables.json", _rendered(found, "json", [1, 2, 3], False))
+        write_atomic(folder / f"table{number}.md", _rendered(found, "markdown", [number]))
+        write_atomic(folder / f"table{number}.csv", _rendered(found, "csv", [number]))
+    write_atomic(folder / "tables.json", _rendered(found, "json", [1, 2, 3]))
     write_atomic(folder / "records.csv.gz", records_csv_gz(chosen_records(store)))
     for name, content in figures(found).items():
         write_atomic(folder / name, content)

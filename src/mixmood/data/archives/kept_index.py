@@ -1,16 +1,17 @@
 """What was found in an archive, as bytes that a cache can keep, and back without trusting them."""
 
 import hashlib
+import json
 import os
 import struct
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.data.pools.names import Names
+from mixmood.data.files.names import Names
 
 FORMAT = b"mixmood archive index 2\n"
 REST_NS = 2 * 10**9
@@ -26,13 +27,18 @@ class ArchiveIndex:
     names: Names
     offsets: NDArray[np.int64]
     sizes: NDArray[np.int64]
+    passed_over: dict[str, int] = field(default_factory=dict)
+    """How many files of each kind are no images, by the end of their names."""
 
     def to_bytes(self, stamp: bytes) -> bytes:
         """The index with the stamp of its archive, to be kept."""
         block, ends = self.names.parts()
         columns = (ends.astype("<i8"), self.offsets.astype("<i8"), self.sizes.astype("<i8"))
         counts = _COUNTS.pack(len(self.names), len(block))
-        return b"".join([FORMAT, stamp, counts, *(column.tobytes() for column in columns), block])
+        # Behind what version 0.1.0 wrote, and absent where there is nothing to say.
+        others = json.dumps(self.passed_over).encode() if self.passed_over else b""
+        parts = (column.tobytes() for column in columns)
+        return b"".join([FORMAT, stamp, counts, *parts, block, others])
 
     @classmethod
     def from_bytes(cls, data: bytes, stamp: bytes, n_bytes: int) -> "ArchiveIndex | None":
@@ -48,7 +54,11 @@ class ArchiveIndex:
         if not data.startswith(head) or len(data) < start:
             return None
         n_images, n_block = _COUNTS.unpack_from(data, len(head))
-        if not n_images or len(data) != start + 24 * n_images + n_block:
+        end = start + 24 * n_images + n_block
+        if not n_images or len(data) < end:
+            return None
+        passed_over = _counts(data[end:])
+        if passed_over is None:
             return None
         columns = np.frombuffer(data, "<i8", 3 * n_images, start).astype(np.int64)
         ends, offsets, sizes = columns.reshape(3, n_images)
@@ -60,7 +70,21 @@ class ArchiveIndex:
             return None
         if (offsets > n_bytes - sizes).any():
             return None
-        return cls(Names(data[start + 24 * n_images :], ends), offsets, sizes)
+        names = Names(data[start + 24 * n_images : end], ends)
+        return cls(names, offsets, sizes, passed_over)
+
+
+def _counts(data: bytes) -> dict[str, int] | None:
+    """How many files of each kind were passed over; None if these bytes do not say that."""
+    if not data:
+        return {}
+    try:
+        counts = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(counts, dict) or not all(type(n) is int and n > 0 for n in counts.values()):
+        return None
+    return counts
 
 
 def archive_key(path: Path) -> bytes:

@@ -15,8 +15,9 @@ from mixmood.core.files.bounded import check_size, read_at
 from mixmood.data.archives.gzip_access import SeekableGzip, most_unpacked
 from mixmood.data.archives.kept_index import ArchiveIndex, archive_key, archive_stamp
 from mixmood.data.archives.tar_index import Member, PackedStream, PlainStream, read_members
-from mixmood.data.pools.named_files import PathSource
-from mixmood.data.pools.names import Names, is_image_path, printable_text
+from mixmood.data.files.named_files import PathSource
+from mixmood.data.files.names import Names, is_image_path, printable_text
+from mixmood.data.files.passed_over import PassedOver, passed_over_notes
 
 _BROKEN = (zlib.error, EOFError, OSError, ValueError, OverflowError)
 
@@ -43,9 +44,10 @@ class TarSource(PathSource):
             raise InputError(
                 f"Cannot open {path} as a tar archive: {reason(error)}. Fetch or pack it again."
             ) from error
+        self.notes = passed_over_notes(index.passed_over)
         if not len(index.names):
             raise InputError(
-                f"No images in the archive {path}. "
+                f"No images in the archive {path}. {' '.join((*self.notes, ''))}"
                 "It should hold files like .png or .jpg, in folders or not."
             )
         self._names, self._offsets, self._sizes = index.names, index.offsets, index.sizes
@@ -84,25 +86,31 @@ class TarSource(PathSource):
     def _scanned(self, cache: FeatureCache | None) -> ArchiveIndex:
         before = archive_stamp(self._path)
         offsets, sizes = array("q"), array("q")
-        names = Names.in_order(self._images(offsets, sizes))
+        passed_over = PassedOver()
+        names = Names.in_order(self._images(offsets, sizes, passed_over))
         places = names.order()
         index = ArchiveIndex(
             Names.sorted(names),
             np.frombuffer(offsets, "q")[places],
             np.frombuffer(sizes, "q")[places],
+            passed_over.counts(),
         )
         is_same = before is not None and before == archive_stamp(self._path)
         if cache is not None and before is not None and is_same and len(names):
             cache.keep_index(archive_key(self._path), index.to_bytes(before))
         return index
 
-    def _images(self, offsets: "array[int]", sizes: "array[int]") -> Iterator[bytes]:
+    def _images(
+        self, offsets: "array[int]", sizes: "array[int]", passed_over: PassedOver
+    ) -> Iterator[bytes]:
         """The names of the images; their places are put into the arrays on the way."""
         for name, offset, size in self._members():
             if is_image_path(name):
                 offsets.append(offset)
                 sizes.append(size)
                 yield name
+            else:
+                passed_over.add_path(name)
 
     def _members(self) -> Iterator[Member]:
         if self._packed is None:

@@ -12,8 +12,9 @@ from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.bounded import check_size, inflate, read_at
 from mixmood.data.archives.zip_index import read_members
-from mixmood.data.pools.named_files import PathSource
-from mixmood.data.pools.names import Names, is_image_path, printable_text
+from mixmood.data.files.named_files import PathSource
+from mixmood.data.files.names import Names, is_image_path, printable_text
+from mixmood.data.files.passed_over import PassedOver
 
 _LOCAL = struct.Struct("<4s22xHH")
 _ENCRYPTED = 0x1
@@ -31,16 +32,17 @@ class ZipSource(PathSource):
         """Read the table of contents of `path`; refuse a broken archive or one without images."""
         self.name = name
         self._path = Path(path).resolve()
-        members = bytearray()
+        members, passed_over = bytearray(), PassedOver()
         try:
-            packed = Names.in_order(self._images(members))
+            packed = Names.in_order(self._images(members, passed_over))
         except (OSError, ValueError, struct.error) as error:
             raise InputError(
                 f"Cannot open {path} as a zip archive: {reason(error)}. Fetch or pack it again."
             ) from error
+        self.notes = passed_over.notes()
         if not len(packed):
             raise InputError(
-                f"No images in the archive {path}. "
+                f"No images in the archive {path}. {' '.join((*self.notes, ''))}"
                 "It should hold files like .png or .jpg, in folders or not."
             )
 
@@ -76,7 +78,7 @@ class ZipSource(PathSource):
         members = np.frombuffer(self._members, f"<i8,V{_MEMBER.size - 8}")
         return np.argsort(members["f0"][indices], kind="stable")
 
-    def _images(self, members: bytearray) -> Iterator[bytes]:
+    def _images(self, members: bytearray, passed_over: PassedOver) -> Iterator[bytes]:
         """The names of the images; where they lie is put into `members` on the way."""
         for name, *place in read_members(self._path):
             # Old tools of Windows pack with its own separator.
@@ -84,6 +86,8 @@ class ZipSource(PathSource):
             if is_image_path(name):
                 members += _MEMBER.pack(*place)
                 yield name
+            else:
+                passed_over.add_path(name)
 
 
 def _unpack(data: bytes, size: int, how: int) -> bytes:

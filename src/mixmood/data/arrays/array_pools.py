@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array
 from mixmood.core.arrays import Rows as Indices
 from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, reason
-from mixmood.data.arrays.row_file import Rows, n_bytes
+from mixmood.data.arrays.row_file import RowStore, n_bytes
 from mixmood.data.decoding.decode import check_unit_range
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool
 
@@ -24,7 +24,7 @@ _LEAST_PICTURE = 16
 class ImageArray(ImageSource):
     """Images of one size in an array: (n, height, width), or with 1, 3 or 4 channels behind."""
 
-    def __init__(self, rows: Rows, name: str, labels: Labels | None = None) -> None:
+    def __init__(self, rows: RowStore, name: str, labels: Labels | None = None) -> None:
         """Refuse an array of another kind, and floats that are not pixels.
 
         Floats are checked here if the array is below 256 MiB; else image by image, as they are
@@ -72,7 +72,7 @@ class ImageArray(ImageSource):
 class FeatureArray(FeatureSource):
     """Features as an array of floats, one row an image."""
 
-    def __init__(self, rows: Rows, name: str, labels: Labels | None = None) -> None:
+    def __init__(self, rows: RowStore, name: str, labels: Labels | None = None) -> None:
         """Refuse an array of another kind, and values that are not finite.
 
         Values are checked here if the array is below 256 MiB; in any case as they are read.
@@ -132,7 +132,7 @@ class FeatureArray(FeatureSource):
             )
 
 
-def array_pool(rows: Rows, name: str, labels: Labels | None = None) -> Pool:
+def array_pool(rows: RowStore, name: str, labels: Labels | None = None) -> Pool:
     """The pool that an array stands for: features if it is 2-D and of floats, else images."""
     if rows.dtype.hasobject:
         raise InputError(
@@ -190,7 +190,7 @@ def _check_pixel_type(dtype: np.dtype[Any], name: str) -> None:
         )
 
 
-def _check_labels(labels: Labels | None, rows: Rows, name: str) -> None:
+def _check_labels(labels: Labels | None, rows: RowStore, name: str) -> None:
     if labels is not None and len(labels.codes) != rows.shape[0]:
         raise ShapeError(
             f"{name}: one label per image is needed, got {len(labels.codes)} labels "
@@ -198,7 +198,7 @@ def _check_labels(labels: Labels | None, rows: Rows, name: str) -> None:
         )
 
 
-def _blocks(rows: Rows) -> Iterator[tuple[int, NDArray[Any]]]:
+def _blocks(rows: RowStore) -> Iterator[tuple[int, NDArray[Any]]]:
     """All rows in blocks of a few megabytes, each with the index of its first row."""
     step = max(1, _CHUNK_BYTES // max(1, n_bytes(rows.shape[1:], rows.dtype)))
     for first in range(0, rows.shape[0], step):
@@ -210,7 +210,7 @@ def _near(name: str, first: int, block: NDArray[Any]) -> str:
     return f"{name}[{first}:{first + len(block)}]"
 
 
-def _digest(rows: Rows) -> str:
+def _digest(rows: RowStore) -> str:
     hashed = hashlib.sha256(f"array {rows.shape} {np.dtype(rows.dtype).str}".encode())
     n_rows = rows.shape[0]
     for index in np.linspace(0, n_rows - 1, min(n_rows, _FINGERPRINT_ROWS)).astype(int).tolist():

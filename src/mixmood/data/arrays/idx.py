@@ -12,7 +12,7 @@ import numpy as np
 from mixmood.core.errors import InputError, ShapeError, reason
 from mixmood.core.files.bounded import DEFLATE_LIMIT
 from mixmood.data.arrays.array_pools import ImageArray, labels_from_values
-from mixmood.data.arrays.row_file import FileRows, Rows, n_bytes
+from mixmood.data.arrays.row_file import FileRows, RowStore, n_bytes
 from mixmood.data.pools.pool import Labels
 
 MAX_UNPACKED_BYTES = 2 * 2**30
@@ -60,7 +60,7 @@ def _labels_beside(path: Path, name: str) -> Labels | None:
     return labels_from_values(np.asarray(rows[: rows.shape[0]]), name)
 
 
-def _open_rows(path: Path) -> Rows:
+def _open_rows(path: Path) -> RowStore:
     try:
         with path.open("rb") as file:
             is_packed = file.read(2) == b"\x1f\x8b"
@@ -75,7 +75,7 @@ def _open_rows(path: Path) -> Rows:
     return FileRows(path.resolve(), offset, shape, np.dtype(np.uint8))
 
 
-def _unpack(path: Path, file: IO[bytes], n_stored: int) -> Rows:
+def _unpack(path: Path, file: IO[bytes], n_stored: int) -> RowStore:
     with gzip.GzipFile(fileobj=file) as unpacked:
         shape, _ = _read_header(unpacked)
         size = n_bytes(shape, np.dtype(np.uint8))

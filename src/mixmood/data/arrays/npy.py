@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mixmood.core.errors import InputError, reason
 from mixmood.core.files.bounded import DEFLATE_LIMIT
 from mixmood.data.arrays.array_pools import array_pool, labels_from_values
-from mixmood.data.arrays.row_file import FileRows, Rows, n_bytes
+from mixmood.data.arrays.row_file import FileRows, RowStore, n_bytes
 from mixmood.data.pools.pool import Labels, Pool
 
 MAX_UNPACKED_BYTES = 8 * 2**30
@@ -93,7 +93,7 @@ def _choose(path: str | Path, keys: list[str]) -> str:
     )
 
 
-def _member_rows(path: str | Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Rows:
+def _member_rows(path: str | Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> RowStore:
     with archive.open(member) as file:
         header = _read_header(file)
         _check_length(path, header, member.file_size - header.size)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mixmood.core.files.bounded import read_at
 
 
-class Rows(Protocol):
+class RowStore(Protocol):
     """What an array and a file of rows have in common: a shape, a dtype, and rows by index."""
 
     @property

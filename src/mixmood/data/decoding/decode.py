@@ -1,8 +1,6 @@
 """Any stored image -> RGB, eight bits a channel."""
 
 import io
-import threading
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,10 +9,14 @@ from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from mixmood.core.arrays import Picture
 from mixmood.core.errors import UnreadableImageError, reason
+from mixmood.data.decoding.avif import check_brand
 from mixmood.data.decoding.jpeg import decode_plain_jpeg
+from mixmood.data.decoding.pixel_range import FULL, PixelRange
+from mixmood.data.decoding.quiet import QUIET
+from mixmood.data.medical.dicom import is_dicom, read_frame
 from mixmood.data.pools.pool import Raw
 
-FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "PPM", "ICO")
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "PPM", "ICO", "AVIF")
 """The only ones of Pillow's parsers that a file can reach; EPS would start another program."""
 
 MAX_PIXELS = 175_000_000
@@ -27,31 +29,39 @@ DRAFT = 2
 times as long as the side wanted."""
 
 
-def decode(raw: Raw, where: str, side: int | None = None) -> Picture:
+def decode(
+    raw: Raw, where: str, side: int | None = None, pixel_range: PixelRange | None = None
+) -> Picture:
     """The image as RGB uint8, shape (height, width, 3).
 
-    Grey and 1-bit images are repeated over the channels, transparent ones laid on white, 16 bits
-    scaled to 8, floats in 0..1 to 0..255, EXIF orientation applied; of an animation the first
-    frame comes. Anything that cannot be read so is an UnreadableImageError that names `where`.
+    Grey and 1-bit images are repeated over the channels, transparent ones laid on white, more
+    than 8 bits scaled by `pixel_range`, floats in 0..1 to 0..255, EXIF orientation applied; of an
+    animation the first frame comes. Anything that cannot be read so is an UnreadableImageError
+    that names `where`.
 
     Args:
         raw: The bytes of a file, an array of pixels or a Pillow image.
         where: What to call the image in a message.
-        side: Tells that the caller shrinks the picture to side x side: a large JPEG may then
-            come smaller, never below twice that side.
+        side: The side to which the caller will shrink the picture: a large JPEG may then come
+            smaller, never below twice that side.
+        pixel_range: For images of more than 8 bits; by default 0 to 65535.
     """
     try:
         with QUIET:
             if isinstance(raw, np.ndarray):
-                return _from_array(raw)
+                return _from_array(raw, pixel_range)
+            if isinstance(raw, bytes) and is_dicom(raw):
+                return read_frame(raw).picture(pixel_range)
             if (pixels := _plain_jpeg(raw, side)) is not None:
                 return pixels
-            return np.array(_rgb_image(raw, side))
+            return np.array(_rgb_image(raw, side, pixel_range))
     except Exception as error:
         raise _unreadable(where, error) from error
 
 
-def decode_square(raw: Raw, where: str, side: int) -> Picture:
+def decode_square(
+    raw: Raw, where: str, side: int, pixel_range: PixelRange | None = None
+) -> Picture:
     """The whole image as RGB uint8, shape (side, side, 3), its aspect ratio given up.
 
     Pillow's bilinear filter widens with the reduction, so shrinking averages over all pixels.
@@ -59,21 +69,43 @@ def decode_square(raw: Raw, where: str, side: int) -> Picture:
     """
     try:
         with QUIET:
-            return _square(raw, side)
+            return _square(raw, side, pixel_range)
     except Exception as error:
         raise _unreadable(where, error) from error
 
 
-def _square(raw: Raw, side: int) -> Picture:
+def wide_values(raw: Raw, where: str) -> NDArray[Any] | None:
+    """The values of an image of more than eight bits as they are stored; None for any other."""
+    try:
+        with QUIET:
+            if isinstance(raw, np.ndarray):
+                return raw if raw.dtype == np.uint16 else None
+            if isinstance(raw, bytes) and is_dicom(raw):
+                frame = read_frame(raw)
+                return frame.values if frame.is_wide else None
+            if isinstance(raw, bytes) and not _may_be_wide(raw):
+                return None
+            image = raw if isinstance(raw, Image.Image) else _opened(raw)
+            if not _is_wide(image):
+                return None
+            values = np.asarray(image)
+    except Exception as error:
+        raise _unreadable(where, error) from error
+    return None if _is_unit(values) else values
+
+
+def _square(raw: Raw, side: int, pixel_range: PixelRange | None) -> Picture:
     if isinstance(raw, np.ndarray):
-        pixels = _from_array(raw)
+        pixels = _from_array(raw, pixel_range)
         if pixels.shape[:2] == (side, side):
             return pixels
         image = Image.fromarray(pixels)
+    elif isinstance(raw, bytes) and is_dicom(raw):
+        image = Image.fromarray(read_frame(raw).picture(pixel_range))
     elif (plain := _plain_jpeg(raw, side)) is not None:
         image = Image.fromarray(plain)
     else:
-        image = _rgb_image(raw, side)
+        image = _rgb_image(raw, side, pixel_range)
     data = image.resize((side, side), Image.Resampling.BILINEAR).tobytes()
     return np.frombuffer(data, np.uint8).reshape(side, side, 3)
 
@@ -91,24 +123,31 @@ def _unreadable(where: str, error: Exception) -> UnreadableImageError:
     return UnreadableImageError(f"{where}: cannot be decoded: {reason(error)}.")
 
 
-def _rgb_image(raw: bytes | Image.Image, side: int | None) -> Image.Image:
-    if isinstance(raw, Image.Image):
-        return _to_rgb_image(raw)
+def _opened(raw: bytes) -> Image.Image:
     if not raw:
         raise ValueError("the file is empty")
+    check_brand(raw)
     try:
         image = Image.open(io.BytesIO(raw), formats=FORMATS)
     except UnidentifiedImageError:
         raise ValueError(f"not an image of a known format ({', '.join(FORMATS)})") from None
-    with image:
-        _check_size(image)
+    _check_size(image)
+    return image
+
+
+def _rgb_image(
+    raw: bytes | Image.Image, side: int | None, pixel_range: PixelRange | None
+) -> Image.Image:
+    if isinstance(raw, Image.Image):
+        return _to_rgb_image(raw, pixel_range)
+    with _opened(raw) as image:
         if side is not None and min(image.size) > DRAFT * side:
             # Only JPEG does anything here, and never goes below the size asked for.
             image.draft(None, (DRAFT * side, DRAFT * side))
-        return _to_rgb_image(image)
+        return _to_rgb_image(image, pixel_range)
 
 
-def _to_rgb_image(image: Image.Image) -> Image.Image:
+def _to_rgb_image(image: Image.Image, pixel_range: PixelRange | None) -> Image.Image:
     _check_size(image)
     image.load()
     # Both steps would copy the image where there is nothing to do.
@@ -116,8 +155,8 @@ def _to_rgb_image(image: Image.Image) -> Image.Image:
         image = ImageOps.exif_transpose(image)
     if image.mode == "RGB" and not image.has_transparency_data:
         return image
-    if image.mode.startswith("I") or image.mode == "F":
-        return Image.fromarray(_from_array(_wide_grey(image)))
+    if _is_wide(image):
+        return Image.fromarray(_from_array(_wide_grey(image, pixel_range), pixel_range))
     if image.mode in ("La", "RGBa"):
         image = image.convert({"La": "LA", "RGBa": "RGBA"}[image.mode])
     if image.has_transparency_data:
@@ -137,9 +176,28 @@ def _check_size(image: Image.Image) -> None:
         )
 
 
-def _wide_grey(image: Image.Image) -> NDArray[Any]:
-    """Grey values of more than eight bits: uint16, or float in 0..1."""
+def _may_be_wide(raw: bytes) -> bool:
+    """Whether the first bytes leave it open; most images are known by them without Pillow."""
+    if raw.startswith(b"\x89PNG"):
+        return raw[24:25] == b"\x10"
+    return raw.startswith((b"II", b"MM", b"P2", b"P5", b"Pf", b"PF"))
+
+
+def _is_wide(image: Image.Image) -> bool:
+    return image.mode.startswith("I") or image.mode == "F"
+
+
+def _is_unit(values: NDArray[Any]) -> bool:
+    return values.dtype.kind == "f" and bool(values.min() >= 0 and values.max() <= 1)
+
+
+def _wide_grey(image: Image.Image, pixel_range: PixelRange | None) -> NDArray[Any]:
+    """Grey values of more than eight bits: uint8 by the range, uint16, or float in 0..1."""
     values = np.asarray(image)
+    if pixel_range is not None and not _is_unit(values):
+        if not np.isfinite(values).all():
+            raise ValueError("its values are not finite")
+        return pixel_range.apply(values)
     if image.mode == "I":
         # Pillow widens some 16-bit files to 32-bit integers, and true 32-bit ones look the same.
         if values.min() < 0 or values.max() > 65_535:
@@ -148,7 +206,7 @@ def _wide_grey(image: Image.Image) -> NDArray[Any]:
     return values
 
 
-def _from_array(pixels: NDArray[Any]) -> Picture:
+def _from_array(pixels: NDArray[Any], pixel_range: PixelRange | None = None) -> Picture:
     if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] not in (1, 2, 3, 4)):
         raise ValueError(
             f"pixels must be (height, width) or (height, width, 1 to 4 channels), "
@@ -158,10 +216,10 @@ def _from_array(pixels: NDArray[Any]) -> Picture:
         raise ValueError(f"it has no pixels (shape {pixels.shape})")
     if pixels.shape[0] * pixels.shape[1] > MAX_PIXELS:
         raise ValueError(f"shape {pixels.shape} is more than {MAX_PIXELS} pixels")
-    return _to_rgb(to_eight_bits(pixels))
+    return _to_rgb(to_eight_bits(pixels, pixel_range))
 
 
-def to_eight_bits(values: NDArray[Any]) -> NDArray[np.uint8]:
+def to_eight_bits(values: NDArray[Any], pixel_range: PixelRange | None = None) -> NDArray[np.uint8]:
     """Pixels of any kind taken, as uint8; ValueError for other kinds and for floats beyond 0..1.
 
     >>> to_eight_bits(np.array([0, 257, 65535], dtype=np.uint16)).tolist()
@@ -175,6 +233,8 @@ def to_eight_bits(values: NDArray[Any]) -> NDArray[np.uint8]:
     if kind == "b":
         return values.astype(np.uint8) * np.uint8(255)
     if kind == "u" and values.dtype.itemsize == 2:
+        if pixel_range is not None and pixel_range != FULL:
+            return pixel_range.apply(values)
         return ((values.astype(np.uint32) + 128) // 257).astype(np.uint8)
     if kind == "f":
         check_unit_range(values)
@@ -207,36 +267,3 @@ def _to_rgb(pixels: NDArray[np.uint8]) -> Picture:
     if pixels.shape[2] == 1:
         pixels = np.repeat(pixels, 3, axis=2)
     return np.ascontiguousarray(pixels)
-
-
-class _Quiet:
-    """Silences Pillow's warnings while any thread decodes.
-
-    `warnings.catch_warnings` alone is not safe here: two threads leaving it in the wrong order
-    would leave the filters of the whole process changed. The first one in sets the filter, the
-    last one out restores; only warnings raised inside PIL are touched. Setting the filter takes as
-    long as opening a small image, so whoever decodes many stays inside meanwhile.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._saved: warnings.catch_warnings[None] | None = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._inside += 1
-            if self._inside == 1:
-                self._saved = warnings.catch_warnings()
-                self._saved.__enter__()
-                warnings.filterwarnings("ignore", module=r"PIL(\.|$)")
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0 and self._saved is not None:
-                self._saved.__exit__(None, None, None)
-                self._saved = None
-
-
-QUIET = _Quiet()

@@ -12,7 +12,7 @@ import numpy as np
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.files.places import expanded
-from mixmood.data.pools.names import printable_text
+from mixmood.data.files.names import printable_text
 from mixmood.data.pools.noise import PREFIX as NOISE_PREFIX
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, Pool

@@ -1,10 +1,11 @@
 """What every pool offers, whatever it is made of."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from PIL import Image as PillowImage
 
 from mixmood.core.arrays import Array, Picture, Rows
 from mixmood.core.errors import UnreadableImageError
+from mixmood.data.decoding.pixel_range import PixelRange
 
 Raw = bytes | NDArray[Any] | PillowImage.Image
 """An image as its pool stores it: an encoded file, an array of pixels, or a Pillow image."""
@@ -31,9 +33,17 @@ class Labels:
 
 
 class ImageSource(ABC):
-    """A pool of images: opened without reading it, read by index, from any number of threads."""
+    """A pool of images: opened without reading it, read by index, from any number of threads.
+
+    Attributes:
+        name: What results call it.
+        pixel_range: How its images of more than eight bits are scaled; None for 0 to 65535.
+        notes: What was noticed when the pool was opened, such as files that are no images.
+    """
 
     name: str
+    pixel_range: PixelRange | None = None
+    notes: tuple[str, ...] = ()
 
     @abstractmethod
     def __len__(self) -> int:
@@ -46,6 +56,10 @@ class ImageSource(ABC):
     @abstractmethod
     def locate(self, index: int) -> str:
         """What to call the image in a message: its path, or its index in the array."""
+
+    def file_path(self, index: int) -> bytes | None:
+        """The path of the image's own file; None where it has none, as in an archive."""
+        return None
 
     @cached_property
     @abstractmethod
@@ -65,13 +79,37 @@ class ImageSource(ABC):
         """
         return np.argsort(indices, kind="stable")
 
-    def read(self, indices: Iterable[int] | Rows) -> Iterator[Picture | UnreadableImageError]:
-        """RGB images in the order asked for, with an error object in place of a broken one."""
+    def wide_values(self, index: int) -> NDArray[Any] | None:
+        """The values of an image of more than eight bits as stored; None for any other."""
+        from mixmood.data.decoding.decode import wide_values
+
+        return wide_values(self.fetch(index), self.locate(index))
+
+    def scaled_by(self, pixel_range: PixelRange | None) -> Self:
+        """The same pool with its images of more than eight bits scaled by this range."""
+        pool = copy.copy(self)
+        pool.pixel_range = pixel_range
+        return pool
+
+    def picture(self, index: int, side: int | None = None) -> Picture:
+        """One RGB image, shape (height, width, 3); raises UnreadableImageError.
+
+        Args:
+            index: Which one.
+            side: The side to which the caller will shrink it: a large JPEG is then decoded at
+                reduced size, never below twice that side.
+        """
         from mixmood.data.decoding.decode import decode
 
+        return decode(self.fetch(index), self.locate(index), side, self.pixel_range)
+
+    def read(
+        self, indices: Iterable[int] | Rows, side: int | None = None
+    ) -> Iterator[Picture | UnreadableImageError]:
+        """RGB images in the order asked for, with an error object in place of a broken one."""
         for index in indices:
             try:
-                yield decode(self.fetch(int(index)), self.locate(int(index)))
+                yield self.picture(int(index), side)
             except UnreadableImageError as error:
                 yield error
 

@@ -11,7 +11,8 @@ from PIL import Image
 
 from mixmood.core.errors import InputError
 from mixmood.core.seeds import rng_for
-from mixmood.data.decoding.decode import QUIET, decode
+from mixmood.data.decoding.decode import decode
+from mixmood.data.decoding.quiet import QUIET
 from mixmood.data.pools.noise import NoiseSource
 from mixmood.data.pools.pool import ImageSource
 from mixmood.data.sets.library import open_set

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.cache.features import FeatureCache
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.extraction.prepare import Prepared
+from mixmood.features.extraction.prepare import CONSTANT, POOR_RANGE, Prepared, kept_row
 
 STORE_EVERY = 128
 """Rows that a killed process may lose."""
@@ -28,6 +28,17 @@ class Extraction:
     """The index of each image that was not, and why."""
     n_cached: int
     n_computed: int
+    contents: tuple[bytes, ...]
+    """A digest of the content of each kept image: two of them are equal if the images are."""
+    n_constant: int
+    """How many of them have one value in all pixels."""
+    n_poor_range: int
+    """How many of more than eight bits are nearly black or white by the range of their pool."""
+
+    @property
+    def n_distinct(self) -> int:
+        """How many kept images differ in content."""
+        return len(set(self.contents))
 
 
 class Collector:
@@ -44,6 +55,8 @@ class Collector:
         self._asked = asked
         self._features = np.empty((len(asked), backbone.width), np.float32)
         self._is_kept = np.zeros(len(asked), bool)
+        self._flags = np.zeros(len(asked), np.uint8)
+        self._contents: list[bytes] = [b""] * len(asked)
         self._problems: dict[int, str] = {}
         self._n_cached = 0
         self._cache = None if backbone.is_batch_dependent else cache
@@ -65,7 +78,7 @@ class Collector:
             return
         for image in images:
             if image.row is not None:
-                self._unstored[image.key] = image.row
+                self._unstored[image.key] = kept_row(image)
         if len(self._unstored) >= STORE_EVERY:
             self.store()
 
@@ -81,13 +94,25 @@ class Collector:
         features = self._features if n_kept == len(self._asked) else self._features[self._is_kept]
         # By place: the order in which threads met them is nobody's business.
         unreadable = [(int(self._asked[i]), text) for i, text in sorted(self._problems.items())]
-        return Extraction(features, kept, unreadable, self._n_cached, n_kept - self._n_cached)
+        flags = self._flags[self._is_kept]
+        return Extraction(
+            features,
+            kept,
+            unreadable,
+            self._n_cached,
+            n_kept - self._n_cached,
+            tuple(self._contents[place] for place in np.flatnonzero(self._is_kept).tolist()),
+            n_constant=int((flags & CONSTANT > 0).sum()),
+            n_poor_range=int((flags & POOR_RANGE > 0).sum()),
+        )
 
     def _note(self, images: list[Prepared]) -> None:
         for image in images:
             if image.row is not None:
                 self._features[image.place] = image.row
                 self._is_kept[image.place] = True
+                self._flags[image.place] = image.flags
+                self._contents[image.place] = image.key
             else:
                 self._problems[image.place] = image.problem or "unknown"
         if images:

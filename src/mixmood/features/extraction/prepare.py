@@ -11,11 +11,17 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Picture
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import UnreadableImageError
-from mixmood.data.decoding.decode import QUIET, decode, decode_square
-from mixmood.data.pools.pool import ImageSource
+from mixmood.data.decoding.decode import decode, decode_square, wide_values
+from mixmood.data.decoding.pixel_range import FULL, PixelRange
+from mixmood.data.decoding.quiet import QUIET
+from mixmood.data.pools.pool import ImageSource, Raw
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.runtime import onnx_runtime
 
+CONSTANT = 1
+"""All pixels are equal at the resolution of the backbone."""
+POOR_RANGE = 2
+"""More than eight bits, and nearly black or nearly white by the range of its pool."""
 MOST_WAITING = 4 * 1024**2
 """Bytes beyond which a thread decodes what it has read, so that large files do not pile up."""
 
@@ -38,6 +44,8 @@ class Prepared:
     """The square for the backbone."""
     row: NDArray[np.float32] | None = None
     problem: str | None = None
+    flags: int = 0
+    """What was noticed when it was decoded: CONSTANT, POOR_RANGE."""
 
 
 class Preparer:
@@ -55,7 +63,8 @@ class Preparer:
         self._side = backbone.resolution
         self._width = backbone.width
         self._cache = None if backbone.is_batch_dependent else cache
-        self._space = cache_space(backbone)
+        self._range = source.pixel_range
+        self._space = cache_space(backbone, self._range)
         # Where companions matter, the broken ones must be known before batches are formed.
         self._most_waiting = -1 if backbone.is_batch_dependent else MOST_WAITING
         self.cores = threading.BoundedSemaphore(n_cores)
@@ -93,7 +102,8 @@ class Preparer:
             if not isinstance(raw, bytes):
                 # What is not a file has its content in its pixels.
                 with self.cores:
-                    raw = decode(raw, image.where)
+                    image.flags |= self._range_flag(raw, image.where)
+                    raw = decode(raw, image.where, pixel_range=self._range)
         except UnreadableImageError as error:
             image.problem = str(error)
             return image
@@ -101,28 +111,50 @@ class Preparer:
         return image
 
     def _look_up(self, images: list[Prepared]) -> None:
-        """Give each image that is in the cache its row; the others get the key to be kept under."""
-        if self._cache is None:
-            return
+        """Give each image its key, and those that are in the cache their rows."""
         for image in images:
             if image.raw is not None:
                 image.key = content_key(image.raw, self._space)
+        if self._cache is None:
+            return
         # Many at once: each visit to the cache takes locks on its file.
         rows = self._cache.get([image.key for image in images if image.key])
         for image in images:
             row = rows.get(image.key)
             # A row of another length is none of ours, whatever its checksum says.
-            if row is not None and len(row) == self._width:
-                image.row, image.raw = row, None
+            if row is not None and len(row) in (self._width, self._width + 1):
+                image.row, image.raw = row[: self._width], None
+                image.flags |= _flags_of(row[self._width :])
 
     def _decode(self, image: Prepared) -> None:
         raw, image.raw = image.raw, None
         if raw is None:
             return
         try:
-            image.picture = decode_square(raw, image.where, self._side)
+            if isinstance(raw, bytes):
+                image.flags |= self._range_flag(raw, image.where)
+            image.picture = decode_square(raw, image.where, self._side, self._range)
+            is_constant = image.picture.min() == image.picture.max()
+            image.flags |= CONSTANT if is_constant else 0
         except UnreadableImageError as error:
             image.problem = str(error)
+
+    def _range_flag(self, raw: Raw, where: str) -> int:
+        values = wide_values(raw, where)
+        return POOR_RANGE if values is not None and not (self._range or FULL).fits(values) else 0
+
+
+def kept_row(image: Prepared) -> NDArray[np.float32]:
+    """What the cache keeps of an image: its features, and behind them its flags if it has any."""
+    if image.row is None:
+        raise TypeError("An image without features is not kept.")
+    return np.append(image.row, np.float32(image.flags)) if image.flags else image.row
+
+
+def _flags_of(behind: NDArray[np.float32]) -> int:
+    """The flags behind a row of the cache, which may hold any number."""
+    flags = float(behind.sum())
+    return int(flags) if flags in (CONSTANT, POOR_RANGE, CONSTANT + POOR_RANGE) else 0
 
 
 def n_bytes(raw: bytes | Picture | None) -> int:
@@ -142,7 +174,7 @@ def content_key(raw: bytes | Picture, space: bytes) -> bytes:
     return state.digest()
 
 
-def cache_space(backbone: Backbone) -> bytes:
+def cache_space(backbone: Backbone, pixel_range: PixelRange | None = None) -> bytes:
     """What keeps apart the features of different networks, and of different libraries.
 
     Another version of a decoder or of ONNX Runtime may differ in the last bits. The same command
@@ -152,6 +184,8 @@ def cache_space(backbone: Backbone) -> bytes:
 
     decoders = f"pillow {PIL.__version__} simplejpeg {metadata.version('simplejpeg')}"
     words = f"{backbone.fingerprint} {decoders} onnxruntime {_runtime_version()}"
+    if pixel_range is not None:
+        words += f" range {pixel_range.low:g} {pixel_range.high:g}"
     return hashlib.blake2b(words.encode(), digest_size=32).digest()
 
 

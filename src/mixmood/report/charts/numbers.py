@@ -1,5 +1,7 @@
 """Numbers as a reader wants them: three digits, no exponents."""
 
+from collections.abc import Callable
+
 
 def number(value: float) -> str:
     """A value with three significant digits and a real minus sign.
@@ -98,3 +100,12 @@ def duration(seconds: float) -> str:
     if minutes >= 120:
         return f"{minutes // 60} h {minutes % 60} min"
     return f"{minutes} min {rest} s"
+
+
+def with_spread(mean: float, spread: float | None, form: Callable[[float], str] = fixed) -> str:
+    """A mean and its standard deviation, where there is one.
+
+    >>> with_spread(0.5, None), with_spread(0.5, 0.25)
+    ('0.500', '0.500 ± 0.250')
+    """
+    return form(mean) if spread is None else f"{form(mean)} ± {form(spread)}"

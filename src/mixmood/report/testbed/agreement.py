@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 from rich import box
 from rich.table import Table
@@ -10,17 +10,14 @@ from rich.text import Text
 
 from mixmood.core.files.spreadsheet import csv_text
 from mixmood.report.charts.printable import printable
+from mixmood.report.testbed.choices import VARIANT
 from mixmood.testbed.analysis.correlation import Agreement
 
-COLUMNS = (
-    "task", "n_labelled", "measure", "pearson", "spearman", "regret_points", "n_cells",
-    "algorithm", "contamination",
-)  # fmt: skip
-VARIANT = ("algorithm", "contamination")
+COLUMNS = [field.name for field in fields(Agreement)]
 
 
 def agreement_view(rows: Sequence[Agreement], is_plain: bool = False) -> Table:
-    """One line for each row; algorithm and contamination only where they tell rows apart."""
+    """One line for each row; the way of training only where rows differ in it."""
     table = Table(box=None if is_plain else box.SIMPLE_HEAD, pad_edge=False)
     variant = [column for column in VARIANT if len({getattr(row, column) for row in rows}) > 1]
     words = ("task", *variant, "measure")
@@ -48,8 +45,8 @@ def agreement_json(rows: Sequence[Agreement]) -> str:
 
 
 def agreement_csv(rows: Sequence[Agreement]) -> str:
-    """One row for each task, number of labels, measure, algorithm and contamination."""
-    return csv_text(COLUMNS, ([getattr(row, column) for column in COLUMNS] for row in rows))
+    """One row for each task, number of labels, measure and way of training."""
+    return csv_text(COLUMNS, (list(asdict(row).values()) for row in rows))
 
 
 def _word(text: str) -> Text:

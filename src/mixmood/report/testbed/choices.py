@@ -1,44 +1,44 @@
-"""What the page of a test bed can be filtered by."""
+"""The values by which the cells of a test bed differ: what its page can be filtered by."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Row = Mapping[str, Any]
+from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.testbed.analysis.overall import OverallRow
+from mixmood.testbed.analysis.tables import Tables
+from mixmood.testbed.grid.cells import Cell
 
-SUPERVISED = {
-    "supervised-epochs": "supervised, same epochs",
-    "supervised-updates": "supervised, same updates",
-}
 TITLES = {
     "task": "Task",
     "n_labelled": "Labels",
     "measure": "Measure",
+    "regime": "Regime",
     "algorithm": "Algorithm",
     "contamination": "Contamination",
 }
+VARIANT = ("regime", "algorithm", "contamination")
+"""How a cell was trained."""
 
-
-def is_supervised(row: Row) -> bool:
-    """Whether a row is a baseline that leaves the pool unused."""
-    return row["algorithm"] in SUPERVISED
+Row = Cell | GroupKey | OverallRow
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Every value of the keys that rows differ by, in the order of the record."""
+    """Every value of the keys that rows differ by, in the order of the tables."""
 
     values: dict[str, list[Any]]
 
     @classmethod
-    def of(cls, record: Row) -> "Choices":
-        """All choices of a record."""
-        cells = [row for row in record["table1"] if not is_supervised(row)] or record["table1"]
+    def of(cls, tables: Tables) -> "Choices":
+        """All choices of three tables."""
+        rows = tables.accuracies
+        cells = [row for row in rows if not row.is_supervised] or rows
         return cls(
             {
-                "task": _distinct(record["table1"], "task"),
-                "n_labelled": sorted(_distinct(record["table1"], "n_labelled")),
-                "measure": _distinct(record["table2"], "measure"),
+                "task": _distinct(rows, "task"),
+                "n_labelled": sorted(_distinct(rows, "n_labelled")),
+                "measure": _distinct(tables.distances, "measure"),
+                "regime": _distinct(rows, "regime"),
                 "algorithm": _distinct(cells, "algorithm"),
                 "contamination": _distinct(cells, "contamination"),
             }
@@ -46,31 +46,30 @@ class Choices:
 
     @property
     def filters(self) -> dict[str, list[Any]]:
-        """The choices that leave something to choose, by their titles."""
+        """The choices that leave something to choose, by their keys."""
         return {key: found for key, found in self.values.items() if len(found) > 1}
 
-    def marks(self, row: Row) -> dict[str, int]:
+    def marks(self, row: Row, *, without: str | None = None) -> dict[str, int]:
         """The attributes that a row is found by: for every key it has, the place of its value.
 
         A baseline is there for every algorithm and contamination, a pool without contamination
-        for every contamination.
+        for every contamination. `without` names a key that is left out.
         """
-        free = set()
-        if "source" in row and not row["percent"]:
-            free = {"contamination", "algorithm"} if is_supervised(row) else {"contamination"}
+        free = {without}
+        if isinstance(row, Cell) and not row.percent:
+            free |= {"contamination", "algorithm"} if row.is_supervised else {"contamination"}
         return {
-            f"data-{key.replace('_', '-')}": found.index(row[key])
+            f"data-{key.replace('_', '-')}": found.index(getattr(row, key))
             for key, found in self.values.items()
-            if key in row and key not in free
+            if key not in free and hasattr(row, key)
         }
 
-    def variant(self, row: Row) -> str:
-        """Algorithm and contamination of a row, where there are several to tell apart."""
-        words = [
-            str(row[key]) for key in ("algorithm", "contamination") if len(self.values[key]) > 1
-        ]
-        return ", ".join(words)
+    def variant(self, row: Cell | GroupKey) -> str:
+        """How a row was trained, as far as rows differ in it; a baseline has a regime only."""
+        is_baseline = isinstance(row, Cell) and row.is_supervised
+        keys = ("regime",) if is_baseline else VARIANT
+        return ", ".join(str(getattr(row, key)) for key in keys if len(self.values[key]) > 1)
 
 
-def _distinct(rows: list[Row], key: str) -> list[Any]:
-    return list(dict.fromkeys(row[key] for row in rows))
+def _distinct(rows: Any, key: str) -> list[Any]:
+    return list(dict.fromkeys(getattr(row, key) for row in rows))

@@ -2,11 +2,11 @@
 
 import io
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mixmood.testbed.analysis.line import GroupLine
-from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow
+from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.testbed.analysis.summary import AccuracyRow
 from mixmood.testbed.analysis.tables import Tables
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def figures(tables: Tables) -> dict[str, bytes]:
     """The figures by file name: accuracy against distance by each measure, and against percent."""
     from matplotlib import rc_context
 
-    # Names are only names: a dollar begins no formula, a letter without a shape is no event.
+    # A dollar in a name begins no formula, and a letter that the font lacks is no warning.
     with rc_context({"text.parse_math": False}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph \d+")
         drawn = {
@@ -58,24 +58,20 @@ def _drawn(tables: Tables, draw: Callable[["Axes", Panel], None]) -> "Figure":
 
 
 def _scatter(tables: Tables, measure: str) -> Callable[["Axes", Panel], None]:
-    distance = {
-        (row.task, row.n_labelled, *_pool(row)): row
-        for row in tables.distances
-        if row.measure == measure
-    }
+    distance = {row.cell: row for row in tables.distances if row.measure == measure}
 
     def draw(axes: "Axes", panel: Panel) -> None:
-        rows = [row for row in _contaminated(tables, panel) if (*panel, *_pool(row)) in distance]
+        rows = [row for row in _contaminated(tables, panel) if row.cell in distance]
         for source in dict.fromkeys(row.source for row in rows):
             own = [row for row in rows if row.source == source]
-            x = [distance[*panel, *_pool(row)].distance_mean for row in own]
+            x = [distance[row.cell].distance_mean for row in own]
             colour = _colour(tables, source)
             axes.plot(x, [row.accuracy_mean for row in own], "o", color=colour, label=source)
             for at, row in zip(x, own, strict=True):
                 note = f" {row.percent:g} %"
                 axes.annotate(note, (at, row.accuracy_mean), fontsize=6)
         for line in tables.lines:
-            if rows and line.measure == measure and _group(line) == _group(rows[0]):
+            if rows and line.measure == measure and GroupKey.of(line) == GroupKey.of(rows[0]):
                 label = f"r = {line.pearson:.2f}"
                 axes.plot(line.x, line.y, "--", color="grey", label=label)
         axes.set_xlabel(f"{measure} distance")
@@ -86,7 +82,7 @@ def _scatter(tables: Tables, measure: str) -> Callable[["Axes", Panel], None]:
 def _lines(tables: Tables) -> Callable[["Axes", Panel], None]:
     def draw(axes: "Axes", panel: Panel) -> None:
         mine = [row for row in tables.accuracies if (row.task, row.n_labelled) == panel]
-        clean = [row for row in mine if row.percent == 0 and not row.cell.is_supervised]
+        clean = [row for row in mine if row.percent == 0 and not row.is_supervised]
         rows = _contaminated(tables, panel)
         for source in dict.fromkeys(row.source for row in rows):
             own = [*clean[:1], *(row for row in rows if row.source == source)]
@@ -100,8 +96,8 @@ def _lines(tables: Tables) -> Callable[["Axes", Panel], None]:
                 label=source,
             )
         for row in mine:
-            if row.cell.is_supervised:
-                style = ":" if row.algorithm == "supervised-epochs" else "-."
+            if row.is_supervised:
+                style = "-." if row.algorithm == "supervised-updates" else ":"
                 axes.axhline(row.accuracy_mean, color="grey", ls=style, label=row.algorithm)
         axes.set_xlabel("out-of-distribution images, % of the pool")
 
@@ -113,21 +109,13 @@ def _contaminated(tables: Tables, panel: Panel) -> list[AccuracyRow]:
     rows = [
         row for row in tables.accuracies if (row.task, row.n_labelled) == panel and row.percent > 0
     ]
-    return [row for row in rows if _group(row) == _group(rows[0])]
+    return [row for row in rows if GroupKey.of(row) == GroupKey.of(rows[0])]
 
 
 def _colour(tables: Tables, source: str) -> str:
     """The same colour for a source in every panel."""
     sources = list(dict.fromkeys(row.source for row in tables.accuracies if row.percent > 0))
     return f"C{sources.index(source)}"
-
-
-def _group(row: AccuracyRow | GroupLine) -> Sequence[object]:
-    return row.task, row.n_labelled, row.algorithm, row.contamination
-
-
-def _pool(row: AccuracyRow | DistanceRow) -> Sequence[object]:
-    return row.source, row.percent, row.algorithm, row.contamination
 
 
 def _saved(figure: "Figure", form: str) -> bytes:

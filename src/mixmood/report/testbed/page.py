@@ -1,10 +1,7 @@
 """The page of a test bed, drawn from its record."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from mixmood.report.page.render import render
-from mixmood.report.testbed.choices import SUPERVISED, TITLES, Choices
+from mixmood.report.testbed.choices import TITLES, Choices
 from mixmood.report.testbed.plots import plot_groups
 from mixmood.report.testbed.pools import Pools, pool_name
 from mixmood.report.testbed.rows import (
@@ -14,9 +11,11 @@ from mixmood.report.testbed.rows import (
     agreements,
     distance_lines,
 )
+from mixmood.testbed.analysis.overview import Overview
+from mixmood.testbed.grid.cells import SUPERVISED
 
 N_EMPTY = 6
-"""Cells without a run that are named; of more, the number is told."""
+"""How many cells without a run are named; of the others only the number is given."""
 SELECTIONS = {
     "last": "after the last epoch",
     "median": "the median of the last five epochs",
@@ -25,20 +24,14 @@ SELECTIONS = {
 }
 
 
-def overview_page(record: Mapping[str, Any], record_json: str, command: str | None = None) -> str:
-    """The page of a test bed, as HTML text.
-
-    Args:
-        record: What `mixmood.testbed.analysis.overview` gathers, in plain values.
-        record_json: The same as JSON, to be copied from the page.
-        command: What was typed to get the page.
-    """
-    choices = Choices.of(record)
-    pools = Pools.of(record["table1"])
-    algorithms = dict.fromkeys(row["algorithm"] for row in record["table1"])
+def overview_page(record: Overview, command: str | None = None) -> str:
+    """The page of a test bed, as HTML text; `command` is the one that made it."""
+    choices = Choices.of(record.tables)
+    pools = Pools.of(record.table1)
+    algorithms = {row.algorithm for row in record.table1}
     return render(
         "testbed/testbed.html",
-        record_json,
+        record.to_json(),
         {
             "record": record,
             "command": command,
@@ -46,14 +39,14 @@ def overview_page(record: Mapping[str, Any], record_json: str, command: str | No
             "titles": TITLES,
             "pools": pools,
             "baselines": {name: SUPERVISED[name] for name in SUPERVISED if name in algorithms},
-            "groups": plot_groups(record, choices, pools),
-            "accuracies": accuracy_lines(record, choices, pools),
-            "distances": distance_lines(record, choices, pools),
-            "agreements": agreements(record["table3"], choices),
-            "overall": agreements(record["overall"], choices),
-            "accuracy_ticks": accuracy_axis(record).ticks(4),
+            "groups": plot_groups(record.tables, choices, pools),
+            "accuracies": accuracy_lines(record.table1, choices, pools),
+            "distances": distance_lines(record.table2, choices, pools),
+            "agreements": agreements(record.table3, choices),
+            "overall": agreements(record.overall, choices),
+            "accuracy_ticks": accuracy_axis(record.table1).ticks(4),
             "correlation_ticks": CORRELATION.ticks(4),
-            "selection": SELECTIONS[record["selection"]],
+            "selection": SELECTIONS[record.selection],
             "pool_name": pool_name,
             "n_empty": N_EMPTY,
         },

@@ -1,9 +1,10 @@
-"""How the pools of a test bed are called and marked, the same through the whole page."""
+"""Names and marks of the pools of a test bed, the same through the whole page."""
 
 from dataclasses import dataclass
 
 from mixmood.report.charts.marks import LABELLED, Mark, mark
-from mixmood.report.testbed.choices import SUPERVISED, Row, is_supervised
+from mixmood.testbed.analysis.summary import AccuracyRow
+from mixmood.testbed.grid.cells import SUPERVISED, Cell
 
 CLEAN = "no contamination"
 SMALLEST = 0.65
@@ -18,21 +19,21 @@ class Pools:
     percents: list[float]
 
     @classmethod
-    def of(cls, rows: list[Row]) -> "Pools":
+    def of(cls, rows: list[AccuracyRow]) -> "Pools":
         """The sources and percentages of all contaminated rows."""
-        found = [row for row in rows if row["percent"] > 0]
-        percents = sorted({row["percent"] for row in found})
-        return cls(list(dict.fromkeys(row["source"] for row in found)), percents)
+        found = [row for row in rows if row.percent > 0]
+        percents = sorted({row.percent for row in found})
+        return cls(list(dict.fromkeys(row.source for row in found)), percents)
 
     def mark(self, source: str) -> Mark:
         """The mark of a source."""
         return mark(self.sources.index(source))
 
-    def mark_of(self, row: Row) -> Mark | None:
+    def mark_of(self, row: Cell) -> Mark | None:
         """The mark of a row's source; a hollow one without contamination, none if supervised."""
-        if is_supervised(row):
+        if row.is_supervised:
             return None
-        return self.mark(row["source"]) if row["percent"] > 0 else LABELLED
+        return self.mark(row.source) if row.percent > 0 else LABELLED
 
     def size(self, percent: float) -> float:
         """How large a mark is: more contamination, larger mark."""
@@ -42,8 +43,8 @@ class Pools:
         return round(SMALLEST + (1 - SMALLEST) * place, 2)
 
 
-def pool_name(row: Row) -> str:
-    """What a row's pool is called."""
-    if is_supervised(row):
-        return SUPERVISED[row["algorithm"]]
-    return f"{row['source']} {row['percent']:g}\u202f%" if row["percent"] > 0 else CLEAN
+def pool_name(row: Cell) -> str:
+    """The name of a row's pool."""
+    if row.is_supervised:
+        return SUPERVISED[row.algorithm]
+    return f"{row.source} {row.percent:g}\u202f%" if row.percent > 0 else CLEAN

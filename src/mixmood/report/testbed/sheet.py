@@ -1,15 +1,16 @@
-"""A table of words with some of them marked, and how it is written."""
+"""A table of words with some of them marked, as text, Markdown, LaTeX or CSV."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mixmood.core.files.spreadsheet import csv_text
 from mixmood.core.suggest import unknown_name
+from mixmood.testbed.grid.cells import SUPERVISED
 
 
 @dataclass(frozen=True)
 class Word:
-    """What stands in a place of a table: `is_best` in its column, or `is_weak`, not significant."""
+    """A field of a table; `is_best` of its column, or `is_weak`: not significant."""
 
     text: str
     is_best: bool = False
@@ -150,5 +151,5 @@ def _values(row: Mapping[str, object], key: str) -> list[object]:
     value = row[key]
     if key.endswith(_INTERVAL):
         return [None, None] if value is None else list(value)  # type: ignore[call-overload]
-    is_supervised = str(row.get("algorithm")).startswith("supervised")
+    is_supervised = row.get("algorithm") in SUPERVISED
     return [None if is_supervised and key in _COLUMNS else value]

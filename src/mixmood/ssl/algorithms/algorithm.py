@@ -20,6 +20,9 @@ class Step:
     targets: Tensor
     """One-hot labels of the labelled images, shape (n, classes)."""
     class_weights: Tensor
+    """Of the labelled loss, shape (classes,)."""
+    pool_weights: Tensor
+    """Of the classes in the loss of the pool, shape (classes,)."""
     update: int
     """Counted from 0."""
     labelled: Callable[[], Tensor]
@@ -43,14 +46,20 @@ class StepLoss:
     """Probabilities guessed for the unlabelled images, shape (n, classes)."""
     is_kept: Tensor | None = None
     """Which unlabelled images passed the mask, shape (n,)."""
+    is_sure: Tensor | None = None
+    """Which guesses reached the threshold, shape (n,); None for algorithms without one."""
 
 
 class Algorithm(Protocol):
-    """A way to turn a step into a loss. Its settings are its fields."""
+    """A way to turn a step into a loss. Its settings are its fields.
+
+    Three settings are read by the loop where an algorithm has them: `balanced` (see
+    `class_weights`), `ood_mask` and `unlabelled_ratio` (unlabelled images for each labelled one).
+    """
 
     @property
     def name(self) -> str:
-        """The name in the table of algorithms."""
+        """The name in the registry of algorithms."""
 
     @property
     def needs_pool(self) -> bool:
@@ -62,6 +71,11 @@ class Algorithm(Protocol):
 
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update."""
+
+
+def unlabelled_ratio(algorithm: object) -> int:
+    """How many unlabelled images an update sees for each labelled one."""
+    return int(getattr(algorithm, "unlabelled_ratio", 1))
 
 
 def kept_by(ood_mask: float | None, guesses: Tensor) -> Tensor | None:

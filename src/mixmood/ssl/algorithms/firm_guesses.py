@@ -15,8 +15,8 @@ def firm_guess_loss(
     *,
     threshold: float,
     ood_mask: float | None,
-) -> tuple[Tensor, Tensor | None]:
-    """Mean cross-entropy against the likeliest classes, and which images passed the mask.
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Mean cross-entropy against the likeliest classes, which guesses are firm, which are kept.
 
     Images guessed with less confidence than `threshold`, or left out by the mask, add nothing but
     count in the mean.
@@ -33,4 +33,4 @@ def firm_guess_loss(
     is_kept = kept_by(ood_mask, guesses)
     is_sure = guesses.amax(dim=1) >= threshold
     used = is_sure if is_kept is None else torch.logical_and(is_sure, is_kept)
-    return masked_mean(rows, used), is_kept
+    return masked_mean(rows, used), is_sure, is_kept

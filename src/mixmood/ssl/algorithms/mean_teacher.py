@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from mixmood.core.errors import TrainingError
 from mixmood.ssl.algorithms.algorithm import Step, StepLoss, check_range, kept_by
+from mixmood.ssl.algorithms.class_weights import Balanced, set_balanced
 from mixmood.ssl.algorithms.losses import masked_mean, soft_cross_entropy, squared_error_rows
 from mixmood.ssl.loop.schedule import ramp
 
@@ -25,11 +26,12 @@ class MeanTeacher:
     gamma: float = 25.0
     teacher_decay: float = 0.99
     ramp_updates: int = 3000
-    balanced: bool = True
+    balanced: Balanced = "labelled"
     ood_mask: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse settings outside their ranges."""
+        set_balanced(self, self.balanced)
         check_range(self.name, "gamma", self.gamma, 0)
         check_range(self.name, "teacher_decay", self.teacher_decay, 1e-6, 1)
         check_range(self.name, "ramp_updates", self.ramp_updates, 0)
@@ -44,7 +46,7 @@ class MeanTeacher:
         logits, pool_logits = step.network.parts([step.labelled(), own_view])
         supervised = soft_cross_entropy(logits, step.targets, step.class_weights)
         is_kept = kept_by(self.ood_mask, guesses)
-        rows = squared_error_rows(pool_logits, guesses, step.class_weights)
+        rows = squared_error_rows(pool_logits, guesses, step.pool_weights)
         unsupervised = masked_mean(rows, is_kept)
         weight = self.gamma * ramp(step.update, self.ramp_updates)
         return StepLoss(

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from mixmood.core.suggest import unknown_name
 from mixmood.ssl.algorithms.algorithm import Step, StepLoss, check_range, kept_by
+from mixmood.ssl.algorithms.class_weights import Balanced, set_balanced
 from mixmood.ssl.algorithms.losses import (
     masked_mean,
     sharpen,
@@ -42,7 +43,7 @@ class MixMatch:
     alpha: float = 0.75
     gamma: float = 25.0
     ramp_updates: int = 3000
-    balanced: bool = True
+    balanced: Balanced = "labelled"
     mixup: bool = True
     per_sample_lambda: bool = False
     batch_norm: BatchNorm = "joint"
@@ -50,6 +51,7 @@ class MixMatch:
 
     def __post_init__(self) -> None:
         """Refuse settings outside their ranges."""
+        set_balanced(self, self.balanced)
         check_range(self.name, "views", self.views, 1)
         check_range(self.name, "temperature", self.temperature, 1e-6)
         check_range(self.name, "alpha", self.alpha, 1e-6)
@@ -72,11 +74,12 @@ class MixMatch:
         n_labelled = len(labelled)
         images, targets = torch.cat([labelled, pool]), torch.cat([step.targets, pool_targets])
         if self.mixup:
-            images, targets = self._mix(images, targets, step.rng("mixup"))
+            may_mix = None if is_kept is None else may_be_mixed(n_labelled, is_kept, self.views)
+            images, targets = self._mix(images, targets, step.rng("mixup"), may_mix)
         parts = [images[:n_labelled], images[n_labelled:]]
         logits, pool_logits = step.network.parts(parts, self.batch_norm)
         supervised = soft_cross_entropy(logits, targets[:n_labelled], step.class_weights)
-        rows = squared_error_rows(pool_logits, targets[n_labelled:], step.class_weights)
+        rows = squared_error_rows(pool_logits, targets[n_labelled:], step.pool_weights)
         kept_rows = None if is_kept is None else is_kept.repeat(self.views)
         unsupervised = masked_mean(rows, kept_rows)
         weight = self.gamma * ramp(step.update, self.ramp_updates)
@@ -84,9 +87,15 @@ class MixMatch:
         return StepLoss(total, supervised, unsupervised, guesses, is_kept)
 
     def _mix(
-        self, images: Tensor, targets: Tensor, rng: np.random.Generator
+        self,
+        images: Tensor,
+        targets: Tensor,
+        rng: np.random.Generator,
+        may_mix: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         partners = torch.from_numpy(rng.permutation(len(images))).to(images.device)
+        if may_mix is not None:
+            partners = partners_within(partners, may_mix)
         shares = rng.beta(self.alpha, self.alpha, len(images) if self.per_sample_lambda else 1)
         share = torch.from_numpy(np.maximum(shares, 1 - shares).astype(np.float32))
         return mixed(images, targets, partners, share.to(images.device))
@@ -95,6 +104,25 @@ class MixMatch:
 def average_views(probabilities: Tensor, views: int) -> Tensor:
     """The mean over views of the guesses for each image: (views * n, classes) to (n, classes)."""
     return probabilities.view(views, -1, probabilities.shape[1]).mean(dim=0)
+
+
+def may_be_mixed(n_labelled: int, is_kept: Tensor, views: int) -> Tensor:
+    """Which rows may be partners: the labelled ones and all views of the kept images."""
+    return torch.cat([is_kept.new_ones(n_labelled), is_kept.repeat(views)])
+
+
+def partners_within(partners: Tensor, may_mix: Tensor) -> Tensor:
+    """A permutation that keeps to two groups: rows that may be mixed, and the others.
+
+    Nothing is taken off the device. The rows that may be mixed get each other as partners, in the
+    order of `partners`; if all may, the permutation is `partners` itself.
+
+    >>> partners_within(torch.tensor([2, 3, 0, 1]), torch.tensor([True, True, False, True]))
+    tensor([3, 0, 2, 1])
+    """
+    rows = torch.argsort((~may_mix).int(), stable=True)
+    drawn = partners[torch.argsort((~may_mix[partners]).int(), stable=True)]
+    return torch.empty_like(partners).index_copy_(0, rows, drawn)
 
 
 def mixed(

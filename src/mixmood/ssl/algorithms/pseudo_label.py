@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mixmood.ssl.algorithms.algorithm import Step, StepLoss, check_range
+from mixmood.ssl.algorithms.class_weights import Balanced, set_balanced
 from mixmood.ssl.algorithms.firm_guesses import firm_guess_loss
 from mixmood.ssl.algorithms.losses import soft_cross_entropy
 from mixmood.ssl.loop.schedule import ramp
@@ -25,11 +26,12 @@ class PseudoLabel:
     gamma: float = 1.0
     threshold: float = 0.95
     ramp_updates: int = 3000
-    balanced: bool = True
+    balanced: Balanced = "labelled"
     ood_mask: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse settings outside their ranges."""
+        set_balanced(self, self.balanced)
         check_range(self.name, "gamma", self.gamma, 0)
         check_range(self.name, "threshold", self.threshold, 0, 1)
         check_range(self.name, "ramp_updates", self.ramp_updates, 0)
@@ -40,14 +42,13 @@ class PseudoLabel:
         logits, pool_logits = step.network.parts([step.labelled(), step.unlabelled(1)])
         supervised = soft_cross_entropy(logits, step.targets, step.class_weights)
         guesses = pool_logits.detach().softmax(dim=1)
-        unsupervised, is_kept = firm_guess_loss(
+        unsupervised, is_sure, is_kept = firm_guess_loss(
             pool_logits,
             guesses,
-            step.class_weights,
+            step.pool_weights,
             threshold=self.threshold,
             ood_mask=self.ood_mask,
         )
         weight = self.gamma * ramp(step.update, self.ramp_updates)
-        return StepLoss(
-            supervised + weight * unsupervised, supervised, unsupervised, guesses, is_kept
-        )
+        total = supervised + weight * unsupervised
+        return StepLoss(total, supervised, unsupervised, guesses, is_kept, is_sure)

@@ -13,8 +13,7 @@ from mixmood.ssl.algorithms.mixmatch import MixMatch
 from mixmood.ssl.algorithms.pseudo_label import PseudoLabel
 from mixmood.ssl.algorithms.supervised import Supervised
 from mixmood.ssl.loop.schedule import PAPER_RAMP_SHARE
-
-Setting = float | int | bool | str | None
+from mixmood.ssl.plan import Setting
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     "supervised": Supervised,

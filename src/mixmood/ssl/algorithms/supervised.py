@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mixmood.ssl.algorithms.algorithm import Step, StepLoss
+from mixmood.ssl.algorithms.class_weights import Balanced, set_balanced
 from mixmood.ssl.algorithms.losses import soft_cross_entropy
 
 
@@ -15,7 +16,11 @@ class Supervised:
     needs_pool: ClassVar[bool] = False
     teacher_decay: ClassVar[float] = 0.0
 
-    balanced: bool = True
+    balanced: Balanced = "labelled"
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown kind of class weights."""
+        set_balanced(self, self.balanced)
 
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update."""

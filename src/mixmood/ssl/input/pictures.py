@@ -1,6 +1,6 @@
 """From pools to arrays of equal pictures: decoding, resizing, leaving out what cannot be read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,13 @@ from PIL import Image as PillowImage
 from mixmood.core.arrays import Picture, Rows
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.core.progress import Progress
+from mixmood.data.decoding.decode import decode
 from mixmood.data.pools.pool import ImageSource
+from mixmood.ssl.plan import SMALLEST_SIDE
 
+MOST_SIDE = 32
+N_SIZED = 16
+"""How many images of a pool are looked at to choose a size."""
 NAMED = 3
 """How many unreadable images a message names."""
 
@@ -23,6 +28,22 @@ def resized(picture: Picture, size: tuple[int, int]) -> Picture:
     height, width = size
     image = PillowImage.fromarray(picture)
     return np.asarray(image.resize((width, height), PillowImage.Resampling.BILINEAR))
+
+
+def read_at(
+    source: ImageSource, rows: Iterable[int], size: tuple[int, int]
+) -> Iterator[tuple[Picture | UnreadableImageError, bool]]:
+    """Images at (height, width), an error in place of a broken one; and which were resized.
+
+    Camera JPEGs are decoded at a reduced size, never below twice the size wanted.
+    """
+    for row in rows:
+        try:
+            picture = decode(source.fetch(row), source.locate(row), side=max(size))
+        except UnreadableImageError as error:
+            yield error, False
+            continue
+        yield resized(picture, size), picture.shape[:2] != size
 
 
 @dataclass(frozen=True)
@@ -46,10 +67,11 @@ def load(
     task = f"reading {source.name}"
     progress.start(task, len(wanted))
     order = source.reading_order(wanted)
-    for place, picture in zip(order.tolist(), source.read(wanted[order]), strict=True):
+    pictures = read_at(source, wanted[order].tolist(), size)
+    for place, (picture, is_resized) in zip(order.tolist(), pictures, strict=True):
         if not isinstance(picture, UnreadableImageError):
-            n_resized += picture.shape[:2] != size
-            pixels[place] = resized(picture, size)
+            n_resized += is_resized
+            pixels[place] = picture
             is_kept[place] = True
         progress.advance(task)
     progress.finish(task)
@@ -65,22 +87,20 @@ def load(
     return Loaded(pixels[: is_kept.sum()], wanted[is_kept], unreadable, n_resized)
 
 
-def first_size(source: ImageSource) -> tuple[int, int]:
-    """Height and width of the first readable image of a pool."""
-    for picture in source.read(range(len(source))):
-        if not isinstance(picture, UnreadableImageError):
-            return picture.shape[0], picture.shape[1]
-    raise InputError(f"{source.name} has no readable image among {len(source)}. Check the files.")
+def common_side(source: ImageSource) -> int:
+    """The side of the square images to train on: the median shorter side, at most 32 pixels.
 
-
-def tell_of(
-    loaded: Loaded, name: str, size: tuple[int, int], notify: Callable[[str], None]
-) -> None:
-    """Say once what was left out of a pool and what was resized."""
-    if loaded.unreadable:
-        notify(left_out(name, loaded.unreadable))
-    if loaded.n_resized:
-        notify(f"{name}: {loaded.n_resized} images resized to {size[0]} x {size[1]} pixels.")
+    It is taken from a few images spread over the pool. Photos have any size and are too large to
+    train a network on from scratch, here and with few labels; data sets of small images keep
+    their size.
+    """
+    rows = np.unique(np.linspace(0, len(source) - 1, N_SIZED).astype(int))
+    read = source.read(rows)
+    sides = [min(p.shape[:2]) for p in read if not isinstance(p, UnreadableImageError)]
+    if not sides:
+        # The few were all broken: let whoever reads all of them say so, or find others.
+        return MOST_SIDE
+    return max(SMALLEST_SIDE, min(MOST_SIDE, int(np.median(sides))))
 
 
 def left_out(name: str, unreadable: Sequence[str]) -> str:
@@ -104,9 +124,9 @@ class PictureReader:
         size: tuple[int, int],
         notify: Callable[[str], None] = lambda message: None,
     ) -> None:
-        """Read from `source`; `size` is height and width; `notify` hears of an unreadable image."""
+        """Read from `source`; `size` is height and width; `notify` gets one warning."""
         self._source = source
-        self._notify, self._has_told = notify, False
+        self._notify, self._has_warned = notify, False
         self.size = size
         self.fingerprint = source.fingerprint
 
@@ -122,20 +142,23 @@ class PictureReader:
         """
         pictures = [
             self._next_readable(row) if isinstance(picture, UnreadableImageError) else picture
-            for row, picture in zip(rows.tolist(), self._source.read(rows), strict=True)
+            for row, (picture, _) in zip(
+                rows.tolist(), read_at(self._source, rows.tolist(), self.size), strict=True
+            )
         ]
-        return np.stack([resized(picture, self.size) for picture in pictures])
+        return np.stack(pictures)
 
     def _next_readable(self, row: int) -> Picture:
-        if not self._has_told:
+        if not self._has_warned:
             # Once: how many there are is known only when all have been asked for.
-            self._has_told = True
+            self._has_warned = True
             self._notify(
                 f"{self._source.name}: {self._source.locate(row)} cannot be read; it and others "
                 "like it are replaced by the next readable images."
             )
         n_images = len(self)
-        for picture in self._source.read((row + step) % n_images for step in range(1, n_images)):
+        others = ((row + step) % n_images for step in range(1, n_images))
+        for picture, _ in read_at(self._source, others, self.size):
             if not isinstance(picture, UnreadableImageError):
                 return picture
         raise InputError(f"{self._source.name} has no readable image among {n_images}.")

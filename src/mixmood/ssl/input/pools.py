@@ -13,8 +13,9 @@ from mixmood.core.seeds import rng_for
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import ImageSource, Labels
 from mixmood.ssl.input.overlap import n_shared
-from mixmood.ssl.input.pictures import Loaded, PictureReader, first_size, load, tell_of
+from mixmood.ssl.input.pictures import Loaded, PictureReader, common_side, left_out, load
 from mixmood.ssl.input.shares import set_aside
+from mixmood.ssl.plan import TrainingPlan
 
 if TYPE_CHECKING:
     from mixmood.ssl.input.images import Images
@@ -35,40 +36,42 @@ class Splits:
 
 
 class PoolLoader:
-    """Loads pools at one size and tells what it found, each fact once."""
+    """Loads pools at one size and reports what it found, each fact once."""
 
-    def __init__(self, progress: Progress, notify: Callable[[str], None], seed: int) -> None:
-        """Tell `progress` of every image read and `notify` of every surprise."""
-        self._progress, self._notify, self._seed = progress, notify, seed
-
-    def splits(
+    def __init__(
         self,
-        labelled: Any,
-        test: Any | None,
+        progress: Progress,
+        seed: int,
         *,
-        test_share: float | None,
-        validation_share: float | None,
-        image_size: int | None,
-    ) -> Splits:
+        warn: Callable[[str], None],
+        inform: Callable[[str], None] = lambda message: None,
+    ) -> None:
+        """Report every image read to `progress`, mistakes to `warn` and choices to `inform`."""
+        self._progress, self._seed = progress, seed
+        self._warn, self._inform = warn, inform
+
+    def splits(self, labelled: Any, test: Any | None, plan: TrainingPlan) -> Splits:
         """The labelled pool cut into what to learn from and what to set aside."""
-        if test is not None and test_share is not None:
+        if test is not None and plan.test_share is not None:
             raise OptionError(
-                f"Give test images or a test share, not both; got {_name(test)} and {test_share:g}."
+                "Give test images or a test share, not both; "
+                f"got {_name(test)} and {plan.test_share:g}."
             )
         source, labels = self._open_labelled(labelled, "labelled")
-        size = first_size(source) if image_size is None else _square(image_size)
+        side = common_side(source) if plan.image_size is None else plan.image_size
+        size = (side, side)
         loaded = self._load(source, size)
         codes = labels.codes[loaded.rows].astype(np.int64)
         shares = {}
         if test is None:
-            shares["test"] = DEFAULT_TEST_SHARE if test_share is None else test_share
-        if validation_share is not None:
-            shares["validation"] = validation_share
+            shares["test"] = plan.test_share or DEFAULT_TEST_SHARE
+        if plan.validation_share is not None:
+            shares["validation"] = plan.validation_share
         rows = set_aside(codes, shares, labels.names, rng_for(self._seed, "set aside"))
         parts = {what: (loaded.pixels[which], codes[which]) for what, which in rows.items()}
         if test is not None:
             parts["test"] = self._test_part(test, size, labels.names)
-        self._tell_of_shared(parts["test"][0], "test", parts["labelled"][0], "labelled")
+        self._warn_of_shared(parts["test"][0], "test", parts["labelled"][0], "labelled")
         return Splits(parts["labelled"], parts["test"], parts.get("validation"), labels.names, size)
 
     def unlabelled(self, pool: Any, splits: Splits, memory_limit_bytes: int) -> "Images":
@@ -77,11 +80,11 @@ class PoolLoader:
 
         source = self._open(pool, "unlabelled")
         if len(source) * splits.size[0] * splits.size[1] * 3 > memory_limit_bytes:
-            self._notify(f"{source.name}: does not fit in memory; images are read as needed.")
-            return StreamedImages(PictureReader(source, splits.size, self._notify))
+            self._warn(f"{source.name}: does not fit in memory; images are read as needed.")
+            return StreamedImages(PictureReader(source, splits.size, self._warn))
         pixels = self._load(source, splits.size).pixels
-        self._tell_of_shared(pixels, source.name, splits.labelled[0], "labelled")
-        self._tell_of_shared(pixels, source.name, splits.test[0], "test")
+        self._warn_of_shared(pixels, source.name, splits.labelled[0], "labelled")
+        self._warn_of_shared(pixels, source.name, splits.test[0], "test")
         return as_images(pixels, "unlabelled")
 
     def _test_part(self, test: Any, size: tuple[int, int], names: tuple[str, ...]) -> Part:
@@ -108,28 +111,27 @@ class PoolLoader:
         source = self._open(what, role)
         if source.labels is None:
             raise InputError(
-                f"The {role} pool {source.name} tells no classes. Put the images of each class "
+                f"The {role} pool {source.name} has no classes. Put the images of each class "
                 "in a folder of its own, or give a manifest with a label column."
             )
         return source, source.labels
 
     def _load(self, source: ImageSource, size: tuple[int, int]) -> Loaded:
         loaded = load(source, size, progress=self._progress)
-        tell_of(loaded, source.name, size, self._notify)
+        if loaded.unreadable:
+            self._warn(left_out(source.name, loaded.unreadable))
+        if loaded.n_resized:
+            self._inform(
+                f"{source.name}: {loaded.n_resized} images resized to {size[0]} x {size[1]} pixels."
+            )
         return loaded
 
-    def _tell_of_shared(
+    def _warn_of_shared(
         self, pixels: NDArray[np.uint8], name: str, other: NDArray[np.uint8], role: str
     ) -> None:
         count = n_shared(pixels, other)
         if count:
-            self._notify(f"{name}: {count} images are also among the {role} images.")
-
-
-def _square(image_size: int) -> tuple[int, int]:
-    if image_size < 4:
-        raise OptionError(f"The image size must be at least 4 pixels; got {image_size}.")
-    return image_size, image_size
+            self._warn(f"{name}: {count} images are also among the {role} images.")
 
 
 def _name(what: Any) -> str:

@@ -7,11 +7,35 @@ from typing import Any
 
 import torch
 
-from mixmood.core.errors import TrainingError
-from mixmood.core.files.atomic import write_atomic
-from mixmood.ssl.output.run_files import CHECKPOINT
+from mixmood.core.errors import OptionError, OutputError, TrainingError
+from mixmood.core.files.atomic import sweep, write_atomic
+from mixmood.ssl.loop.configuration import differences
+from mixmood.ssl.output.run_files import ALL, CHECKPOINT
 
 SCHEMA = 1
+NAMED = 4
+"""How many differences a message names."""
+
+
+def open_folder(
+    folder: Path | None, configuration: dict[str, Any], resume: bool
+) -> dict[str, Any] | None:
+    """Make the folder of a run; the checkpoint in it, if the run is to go on from one."""
+    if folder is None:
+        if resume:
+            raise OptionError("resume needs the folder of the run to go on with; got none.")
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"Cannot make the folder {folder}: {error.strerror}.") from error
+    if not resume and (folder / CHECKPOINT).exists():
+        raise OutputError(
+            f"The folder {folder} holds a run already. Go on with it by --resume, or choose "
+            "another folder."
+        )
+    sweep(folder, *ALL)
+    return load(folder, configuration) if resume else None
 
 
 def save(folder: Path, state: dict[str, Any], configuration: dict[str, Any]) -> None:
@@ -32,16 +56,16 @@ def load(folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
         found = json.loads(state["configuration"])
         schema = state["schema"]
         wanted = json.loads(json.dumps(configuration))
-        differing = sorted(k for k in found.keys() | wanted.keys() if found.get(k) != wanted.get(k))
+        differing = differences(found, wanted)
     except Exception as error:
         # The reader of damaged archives and of forged pickles raises nearly anything.
-        # Its messages tell how to load them all the same: not to be handed on.
+        # Its messages explain how to load them all the same: not to be passed on.
         raise unreadable(folder, type(error).__name__) from error
     if schema != SCHEMA or differing:
         raise TrainingError(
             f"The checkpoint {path} belongs to another run: it differs in "
-            f"{', '.join(differing) or 'its format'}. Give the options of that run, or another "
-            "output folder."
+            f"{', '.join(differing[:NAMED]) or 'its format'}. Give the options of that run, or "
+            "another output folder."
         )
     return state
 

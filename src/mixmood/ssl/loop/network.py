@@ -20,7 +20,7 @@ Precision = Literal["auto", "float32", "bfloat16"]
 class Network:
     """A model on its device, with the three kinds of pass that training needs."""
 
-    def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
+    def __init__(self, model: nn.Module, device: torch.device, precision: str) -> None:
         """Move the model to the device, channels last in memory."""
         self.model = model.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.device = device

@@ -1,6 +1,7 @@
 """What changes from update to update: learning rate, momentum, weight of the unlabelled term."""
 
 import math
+from dataclasses import dataclass
 
 PAPER_RAMP_SHARE = 3000 / 9400
 """The paper's ramp-up, 3000 updates, as a share of its 50 epochs of 188 updates."""
@@ -9,6 +10,26 @@ WARM_UP_SHARE = 0.3
 START_DIVISOR = 25.0
 END_DIVISOR = 25.0 * 1e4
 MOMENTUM_HIGH, MOMENTUM_LOW = 0.95, 0.85
+
+
+@dataclass(frozen=True)
+class Length:
+    """How many updates a run has, and how many of them make an epoch."""
+
+    n_updates: int
+    updates_per_epoch: int
+
+    @classmethod
+    def of(cls, epochs: int, updates: int | None, n_images: int, batch_size: int) -> "Length":
+        """`epochs` passes over `n_images`, or `updates` in `epochs` equal parts."""
+        if updates is not None:
+            return cls(updates, math.ceil(updates / epochs))
+        per_pass = math.ceil(n_images / batch_size)
+        return cls(epochs * per_pass, per_pass)
+
+    def ends_epoch(self, n_done: int) -> bool:
+        """Whether an epoch ends after so many updates."""
+        return n_done % self.updates_per_epoch == 0 or n_done == self.n_updates
 
 
 def one_cycle(update: int, n_updates: int, peak: float) -> tuple[float, float]:

@@ -7,14 +7,18 @@ from torch.nn import functional
 from mixmood.ssl.algorithms.algorithm import StepLoss
 
 N_FIXED = 6
+"""Sums before those of the classes."""
+N_LATER = 2
+"""Sums after them; checkpoints of earlier versions have none."""
 
 
 class Tally:
-    """Losses, dropped images and guessed classes, added up over an epoch."""
+    """Losses, dropped images, firm guesses and guessed classes, added up over an epoch."""
 
     def __init__(self, n_classes: int, device: torch.device) -> None:
         """Start from nothing."""
-        self.sums = torch.zeros(N_FIXED + n_classes, device=device)
+        self._n_classes = n_classes
+        self.sums = torch.zeros(N_FIXED + n_classes + N_LATER, device=device)
 
     @torch.no_grad()
     def add(self, losses: StepLoss) -> None:
@@ -29,12 +33,18 @@ class Tally:
             sums[4] += 1 - losses.is_kept.float().mean()
         if losses.guesses is not None:
             sums[5] += len(losses.guesses)
-            n_classes = len(sums) - N_FIXED
-            sums[N_FIXED:] += functional.one_hot(losses.guesses.argmax(dim=1), n_classes).sum(0)
+            counts = functional.one_hot(losses.guesses.argmax(dim=1), self._n_classes).sum(0)
+            sums[N_FIXED : N_FIXED + self._n_classes] += counts
+        if losses.is_sure is not None:
+            sums[-2] += losses.is_sure.float().mean()
+            sums[-1] += 1
 
     def restore(self, sums: Tensor) -> None:
         """Go on from earlier sums."""
-        self.sums.copy_(sums)
+        if len(sums) not in (len(self.sums), len(self.sums) - N_LATER):
+            raise ValueError(f"{len(sums)} sums where {len(self.sums)} were wanted")
+        self.clear()
+        self.sums[: len(sums)].copy_(sums)
 
     def clear(self) -> None:
         """Start from nothing again."""
@@ -56,5 +66,6 @@ class Means:
         self.loss_unlabelled = unlabelled / n_updates if n_guesses else None
         self.share_dropped = dropped / n_updates if n_guesses else None
         self.pseudo_label_shares = (
-            tuple(n / n_guesses for n in sums[N_FIXED:]) if n_guesses else None
+            tuple(n / n_guesses for n in sums[N_FIXED:-N_LATER]) if n_guesses else None
         )
+        self.share_sure = sums[-2] / sums[-1] if sums[-1] else None

@@ -1,33 +1,33 @@
 """Training on arrays: what the test bed calls."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, asdict, dataclass, fields, is_dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from mixmood.core.errors import OptionError, OutputError
-from mixmood.core.files.atomic import sweep
+from mixmood.core.errors import OptionError
+from mixmood.core.plans import takes_options_of
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.seeds import rng_for
-from mixmood.ssl.algorithms.algorithm import Algorithm
-from mixmood.ssl.algorithms.losses import balanced_weights
-from mixmood.ssl.algorithms.registry import ALGORITHMS, Setting, algorithm_named
-from mixmood.ssl.augmentation.weak import Augment, augmentation
+from mixmood.ssl.algorithms.algorithm import Algorithm, unlabelled_ratio
+from mixmood.ssl.algorithms.registry import algorithm_named
+from mixmood.ssl.augmentation.weak import augmentation
 from mixmood.ssl.input.task import Codes, ImagesLike, Task, checked_task
 from mixmood.ssl.loop import checkpoint
 from mixmood.ssl.loop.average import Average
-from mixmood.ssl.loop.loop import Loop, Plan
-from mixmood.ssl.loop.network import Network, Precision, device_named
+from mixmood.ssl.loop.configuration import configuration_of
+from mixmood.ssl.loop.loop import Loop
+from mixmood.ssl.loop.network import Network, device_named
+from mixmood.ssl.loop.schedule import Length
 from mixmood.ssl.loop.standardise import Standardise
+from mixmood.ssl.loop.threads import computing_with, faster_threads
+from mixmood.ssl.models.memory import check_fits
 from mixmood.ssl.models.registry import WideResNetSpec, model_spec
-from mixmood.ssl.output import run_files
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
-
-PAPER_EPOCHS = 50
+from mixmood.ssl.plan import TrainingPlan
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Trained:
     standardise: Standardise
 
 
+@takes_options_of(TrainingPlan)
 def train(
     labelled: ImagesLike,
     labels: Codes,
@@ -49,21 +50,9 @@ def train(
     test: ImagesLike,
     test_labels: Codes,
     *,
+    plan: TrainingPlan,
     validation: tuple[ImagesLike, Codes] | None = None,
     class_names: Sequence[str] | None = None,
-    algorithm: str | Algorithm = "mixmatch",
-    settings: Mapping[str, Setting] | None = None,
-    model: str | WideResNetSpec | nn.Module = "wrn",
-    epochs: int = PAPER_EPOCHS,
-    updates: int | None = None,
-    batch_size: int = 16,
-    learning_rate: float = 2e-4,
-    weight_decay: float = 1e-4,
-    augment: str | Augment = "paper",
-    ema: float = 0.0,
-    device: str = "cpu",
-    precision: Precision = "auto",
-    seed: int = 0,
     out: str | Path | None = None,
     resume: bool = False,
     progress: Progress | None = None,
@@ -82,64 +71,41 @@ def train(
         unlabelled: The pool; algorithms without a pool ignore it.
         test: Images to test on after each epoch; nothing is chosen by them.
         test_labels: Their classes.
+        plan: How to train; or its options by name. A module given as `model` is trained in place.
         validation: Images and labels to select the epoch by.
         class_names: Names of the classes; their numbers if left out.
-        algorithm: A name of `ALGORITHMS`, or an object with a `loss`.
-        settings: Settings of the named algorithm that differ from its defaults.
-        model: A name, optionally with changes (`wrn:blocks=2`), a specification, or a module
-            that maps standardised images to logits; a module is trained in place.
-        epochs: How often to test.
-        updates: How many updates in all; left out, `epochs` passes.
-        batch_size: Labelled images per update, and as many unlabelled ones.
-        learning_rate: The peak of the one-cycle policy.
-        weight_decay: Decoupled weight decay.
-        augment: A name of `AUGMENTATIONS`, or an `Augment`.
-        ema: Decay of an average of the weights that is tested in their place; 0 for none.
-        device: `cpu`, `cuda`, `cuda:1` or `mps`.
-        precision: `auto` takes bfloat16 on GPUs built for it, single precision elsewhere.
-        seed: Decides everything random.
         out: A folder for checkpoints and metrics.
         resume: Go on from the checkpoint in `out`, if there is one.
-        progress: Who listens.
+        progress: Called after every update.
         on_epoch: Called with each finished epoch.
     """
     task = checked_task(
         (labelled, labels), unlabelled, (test, test_labels), validation, class_names
     )
-    place = device_named(device)
-    _check_numbers(epochs=epochs, updates=updates, batch_size=batch_size)
-    _check_rates(learning_rate, weight_decay, ema)
-    n_images = _images_of_a_pass(task, algorithm)
-    plan = _plan(n_images, epochs, updates, batch_size, learning_rate, seed)
-    method = (
-        algorithm_named(algorithm, settings or {}, plan.n_updates)
-        if isinstance(algorithm, str)
-        else algorithm
-    )
-    spec = model_spec(model) if isinstance(model, str) else model
-    weak = augmentation(augment)
-    configuration = _configuration(task, plan, method, spec, weak) | {
-        "weight_decay": weight_decay,
-        "ema": ema,
-        "precision": precision,
-    }
+    place = device_named(plan.device)
+    method, length = _method(task, plan)
+    spec = model_spec(plan.model) if isinstance(plan.model, str) else plan.model
+    weak = augmentation(plan.augment)
+    configuration = configuration_of(plan, length, method, spec, weak, task)
     folder = None if out is None else Path(out)
-    saved = _saved(folder, configuration, resume)
-    network = Network(_built(spec, task, seed), place, precision)
+    saved = checkpoint.open_folder(folder, configuration, resume)
+    _check_memory(spec, task, plan, method)
+    network = Network(_built(spec, task, plan.seed), place, plan.precision)
+    n_threads = _threads(plan, saved, network, task)
     loop = Loop(
         task.to(place),
         plan,
+        length,
         method,
         network,
         augment=weak,
-        weight_decay=weight_decay,
-        average=_average(network.model, method, ema),
-        class_weights=_class_weights(task, method),
+        average=_average(network.model, method, plan.ema),
     )
     if saved is not None:
         _restore(loop, saved, folder)
-    loop.run(folder, configuration, progress or Silent(), on_epoch)
-    return _trained(loop, configuration, device)
+    with computing_with(n_threads):
+        loop.run(folder, configuration, progress or Silent(), on_epoch)
+        return _trained(loop, configuration)
 
 
 def _restore(loop: Loop, saved: dict[str, Any], folder: Path | None) -> None:
@@ -151,91 +117,42 @@ def _restore(loop: Loop, saved: dict[str, Any], folder: Path | None) -> None:
         raise checkpoint.unreadable(folder or Path(), reason) from error
 
 
-def _images_of_a_pass(task: Task, algorithm: str | Algorithm) -> int:
-    kind = ALGORITHMS.get(algorithm) if isinstance(algorithm, str) else algorithm
-    needs_pool = bool(getattr(kind, "needs_pool", False))
-    if needs_pool and task.unlabelled is None:
-        name = algorithm if isinstance(algorithm, str) else algorithm.name
+def _method(task: Task, plan: TrainingPlan) -> tuple[Algorithm, Length]:
+    """The algorithm with its settings, and the length of the run, which one may depend on."""
+    named = isinstance(plan.algorithm, str)
+    first = algorithm_named(plan.algorithm, plan.settings, 1) if named else plan.algorithm
+    if first.needs_pool and task.unlabelled is None:
         raise OptionError(
-            f"{name} needs unlabelled images; got none. Give a pool, or train with 'supervised'."
+            f"{first.name} needs unlabelled images; got none. "
+            "Give a pool, or train with 'supervised'."
         )
-    if needs_pool and task.unlabelled is not None:
-        return len(task.unlabelled)
-    return len(task.labelled.images)
+    in_pool = first.needs_pool and task.unlabelled is not None
+    images = task.unlabelled if in_pool and task.unlabelled else task.labelled.images
+    per_update = plan.batch_size * (unlabelled_ratio(first) if in_pool else 1)
+    length = Length.of(plan.epochs, plan.updates, len(images), per_update)
+    if not named:
+        return first, length
+    return algorithm_named(plan.algorithm, plan.settings, length.n_updates), length
 
 
-def _plan(
-    n_images: int,
-    epochs: int,
-    updates: int | None,
-    batch_size: int,
-    learning_rate: float,
-    seed: int,
-) -> Plan:
-    per_pass = math.ceil(n_images / batch_size)
-    n_updates = epochs * per_pass if updates is None else updates
-    return Plan(
-        n_updates=n_updates,
-        updates_per_epoch=per_pass if updates is None else math.ceil(updates / epochs),
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        seed=seed,
-    )
+def _per_update(plan: TrainingPlan, algorithm: Algorithm) -> int:
+    """The images, each of its views counted, that pass through the network with gradients."""
+    views = getattr(algorithm, "views", 1) * unlabelled_ratio(algorithm)
+    return int(plan.batch_size * (1 + (views if algorithm.needs_pool else 0)))
 
 
-def _check_numbers(**numbers: int | None) -> None:
-    for name, value in numbers.items():
-        if value is not None and value < 1:
-            raise OptionError(f"{name} must be at least 1; got {value}.")
+def _check_memory(spec: Any, task: Task, plan: TrainingPlan, algorithm: Algorithm) -> None:
+    if isinstance(spec, WideResNetSpec) and plan.device == "cpu":
+        check_fits(spec, task.labelled.images.shape[1], _per_update(plan, algorithm))
 
 
-def _check_rates(learning_rate: float, weight_decay: float, ema: float) -> None:
-    if not 0 < learning_rate < math.inf:
-        raise OptionError(f"learning_rate must be a number above 0; got {learning_rate}.")
-    if not 0 <= weight_decay < math.inf:
-        raise OptionError(f"weight_decay must be 0 or a number above; got {weight_decay}.")
-    if not 0 <= ema < 1:
-        raise OptionError(f"ema must be at least 0 and below 1; got {ema}.")
-
-
-def _configuration(
-    task: Task, plan: Plan, algorithm: Algorithm, model: WideResNetSpec | nn.Module, weak: Augment
-) -> dict[str, Any]:
-    """All that decides the weights, in plain values."""
-    return {
-        "algorithm": algorithm.name,
-        "settings": {field.name: getattr(algorithm, field.name) for field in _fields(algorithm)},
-        "model": asdict(model) if isinstance(model, WideResNetSpec) else repr(model),
-        "epochs": math.ceil(plan.n_updates / plan.updates_per_epoch),
-        "updates": plan.n_updates,
-        "batch_size": plan.batch_size,
-        "learning_rate": plan.learning_rate,
-        "augment": asdict(weak),
-        "seed": plan.seed,
-        "data": task.digest(),
-    }
-
-
-def _fields(algorithm: object) -> tuple[Field[Any], ...]:
-    return fields(algorithm) if is_dataclass(algorithm) else ()
-
-
-def _saved(folder: Path | None, configuration: dict[str, Any], resume: bool) -> Any:
-    if folder is None:
-        if resume:
-            raise OptionError("resume needs the folder of the run to go on with; got none.")
-        return None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"Cannot make the folder {folder}: {error.strerror}.") from error
-    if not resume and (folder / run_files.CHECKPOINT).exists():
-        raise OutputError(
-            f"The folder {folder} holds a run already. Go on with it by --resume, or choose "
-            "another folder."
-        )
-    sweep(folder, *run_files.ALL)
-    return checkpoint.load(folder, configuration) if resume else None
+def _threads(plan: TrainingPlan, saved: dict[str, Any] | None, network: Network, task: Task) -> int:
+    """As asked; else as in the run that goes on, to the same weights; else what is quicker."""
+    if plan.threads is not None:
+        return plan.threads
+    if saved is not None and isinstance(saved.get("n_threads"), int):
+        return max(1, min(int(saved["n_threads"]), torch.get_num_threads()))
+    return faster_threads(network.model, task.labelled.images.shape, 2 * plan.batch_size)
 
 
 def _built(spec: WideResNetSpec | nn.Module, task: Task, seed: int) -> nn.Module:
@@ -256,16 +173,9 @@ def _average(model: nn.Module, algorithm: Algorithm, ema: float) -> Average | No
     return Average(model, decay) if decay else None
 
 
-def _class_weights(task: Task, algorithm: Algorithm) -> Tensor:
-    if not getattr(algorithm, "balanced", True):
-        return torch.ones(task.n_classes)
-    counts = torch.bincount(task.labelled.codes, minlength=task.n_classes)
-    return balanced_weights(counts.float())
-
-
-def _trained(loop: Loop, configuration: dict[str, Any], device: str) -> Trained:
+def _trained(loop: Loop, configuration: dict[str, Any]) -> Trained:
     task = loop.task
-    per_update = loop.plan.batch_size * (1 if loop.pool is None else 2)
+    per_update = loop.plan.batch_size + (0 if loop.pool is None else loop.n_pool_batch)
     record = TrainingRecord(
         configuration=configuration,
         class_names=task.class_names,
@@ -274,7 +184,7 @@ def _trained(loop: Loop, configuration: dict[str, Any], device: str) -> Trained:
         n_test=len(task.test.images),
         n_validation=0 if task.validation is None else len(task.validation.images),
         n_parameters=sum(p.numel() for p in loop.network.model.parameters()),
-        device=device,
+        device=loop.plan.device,
         n_threads=torch.get_num_threads(),
         epochs=loop.epochs,
         elapsed_s=loop.elapsed_s,

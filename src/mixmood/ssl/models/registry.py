@@ -9,12 +9,15 @@ from mixmood.core.suggest import unknown_name
 if TYPE_CHECKING:
     from torch import nn
 
+MOST_FILTERS = 64
+
 
 @dataclass(frozen=True)
 class WideResNetSpec:
     """A Wide-ResNet to be built once image size, channels and classes are known.
 
-    `first_filters` of 0 means as many as the image is high, as in the paper.
+    `first_filters` of 0 means as many as the image is high, as in the paper, but at most 64:
+    the paper's images are 32 pixels high, and photos would make a network that no memory holds.
     """
 
     groups: int = 3
@@ -42,8 +45,12 @@ class WideResNetSpec:
             groups=self.groups,
             blocks=self.blocks,
             widening=self.widening,
-            first_filters=self.first_filters or shape[1],
+            first_filters=self.filters_for(shape[1]),
         )
+
+    def filters_for(self, height: int) -> int:
+        """The filters of the first convolution for images of this height."""
+        return self.first_filters or min(height, MOST_FILTERS)
 
 
 MODELS = {

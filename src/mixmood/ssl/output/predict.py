@@ -1,7 +1,7 @@
 """Classifying images with a trained model's ONNX file; torch is not needed."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.spreadsheet import csv_text
-from mixmood.core.progress import Progress, Silent
-from mixmood.data.pools.open import open_pool
+from mixmood.core.progress import Progress
 from mixmood.data.pools.pool import ImageSource
 from mixmood.features.backbones.onnx_safety import has_external_data
 from mixmood.features.backbones.runtime import onnx_runtime
-from mixmood.ssl.input.pictures import left_out, resized
+from mixmood.ssl.input.pictures import read_at
 from mixmood.ssl.output.run_files import MODEL
 
 INPUT = "images"
@@ -28,7 +27,7 @@ MOST_PIXELS = 4096**2
 
 @dataclass(frozen=True)
 class Predictions:
-    """What the model thinks of each readable image."""
+    """The class probabilities of each readable image."""
 
     images: tuple[str, ...]
     probabilities: NDArray[np.float32]
@@ -106,44 +105,7 @@ class Classifier:
         )
 
 
-def predict_job(
-    model: str | Path,
-    images: Any,
-    *,
-    progress: Progress | None = None,
-    notify: Callable[[str], None] = lambda message: None,
-) -> Predictions:
-    """The class of every readable image of a pool.
-
-    Args:
-        model: The folder of a finished run, or its `model.onnx`.
-        images: Anything that `rank` takes as a pool of images.
-        progress: Who listens.
-        notify: Called with each warning.
-    """
-    classifier = Classifier(model)
-    source = open_pool(images)
-    if not isinstance(source, ImageSource):
-        raise InputError(f"{source.name} holds features; images are needed to classify.")
-    kept: list[int] = []
-    parts = list(_batches(classifier, source, kept, progress or Silent()))
-    if not kept:
-        raise InputError(f"{source.name} has no readable image among {len(source)}.")
-    rows = np.array(kept)
-    gone = np.setdiff1d(np.arange(len(source)), rows).tolist()
-    unreadable = tuple(map(source.locate, gone))
-    if unreadable:
-        notify(left_out(source.name, unreadable))
-    order = np.argsort(rows)
-    return Predictions(
-        tuple(map(source.locate, rows[order].tolist())),
-        np.concatenate(parts)[order],
-        classifier.class_names,
-        unreadable,
-    )
-
-
-def _batches(
+def classified(
     classifier: Classifier, source: ImageSource, kept: list[int], progress: Progress
 ) -> Iterator[NDArray[np.float32]]:
     """Probabilities batch by batch, in the order of reading; `kept` grows by their images."""
@@ -153,10 +115,11 @@ def _batches(
     for start in range(0, len(source), BATCH):
         rows = order[start : start + BATCH]
         pictures = []
-        for row, picture in zip(rows.tolist(), source.read(rows), strict=True):
+        read = read_at(source, rows.tolist(), classifier.size)
+        for row, (picture, _) in zip(rows.tolist(), read, strict=True):
             if not isinstance(picture, UnreadableImageError):
                 kept.append(row)
-                pictures.append(resized(picture, classifier.size))
+                pictures.append(picture)
         if pictures:
             yield classifier.probabilities(np.stack(pictures))
         progress.advance(task, len(rows))

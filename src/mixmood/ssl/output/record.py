@@ -33,6 +33,8 @@ class EpochRecord:
     test_accuracy: float
     validation_accuracy: float | None
     elapsed_s: float
+    share_sure: float | None = None
+    """Share of the guesses that reached the threshold; None for algorithms without one."""
 
 
 @dataclass(frozen=True)

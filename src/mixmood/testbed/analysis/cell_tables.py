@@ -4,26 +4,24 @@ import csv
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from mixmood.core.errors import InputError
 from mixmood.testbed.analysis.correlation import Accuracy, Distance
 
 ACCURACY_COLUMNS = ("task", "ood_source", "ood_percent", "n_labelled", "accuracy_mean")
 DISTANCE_COLUMNS = ("task", "ood_source", "ood_percent", "measure", "distance_mean")
-# Where they are, algorithm and contamination, and n_labelled of distances, count as well: the
-# tables that the test bed exports have them, the paper's do not.
+OPTIONAL = ("algorithm", "contamination", "regime")
+# Used where they are there, as is n_labelled of distances: the tables that the test bed exports
+# have these columns, the paper's do not.
 
 
 def read_accuracies(path: str | Path) -> list[Accuracy]:
     """The rows of a table of accuracies that name a percentage; a supervised baseline has none."""
     return [
         Accuracy(
-            row["task"],
-            (row["ood_source"], _number(row, "ood_percent", where)),
-            int(_number(row, "n_labelled", where)),
-            _number(row, "accuracy_mean", where),
-            row.get("algorithm") or None,
-            row.get("contamination") or None,
+            **_common(row, "accuracy_mean", where),
+            n_labelled=int(_number(row, "n_labelled", where)),
         )
         for where, row in _rows(path, ACCURACY_COLUMNS)
     ]
@@ -33,20 +31,25 @@ def read_distances(path: str | Path) -> list[Distance]:
     """The rows of a table of distances that name a percentage."""
     return [
         Distance(
-            row["task"],
-            (row["ood_source"], _number(row, "ood_percent", where)),
-            row["measure"],
-            _number(row, "distance_mean", where),
-            int(_number(row, "n_labelled", where)) if row.get("n_labelled") else None,
-            row.get("algorithm") or None,
-            row.get("contamination") or None,
+            **_common(row, "distance_mean", where),
+            measure=row["measure"],
+            n_labelled=int(_number(row, "n_labelled", where)) if row.get("n_labelled") else None,
         )
         for where, row in _rows(path, DISTANCE_COLUMNS)
     ]
 
 
+def _common(row: dict[str, str], value: str, where: str) -> dict[str, Any]:
+    return {
+        "task": row["task"],
+        "pool": (row["ood_source"], _number(row, "ood_percent", where)),
+        "mean": _number(row, value, where),
+        **{column: row.get(column) or None for column in OPTIONAL},
+    }
+
+
 def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Every row of a pool with its place, once all columns are known to be there."""
+    """Every row of a table with its place in the file; all columns are checked first."""
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file, restval="")

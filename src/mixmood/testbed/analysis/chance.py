@@ -1,9 +1,9 @@
-"""Could the best measure have foretold accuracy so well by luck? Sources change places.
+"""Could the best measure have predicted accuracy so well by luck? A permutation test.
 
 Percentages of one source, and the numbers of labels and tasks that it is tried with, are not
-separate evidence: what moves is therefore the source, in all of its cells at once, and the
-percentage likewise. Whichever measure is then the best is compared with the best that there was,
-so that its choice among several is paid for.
+independent evidence. Sources are therefore permuted in all of their cells at once, and so are
+percentages. The lowest correlation over all measures is compared with the lowest that was
+observed, which accounts for the choice of the best measure among several.
 """
 
 import math
@@ -16,19 +16,18 @@ from typing import Any
 import numpy as np
 
 from mixmood.core.seeds import rng_for
-from mixmood.testbed.analysis.agreement import Group, Numbers, groups
-from mixmood.testbed.analysis.summary import Choice
-from mixmood.testbed.runs.store import Record
+from mixmood.testbed.analysis.groups import Group, Numbers, groups
+from mixmood.testbed.runs.record import Choice, RunRecord
 
 MOST_ARRANGEMENTS = 5000
-"""More than these are not gone through but drawn from."""
+"""Of more arrangements than these a random sample is taken."""
 Moves = dict[Any, Any]
-"""Whose accuracy a source, or a percentage, is given."""
+"""For a source, or a percentage, the one whose accuracy it is given."""
 
 
 @dataclass(frozen=True)
 class Chance:
-    """How often chance does as well, of all arrangements, the one that there was among them.
+    """How often chance does as well: shares of all arrangements, the observed one among them.
 
     `p_lower` counts arrangements whose lowest mean correlation over all measures is as low,
     `p_higher` those where it is as high.
@@ -39,7 +38,7 @@ class Chance:
     n_arrangements: int
 
 
-def chance(records: Sequence[Record], choice: Choice, seed: int = 0) -> Chance | None:
+def chance(records: Sequence[RunRecord], choice: Choice, seed: int = 0) -> Chance | None:
     """The chance of the lowest mean correlation; None where no correlation is defined."""
     found = groups(records)
     moves = list(_moves(found, rng_for(seed, "chance")))
@@ -49,7 +48,7 @@ def chance(records: Sequence[Record], choice: Choice, seed: int = 0) -> Chance |
         return None
     means = [np.mean([each[name] for each in values if name in each], axis=0) for name in measures]
     lowest = np.min(means, axis=0)
-    room = 1e-9  # The same arrangement in another order of adding is the same.
+    room = 1e-9  # Sums in another order differ in their last digits.
     return Chance(
         float(np.mean(lowest <= lowest[0] + room)),
         float(np.mean(lowest >= lowest[0] - room)),
@@ -58,7 +57,7 @@ def chance(records: Sequence[Record], choice: Choice, seed: int = 0) -> Chance |
 
 
 def _moves(found: Sequence[Group], rng: np.random.Generator) -> Iterator[tuple[Moves, Moves]]:
-    """Sources and percentages in new places: first as they are, then all ways or many drawn."""
+    """Permuted sources and percentages: first as they are, then all ways or a sample of them."""
     blocks = [*_alike(found, 0), *_alike(found, 1)]
     n_sources = len(_alike(found, 0))
     n_all = math.prod(math.factorial(len(block)) for block in blocks)
@@ -81,7 +80,7 @@ def _moves(found: Sequence[Group], rng: np.random.Generator) -> Iterator[tuple[M
 
 
 def _alike(found: Sequence[Group], side: int) -> list[list[Any]]:
-    """Sources (side 0), or percentages (1), that are in the same cells: they may change places."""
+    """Sources (side 0), or percentages (1), that are in the same cells and may be exchanged."""
     places: dict[Any, set[object]] = defaultdict(set)
     for group in found:
         for cell in group.cells:

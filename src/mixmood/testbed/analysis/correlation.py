@@ -1,4 +1,4 @@
-"""Do distances foretell accuracy? Correlation and regret over the cells of a test bed."""
+"""Do distances predict accuracy? Correlation and regret over the cells of two tables."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -8,63 +8,57 @@ from typing import TypeVar
 import numpy as np
 
 from mixmood.core.errors import InputError
+from mixmood.testbed.analysis.groups import LEAST_CELLS, Numbers, Pool
 
-Cell = tuple[str, float]
-"""One kind of contamination: its source, and its percentage."""
-
-
-Variant = tuple[str | None, str | None]
-"""Algorithm and kind of contamination; None, in a table that does not tell, fits all."""
+Variant = tuple[str | None, str | None, str | None]
+"""Algorithm, contamination and regime; None, in a table without that column, fits all."""
 Key = TypeVar("Key", bound=tuple[object, ...])
 
 
-@dataclass(frozen=True)
-class Accuracy:
+@dataclass(frozen=True, kw_only=True)
+class _TableRow:
+    """A cell of a table: its task and pool, and how it was trained, as far as the table says."""
+
+    task: str
+    pool: Pool
+    mean: float
+    algorithm: str | None = None
+    contamination: str | None = None
+    regime: str | None = None
+
+    @property
+    def variant(self) -> Variant:
+        """How the cell was trained."""
+        return self.algorithm, self.contamination, self.regime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy(_TableRow):
     """Mean accuracy of one cell of the test bed, 0 to 1."""
 
-    task: str
-    cell: Cell
     n_labelled: int
-    mean: float
-    algorithm: str | None = None
-    contamination: str | None = None
-
-    @property
-    def variant(self) -> Variant:
-        """How the cell was trained."""
-        return self.algorithm, self.contamination
 
 
-@dataclass(frozen=True)
-class Distance:
-    """Mean distance of one cell by one measure; None stands for every number of labels."""
+@dataclass(frozen=True, kw_only=True)
+class Distance(_TableRow):
+    """Mean distance of one cell by one measure."""
 
-    task: str
-    cell: Cell
     measure: str
-    mean: float
     n_labelled: int | None = None
-    algorithm: str | None = None
-    contamination: str | None = None
-
-    @property
-    def variant(self) -> Variant:
-        """How the cell was trained."""
-        return self.algorithm, self.contamination
+    """None stands for every number of labels."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well one measure foretells accuracy in one task; NaN-free: None where undefined.
+    """How well one measure predicts accuracy in one task; None where it is undefined.
 
     Attributes:
-        pearson: Linear correlation over all cells; far outliers, such as noise, can carry it.
+        pearson: Linear correlation over all cells; far outliers, such as noise, can dominate it.
         spearman: Correlation of the ranks over all cells.
         regret_points: Accuracy lost, in points, by training with the nearest of the sources at
             their highest percentage instead of the best of them.
         n_cells: How many cells were compared.
-        algorithm: As the tables tell it; None if they do not.
-        contamination: As the tables tell it; None if they do not.
+        algorithm: As the tables say; None if they do not. So are contamination and regime.
     """
 
     task: str
@@ -76,10 +70,11 @@ class Agreement:
     n_cells: int
     algorithm: str | None = None
     contamination: str | None = None
+    regime: str | None = None
 
 
 def agreements(accuracies: Iterable[Accuracy], distances: Iterable[Distance]) -> list[Agreement]:
-    """One row for each task, number of labels, algorithm, contamination and measure.
+    """One row for each task, number of labels, way of training and measure.
 
     Cells without contamination are left out, and so are those that only one table has.
     """
@@ -94,29 +89,29 @@ def agreements(accuracies: Iterable[Accuracy], distances: Iterable[Distance]) ->
         if task == other_task
         and other_n in (None, n_labelled)
         and _fits(variant, other)
-        and len(accuracy.keys() & distance.keys()) >= 2
+        and len(accuracy.keys() & distance.keys()) >= LEAST_CELLS
     ]
     if not rows:
         raise InputError(
-            "The two tables share no task with at least two contaminated cells (source and "
-            "percentage). Are they from the same test bed?"
+            f"The two tables share no task with at least {LEAST_CELLS} contaminated cells (source "
+            "and percentage). Are they from the same test bed?"
         )
     return rows
 
 
-def _groups(rows: Iterable[tuple[Key, Accuracy | Distance]]) -> dict[Key, dict[Cell, float]]:
+def _groups(rows: Iterable[tuple[Key, Accuracy | Distance]]) -> dict[Key, dict[Pool, float]]:
     """The contaminated cells of each key; one that stands in the table twice is refused."""
-    found: dict[Key, dict[Cell, float]] = defaultdict(dict)
+    found: dict[Key, dict[Pool, float]] = defaultdict(dict)
     for key, row in rows:
-        source, percent = row.cell
-        if row.cell in found[key]:
+        source, percent = row.pool
+        if row.pool in found[key]:
             raise InputError(
                 f"{row.task}, {source} {percent:g} % stands in the table twice with nothing to "
-                "tell the rows apart. Give the columns n_labelled, algorithm or contamination, or "
-                "keep one of the rows."
+                "tell the rows apart. Give the columns n_labelled, algorithm, contamination or "
+                "regime, or keep one of the rows."
             )
         if percent > 0:
-            found[key][row.cell] = row.mean
+            found[key][row.pool] = row.mean
     return found
 
 
@@ -125,7 +120,7 @@ def _fits(variant: Variant, other: Variant) -> bool:
 
 
 def _joined(variant: Variant, other: Variant) -> Variant:
-    return variant[0] or other[0], variant[1] or other[1]
+    return variant[0] or other[0], variant[1] or other[1], variant[2] or other[2]
 
 
 def _agreement(
@@ -133,15 +128,15 @@ def _agreement(
     n_labelled: int,
     variant: Variant,
     measure: str,
-    accuracy: Mapping[Cell, float],
-    distance: Mapping[Cell, float],
+    accuracy: Mapping[Pool, float],
+    distance: Mapping[Pool, float],
 ) -> Agreement:
     cells = sorted(accuracy.keys() & distance.keys())
     y, x = np.array([accuracy[c] for c in cells]), np.array([distance[c] for c in cells])
     pearson, spearman = correlations(x, y)
     highest = max(percent for _, percent in cells)
     finalists = np.array([percent == highest for _, percent in cells])
-    algorithm, contamination = variant
+    algorithm, contamination, regime = variant
     return Agreement(
         task=task,
         n_labelled=n_labelled,
@@ -152,12 +147,13 @@ def _agreement(
         n_cells=len(cells),
         algorithm=algorithm,
         contamination=contamination,
+        regime=regime,
     )
 
 
 def correlations(
-    x: "np.ndarray[tuple[int], np.dtype[np.float64]]",
-    y: "np.ndarray[tuple[int], np.dtype[np.float64]]",
+    x: Numbers,
+    y: Numbers,
 ) -> tuple[float | None, float | None]:
     """Pearson's r and Spearman's rho; None where a side is constant."""
     from scipy.stats import pearsonr, spearmanr
@@ -168,8 +164,8 @@ def correlations(
 
 
 def regret_points(
-    distances: "np.ndarray[tuple[int], np.dtype[np.float64]]",
-    accuracies: "np.ndarray[tuple[int], np.dtype[np.float64]]",
+    distances: Numbers,
+    accuracies: Numbers,
 ) -> float:
     """Points of accuracy lost by choosing the nearest source; equally near ones are averaged.
 

@@ -6,11 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mixmood.testbed.analysis.agreement import groups
-from mixmood.testbed.analysis.summary import Choice
-from mixmood.testbed.runs.store import Record
-
-LEAST_POINTS = 3
+from mixmood.testbed.analysis.groups import LEAST_CELLS, GroupKey, groups
+from mixmood.testbed.runs.record import Choice, RunRecord
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ def fitted(x: ArrayLike, y: ArrayLike) -> Line | None:
     Line(x=(1.0, 3.0), y=(6.0, 2.0), pearson=-1.0)
     """
     xs, ys = np.asarray(x, float), np.asarray(y, float)
-    if len(xs) < LEAST_POINTS or np.ptp(xs) == 0 or np.ptp(ys) == 0:
+    if len(xs) < LEAST_CELLS or np.ptp(xs) == 0 or np.ptp(ys) == 0:
         return None
     slope = float(np.cov(xs, ys, ddof=0)[0, 1] / xs.var())
     ends = (float(xs.min()), float(xs.max()))
@@ -37,21 +34,17 @@ def fitted(x: ArrayLike, y: ArrayLike) -> Line | None:
     return Line(ends, (heights[0], heights[1]), float(np.corrcoef(xs, ys)[0, 1]))
 
 
-@dataclass(frozen=True)
-class GroupLine:
-    """The line of one row of Table 3, through the very numbers that its correlation is of."""
+@dataclass(frozen=True, kw_only=True)
+class GroupLine(GroupKey):
+    """The line of one row of Table 3, through the same numbers as its correlation."""
 
-    task: str
-    n_labelled: int
-    algorithm: str
-    contamination: str
     measure: str
     x: tuple[float, float]
     y: tuple[float, float]
     pearson: float
 
 
-def fitted_lines(records: Sequence[Record], choice: Choice) -> list[GroupLine]:
+def fitted_lines(records: Sequence[RunRecord], choice: Choice) -> list[GroupLine]:
     """A line for each group and measure, over the seeds that all cells of the group share."""
     found = [
         (group.key, measure, fitted(*(values.mean(axis=0) for values in both)))
@@ -60,7 +53,7 @@ def fitted_lines(records: Sequence[Record], choice: Choice) -> list[GroupLine]:
         for both in [group.arrays(measure, choice)]
     ]
     return [
-        GroupLine(*key, measure, line.x, line.y, line.pearson)
+        GroupLine(**vars(key), measure=measure, **vars(line))
         for key, measure, line in found
         if line is not None
     ]

@@ -1,9 +1,12 @@
-"""The numbers that the paper prints, to stand beside our own."""
+"""The numbers that the paper prints, to be shown beside our own."""
 
 import csv
 import io
 from functools import cache
 from importlib.resources import files
+
+from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.testbed.grid.cells import Cell
 
 
 @cache
@@ -40,14 +43,22 @@ def published_correlations() -> dict[tuple[str, int, str], float]:
     }
 
 
-def paper_accuracy(
-    task: str, algorithm: str, source: str, percent: float, n_labelled: int
-) -> float | None:
-    """What Table 1 of the paper has for a cell, or None."""
-    if algorithm == "supervised-updates":
-        return None  # The paper has the one with the same epochs only.
-    key = "supervised" if algorithm == "supervised-epochs" else source
-    return published_accuracies().get((task, key, percent, n_labelled))
+def paper_accuracy(cell: Cell) -> float | None:
+    """The number of a cell in Table 1 of the paper, or None."""
+    if cell.algorithm == "supervised-updates":
+        return None  # The paper has the baseline with the same epochs only.
+    source = "supervised" if cell.is_supervised else cell.source
+    return published_accuracies().get((cell.task, source, cell.percent, cell.n_labelled))
+
+
+def paper_distance(cell: Cell, measure: str) -> float | None:
+    """The number of a cell in Table 2 of the paper, or None."""
+    return published_distances().get((cell.task, cell.source, cell.percent, measure))
+
+
+def paper_correlation(group: GroupKey, measure: str) -> float | None:
+    """The number of a group in Table 3 of the paper, or None."""
+    return published_correlations().get((group.task, group.n_labelled, measure))
 
 
 def _rows(name: str) -> list[dict[str, str]]:

@@ -1,27 +1,45 @@
 """From a configuration to the runs it asks for."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, fields
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 from mixmood.core.errors import OptionError
 from mixmood.core.suggest import unknown_name
 from mixmood.data.splits.scenario import NONE, Scenario
 from mixmood.testbed.grid.config import Config
 
-SUPERVISED = ("supervised-epochs", "supervised-updates")
+Regime = Literal["scratch", "frozen"]
+"""How a run trains: a network from random weights, or a head on the backbone's features."""
+SCRATCH: Regime = "scratch"
+SUPERVISED = {
+    "supervised-epochs": "supervised, same epochs",
+    "supervised-updates": "supervised, same updates",
+    "supervised": "supervised",
+}
+"""The baselines that leave the pool unused, and what tables call them."""
+STRICT = ConfigDict(strict=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Cell:
     """One place of the grid. A supervised baseline has `none` as its source."""
 
     task: str
     source: str
-    percent: float
-    n_labelled: int
+    percent: Annotated[float, Field(ge=0, le=100)]
+    n_labelled: Annotated[int, Field(ge=1, lt=2**53)]
     algorithm: str
     contamination: str
+    regime: Regime = SCRATCH
+
+    @property
+    def cell(self) -> "Cell":
+        """The cell alone, of a run or of a row of a table."""
+        return Cell(*(getattr(self, field.name) for field in fields(Cell)))
 
     @property
     def is_supervised(self) -> bool:
@@ -29,33 +47,33 @@ class Cell:
         return self.algorithm in SUPERVISED
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class Run(Cell):
     """A cell and a seed."""
 
-    cell: Cell
-    seed: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """The run in plain values, flat."""
-        return asdict(self.cell) | {"seed": self.seed}
+    seed: Annotated[int, Field(ge=0, lt=2**53)]
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Run":
-        """The run that was written."""
-        cell = {field.name: values[field.name] for field in fields(Cell)}
-        return cls(Cell(**cell), values["seed"])
+    def of(cls, cell: Cell, seed: int) -> "Run":
+        """The run of a cell with a seed."""
+        return cls(**vars(cell), seed=seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The run in plain values. Without `regime` it is `scratch`, as in earlier versions."""
+        values = asdict(self)
+        if self.regime == SCRATCH:
+            del values["regime"]
+        return values
 
     def scenario(self, config: Config) -> Scenario:
-        """The split that this run is trained on."""
-        cell = self.cell
+        """The split that this run is trained on; it is the same in every regime."""
         return Scenario(
-            task=cell.task,
-            source=cell.source,
-            percent=cell.percent,
-            n_labelled=cell.n_labelled,
+            task=self.task,
+            source=self.source,
+            percent=self.percent,
+            n_labelled=self.n_labelled,
             seed=self.seed,
-            contamination=cell.contamination,  # type: ignore[arg-type]
+            contamination=self.contamination,  # type: ignore[arg-type]
             **config.split.model_dump(),
         )
 
@@ -81,26 +99,26 @@ def _cells(config: Config) -> Iterator[Cell]:
                             yield Cell(task, source, float(percent), n_labelled, algorithm, mode)
 
 
-def runs(config: Config, only: "Selection | None" = None, seeds: int | None = None) -> list[Run]:
-    """All runs of a grid, one seed after the other, so that what is done first is whole."""
+def runs(config: Config, only: "CellFilter | None" = None, seeds: int | None = None) -> list[Run]:
+    """All runs of a grid, one seed after the other, so that an interrupted grid has whole seeds."""
     n_seeds = config.grid.seeds if seeds is None else seeds
     if n_seeds < 1:
         raise OptionError(f"seeds must be at least 1; got {n_seeds}.")
     chosen = [cell for cell in cells(config) if only is None or only.takes(cell)]
     if not chosen:
         raise OptionError(f"No cell of '{config.name}' is left by --only. Select less strictly.")
-    return [Run(cell, seed) for seed in range(n_seeds) for cell in chosen]
+    return [Run.of(cell, seed) for seed in range(n_seeds) for cell in chosen]
 
 
 @dataclass(frozen=True)
-class Selection:
-    """Cells by what they must be: every key has the words that are taken."""
+class CellFilter:
+    """Which cells are taken: for some fields of a cell, the values that are wanted."""
 
     wanted: dict[str, frozenset[str]]
 
     @classmethod
-    def parse(cls, texts: Iterable[str]) -> "Selection":
-        """From texts such as `task=mnist,n_labelled=60`; a key given twice takes either word."""
+    def parse(cls, texts: Iterable[str]) -> "CellFilter":
+        """From texts such as `task=mnist,n_labelled=60`; a key given twice takes either value."""
         known = [field.name for field in fields(Cell)]
         wanted: dict[str, set[str]] = {}
         for word in filter(None, ",".join(texts).split(",")):

@@ -12,6 +12,8 @@ from mixmood.core.files.places import expanded
 from mixmood.core.suggest import unknown_name
 from mixmood.data.splits.scenario import Contamination
 from mixmood.measures.registry import PAPER
+from mixmood.ssl.plan import Recipe, TrainingPlan
+from mixmood.testbed.presets import PRESETS
 
 Percent = Annotated[float, Field(gt=0, le=100)]
 Count = Annotated[int, Field(ge=1)]
@@ -20,8 +22,6 @@ Setting = bool | int | float | str
 
 MOST_RUNS = 1_000_000
 """The paper's whole grid has about a thousand."""
-
-PRESETS = ("paper", "paper-small", "digits", "smoke")
 
 
 class _Section(BaseModel):
@@ -66,20 +66,35 @@ class SplitPlan(_Section):
     image_scale: Annotated[float, Field(gt=0)] = 1.0
 
 
-class TrainingPlan(_Section):
-    """How a run is trained; see `mixmood.ssl.loop.train.train`.
+class TrainingSection(_Section):
+    """How a run is trained: the fields of `mixmood.ssl.plan.Recipe`, its defaults and checks.
 
-    `settings` has, for each algorithm, what differs from its defaults.
+    `settings` has, for each algorithm, what differs from its defaults. One default is the paper's
+    and not that of `mixmood train`: class weights multiply the error of the pool too.
     """
 
-    model: str = "wrn"
-    epochs: Count = 50
-    batch_size: Count = 16
-    learning_rate: Annotated[float, Field(gt=0)] = 2e-4
-    weight_decay: Annotated[float, Field(ge=0)] = 1e-4
-    augment: str = "paper"
-    ema: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    model: str = Recipe.model
+    epochs: int = Recipe.epochs
+    batch_size: int = Recipe.batch_size
+    learning_rate: float = Recipe.learning_rate
+    weight_decay: float = Recipe.weight_decay
+    augment: str = Recipe.augment
+    ema: float = Recipe.ema
     settings: dict[str, dict[str, Setting]] = {}
+
+    @model_validator(mode="after")
+    def _is_a_recipe(self) -> Self:
+        try:
+            Recipe(**self.model_dump(exclude={"settings"}))
+        except OptionError as error:
+            raise ValueError(str(error).rstrip(".")) from error
+        return self
+
+    def plan(self, algorithm: str, **others: Any) -> TrainingPlan:
+        """The plan of a run with this algorithm; `others` are options that no recipe has."""
+        settings = {"balanced": "both"} | self.settings.get(algorithm, {})
+        recipe = self.model_dump(exclude={"settings"})
+        return TrainingPlan(**recipe, algorithm=algorithm, settings=settings, **others)
 
 
 class DistancePlan(_Section):
@@ -98,7 +113,7 @@ class Config(_Section):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     grid: Grid
     split: SplitPlan = SplitPlan()
-    training: TrainingPlan = TrainingPlan()
+    training: TrainingSection = TrainingSection()
     distances: DistancePlan = DistancePlan()
 
     def protocol(self) -> dict[str, Any]:

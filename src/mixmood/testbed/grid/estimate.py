@@ -10,6 +10,7 @@ import numpy as np
 
 from mixmood.data.arrays.array_pools import ImageArray
 from mixmood.data.splits.split import Split, draw_split
+from mixmood.testbed.grid.cells import Run
 from mixmood.testbed.runs.run import Job, loaded_backbone, train_on
 
 TRIES = (1, 4)
@@ -124,7 +125,7 @@ def _shortened(job: Job, n_updates: int) -> Job:
     if cell.is_supervised:
         cell = replace(cell, algorithm="supervised-updates")
     short = config.model_copy(update={"training": training, "split": split})
-    return replace(job, config=short, run=replace(job.run, cell=cell))
+    return replace(job, config=short, run=Run.of(cell, job.run.seed))
 
 
 def _distances_s(job: Job, split: Split) -> float:

@@ -1,22 +1,21 @@
-"""The driver: what is not yet in the store is run, and what finishes is written at once."""
+"""The driver: runs the jobs that the store has no record of, and writes each as it finishes."""
 
 import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mixmood.core.files.atomic import write_atomic
-from mixmood.testbed.runs.run import Job
-from mixmood.testbed.runs.store import DRIVER, Record, Store
+from mixmood.jobs.call import Call, Outcome, Spread
+from mixmood.testbed.runs.record import AnyRecord, FailedRun
+from mixmood.testbed.runs.run import Job, execute, failure
+from mixmood.testbed.runs.store import DRIVER, Store
 
-Spread = Callable[[Sequence[Job], int, Callable[[Job], None]], Iterator[Record]]
-"""Jobs, how many at once, whom to tell of each start -> records as they finish, in any order."""
-
-Watch = Callable[["Status", Record | None], None]
-"""Told of every change, with the record of the run that just finished, if one did."""
+Watch = Callable[["Status", AnyRecord | None], None]
+"""Called after every change, with the record of the run that just finished, if one did."""
 
 
 @dataclass
@@ -64,18 +63,29 @@ def drive(
     retry_failed: bool = False,
     watch: Watch = lambda status, record: None,
 ) -> Status:
-    """Run all jobs that the store has no record of; what is done when it is stopped is kept."""
+    """Run all jobs that the store has no record of; stopped at any moment, it keeps those done."""
     with store.locked():
         keys = {job.key for job in jobs}
         done = keys & store.keys()
         failed = set() if retry_failed else keys & store.keys(failed=True)
         waiting = [job for job in jobs if job.key not in done | failed]
         status = Status(len(jobs), n_jobs, n_earlier=len(done), n_failed_earlier=len(failed))
+        by_key = {job.key: job for job in waiting}
+        calls = [Call(job.key, execute, job, job.threads) for job in waiting]
         report = _Report(store, status, watch)
-        for record in spread(waiting, n_jobs, report.begun):
+        for outcome in spread(calls, n_jobs, lambda call: report.started(by_key[call.key])):
+            record = _record(by_key[outcome.key], outcome)
             store.write(record)
             report.finished(record)
     return status
+
+
+def _record(job: Job, outcome: Outcome) -> AnyRecord:
+    """The record of a run, also of one that its worker did not survive."""
+    if outcome.error is not None:
+        return failure(job, outcome.error)
+    record: AnyRecord = outcome.value
+    return record
 
 
 class _Report:
@@ -89,19 +99,19 @@ class _Report:
         status.started, status.pid, status.host = time.time(), os.getpid(), platform.node()
         self._write(None)
 
-    def begun(self, job: Job) -> None:
+    def started(self, job: Job) -> None:
         self._running[job.key] = " ".join(map(str, job.run.to_dict().values()))
         self._write(None)
 
-    def finished(self, record: Record) -> None:
-        self._running.pop(record["key"], None)
-        if "error" in record:
+    def finished(self, record: AnyRecord) -> None:
+        self._running.pop(record.key, None)
+        if isinstance(record, FailedRun):
             self.status.n_failed += 1
         else:
             self.status.n_done += 1
         self._write(record)
 
-    def _write(self, record: Record | None) -> None:
+    def _write(self, record: AnyRecord | None) -> None:
         self.status.updated = time.time()
         self.status.elapsed_s = time.monotonic() - self._start
         self.status.running = list(self._running.values())
@@ -110,7 +120,7 @@ class _Report:
 
 
 def read_status(store: Store) -> Status | None:
-    """What the last driver said of itself; None if there was none."""
+    """The state that the last driver wrote; None if there was none."""
     path = store.folder / DRIVER
     try:
         content: dict[str, Any] = json.loads(path.read_bytes())

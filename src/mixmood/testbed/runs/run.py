@@ -22,12 +22,12 @@ from mixmood.data.arrays.array_pools import ImageArray
 from mixmood.data.splits.split import Split, data_fingerprint, draw_split
 from mixmood.testbed.grid.cells import Run
 from mixmood.testbed.grid.config import Config
+from mixmood.testbed.runs.record import SCHEMA, AnyRecord, FailedRun, RunError, RunRecord
 
 if TYPE_CHECKING:
     from mixmood.features.backbones.backbone import Backbone
     from mixmood.ssl.output.record import TrainingRecord
 
-SCHEMA = 1
 PACKAGES = ("numpy", "scipy", "torch", "onnxruntime", "pillow", "scikit-learn")
 
 
@@ -50,7 +50,7 @@ class Job:
 
 
 def job_for(config: Config, run: Run, home: Path | None = None, **options: Any) -> Job:
-    """The job of a run; needs its data sets, to tell them from others of the same name."""
+    """The job of a run; reads its data sets, to distinguish them from others of the same name."""
     data = data_fingerprint(run.scenario(config), home)
     content = {"protocol": config.protocol(), "run": run.to_dict(), "data": data}
     text = json.dumps({"schema": SCHEMA} | content, sort_keys=True)
@@ -58,26 +58,27 @@ def job_for(config: Config, run: Run, home: Path | None = None, **options: Any) 
     return Job(key, data, config, run, home, **options)
 
 
-def execute(job: Job) -> dict[str, Any]:
-    """The record of a run; of a failed run, a record with its `error` in place of results."""
+def execute(job: Job) -> AnyRecord:
+    """The record of a run; of one that ends with an error, the record of its failure."""
     start = time.perf_counter()
     try:
-        record = _head(job) | _results(job)
+        content = _head(job) | _results(job)
+        content["times"]["total_s"] = time.perf_counter() - start
+        return RunRecord.model_validate_json(json.dumps(content))
     except Exception as error:
         # Whatever goes wrong in one run, a bug included, must not stop the others.
-        record = failure(job, error)
-    record["times"]["total_s"] = time.perf_counter() - start
-    return record
+        return failure(job, error, time.perf_counter() - start)
 
 
-def failure(job: Job, error: Exception) -> dict[str, Any]:
+def failure(job: Job, error: Exception, elapsed_s: float = 0.0) -> FailedRun:
     """The record of a run that ended with an error."""
     is_known = isinstance(error, MixmoodError)
-    told = str(error) if is_known else "".join(traceback.format_exception(error))
-    return _head(job) | {
-        "error": {"kind": type(error).__name__, "message": told},
-        "times": {"total_s": 0.0},
-    }
+    message = str(error) if is_known else "".join(traceback.format_exception(error))
+    return FailedRun(
+        **_head(job) | {"run": job.run},
+        error=RunError(kind=type(error).__name__, message=message),
+        times={"total_s": elapsed_s},
+    )
 
 
 def _head(job: Job) -> dict[str, Any]:
@@ -123,7 +124,7 @@ def _results(job: Job) -> dict[str, Any]:
         "n_test": len(split.test),
         "n_pool": len(split.unlabelled),
         "n_ood": int(split.is_ood.sum()),
-        "training": _told(trained),
+        "training": _without_times(trained),
         "accuracy": {
             "best": trained.accuracy_best,
             "last": trained.accuracy_last,
@@ -143,9 +144,16 @@ def train_on(job: Job, split: Split) -> "TrainingRecord":
     """What became of training on a split as the job says."""
     from mixmood.ssl.loop.train import train
 
-    plan, cell = job.config.training, job.run.cell
-    algorithm = "supervised" if cell.is_supervised else cell.algorithm
-    n_updates = plan.epochs * math.ceil(job.config.split.n_unlabelled / plan.batch_size)
+    section, cell = job.config.training, job.run.cell
+    n_updates = section.epochs * math.ceil(job.config.split.n_unlabelled / section.batch_size)
+    plan = section.plan(
+        "supervised" if cell.is_supervised else cell.algorithm,
+        # Counted, so that a pool made larger by contamination gets no more updates.
+        updates=None if cell.algorithm == "supervised-epochs" else n_updates,
+        device=job.device,
+        threads=job.threads,
+        seed=job.run.seed,
+    )
     has_validation = len(split.validation) > 0
     return train(
         split.labelled,
@@ -155,24 +163,12 @@ def train_on(job: Job, split: Split) -> "TrainingRecord":
         split.test_labels,
         validation=(split.validation, split.validation_labels) if has_validation else None,
         class_names=split.class_names,
-        algorithm=algorithm,
-        settings=plan.settings.get(algorithm),
-        model=plan.model,
-        epochs=plan.epochs,
-        # Counted, so that a pool made larger by contamination gets no more updates.
-        updates=None if cell.algorithm == "supervised-epochs" else n_updates,
-        batch_size=plan.batch_size,
-        learning_rate=plan.learning_rate,
-        weight_decay=plan.weight_decay,
-        augment=plan.augment,
-        ema=plan.ema,
-        device=job.device,
-        seed=job.run.seed,
+        plan=plan,
     ).record
 
 
-def _told(trained: "TrainingRecord") -> dict[str, Any]:
-    """What is kept of a training run, without times."""
+def _without_times(trained: "TrainingRecord") -> dict[str, Any]:
+    """The part of a training record that is the same whenever it is repeated."""
     epochs = [
         {key: value for key, value in asdict(epoch).items() if key != "elapsed_s"}
         for epoch in trained.epochs

@@ -12,18 +12,18 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from mixmood.core.errors import InputError, OutputError, reason
 from mixmood.core.files.atomic import sweep, write_atomic
 from mixmood.core.files.lock import LOOK, TAKE, hold
+from mixmood.core.files.places import make_folder
 from mixmood.testbed.grid.config import Config
-from mixmood.testbed.runs.record import first_problem, told
-from mixmood.testbed.runs.run import SCHEMA
+from mixmood.testbed.runs.record import SCHEMA, AnyRecord, FailedRun, RunRecord, first_problem
 
-Record = dict[str, Any]
+R = TypeVar("R", RunRecord, FailedRun)
 
 PATIENCE_S = 1.0
 HEAD = "store.json"
@@ -53,7 +53,7 @@ class Store:
             self.config = Config.model_validate(content.get("config"))
         except ValidationError as error:
             raise InputError(
-                f"{head} does not describe a test bed: {told(error)}. "
+                f"{head} does not describe a test bed: {first_problem(error)}. "
                 "Fetch the file again, or name another --store."
             ) from error
 
@@ -70,30 +70,34 @@ class Store:
                     f"{place} holds other files and is no store of a test bed. "
                     "Name an empty or a new folder."
                 )
-            _make_folder(place)
+            make_folder(place)
             head = {"schema": SCHEMA, "config": config.model_dump(mode="json")}
             write_atomic(place / HEAD, json.dumps(head, indent=1) + "\n")
         store = cls(place)
         store._check_protocol(config)
         for name in ("runs", "failed"):
-            _make_folder(place / name)
+            make_folder(place / name)
         return store
 
-    def write(self, record: Record) -> None:
-        """Keep the record of a run, finished or failed; a finished run forgets its failures."""
-        is_failed = "error" in record
-        text = json.dumps(record, indent=1, sort_keys=True, allow_nan=False) + "\n"
-        write_atomic(self._path(record["key"], is_failed), text)
+    def write(self, record: AnyRecord) -> None:
+        """Write the record of a run; that of a finished run replaces that of its failure."""
+        is_failed = isinstance(record, FailedRun)
+        text = json.dumps(record.to_dict(), indent=1, sort_keys=True, allow_nan=False) + "\n"
+        write_atomic(self._path(record.key, is_failed), text)
         if not is_failed:
-            self._path(record["key"], True).unlink(missing_ok=True)
+            self._path(record.key, True).unlink(missing_ok=True)
 
     def keys(self, failed: bool = False) -> set[str]:
         """The keys of all finished, or of all failed, runs."""
         return {path.stem for path in self._paths(failed)}
 
-    def records(self, failed: bool = False) -> list[Record]:
-        """All records, in the order of their keys."""
-        return [_checked(path, failed) for path in self._paths(failed)]
+    def records(self) -> list[RunRecord]:
+        """The records of all finished runs, in the order of their keys."""
+        return [_record(path, RunRecord) for path in self._paths(False)]
+
+    def failures(self) -> list[FailedRun]:
+        """The records of all failed runs, in the order of their keys."""
+        return [_record(path, FailedRun) for path in self._paths(True)]
 
     def written_at(self, key: str) -> int:
         """When a finished run was written, in nanoseconds since 1970; 0 if it is not there."""
@@ -158,21 +162,18 @@ class Store:
                     )
 
 
-def _make_folder(path: Path) -> None:
+def _record(path: Path, kind: type[R]) -> R:
+    content = _read(path)
     try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"Cannot make the folder {path}: {reason(error)}.") from error
+        # From JSON once more: strict checks then take lists for tuples, but no text for a number.
+        return kind.model_validate_json(json.dumps(content))
+    except ValidationError as error:
+        raise InputError(
+            f"{path} is no whole record: {first_problem(error)}. Delete it to have it made again."
+        ) from error
 
 
-def _checked(path: Path, failed: bool) -> Record:
-    record = _read(path)
-    if (problem := first_problem(record, failed)) is not None:
-        raise InputError(f"{path} is no whole record: {problem}. Delete it to have it made again.")
-    return record
-
-
-def _read(path: Path) -> Record:
+def _read(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:

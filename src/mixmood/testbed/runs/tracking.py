@@ -1,102 +1,89 @@
-"""The same parameters and metrics for MLflow: an experiment per test bed, a run per run."""
+"""Records of a test bed in MLflow: an experiment for each test bed, a run for each record."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from mixmood.core.errors import MissingExtraError, OutputError
-from mixmood.testbed.runs.store import Record
+from mixmood.core.errors import OutputError
+from mixmood.core.mlflow_log import MetricRow, MlflowLog
+from mixmood.testbed.runs.record import AnyRecord, FailedRun
+from mixmood.testbed.runs.store import Store
 
 DEFAULT = "default"
-MOST_AT_ONCE = 1000
+"""The uri that stands for a SQLite file in the folder of the store."""
 KEY = "mixmood.key"
+MOST_ERROR_CHARACTERS = 4000
+BY_EPOCH = ("test_accuracy", "validation_accuracy", "loss", "loss_labelled", "loss_unlabelled")
 
 
 class Tracker:
-    """Logs records to an MLflow server, each once."""
+    """Logs records to MLflow, each once."""
 
     def __init__(self, uri: str, experiment: str, folder: Path) -> None:
         """Find or make the experiment; the uri `default` is a SQLite file in `folder`."""
-        try:
-            from mlflow.tracking import MlflowClient
-        except ImportError as error:
-            raise MissingExtraError("--mlflow", "train") from error
-        self._place = f"sqlite:///{(folder / 'mlflow.db').resolve()}" if uri == DEFAULT else uri
-        name = f"mixmood-{experiment}"
-        with self._told():
-            self._client = MlflowClient(tracking_uri=self._place)
-            found = self._client.get_experiment_by_name(name)
-            self._experiment = found.experiment_id if found else self._make(name, uri, folder)
-            self._logged = {(run.data.tags.get(KEY), run.info.status) for run in self._runs()}
-
-    def log(self, record: Record) -> None:
-        """Log a record, unless it was logged before; failed runs are logged as failed."""
-        status = "FAILED" if "error" in record else "FINISHED"
-        if (record["key"], status) not in self._logged:
-            with self._told():
-                self._log(record, status)
-            self._logged.add((record["key"], status))
-
-    def _log(self, record: Record, status: str) -> None:
-        from mlflow.entities import Metric, Param, RunTag
-
-        tags = [RunTag(KEY, record["key"]), RunTag("mixmood.version", record["mixmood"])]
-        if "error" in record:
-            tags.append(RunTag("mixmood.error", record["error"]["message"][-4000:]))
-        params = [Param(key, str(value)) for key, value in record["run"].items()]
-        metrics = [Metric(name, value, 0, step) for name, value, step in metrics_of(record)]
-        run = self._client.create_run(self._experiment, run_name=record["key"])
-        self._client.log_batch(run.info.run_id, params=params, tags=tags)
-        for first in range(0, len(metrics), MOST_AT_ONCE):
-            part = metrics[first : first + MOST_AT_ONCE]
-            self._client.log_batch(run.info.run_id, metrics=part)
-        # Last, so that a run that was logged in part has no such status, and is logged again.
-        self._client.set_terminated(run.info.run_id, status)
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """What goes wrong with the server, in one line."""
-        from mlflow.exceptions import MlflowException
-
-        try:
-            yield
-        except (MlflowException, OSError) as error:
-            raise OutputError(f"Cannot log to MLflow at {self._place}: {error}") from error
-
-    def _make(self, name: str, uri: str, folder: Path) -> str:
+        is_here = uri == DEFAULT
+        place = f"sqlite:///{(folder / 'mlflow.db').resolve()}" if is_here else uri
         # Without a place of its own MLflow would make a folder wherever it is called.
-        place = (folder / "mlflow-artifacts").resolve().as_uri() if uri == DEFAULT else None
-        return str(self._client.create_experiment(name, artifact_location=place))
+        artifacts = (folder / "mlflow-artifacts").resolve().as_uri() if is_here else None
+        self._log = MlflowLog(place, f"mixmood-{experiment}", artifacts)
+        self._logged = self._log.logged(KEY)
 
-    def _runs(self) -> list[Any]:
-        found: list[Any] = []
-        token = None
-        while token or not found:
-            page = self._client.search_runs([self._experiment], page_token=token, max_results=500)
-            found += page
-            token = page.token
-            if not token:
-                break
-        return found
+    def log(self, record: AnyRecord) -> None:
+        """Log a record, unless it was logged before; failed runs are logged as failed."""
+        tags = {KEY: record.key, "mixmood.version": record.mixmood}
+        status = "FINISHED"
+        if isinstance(record, FailedRun):
+            status = "FAILED"
+            tags["mixmood.error"] = record.error.message[-MOST_ERROR_CHARACTERS:]
+        if (record.key, status) in self._logged:
+            return
+        params = record.run.to_dict()
+        self._log.log(params, metrics_of(record), name=record.key, tags=tags, status=status)
+        self._logged.add((record.key, status))
 
 
-def metrics_of(record: Record) -> list[tuple[str, float, int]]:
-    """Name, value and step of every number of a record: by epoch, and at the end."""
-    if "error" in record:
+def record_logger(
+    uri: str | None, store: Store, warn: Callable[[str], None]
+) -> Callable[[AnyRecord | None], None]:
+    """A function that logs a record to MLflow, if a uri is given. The store is logged at once.
+
+    A server that does not answer must not stop the runs, since the store has all records: it is
+    reported once to `warn`, and nothing more is logged.
+    """
+    if uri is None:
+        return lambda record: None
+    tracker = Tracker(uri, store.config.name, store.folder)
+    is_reachable = True
+
+    def log(record: AnyRecord | None) -> None:
+        nonlocal is_reachable
+        if record is None or not is_reachable:
+            return
+        try:
+            tracker.log(record)
+        except OutputError as error:
+            is_reachable = False
+            warn(f"{error} Runs go on; what is missing there is logged at the next start.")
+
+    for finished in store.records():
+        log(finished)
+    for failed in store.failures():
+        log(failed)
+    return log
+
+
+def metrics_of(record: AnyRecord) -> list[MetricRow]:
+    """Every number of a record: by epoch, and at the end."""
+    if isinstance(record, FailedRun):
         return []
-    by_epoch = ("test_accuracy", "validation_accuracy", "loss", "loss_labelled", "loss_unlabelled")
-    rows = [
-        (name, epoch[name], epoch["epoch"])
-        for epoch in record["training"]["epochs"]
-        for name in by_epoch
-        if epoch[name] is not None
+    rows: list[MetricRow] = [
+        (name, value, 0, epoch.epoch)
+        for epoch in record.epochs
+        for name in BY_EPOCH
+        if (value := getattr(epoch, name)) is not None
     ]
-    rows += [
-        (f"accuracy_{name}", value, 0)
-        for name, value in record["accuracy"].items()
-        if value is not None
-    ]
-    for measure, found in (record["distances"] or {}).items():
-        rows += [(f"{measure}_{key}", found[key], 0) for key in ("distance", "p_permutation")]
-    return rows + [(name, value, 0) for name, value in record["times"].items()]
+    last = {f"accuracy_{name}": value for name, value in record.accuracy.to_dict().items()}
+    for measure, found in (record.distances or {}).items():
+        last[f"{measure}_distance"] = found.distance
+        last[f"{measure}_p_permutation"] = found.p_permutation
+    last |= record.times
+    return rows + [(name, value, 0, 0) for name, value in last.items() if value is not None]
