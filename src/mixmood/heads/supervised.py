@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.heads.checks import check_setting
+from mixmood.heads.fitting.problem import HeadProblem
 from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import HeadProblem
 from mixmood.numerics.calibration import log_likelihood
 from mixmood.numerics.folds import repeated_folds
 from mixmood.numerics.logistic import fit_logistic

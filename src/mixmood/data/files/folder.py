@@ -72,8 +72,11 @@ class FolderSource(PathSource):
 
     def fetch(self, index: int) -> bytes:
         """The bytes of the file."""
-        name = self._names[index]
-        return read_image_file(self._root + b"/" + name, printable(name))
+        return read_image_file(self.file_path(index), printable(self._names[index]))
+
+    def file_path(self, index: int) -> bytes:
+        """The path of the file."""
+        return self._root + b"/" + self._names[index]
 
 
 class _Walk:

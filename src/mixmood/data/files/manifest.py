@@ -55,10 +55,15 @@ class ManifestSource(PathSource):
     def fetch(self, index: int) -> bytes:
         """The bytes of the file; a link that leaves the folder of the list is not followed."""
         where = self.locate(index)
-        path = os.path.realpath(self._absolute(index))
-        if not path.startswith(self._root.rstrip(b"/") + b"/"):
+        path = self.file_path(index)
+        if path is None:
             raise UnreadableImageError(f"{where}: a link that leaves the folder of the list.")
         return read_image_file(path, where)
+
+    def file_path(self, index: int) -> bytes | None:
+        """The path of the file; None for a link that leaves the folder of the list."""
+        path = os.path.realpath(self._absolute(index))
+        return path if path.startswith(self._root.rstrip(b"/") + b"/") else None
 
     @cached_property
     def labels(self) -> Labels | None:

@@ -26,6 +26,7 @@ from mixmood.data.files.remote import RemoteFolder, open_fetched
 from mixmood.data.medical.frames import MIDDLE, with_frames
 from mixmood.data.pools.hugging_face import PREFIX as HUB_PREFIX
 from mixmood.data.pools.hugging_face import open_hub
+from mixmood.data.pools.kept import is_kept_list, open_kept
 from mixmood.data.pools.noise import PREFIX as NOISE_PREFIX
 from mixmood.data.pools.noise import open_noise
 from mixmood.data.pools.objects import from_dataset, from_hugging_face, from_list, is_hugging_face
@@ -147,6 +148,8 @@ def _open_path(path: Path, name: str | None, cache: FeatureCache | None, role: s
     name = name or _stem(path.name, suffix)
     if label is not None:
         return _open_with_label(path, name, opener, label)
+    if opener in (ManifestSource, ParquetSource) and is_kept_list(path):
+        return open_kept(path, name, lambda base: _opened(base, None, 0, None, cache, "pool"))
     return TarSource(path, name, cache) if opener is TarSource else opener(path, name)
 
 

@@ -57,6 +57,10 @@ class ImageSource(ABC):
     def locate(self, index: int) -> str:
         """What to call the image in a message: its path, or its index in the array."""
 
+    def file_path(self, index: int) -> bytes | None:
+        """The path of the image's own file; None where it has none, as in an archive."""
+        return None
+
     @cached_property
     @abstractmethod
     def fingerprint(self) -> str:

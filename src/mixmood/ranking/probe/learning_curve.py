@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.heads.cross_validation import parts
-from mixmood.heads.problem import head_problem
+from mixmood.heads.evaluation.cross_validation import all_logits
 from mixmood.heads.registry import HEADS
 from mixmood.numerics.folds import training_weights
 from mixmood.ranking.probe.measure import Codes, LabelledFolds
@@ -81,14 +80,19 @@ def _thinned(who: Array, codes: Codes, share: float, rng: np.random.Generator) -
 
 def _right(labelled: LabelledFolds, weights: Array, held_out: list[Array]) -> Array:
     """Whether each held-out row is classified rightly, shape (B, n); NaN for all others."""
-    features, codes = labelled.features, labelled.codes
-    problem = head_problem(
-        features, codes, labelled.n_classes, None, np.asarray(weights, np.float64)
+    codes = labelled.codes
+    heads = {"supervised": HEADS["supervised"].head}
+    _, logits = all_logits(
+        heads,
+        labelled.features,
+        codes,
+        labelled.n_classes,
+        None,
+        np.asarray(weights, np.float64),
+        np.random.default_rng(0),
     )
-    found = np.full((len(weights), len(codes)), np.nan)
-    for first, part in parts(problem):
-        fitted = HEADS["supervised"].head.fit(part, np.random.default_rng(0))
-        for place in range(len(fitted)):
-            out = held_out[first + place]
-            found[first + place, out] = fitted[place].predict(features[out]) == codes[out]
+    is_right = logits["supervised"].argmax(axis=2) == codes
+    found = np.full(is_right.shape, np.nan)
+    for place, out in enumerate(held_out):
+        found[place, out] = is_right[place, out]
     return found

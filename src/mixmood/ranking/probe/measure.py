@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.cross_validation import out_of_fold_logits
+from mixmood.heads.evaluation.cross_validation import out_of_fold_logits
 from mixmood.heads.registry import head_named
 from mixmood.numerics.calibration import fit_temperature, log_likelihood
 from mixmood.numerics.folds import Folds, repeated_folds

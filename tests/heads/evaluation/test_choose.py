@@ -3,9 +3,9 @@ import pytest
 
 from mixmood.core.errors import OptionError
 from mixmood.heads import HEADS, fit_head, train_head
-from mixmood.heads.accuracy import accuracy_interval, mean_and_error
-from mixmood.heads.compare import Comparison, best_of, compare
-from mixmood.heads.nested import nested_plan
+from mixmood.heads.evaluation.accuracy import accuracy_interval, mean_and_error
+from mixmood.heads.evaluation.compare import Comparison, best_of, compare
+from mixmood.heads.evaluation.nested import nested_plan
 from mixmood.numerics.folds import repeated_folds
 
 

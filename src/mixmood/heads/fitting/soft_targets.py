@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.basis import joint_coordinates
+from mixmood.heads.fitting.basis import joint_coordinates
+from mixmood.heads.fitting.problem import HeadProblem
 from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import HeadProblem
 from mixmood.numerics.logistic import Logistic, fit_logistic
 
 TOLERANCE = 1e-3

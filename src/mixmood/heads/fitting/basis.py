@@ -3,7 +3,7 @@
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.heads.problem import HeadProblem
+from mixmood.heads.fitting.problem import HeadProblem
 
 N_DIRECTIONS = 192
 

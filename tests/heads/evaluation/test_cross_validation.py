@@ -3,8 +3,8 @@ import pytest
 
 from mixmood.core.errors import ShapeError
 from mixmood.heads import HEADS, cross_validation
-from mixmood.heads.cross_validation import out_of_fold_logits, right_by_image
-from mixmood.heads.problem import head_problem
+from mixmood.heads.evaluation.cross_validation import out_of_fold_logits, right_by_image
+from mixmood.heads.fitting.problem import head_problem
 from mixmood.numerics.folds import repeated_folds
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.heads.rejection import keep_threshold
+from mixmood.heads.evaluation.rejection import keep_threshold
 
 
 def test_the_promised_share_of_new_images_is_kept():

@@ -7,8 +7,8 @@ import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.scores.checks import Labels
-from mixmood.scores.mixture import area
 from mixmood.scores.registry import fit_score
+from mixmood.scores.share.mixture import area
 
 FEWEST_CLASSES = 3
 MOST_CLASSES = 10

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.accuracy import Estimate, difference_interval, mean_and_error
-from mixmood.heads.cross_validation import right_by_image
+from mixmood.heads.evaluation.accuracy import Estimate, difference_interval, mean_and_error
+from mixmood.heads.evaluation.cross_validation import right_by_image
 from mixmood.numerics.calibration import fit_temperature
 from mixmood.numerics.softmax import softmax
 

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
-from mixmood.heads.accuracy import Estimate, accuracy_interval
 from mixmood.heads.checks import check_labelled, check_pool
-from mixmood.heads.compare import BASE, Comparison, best_of, compare
-from mixmood.heads.cross_validation import all_logits, right_by_image
+from mixmood.heads.evaluation.accuracy import Estimate, accuracy_interval
+from mixmood.heads.evaluation.compare import BASE, Comparison, best_of, compare
+from mixmood.heads.evaluation.cross_validation import all_logits, right_by_image
+from mixmood.heads.evaluation.nested import FEWEST_FOLDS, NestedPlan, nested_plan
 from mixmood.heads.linear import LinearHead
-from mixmood.heads.nested import FEWEST_FOLDS, NestedPlan, nested_plan
 from mixmood.heads.registry import HEADS, head_named
 from mixmood.numerics.calibration import fit_temperature
 from mixmood.numerics.folds import repeated_folds
