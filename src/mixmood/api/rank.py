@@ -114,11 +114,15 @@ def rank_planned(
     from mixmood.ranking.rank import rank as rank_pools
 
     with open_cache(plan.cache) or nullcontext() as store:
-        base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled set")
-        opened = open_candidates(candidates, base, plan.seed, store)
+        base = open_pool(
+            labelled, seed=plan.seed, cache=store, role="labelled set", frames=plan.frames
+        )
+        opened = open_candidates(candidates, base, plan.seed, store, plan.frames)
         base, pools, _ = scaled_alike(base, opened.pools)
         needs_backbone = not isinstance(base, FeatureSource)
-        network = load_backbone(plan.backbone, plan.resolution) if needs_backbone else None
+        network = (
+            load_backbone(plan.backbone, plan.resolution, plan.device) if needs_backbone else None
+        )
         start = time.perf_counter()
         ranked = rank_pools(
             base,

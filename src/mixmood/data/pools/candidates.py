@@ -37,6 +37,7 @@ def open_candidates(
     labelled: Pool,
     seed: int,
     cache: FeatureCache | None = None,
+    frames: str = "middle",
 ) -> OpenedCandidates:
     """The pools: from a dictionary, or from a list in which `web=crawl.zip` names one.
 
@@ -50,7 +51,7 @@ def open_candidates(
         # The labelled images are decoded only for noise that has to be of their size.
         side = noise_size(labelled) if _is_noise_of_any_size(what) else None
         try:
-            pool = open_pool(what, name, seed=seed, noise_size=side, cache=cache)
+            pool = open_pool(what, name, seed=seed, noise_size=side, cache=cache, frames=frames)
         except InputError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise
