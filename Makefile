@@ -12,8 +12,10 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 INPUTS := pyproject.toml constraints.txt
 PEERS  := benchmarks/peers/.venv
+# Processes that the tests are divided among; each computes with one thread.
+WORKERS ?= 2
 
-.PHONY: demo test check raises fuzz kills load bench bench-peers docs clean
+.PHONY: demo test check .types .pytest raises fuzz kills load bench bench-peers docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.core-installed
@@ -22,13 +24,20 @@ demo: $(VENV)/.core-installed
 test check: $(VENV)/.dev-installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(MAKE) --no-print-directory -j 2 .types .pytest
 
-# The readers' harness would take coverage's own files for a finding.
+# Beside one another: mypy fills the gaps that tests leave on the cores.
+.types:
+	$(BIN)/mypy
+
+.pytest:
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+# In one process, where coverage knows which test it is in. The readers' harness would take
+# coverage's own files for a finding.
 raises: $(VENV)/.dev-installed
 	rm -f .coverage .coverage.*
-	$(BIN)/python -m coverage run -m pytest --deselect tests/fuzz/test_readers.py
+	$(BIN)/python -m coverage run -m pytest -n 0 --deselect tests/fuzz/test_readers.py
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python scripts/unreached_raises.py
 

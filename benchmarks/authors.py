@@ -10,8 +10,9 @@ from benchmarks.distances import N_DRAWS, SAMPLE_SIZE, WIDTH
 from benchmarks.extraction import Engine
 from benchmarks.material import small_jpegs
 from benchmarks.row import Effort, Row, interleaved, ratios
-from mixmood.features.extract import extract
-from mixmood.ranking.score import Plan, measure
+from mixmood.features.extraction.extract import extract
+from mixmood.ranking.plan import RankingPlan
+from mixmood.ranking.statistics.score import measure
 
 N_DIMENSIONS = 5
 
@@ -19,7 +20,7 @@ N_DIMENSIONS = 5
 def recomputed(effort: Effort) -> list[Row]:
     """Features computed anew for each dimension, as the authors' code does, for one pool."""
     n_pool = effort.images(SAMPLE_SIZE * N_DRAWS, least=SAMPLE_SIZE)
-    plan = Plan()
+    plan = RankingPlan()
     with tempfile.TemporaryDirectory() as folder:
         labelled = Engine(
             small_jpegs(Path(folder) / "labelled", 2 * SAMPLE_SIZE, seed=1), 2 * SAMPLE_SIZE

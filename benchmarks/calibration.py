@@ -19,13 +19,14 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.paper_sources import pack
-from mixmood.data.open import open_pool
-from mixmood.features.extract import extract
-from mixmood.features.table import load_backbone
-from mixmood.measures.table import MEASURES, compare
-from mixmood.ranking.certainty import chances_of_best
-from mixmood.ranking.permutation import permutation_p
-from mixmood.ranking.score import N_PERMUTATIONS, Plan, measure
+from mixmood.data.pools.open import open_pool
+from mixmood.features.backbones.registry import load_backbone
+from mixmood.features.extraction.extract import extract
+from mixmood.measures.registry import MEASURES, compare
+from mixmood.ranking.plan import RankingPlan
+from mixmood.ranking.statistics.certainty import chances_of_best
+from mixmood.ranking.statistics.permutation import permutation_p
+from mixmood.ranking.statistics.score import N_PERMUTATIONS, measure
 
 NAMES = tuple(MEASURES)
 N_FEATURES = 64
@@ -104,7 +105,9 @@ def intervals(populations, runs, jobs):
         rng = np.random.default_rng([5, n_labelled, seed])
         labelled = populations.sample(n_labelled, rng)
         pools = {name: draw(n_pool, rng) for name, draw in populations.pools.items()}
-        _, certainty = measure(labelled, pools, Plan(NAMES, size, seed=seed))
+        _, certainty = measure(
+            labelled, pools, RankingPlan(measures=NAMES, sample_size=size, seed=seed)
+        )
         errors = np.sqrt(np.diagonal(certainty.covariance, axis1=1, axis2=2))
         return certainty.distances, certainty.intervals(), errors
 
@@ -137,8 +140,8 @@ def best(populations, runs, jobs):
             f"{k}": populations.sample(n_pool, rng, populations.svhn, share)
             for k, share in enumerate(shares)
         }
-        _, certainty = measure(labelled, pools, Plan(("cosine",), size, seed=seed))
-        chances = chances_of_best(certainty.possible(rng))
+        _, certainty = measure(labelled, pools, RankingPlan(sample_size=size, seed=seed))
+        chances = chances_of_best(certainty.possible(0, rng))
         return chances.max(), chances.argmax() == shares.argmin()
 
     for n_labelled, size, n_pool in SIZES[1:4]:

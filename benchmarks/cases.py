@@ -9,6 +9,7 @@ CASES: dict[str, tuple[str, str]] = {
     "large": ("extraction:large", "files to features, large JPEGs"),
     "torch": ("eager:against_torch", "the same in eager PyTorch"),
     "measures": ("distances:four_measures", "four measures against plain loops"),
+    "each-measure": ("each_measure:each_measure", "each measure with intervals and p-values"),
     "kid": ("fidelity:against_kid", "the same decision by torch-fidelity"),
     "authors": ("authors:recomputed", "the authors' procedure"),
     "huge": ("commands:huge_pool", "a pool of a million files"),

@@ -7,9 +7,9 @@ from scipy.spatial.distance import cdist, cosine, jensenshannon
 from threadpoolctl import threadpool_limits
 
 from benchmarks.row import Effort, Row, interleaved, ratios
-from mixmood.measures.table import MEASURES
-from mixmood.ranking.distances import drawn_distances
-from mixmood.ranking.draws import labelled_pairs, subsets
+from mixmood.measures.registry import PAPER
+from mixmood.ranking.statistics.distances import drawn_distances
+from mixmood.ranking.statistics.draws import labelled_pairs, subsets
 
 N_DRAWS, SAMPLE_SIZE, WIDTH = 30, 80, 1280
 
@@ -44,7 +44,7 @@ def four_measures(effort: Effort) -> list[Row]:
     rows = subsets(len(pool), SAMPLE_SIZE, N_DRAWS, rng)
 
     def ours():
-        return drawn_distances(labelled, [pool], pairs, [rows], tuple(MEASURES), "drop")
+        return drawn_distances(labelled, [pool], pairs, [rows], PAPER, "drop")
 
     def plain_draw():
         first, other = labelled[pairs[0]]

@@ -8,14 +8,16 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.material import pack
 from benchmarks.row import Effort, Row
+from mixmood.core.cores import checked_jobs
 from mixmood.core.progress import Silent
 from mixmood.core.seeds import rng_for
-from mixmood.data.arrays import FeatureArray, ImageArray
-from mixmood.features.extract import checked_jobs, extract
-from mixmood.features.table import load_backbone
+from mixmood.data.arrays.array_pools import FeatureArray, ImageArray
+from mixmood.features.backbones.registry import load_backbone
+from mixmood.features.extraction.extract import extract
+from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import read_in_rounds
-from mixmood.ranking.score import Plan, measure
+from mixmood.ranking.statistics.score import measure
 
 TASKS = ("cifar10", "mnist", "fashion_mnist", "svhn")
 OTHERS = ("tiny_imagenet", "fashion_product")
@@ -86,11 +88,11 @@ def winner(labelled, pools, seed: int, until: float | None) -> tuple[str, int]:
     def reading(rows, name, most):
         return Reading(FeatureArray(rows, name), most, seed, None, None, None, Silent())
 
-    plan = Plan(seed=seed)
-    base = reading(labelled, "labelled", 2 * plan.sample_size * plan.n_draws)
+    plan = RankingPlan(seed=seed)
+    base = reading(labelled, "labelled", 2 * plan.sample_size * plan.draws)
     base.grow(2 * plan.sample_size)
-    plan = plan.fit(len(base.features))
-    most = plan.sample_size * plan.n_draws
+    plan = plan.fitted(len(base.features))
+    most = plan.sample_size * plan.draws
     readings = {name: reading(rows, name, most) for name, rows in pools.items()}
     n_draws = read_in_rounds(base, readings, plan, until)
     rows = {name: one.features for name, one in readings.items()}

@@ -13,10 +13,11 @@ from PIL import Image
 
 from benchmarks.material import large_jpegs, small_jpegs
 from benchmarks.row import Effort, Row, interleaved, ratios
-from mixmood.data.decode import decode_square
-from mixmood.data.folder import FolderSource
-from mixmood.features.extract import checked_jobs, extract
-from mixmood.features.table import load_backbone
+from mixmood.core.cores import checked_jobs
+from mixmood.data.decoding.decode import decode_square
+from mixmood.data.files.folder import FolderSource
+from mixmood.features.backbones.registry import load_backbone
+from mixmood.features.extraction.extract import extract
 
 MICRO_BATCH = 16
 

@@ -55,7 +55,7 @@ def compared(setting: Setting, effort: Effort) -> list[Row]:
     }
     times = rounds_of(works, effort.rounds(n_rounds), 2 if effort.is_tiny else n_each)
     ours, passes, plain = (1e3 * statistics.median(times[name]) for name in works)
-    what = f"a MixMatch update of {BATCH} + 2 x {BATCH} images, one thread; {setting.told}"
+    what = f"a MixMatch update of {BATCH} + 2 x {BATCH} images, one thread; {setting.words}"
     return [
         Row(
             what,

@@ -5,7 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from benchmarks.row import Effort, Row, SkippedError, interleaved, ratios
-from mixmood.testbed.local import n_cores
+from mixmood.core.cores import n_cores
 
 N_UPDATES = {"thin": 100, "small": 50}
 """Updates of a measured run of each setting: about four seconds with one thread."""
@@ -15,8 +15,8 @@ N_ROUNDS = 4
 def train_once(name: str, n_threads: int, n_updates: int) -> None:
     """A run from arrays to its record, as a worker of the test bed does it."""
     from benchmarks.updates import N_LABELLED, N_POOL, SETTINGS, labels
-    from mixmood.ssl.threads import limit_threads
-    from mixmood.ssl.train import train
+    from mixmood.ssl.loop.threads import limit_threads
+    from mixmood.ssl.loop.train import train
 
     limit_threads(n_threads)
     setting = SETTINGS[name]
@@ -54,7 +54,7 @@ def compared(workers: ProcessPoolExecutor, name: str, effort: Effort) -> list[Ro
     times = interleaved(works, effort.rounds(N_ROUNDS))
     twice = {way: [2 * spent for spent in times[way]] for way in ("alone", "two threads")}
     hourly = {way: 3600 / statistics.median(spent) for way, spent in times.items()}
-    what = f"two runs at once, one thread each, {n_updates} updates; {SETTINGS[name].told}"
+    what = f"two runs at once, one thread each, {n_updates} updates; {SETTINGS[name].words}"
     told = f"{2 * hourly['both']:.0f} / {{:.0f}} runs an hour"
     return [
         Row(

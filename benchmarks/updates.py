@@ -8,14 +8,15 @@ import numpy as np
 import torch
 
 from benchmarks.row import interleaved
-from mixmood.ssl.augment import AUGMENTATIONS
-from mixmood.ssl.average import Average
-from mixmood.ssl.loop import Loop, Plan
-from mixmood.ssl.losses import balanced_weights
-from mixmood.ssl.mixmatch import MixMatch
-from mixmood.ssl.models import WideResNetSpec, model_spec
-from mixmood.ssl.network import Network
-from mixmood.ssl.task import Task, checked_task
+from mixmood.ssl.algorithms.mixmatch import MixMatch
+from mixmood.ssl.augmentation.weak import AUGMENTATIONS
+from mixmood.ssl.input.task import Task, checked_task
+from mixmood.ssl.loop.average import Average
+from mixmood.ssl.loop.loop import Loop
+from mixmood.ssl.loop.network import Network
+from mixmood.ssl.loop.schedule import Length
+from mixmood.ssl.models.registry import WideResNetSpec, model_spec
+from mixmood.ssl.plan import TrainingPlan
 
 N_CLASSES, N_LABELLED, N_POOL, BATCH = 5, 60, 3000, 16
 PEAK_RATE, WEIGHT_DECAY = 2e-4, 1e-4
@@ -38,7 +39,7 @@ class Setting:
         return model_spec(self.model)
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """The setting as a reader wants it."""
         spec = self.spec
         network = f"{spec.groups} x {spec.blocks} blocks, k = {spec.widening}"
@@ -77,13 +78,12 @@ def our_loop(setting: Setting, augment: str = "paper", ema: float = 0.0) -> Loop
     network = Network(model.train(), torch.device("cpu"), "auto")
     return Loop(
         task,
-        Plan(N_UPDATES, N_UPDATES, BATCH, PEAK_RATE, seed=0),
-        MixMatch(),
+        TrainingPlan(batch_size=BATCH, learning_rate=PEAK_RATE, weight_decay=WEIGHT_DECAY),
+        Length(N_UPDATES, N_UPDATES),
+        MixMatch(balanced="both"),
         network,
         augment=AUGMENTATIONS[augment],
-        weight_decay=WEIGHT_DECAY,
         average=Average(network.model, ema) if ema else None,
-        class_weights=balanced_weights(torch.bincount(task.labelled.codes).float()),
     )
 
 

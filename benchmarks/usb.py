@@ -34,7 +34,7 @@ def compared(setting: Setting, effort: Effort) -> list[Row]:
     n_rounds, n_each = (2, 2) if effort.is_tiny else ROUNDS[setting.name]
     times = measured(setting.name, n_rounds, n_each)
     ours, whole, step = (1e3 * statistics.median(times[k]) for k in ("ours", "usb", "usb_step"))
-    what = f"a MixMatch update of {BATCH} + 2 x {BATCH} images, one thread; {setting.told}"
+    what = f"a MixMatch update of {BATCH} + 2 x {BATCH} images, one thread; {setting.words}"
     return [
         Row(
             what,

@@ -10,8 +10,8 @@ import numpy as np
 from PIL import Image
 
 from fuzz.killing import MIXMOOD, run_to_end
-from mixmood.core.cache import FILE_NAME
-from mixmood.data.embedded import digits, photo_patches
+from mixmood.core.cache.features import FILE_NAME
+from mixmood.data.sets.embedded import digits, photo_patches
 
 TIMES = ("elapsed_s", "images_per_s")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from fuzz.killing import MIXMOOD, environment
 from fuzz.tiny_bed import TINY
-from mixmood.testbed.store import Store
+from mixmood.testbed.runs.store import Store
 
-KILLER = Path(__file__).parents[1] / "tests" / "testbed" / "kill_often.py"
+KILLER = Path(__file__).parents[1] / "tests" / "jobs" / "kill_often.py"
 
 
 def torment_bed(place: Path, n_kills: int, seed: int) -> tuple[int, int, int, list[str]]:

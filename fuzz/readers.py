@@ -26,9 +26,9 @@ def _inside_checkpoint(rng: random.Random, data: bytes, others: list[bytes]) -> 
 
 
 def _read_config(folder: Path, name: str) -> str:
-    from mixmood.testbed.check import check_names
-    from mixmood.testbed.config import load_config
-    from mixmood.testbed.grid import runs
+    from mixmood.testbed.grid.cells import runs
+    from mixmood.testbed.grid.check import check_names
+    from mixmood.testbed.grid.config import load_config
 
     config = load_config(folder / name)
     runs(config)
@@ -37,14 +37,14 @@ def _read_config(folder: Path, name: str) -> str:
 
 
 def _configs() -> list[Seed]:
-    from mixmood.testbed.config import preset_text
+    from mixmood.testbed.grid.config import preset_text
 
     texts = [stores.CONFIG, preset_text("smoke"), preset_text("digits")]
     return [Seed("bed.toml", text.encode()) for text in texts]
 
 
 def _read_checkpoint(folder: Path, name: str) -> str:
-    from mixmood.ssl.train import train
+    from mixmood.ssl.loop.train import train
 
     # A finished run: nothing is trained, all is restored.
     assert train(*seeds.task(), **seeds.QUICK, out=folder, resume=True).record.epochs
@@ -52,7 +52,7 @@ def _read_checkpoint(folder: Path, name: str) -> str:
 
 
 def _read_training_record(folder: Path, name: str) -> str:
-    from mixmood.ssl.record import TrainingRecord
+    from mixmood.ssl.output.record import TrainingRecord
 
     text = (folder / name).read_bytes().decode("utf-8", "replace")
     record = TrainingRecord.from_json(text)
@@ -61,7 +61,7 @@ def _read_training_record(folder: Path, name: str) -> str:
 
 
 def _read_cache(folder: Path, name: str) -> str:
-    from mixmood.core.cache import FeatureCache
+    from mixmood.core.cache.features import FeatureCache
 
     with FeatureCache(folder) as kept:
         for row in kept.get(seeds.cache_keys()).values():
@@ -73,14 +73,14 @@ def _read_cache(folder: Path, name: str) -> str:
 
 
 def _cache_seeds() -> list[Seed]:
-    from mixmood.core.cache import FILE_NAME
+    from mixmood.core.cache.features import FILE_NAME
 
     return [Seed(FILE_NAME, data) for data in seeds.cache_files()]
 
 
 def _index_seeds() -> list[Seed]:
-    from mixmood.data.kept_index import ArchiveIndex
-    from mixmood.data.names import Names
+    from mixmood.data.archives.kept_index import ArchiveIndex
+    from mixmood.data.files.names import Names
 
     names = Names.in_order([b"cat/1.png", b"dog/2.png", b"3.jpg"])
     index = ArchiveIndex(names, np.array([512, 2048, 4096]), np.array([100, 200, 300]))
@@ -89,8 +89,8 @@ def _index_seeds() -> list[Seed]:
 
 def _read_index(folder: Path, name: str) -> str:
     """What a cache kept of an archive of 10,000 bytes."""
-    from mixmood.data.kept_index import ArchiveIndex
-    from mixmood.data.names import labels_from_folders
+    from mixmood.data.archives.kept_index import ArchiveIndex
+    from mixmood.data.labels.folder_names import labels_from_folders
 
     index = ArchiveIndex.from_bytes((folder / name).read_bytes(), _STAMP, 10_000)
     if index is None:
@@ -110,8 +110,8 @@ def _store_seeds() -> list[Seed]:
 
 def _read_store(folder: Path, name: str) -> str:
     """What `testbed status`, `tables` and `correlate` do."""
-    from mixmood.cli.testbed import status
-    from mixmood.cli.testbed_tables import correlate, tables
+    from mixmood.cli.testbed.commands import status
+    from mixmood.cli.testbed.tables import correlate, tables
 
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         status(str(folder))
@@ -125,7 +125,7 @@ def _read_store(folder: Path, name: str) -> str:
 
 
 def _read_backbone(folder: Path, name: str) -> str:
-    from mixmood.features.table import load_backbone
+    from mixmood.features.backbones.registry import load_backbone
 
     backbone = load_backbone(str(folder / name))
     side = backbone.resolution
@@ -136,15 +136,15 @@ def _read_backbone(folder: Path, name: str) -> str:
 
 
 def _read_classifier(folder: Path, name: str) -> str:
-    from mixmood.ssl.predict import predict_job
+    from mixmood.api.predict import predict
 
-    predict_job(folder / name, seeds.images()).to_csv()
+    predict(folder / name, seeds.images()).to_csv()
     return READ
 
 
 def _read_tables(folder: Path, name: str) -> str:
-    from mixmood.ranking.agreement import agreements
-    from mixmood.ranking.tables import read_accuracies, read_distances
+    from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
+    from mixmood.testbed.analysis.correlation import agreements
 
     agreements(read_accuracies(folder / "a.csv"), read_distances(folder / "d.csv"))
     return READ

@@ -98,9 +98,30 @@ def tiffs() -> list[bytes]:
     ]
 
 
+def avifs() -> list[bytes]:
+    """With and without transparency."""
+    return [encoded("AVIF"), encoded("AVIF", "RGBA")]
+
+
+def dicoms() -> list[bytes]:
+    """Files of pydicom's own tests: grey and colour, plain, RLE, JPEG, palette, several frames."""
+    import pydicom
+
+    folder = Path(pydicom.__file__).parent / "data" / "test_files"
+    names = ("CT_small", "MR_small", "MR_small_RLE", "MR_small_bigendian", "SC_rgb_small_odd")
+    names += ("SC_rgb_rle_2frame", "SC_rgb_jpeg_dcmtk", "JPEG2000", "rtdose", "SC_rgb_rle_16bit")
+    return [(folder / f"{name}.dcm").read_bytes() for name in names]
+
+
 def others() -> list[bytes]:
     """PPM and ICO."""
     return [encoded("PPM"), encoded("PPM", "L"), encoded("ICO"), encoded("PPM", "1")]
+
+
+COCO = (
+    b'{"images": [{"id": 1, "file_name": "1.png"}, {"id": 2, "file_name": "2.jpg"}], '
+    b'"categories": [{"id": 7, "name": "cat"}], "annotations": [{"image_id": 1, "category_id": 7}]}'
+)
 
 
 def members() -> dict[str, bytes]:
@@ -197,7 +218,7 @@ def parquets() -> list[bytes]:
 
 def cache_files() -> list[bytes]:
     """A feature cache of twenty rows."""
-    from mixmood.core.cache import FeatureCache
+    from mixmood.core.cache.features import FeatureCache
 
     with tempfile.TemporaryDirectory() as folder:
         with FeatureCache(folder) as kept:
@@ -246,8 +267,8 @@ QUICK: dict[str, Any] = {
 @cache
 def trained() -> dict[str, bytes]:
     """The files that a finished training run leaves."""
-    from mixmood.ssl.export import to_onnx
-    from mixmood.ssl.train import train
+    from mixmood.ssl.loop.train import train
+    from mixmood.ssl.output.onnx_export import to_onnx
 
     with tempfile.TemporaryDirectory() as folder:
         done = train(*task(), **QUICK, out=Path(folder))

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from mixmood.core.files import write_atomic
-from mixmood.features.graph import Graph, Weights, folded
+from mixmood.core.files.atomic import write_atomic
+from mixmood.features.backbones.onnx_graph import Graph, Weights, folded
 
-FOLDER = Path(__file__).parent.parent / "src" / "mixmood" / "features" / "weights"
+FOLDER = Path(__file__).parent.parent / "src" / "mixmood" / "features" / "backbones" / "weights"
 WIDTH = 1280
 EPSILON = 1e-3
 STAGES = [

@@ -16,8 +16,8 @@ from benchmarks.filter.material import OTHER, Scene, is_near, scene, sources, ta
 from benchmarks.filter.rows_file import RowsFile
 from mixmood.core.seeds import rng_for
 from mixmood.heads import fit_head
-from mixmood.scores.mixture import area
 from mixmood.scores.registry import DEFAULT_SCORE, SCORES, fit_score
+from mixmood.scores.share.mixture import area
 from mixmood.scores.useful_share import useful_share
 from mixmood.selection.fitted import fit_filter
 

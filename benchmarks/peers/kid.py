@@ -67,7 +67,7 @@ class Lite0(Extractor):
         """Open the session as torch-fidelity's one caller needs it: many threads inside."""
         import onnxruntime
 
-        from mixmood.features.table import efficientnet_lite0
+        from mixmood.features.backbones.registry import efficientnet_lite0
 
         self.side = efficientnet_lite0().resolution
         folder = Path(importlib.util.find_spec("mixmood").origin).parent / "features" / "weights"

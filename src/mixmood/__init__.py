@@ -6,29 +6,37 @@ from mixmood.core.version import __version__
 
 if TYPE_CHECKING:
     from mixmood import measures
-    from mixmood.api import RankReport, rank, report_testbed
-    from mixmood.ranking.dissimilarity import dissimilarity
-    from mixmood.ssl.job import train_job as train
-    from mixmood.ssl.predict import predict_job as predict
+    from mixmood.api.filter import Kept, filter
+    from mixmood.api.predict import predict
+    from mixmood.api.rank import RankReport, rank
+    from mixmood.api.testbed import report_testbed, run_testbed
+    from mixmood.api.train import train
+    from mixmood.ranking.statistics.dissimilarity import dissimilarity
 
 __all__ = [
+    "Kept",
     "RankReport",
     "__version__",
     "dissimilarity",
+    "filter",
     "measures",
     "predict",
     "rank",
     "report_testbed",
+    "run_testbed",
     "train",
 ]
 
 _HOMES = {
-    "RankReport": "mixmood.api.RankReport",
-    "rank": "mixmood.api.rank",
-    "report_testbed": "mixmood.api.report_testbed",
-    "dissimilarity": "mixmood.ranking.dissimilarity.dissimilarity",
-    "predict": "mixmood.ssl.predict.predict_job",
-    "train": "mixmood.ssl.job.train_job",
+    "Kept": "mixmood.api.filter.Kept",
+    "filter": "mixmood.api.filter.filter",
+    "RankReport": "mixmood.api.rank.RankReport",
+    "rank": "mixmood.api.rank.rank",
+    "report_testbed": "mixmood.api.testbed.report_testbed",
+    "run_testbed": "mixmood.api.testbed.run_testbed",
+    "dissimilarity": "mixmood.ranking.statistics.dissimilarity.dissimilarity",
+    "predict": "mixmood.api.predict.predict",
+    "train": "mixmood.api.train.train",
 }
 
 

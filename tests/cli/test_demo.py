@@ -17,11 +17,9 @@ def mixmood(*words):
 
 
 @pytest.mark.slow
-def test_the_demo_puts_the_same_classes_first_and_noise_last(tmp_path):
-    result = mixmood("demo", "--json", tmp_path / "demo.json")
-    assert result.returncode == 0, result.stderr
-    assert "more digits 0-4 is the nearest pool" in result.stdout
-    record = json.loads((tmp_path / "demo.json").read_text())
+def test_the_demo_puts_the_same_classes_first_and_noise_last(cold_demo):
+    assert "more digits 0-4 is the nearest pool" in cold_demo.stdout
+    record = json.loads((cold_demo.folder / "demo.json").read_text())
     names = [candidate["name"] for candidate in record["candidates"]]
     assert names[:3] == ["more digits 0-4", "digits 5-9", "photo patches"]
     assert set(names[3:]) == {"gaussian noise", "salt and pepper"}

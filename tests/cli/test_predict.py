@@ -13,7 +13,7 @@ from mixmood.cli.main import app
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """The folder of a finished run on dark and light images."""
-    from mixmood.ssl.job import train_job
+    from mixmood.api.train import train
 
     root = tmp_path_factory.mktemp("predict")
     rng = np.random.default_rng(0)
@@ -22,7 +22,7 @@ def run(tmp_path_factory):
         for index in range(8):
             pixels = rng.integers(low, low + 127, (8, 8, 3), dtype=np.uint8)
             Image.fromarray(pixels).save(root / "labelled" / name / f"{index}.png")
-    train_job(
+    train(
         root / "labelled",
         algorithm="supervised",
         model="wrn-tiny",
@@ -78,8 +78,8 @@ def test_a_folder_without_a_model_is_refused(run, tmp_path):
 
 def test_prediction_does_not_import_torch(run):
     code = (
-        "import sys; from mixmood.ssl.predict import predict_job; "
-        f"predict_job({str(run / 'run')!r}, {str(run / 'labelled')!r}); "
+        "import sys; from mixmood.api.predict import predict; "
+        f"predict({str(run / 'run')!r}, {str(run / 'labelled')!r}); "
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -11,12 +11,12 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from mixmood.data.embedded import digits
+from mixmood.data.sets.embedded import digits
 
 SHORTER = {
     "rank": ["--draws", "4"],
     "train": ["--epochs", "1", "--updates", "4"],
-    "testbed run": ["--seeds", "1"],
+    "testbed run": ["--seeds", "1", "--jobs", "1"],
 }
 """What commands get in addition, and the last word counts: an example is to run, not to learn."""
 
@@ -53,8 +53,11 @@ def prepared(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def shared_cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("shared-cache")
+def shared_cache(once, cold_demo):
+    def fill(folder):
+        shutil.copytree(cold_demo.folder / "cache", folder, dirs_exist_ok=True)
+
+    return once("pages-cache", fill)
 
 
 @pytest.fixture

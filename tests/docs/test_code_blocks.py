@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mixmood.data.open import OPENERS
-from mixmood.features.table import BACKBONES
+from mixmood.data.pools.open import OPENERS
+from mixmood.features.backbones.registry import BACKBONES
 from mixmood.measures import MEASURES
-from mixmood.ssl.table import ALGORITHMS
+from mixmood.ssl.algorithms.registry import ALGORITHMS
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])

@@ -7,11 +7,11 @@ import time
 import numpy as np
 import pytest
 
-from mixmood import api
-from mixmood.core.cache import FeatureCache
-from mixmood.data.kept_index import archive_stamp
-from mixmood.testbed.driver import drive, read_status
-from mixmood.testbed.store import Store
+import mixmood
+from mixmood.core.cache.features import FeatureCache
+from mixmood.data.archives.kept_index import archive_stamp
+from mixmood.testbed.runs.driver import drive, read_status
+from mixmood.testbed.runs.store import Store
 
 DAY_S = 86_400
 
@@ -88,9 +88,9 @@ def test_an_archive_dated_in_the_future_is_read_but_its_index_not_kept(tmp_path)
 
 def test_a_ranking_and_its_duration_do_not_depend_on_the_wall_clock(monkeypatch, rng):
     labelled, pool = rng.normal(size=(40, 8)), rng.normal(size=(60, 8))
-    before = api.rank(labelled, {"pool": pool}, draws=3, sample_size=10)
+    before = mixmood.rank(labelled, {"pool": pool}, draws=3, sample_size=10)
     monkeypatch.setattr(time, "time", Jumping())
-    after = api.rank(labelled, {"pool": pool}, draws=3, sample_size=10)
+    after = mixmood.rank(labelled, {"pool": pool}, draws=3, sample_size=10)
     assert after.to_json() == before.to_json()
     assert 0 <= after._elapsed_s < 60
 

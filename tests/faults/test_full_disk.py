@@ -15,13 +15,13 @@ import torch
 from typer.testing import CliRunner
 
 from mixmood.cli.main import app
-from mixmood.core.cache import FeatureCache
+from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import OutputError
-from mixmood.data.catalogue import CATALOGUE, RemoteFile
-from mixmood.data.download import get
-from mixmood.data.embedded import digits
-from mixmood.ssl.train import train
-from mixmood.testbed.store import Store
+from mixmood.data.sets.catalogue import CATALOGUE, RemoteFile
+from mixmood.data.sets.download import get
+from mixmood.data.sets.embedded import digits
+from mixmood.ssl.loop.train import train
+from mixmood.testbed.runs.store import Store
 
 NO_ROOM = "(No space left on device|File too large)"
 MOUNT_BYTES = 8 * 1024**2

@@ -9,13 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 from mixmood.cli.main import app
-from mixmood.core.cache import cache_directory, open_cache
+from mixmood.core.cache.features import cache_directory, open_cache
 from mixmood.core.errors import BackboneError, InputError, OptionError
-from mixmood.core.places import expanded
-from mixmood.data.library import data_home, open_set
-from mixmood.data.open import open_pool
-from mixmood.features.download import weights_directory
-from mixmood.testbed.config import load_config
+from mixmood.core.files.places import expanded
+from mixmood.data.pools.open import open_pool
+from mixmood.data.sets.library import data_home, open_set
+from mixmood.features.backbones.weights_download import weights_directory
+from mixmood.testbed.grid.config import load_config
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def test_without_a_home_there_is_no_cache(homeless):
     assert open_cache() is None
 
 
-def test_without_a_home_the_demo_runs(homeless):
-    done = CliRunner().invoke(app, ["demo"])
+def test_without_a_home_images_are_ranked(homeless, rank_pools):
+    done = CliRunner().invoke(app, rank_pools)
     assert done.exit_code == 0, done.output
     assert "is the nearest pool" in done.stdout
 
@@ -70,22 +70,22 @@ def test_the_home_of_nobody_is_a_path_that_does_not_exist():
         load_config("~nobody-of-this-name/x.toml")
 
 
-def demo(**environment):
-    command = [sys.executable, "-m", "mixmood", "demo"]
+def mixmood(words, **environment):
+    command = [sys.executable, "-m", "mixmood", *words]
     return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 
-def test_an_empty_environment_is_enough(tmp_path):
+def test_an_empty_environment_is_enough(rank_pools, tmp_path):
     """As with `env -i`; only the cache is kept out of the user's own."""
-    done = demo(XDG_CACHE_HOME=str(tmp_path))
+    done = mixmood(rank_pools, XDG_CACHE_HOME=str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "mixmood").is_dir()
 
 
-def test_a_home_that_cannot_be_written_to_costs_the_cache_and_a_warning(tmp_path):
+def test_a_home_that_cannot_be_written_to_costs_the_cache_and_a_warning(rank_pools, tmp_path):
     """Even root cannot make a folder below a file."""
     (tmp_path / "file").write_text("")
-    done = demo(HOME=str(tmp_path / "file"))
+    done = mixmood(rank_pools, HOME=str(tmp_path / "file"))
     assert done.returncode == 0
     assert "is the nearest pool" in done.stdout
     assert "cannot be used (Not a directory); going on without it" in done.stderr

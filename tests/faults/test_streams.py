@@ -1,6 +1,7 @@
 """Closed, full and broken standard streams: an exit code, a line at most, never a traceback."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -42,9 +43,12 @@ def test_a_closed_stream_changes_no_exit_code(line, code):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
-def test_a_ranking_is_written_though_streams_are_closed(tmp_path, closed):
+def test_a_ranking_is_written_though_streams_are_closed(tmp_path, rank_pools, closed):
     """With stdout closed, the first file opened takes its number: the cache, perhaps."""
-    done = run(f"mixmood demo --json {tmp_path}/ranking.json --cache {tmp_path} {closed}")
+    words = shlex.join(
+        [*rank_pools, "--json", f"{tmp_path}/ranking.json", "--cache", f"{tmp_path}"]
+    )
+    done = run(f"mixmood {words} {closed}")
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "ranking.json").read_text().startswith('{\n  "schema"')
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mixmood.core.cache import FeatureCache
+from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import UnreadableImageError
-from mixmood.data.source import ImageSource
+from mixmood.data.pools.pool import ImageSource
 
 
 def encoded(picture, format="PNG"):

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from mixmood.core.errors import MixmoodError, UnreadableImageError
-from mixmood.data.open import open_pool
-from mixmood.data.source import ImageSource
-from mixmood.testbed.config import parse_config
-from mixmood.testbed.grid import runs
+from mixmood.data.pools.open import open_pool
+from mixmood.data.pools.pool import ImageSource
+from mixmood.testbed.grid.cells import runs
+from mixmood.testbed.grid.config import parse_config
 
 fuzzed = settings(
     max_examples=int(os.environ.get("MIXMOOD_FUZZ_EXAMPLES", "40")),

@@ -1,4 +1,4 @@
-"""What holds for every measure, whatever it is."""
+"""What holds for every measure, and what its entry in the registry claims."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,17 @@ from mixmood.measures import MEASURES
 every_measure = pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES.keys())
 
 
+def those(law):
+    """The measures whose entry claims a law."""
+    found = {name: measure for name, measure in MEASURES.items() if law(measure)}
+    return pytest.mark.parametrize("measure", found.values(), ids=found.keys())
+
+
+def positive(rng, n, d, scale=1.0):
+    """Features as after ReLU: about half of them exactly 0."""
+    return np.maximum(rng.normal(0.2, scale, size=(n, d)), 0)
+
+
 @every_measure
 def test_a_measure_does_not_depend_on_row_order(measure, rng):
     x, y = rng.normal(size=(30, 4)), rng.normal(1.0, size=(20, 4))
@@ -16,28 +27,83 @@ def test_a_measure_does_not_depend_on_row_order(measure, rng):
     assert measure(x, rng.permutation(y)) == pytest.approx(measure(x, y), rel=1e-9)
 
 
-@every_measure
-def test_a_measure_does_not_depend_on_the_order_of_the_features(measure, rng):
+@those(lambda measure: measure.ignores_feature_order)
+def test_it_does_not_depend_on_the_order_of_the_features(measure, rng):
     x, y = rng.normal(size=(30, 6)), rng.normal(1.0, size=(20, 6))
     order = rng.permutation(6)
     assert measure(x[:, order], y[:, order]) == pytest.approx(measure(x, y), rel=1e-9)
 
 
-@every_measure
+@those(lambda measure: measure.is_zero_for_equal_samples)
 def test_equal_samples_are_at_distance_zero(measure, rng):
     x = rng.normal(size=(30, 4))
     assert measure(x, x) == pytest.approx(0.0, abs=1e-9)
+    assert measure(x[:1], x[:1]) == pytest.approx(0.0, abs=1e-9)
 
 
 @every_measure
-def test_a_measure_is_never_negative_and_always_finite(measure, rng):
-    for _ in range(20):
+def test_samples_of_one_distribution_are_nearer_than_others(measure, rng):
+    loudness = np.linspace(0.1, 2.0, 30)
+    x, same = positive(rng, 60, 30) * loudness, positive(rng, 60, 30) * loudness
+    other = positive(rng, 60, 30) * loudness[::-1]
+    assert measure(x, same) < measure(x, other)
+
+
+@those(lambda measure: measure.is_never_negative)
+def test_it_is_never_negative_and_always_finite(measure, rng):
+    for _ in range(50):
         x = np.maximum(rng.normal(size=(int(rng.integers(1, 30)), 5)), 0)
         y = np.maximum(rng.normal(rng.normal(), 2.0, size=(int(rng.integers(1, 30)), 5)), 0)
         assert 0 <= measure(x, y) < np.inf
 
 
-@every_measure
+@those(lambda measure: not measure.is_never_negative)
+def test_one_that_may_be_negative_is_zero_on_average_without_a_difference(measure, rng):
+    found = [measure(rng.normal(size=(12, 8)), rng.normal(size=(9, 8))) for _ in range(400)]
+    assert min(found) < 0
+    assert abs(np.mean(found)) < 3 * np.std(found) / np.sqrt(400)
+
+
+@those(lambda measure: measure.is_symmetric)
+def test_the_samples_may_change_places(measure, rng):
+    x, y = rng.normal(size=(30, 4)), rng.normal(0.3, 2.0, size=(20, 4))
+    assert measure(x, y) == pytest.approx(measure(y, x), rel=1e-9)
+
+
+@those(lambda measure: not measure.is_symmetric)
+def test_one_that_claims_no_symmetry_has_none(measure, rng):
+    x, y = rng.normal(size=(30, 4)), rng.normal(0.3, 2.0, size=(20, 4))
+    assert measure(x, y) != pytest.approx(measure(y, x), rel=1e-3)
+
+
+@those(lambda measure: measure.is_shift_invariant)
+def test_moving_both_samples_changes_nothing(measure, rng):
+    x, y, move = rng.normal(size=(30, 4)), rng.normal(0.5, size=(20, 4)), rng.normal(0, 9, size=4)
+    assert measure(x + move, y + move) == pytest.approx(measure(x, y), rel=1e-9)
+
+
+@those(lambda measure: measure.is_scale_invariant)
+def test_it_does_not_change_when_a_feature_is_scaled_or_shifted(measure, rng):
+    x, y = rng.normal(size=(30, 4)), rng.normal(0.5, size=(20, 4))
+    scale, shift = np.array([0.25, 1.0, 8.0, 1024.0]), np.array([0.0, -3.0, 16.0, 5.0])
+    assert measure(x * scale + shift, y * scale + shift) == pytest.approx(measure(x, y), rel=1e-9)
+
+
+@those(lambda measure: measure.power is not None)
+def test_it_scales_with_a_power_of_the_features(measure, rng):
+    x, y = rng.normal(size=(30, 4)), rng.normal(0.5, size=(20, 4))
+    expected = 3.0**measure.power * measure(x, y)
+    assert measure(3 * x, 3 * y) == pytest.approx(expected, rel=1e-9)
+
+
+@those(lambda measure: measure.is_angular)
+def test_only_directions_count(measure, rng):
+    x, y = rng.normal(size=(30, 4)), rng.normal(0.5, size=(20, 4))
+    longer, shorter = x * rng.uniform(1, 9, (30, 1)), y * rng.uniform(0.1, 1, (20, 1))
+    assert measure(longer, shorter) == pytest.approx(measure(x, y), rel=1e-9)
+
+
+@those(lambda measure: not measure.is_angular)
 def test_a_growing_shift_gives_a_growing_distance(measure, rng):
     x, y = rng.normal(size=(200, 8)), rng.normal(size=(200, 8))
     distances = [measure(x, y + shift) for shift in (0.0, 0.5, 1.0, 2.0)]
@@ -45,12 +111,42 @@ def test_a_growing_shift_gives_a_growing_distance(measure, rng):
     assert distances[-1] > 2 * distances[0]
 
 
+@those(lambda measure: measure.is_angular)
+def test_a_growing_angle_gives_a_growing_distance(measure, rng):
+    x, y = rng.normal(size=(200, 8)), rng.normal(size=(200, 8))
+    x[:, 0] += 9
+    distances = []
+    for angle in (0.0, 0.3, 0.6, 1.2):
+        turned = y.copy()
+        turned[:, 0] += 9 * np.cos(angle)
+        turned[:, 1] += 9 * np.sin(angle)
+        distances.append(measure(x, turned))
+    assert distances == sorted(distances)
+    assert distances[-1] > 2 * distances[0]
+
+
 @every_measure
-def test_one_image_on_either_side_is_enough(measure, rng):
+def test_as_few_rows_as_it_says_are_enough_on_either_side(measure, rng):
     x = rng.normal(size=(10, 3))
-    assert np.isfinite(measure(x[:1], x[1:]))
-    assert np.isfinite(measure(x[1:], x[:1]))
-    assert measure(x[:1], x[:1]) == pytest.approx(0.0, abs=1e-12)
+    few = measure.min_rows
+    assert np.isfinite(measure(x[:few], x[few:]))
+    assert np.isfinite(measure(x[few:], x[:few]))
+    assert np.isfinite(measure(x[:few], x[few : 2 * few]))
+
+
+@those(lambda measure: measure.min_rows > 1)
+def test_fewer_rows_than_it_says_are_refused(measure):
+    with pytest.raises(ShapeError, match="at least 2 rows on either side"):
+        measure(np.zeros((1, 3)), np.zeros((5, 3)))
+
+
+@every_measure
+def test_constant_and_repeated_rows_are_no_trouble(measure, rng):
+    y = rng.normal(size=(20, 4))
+    y[:, 2] = 0.0
+    assert np.isfinite(measure(np.zeros((9, 4)), y))
+    assert np.isfinite(measure(y, np.ones((9, 4))))
+    assert np.isfinite(measure(np.ones((9, 4)), np.ones((9, 4))))
 
 
 @every_measure
@@ -80,15 +176,12 @@ def test_features_that_are_not_finite_are_refused(measure, value):
         measure(np.zeros((5, 3)), broken)
 
 
-@pytest.mark.parametrize("name", ["js", "cosine"])
-def test_histogram_measures_do_not_change_when_a_feature_is_scaled_or_shifted(name, rng):
-    x, y = rng.normal(size=(30, 4)), rng.normal(0.5, size=(20, 4))
-    scale, shift = np.array([0.25, 1.0, 8.0, 1024.0]), np.array([0.0, -3.0, 16.0, 5.0])
-    moved = MEASURES[name](x * scale + shift, y * scale + shift)
-    assert moved == pytest.approx(MEASURES[name](x, y), rel=1e-9)
-
-
-@pytest.mark.parametrize("name", ["l1", "l2"])
-def test_nearest_neighbour_measures_scale_with_the_features(name, rng):
-    x, y = rng.normal(size=(30, 4)), rng.normal(0.5, size=(20, 4))
-    assert MEASURES[name](8 * x, 8 * y) == pytest.approx(8 * MEASURES[name](x, y), rel=1e-9)
+@those(lambda measure: measure.between_subsets is not None)
+@pytest.mark.parametrize("width", [4, 90])
+def test_the_fast_path_between_subsets_is_the_measure(measure, width, rng):
+    rows = positive(rng, 40, width).astype(np.float32)
+    first = rng.random((6, 40)) < 0.4
+    second = ~first & (rng.random((6, 40)) < 0.7)
+    found = measure.between_subsets(rows, first, second)
+    plain = [measure(rows[a], rows[b]) for a, b in zip(first, second, strict=True)]
+    assert found == pytest.approx(np.array(plain), rel=1e-6, abs=1e-9)

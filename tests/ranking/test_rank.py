@@ -8,6 +8,8 @@ from PIL import Image
 
 import mixmood
 from mixmood.core.errors import InputError, OptionError, ShapeError
+from mixmood.ranking.plan import RankingPlan
+from mixmood.ranking.statistics.score import score
 
 
 def features(rng, n, shift=0.0, width=16):
@@ -90,7 +92,8 @@ def test_a_further_pool_leaves_the_distances_of_the_others_as_they_were(sets, rn
 def test_a_small_labelled_set_shrinks_the_sample_with_a_notice(sets):
     report = mixmood.rank(*sets)
     assert report.sample_size == 30
-    assert "sample size is 30 instead of 80" in report.warnings[0]
+    assert "sample size is 30 instead of 80" in report.notes[0]
+    assert report.warnings == ()
 
 
 def test_several_measures_come_from_the_same_draws(sets):
@@ -127,13 +130,47 @@ def test_an_unreadable_image_is_replaced_counted_and_named(tmp_path, rng):
     assert candidate.warnings[0].count("broken-") == min(candidate.n_unreadable, 5)
 
 
-def test_a_pool_with_too_few_readable_images_is_refused(tmp_path, rng):
+def test_a_pool_with_too_few_readable_images_is_set_aside(tmp_path, rng):
     folder_of(tmp_path / "labelled", noise(rng, 16))
     pool = folder_of(tmp_path / "pool", noise(rng, 3))
     for i in range(20):
         (pool / f"broken-{i}.png").write_bytes(b"")
-    with pytest.raises(OptionError, match="'pool' holds only 3 readable images"):
+    pools = {"pool": pool, "good": folder_of(tmp_path / "good", noise(rng, 9))}
+    report = mixmood.rank(tmp_path / "labelled", pools, draws=2)
+    assert [candidate.name for candidate in report.candidates] == ["good"]
+    (aside,) = report.set_aside
+    assert (aside.name, aside.reason) == (
+        "pool",
+        "it holds only 3 readable images, and the sample size is 8. Use a sample size of at most "
+        "3, or a larger pool.",
+    )
+    assert "! set aside, pool: it holds only 3 readable images" in report.to_text()
+    with pytest.raises(InputError, match="With strict, every pool must be ranked. Could not rank"):
+        mixmood.rank(tmp_path / "labelled", pools, draws=2, strict=True)
+    with pytest.raises(InputError, match="No pool can be ranked. 'pool': it holds only 3 readable"):
         mixmood.rank(tmp_path / "labelled", {"pool": pool}, draws=2)
+
+
+def test_a_pool_that_cannot_be_opened_is_set_aside_but_a_missing_path_is_an_error(sets, tmp_path):
+    labelled, pools = sets
+    (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04 and then nothing")
+    nan = np.full((50, 16), np.nan)
+    report = mixmood.rank(labelled, [pools["near"], str(tmp_path / "broken.zip"), nan])
+    assert [one.name for one in report.set_aside] == [str(tmp_path / "broken.zip"), "pool 3"]
+    with pytest.raises(InputError, match="No such file"):
+        mixmood.rank(labelled, {"near": pools["near"], "gone": tmp_path / "gone"})
+
+
+def test_labelled_images_are_decoded_for_their_size_only_where_noise_needs_it(rng, monkeypatch):
+    looked = []
+    monkeypatch.setattr(
+        "mixmood.data.pools.candidates.noise_size", lambda labelled: looked.append(1) or 16
+    )
+    labelled, other = noise(rng, 9), noise(rng, 9)
+    mixmood.rank(labelled, {"other": other, "sized": "noise:gaussian?count=9&size=8"}, draws=2)
+    assert looked == []
+    mixmood.rank(labelled, {"other": other, "noise": "noise:gaussian?count=9"}, draws=2)
+    assert looked == [1]
 
 
 def test_a_labelled_set_with_too_few_readable_images_is_refused(tmp_path, rng):
@@ -146,14 +183,16 @@ def test_a_labelled_set_with_too_few_readable_images_is_refused(tmp_path, rng):
 
 def test_features_cannot_be_mixed_with_images(sets):
     labelled, _ = sets
-    with pytest.raises(ShapeError, match="labelled set holds features and 'noise' holds images"):
+    with pytest.raises(InputError, match="labelled set holds features, the pool images"):
         mixmood.rank(labelled, {"noise": "noise:gaussian?count=80"})
 
 
 def test_features_of_different_width_are_refused(sets, rng):
     labelled, _ = sets
-    with pytest.raises(ShapeError, match="labelled set has 16 and 'wide' has 17"):
+    with pytest.raises(InputError, match="'wide': .* labelled set has 16 and the pool has 17"):
         mixmood.rank(labelled, {"wide": features(rng, 100, width=17)})
+    with pytest.raises(ShapeError, match="'wide' cannot be compared: all sets must have the same"):
+        score(labelled, {"wide": features(rng, 100, width=17)}, RankingPlan(sample_size=30))
 
 
 def test_two_candidates_of_one_name_are_refused(tmp_path, rng):
@@ -169,8 +208,10 @@ def test_no_candidate_at_all_is_refused(sets):
 
 
 def test_a_sample_larger_than_the_pool_is_refused(sets, rng):
-    with pytest.raises(OptionError, match="sample size is 30, but 'tiny' holds only 12"):
+    with pytest.raises(InputError, match="'tiny': it holds only 12 .* the sample size is 30"):
         mixmood.rank(sets[0], {"tiny": features(rng, 12)})
+    with pytest.raises(OptionError, match="'features_b' cannot be compared: it holds only 12"):
+        mixmood.dissimilarity(sets[0], features(rng, 12))
 
 
 def test_progress_is_told_for_every_image_and_pool(rng):
@@ -226,7 +267,7 @@ def test_cifar_with_its_own_classes_first_and_noise_last(image_packs):
 def test_copies_of_labelled_images_are_left_out_and_told(sets):
     labelled, pools = sets
     copies = np.concatenate([pools["near"], labelled])
-    report = mixmood.rank(labelled, {"near": copies, "mid": pools["mid"]})
+    report = mixmood.rank(labelled, {"near": copies, "mid": pools["mid"]}, until=None)
     near, mid = report.candidates
     assert (near.name, near.n_images, near.n_read) == ("near", 260, 200)
     assert near.warnings == (
@@ -236,10 +277,22 @@ def test_copies_of_labelled_images_are_left_out_and_told(sets):
     assert mid.warnings == ()
 
 
-def test_a_pool_of_nothing_but_labelled_images_is_refused(sets):
+def test_a_pool_of_nothing_but_labelled_images_is_set_aside(sets):
     labelled, pools = sets
-    with pytest.raises(OptionError, match="only 0 readable images besides 60 copies of labelled"):
-        mixmood.rank(labelled, {"same": labelled, "near": pools["near"]})
+    report = mixmood.rank(labelled, {"same": labelled, "near": pools["near"]})
+    assert report.best == "near"
+    assert "only 0 readable images besides 60 copies of labelled" in report.set_aside[0].reason
+
+
+def test_repeated_images_in_a_pool_are_counted(sets):
+    labelled, pools = sets
+    sixfold = np.tile(pools["near"][:50], (6, 1))
+    report = mixmood.rank(labelled, {"sixfold": sixfold, "mid": pools["mid"]}, until=None)
+    repeated, mid = report.candidates
+    assert (repeated.n_read, repeated.n_distinct) == (300, 50)
+    assert "only 50 of the 300 images read are distinct (17%)" in repeated.warnings[0]
+    assert (mid.n_distinct, mid.warnings) == (mid.n_read, ())
+    assert report.labelled.n_distinct == 60
 
 
 def test_near_copies_are_told(sets):
@@ -266,7 +319,7 @@ def test_features_and_images_cannot_be_mixed_under_one_name(rng, tmp_path):
         np.save(tmp_path / name / "set.npy", content)
     paths = [tmp_path / name / "set.npy" for name in ("features", "images")]
     for labelled, pool in (paths, paths[::-1]):
-        with pytest.raises(ShapeError, match="Features cannot be mixed with images"):
+        with pytest.raises(InputError, match="features cannot be mixed with images"):
             mixmood.rank(labelled, [pool])
 
 

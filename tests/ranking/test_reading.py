@@ -5,8 +5,8 @@ import pytest
 
 from mixmood.core.errors import UnreadableImageError
 from mixmood.core.progress import Silent
-from mixmood.data.open import open_pool
-from mixmood.data.source import ImageSource
+from mixmood.data.pools.open import open_pool
+from mixmood.data.pools.pool import ImageSource
 from mixmood.ranking.reading import Reading
 
 

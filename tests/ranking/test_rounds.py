@@ -6,7 +6,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import mixmood
 from mixmood.core.errors import OptionError
-from mixmood.data.arrays import FeatureArray
+from mixmood.data.arrays.array_pools import FeatureArray
 
 
 def features(rng, n, shift=0.0):
@@ -23,27 +23,31 @@ def sets(rng):
     return features(rng, 60), pools
 
 
-def test_a_clear_winner_stops_the_reading_and_the_saving_is_told(sets):
-    full, early = mixmood.rank(*sets), mixmood.rank(*sets, until=0.99)
+def test_a_clear_winner_stops_the_reading_and_a_note_says_what_was_saved(sets):
+    full, early = mixmood.rank(*sets, until=None), mixmood.rank(*sets)
     assert early.best == full.best == "near"
-    assert early.draws < full.draws
+    assert early.draws == full.draws == 30
     n_full, n_early = (sum(c.n_read for c in report.candidates) for report in (full, early))
     assert n_early < n_full
-    assert f"{n_early} images of the pools were read instead of {n_full}" in " ".join(
-        early.warnings
-    )
+    assert f"{n_early:,} images of the pools instead of {n_full:,} settle" in early.notes[1]
+    assert len(full.notes) == 1
 
 
 def test_equal_pools_are_read_to_the_end(rng):
     pools = {"a": features(rng, 2000), "b": features(rng, 2000)}
-    report = mixmood.rank(features(rng, 60), pools, until=1.0, draws=6)
-    assert report.draws == 6
+    report = mixmood.rank(features(rng, 60), pools, until=0.9999, draws=6)
+    assert {candidate.n_read for candidate in report.candidates} == {180}
+    assert "Near tie: 360 of 360 images of the pools were read without settling" in report.notes[1]
+
+
+def test_a_probability_of_one_reads_everything(sets):
+    assert {c.n_read for c in mixmood.rank(*sets, until=1.0).candidates} == {900}
 
 
 def test_a_hopeless_pool_is_read_no_further_than_the_first_round(rng):
-    """With a chance of 1 demanded, two near pools go on; the far one does not."""
+    """Two near pools are read on; the far one is not."""
     pools = {"a": features(rng, 2000), "b": features(rng, 2000), "far": features(rng, 2000, 3)}
-    report = mixmood.rank(features(rng, 60), pools, until=1.0)
+    report = mixmood.rank(features(rng, 60), pools, until=0.9999)
     n_read = {candidate.name: candidate.n_read for candidate in report.candidates}
     assert report.draws == 30
     assert n_read == {"a": 900, "b": 900, "far": 150}
@@ -51,7 +55,9 @@ def test_a_hopeless_pool_is_read_no_further_than_the_first_round(rng):
 
 @pytest.mark.parametrize("until", [0.5, 0.0, 1.01, -1])
 def test_a_chance_that_makes_no_sense_is_refused(sets, until):
-    with pytest.raises(OptionError, match="until must be over 0.5 and at most 1; got"):
+    with pytest.raises(
+        OptionError, match="until must be over 0.5 and at most 1, or none for the full reading; got"
+    ):
         mixmood.rank(*sets, until=until)
 
 
@@ -70,6 +76,6 @@ def test_reading_leaves_the_threads_of_blas_to_the_rest_of_the_process(rng, monk
     monkeypatch.setattr(FeatureArray, "features", watched)
     with threadpool_limits(2):
         pools = {"a": features(rng, 2000), "b": features(rng, 2000)}
-        mixmood.rank(features(rng, 60), pools, until=1.0, draws=6)
+        mixmood.rank(features(rng, 60), pools, until=0.9999, draws=6)
     assert len(seen) > 3
     assert all(min(found) == 2 for found in seen)

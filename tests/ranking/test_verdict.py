@@ -1,43 +1,109 @@
 """The sentence under the table."""
 
-from mixmood.core.records import Candidate, Dissimilarity
+import pytest
+
+from mixmood.core.records.ranking import NoiseFloor, RankedDissimilarity
+from mixmood.ranking.nearness import nearness
+from mixmood.ranking.statistics.score import Scores
 from mixmood.ranking.verdict import verdict
 
-
-def candidate(rank, name, p_holm=0.01, p_best=0.0, first_rank=None):
-    result = Dissimilarity(1.0, 0.1, 1.0, 0.01, p_holm, p_holm, (0.5, 1.5), (2.0,), (1.0,))
-    interval = (first_rank or rank, rank)
-    return Candidate(rank, name, 100, 0, 100, "f", {"js": result}, p_best, interval, ())
+FLOOR = {"js": NoiseFloor(0.4, 0.1, 0.9, 10)}
 
 
-def test_a_clear_winner_is_named_with_its_chance():
-    pools = [candidate(1, "web", p_best=0.97), candidate(2, "clinic")]
-    assert verdict(pools, "js") == "web is the nearest pool (P = 0.97)."
+def result(p_holm=0.01, rank=1, p_best=0.9, first_rank=1, signed=1.0):
+    return RankedDissimilarity(
+        abs(signed), 0.1, signed, 0.01, p_holm, p_holm, (0.5, 1.5), (2.0,), (1.0,), rank, p_best,
+        (first_rank, rank),
+    )  # fmt: skip
+
+
+def candidate(rank, name, p_holm=0.01, p_best=0.0, first_rank=None, signed=1.0):
+    return name, {"js": result(p_holm, rank, p_best, first_rank or rank, signed)}
+
+
+def sentence(*candidates):
+    return verdict(Scores(dict(candidates), FLOOR), "js")
+
+
+@pytest.mark.parametrize(
+    ("p_holm", "signed", "expected"),
+    [
+        (0.4, 1.0, "same"),
+        (0.01, 1.0, "different"),
+        (0.05, 1.0, "different"),
+        (0.4, -1.0, "nearer"),
+        (0.01, -1.0, "nearer"),
+        (0.4, -0.5, "same"),  # not beyond the noise floor
+        (0.01, -0.5, "different"),
+    ],
+)
+def test_a_pool_is_the_same_nearer_than_chance_allows_or_different(p_holm, signed, expected):
+    assert nearness(result(p_holm, signed=signed), FLOOR["js"]) == expected
+
+
+def test_the_nearest_pool_that_cannot_be_told_apart_from_the_labelled_set():
+    pools = candidate(1, "web", p_holm=0.4, p_best=0.97), candidate(2, "clinic")
+    assert sentence(*pools) == (
+        "web is the nearest pool (P = 0.97) and cannot be told apart from the labelled set."
+    )
+
+
+def test_the_nearest_pool_that_differs():
+    pools = candidate(1, "web", p_best=0.97), candidate(2, "clinic")
+    assert sentence(*pools) == (
+        "web is the nearest pool (P = 0.97), but it differs from the labelled set (p = 0.01)."
+    )
+
+
+def test_the_nearest_pool_that_is_nearer_than_chance_allows():
+    pools = candidate(1, "web", p_holm=0.4, p_best=0.97, signed=-1.0), candidate(2, "clinic")
+    assert sentence(*pools) == (
+        "web is the nearest pool (P = 0.97), but it is nearer to the labelled set than chance "
+        "allows: look for copies."
+    )
 
 
 def test_no_chance_is_called_certain():
-    pools = [candidate(1, "web", p_best=1.0), candidate(2, "clinic")]
-    assert verdict(pools, "js") == "web is the nearest pool (P > 0.99)."
+    assert "(P > 0.99)" in sentence(candidate(1, "web", p_best=1.0), candidate(2, "clinic"))
 
 
-def test_pools_that_cannot_be_told_from_the_winner_are_named():
-    pools = [
-        candidate(1, "web", p_best=0.5),
-        candidate(2, "a", first_rank=1),
-        candidate(3, "b", first_rank=1),
-        candidate(4, "c", first_rank=1),
-        candidate(5, "noise"),
-    ]
-    expected = "web is the nearest pool (P = 0.50); a, b and c cannot be told from it."
-    assert verdict(pools, "js") == expected
-    assert "; a cannot be told from it." in verdict(pools[:2], "js")
+def test_pools_that_may_be_as_near_are_named():
+    rivals = [candidate(k, name, first_rank=1) for k, name in enumerate("abc", start=2)]
+    pools = candidate(1, "web", p_best=0.5), *rivals, candidate(5, "noise")
+    assert sentence(*pools).endswith("(p = 0.01); a, b and c may be as near.")
+    assert sentence(*pools[:2]).endswith("; a may be as near.")
 
 
-def test_pools_that_do_not_differ_from_the_labelled_set_are_called_noise():
-    pools = [candidate(1, "web", p_holm=0.4), candidate(2, "clinic", p_holm=0.2)]
-    assert verdict(pools, "js").startswith("No pool is distinguishable from noise: by js,")
-    assert verdict(pools[:1], "js").startswith("web is not distinguishable from noise")
+def test_of_many_rivals_the_number_is_given():
+    rivals = [candidate(k, f"pool {k}", first_rank=1) for k in range(2, 9)]
+    assert "; 7 other pools may be as near." in sentence(candidate(1, "web", p_best=0.5), *rivals)
+
+
+def test_a_pool_that_differs_is_never_called_equal_to_one_that_does_not():
+    clean = candidate(1, "clean", p_holm=0.4, p_best=0.6)
+    half, third = (candidate(k, name, first_rank=1) for k, name in ((2, "half"), (3, "third")))
+    assert sentence(clean, half) == (
+        "clean is the nearest pool (P = 0.60) and cannot be told apart from the labelled set; "
+        "half may be as near but differs from the labelled set."
+    )
+    assert "; half and third may be as near but differ from" in sentence(clean, half, third)
+    other = candidate(2, "clean", p_holm=0.4, first_rank=1)
+    assert sentence(candidate(1, "half", p_best=0.6), other) == (
+        "half is the nearest pool (P = 0.60), but it differs from the labelled set (p = 0.01); "
+        "clean may be as near and cannot be told apart from the labelled set."
+    )
+
+
+def test_when_no_pool_differs_the_sentence_says_so():
+    pools = candidate(1, "web", p_holm=0.4, p_best=0.55), candidate(2, "clinic", p_holm=0.2)
+    assert sentence(*pools) == (
+        "None of the 2 pools can be told apart from the labelled set; web is the nearest "
+        "(P = 0.55)."
+    )
 
 
 def test_a_single_pool_is_not_called_the_nearest():
-    assert "differs from the labelled set (p = 0.01)" in verdict([candidate(1, "web")], "js")
+    assert sentence(candidate(1, "web")) == (
+        "web differs from the labelled set (p = 0.01); no other to compare."
+    )
+    assert sentence(candidate(1, "web", p_holm=0.4)).startswith("web cannot be told apart from")

@@ -5,17 +5,34 @@ import tempfile
 
 import pytest
 
-from mixmood.core.extras import Extras, Tile, View
-from mixmood.core.records import Candidate, Dissimilarity, LabelledSet, NoiseFloor, Ranking
+from mixmood.core.records.page_material import PageMaterial, SetPictures, Tile
+from mixmood.core.records.ranking import (
+    Candidate,
+    LabelledSet,
+    NoiseFloor,
+    RankedDissimilarity,
+    Ranking,
+    SetAside,
+)
+from mixmood.testbed.analysis.agreement import AgreementRow
+from mixmood.testbed.analysis.chance import Chance
+from mixmood.testbed.analysis.extremes import Extremes
+from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.testbed.analysis.line import GroupLine
+from mixmood.testbed.analysis.overall import OverallRow
+from mixmood.testbed.analysis.overview import FailureCount, Overview
+from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow, Gaps
+from mixmood.testbed.analysis.tables import Tables
+from mixmood.testbed.grid.cells import Cell
 
 EVIL = "<script>alert(1)</script>"
 BREAKOUT = '"></svg></script><img src=x onerror=alert(2)>'
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
 
 
-def dissimilarity(distance, p_value):
+def dissimilarity(distance, p_value, rank, p_best):
     intra = (10.0, 10.5, 11.0, 10.2)
-    return Dissimilarity(
+    return RankedDissimilarity(
         distance=distance,
         spread=0.4,
         signed=distance,
@@ -25,10 +42,13 @@ def dissimilarity(distance, p_value):
         interval=(max(distance - 1.0, 0.0), distance + 1.0),
         inter=tuple(value + distance for value in intra),
         intra=intra,
+        rank=rank,
+        p_best=p_best,
+        rank_interval=(1, 2) if rank < 3 else (3, 3),
     )
 
 
-def candidate(rank, name, distances, p_best, warnings=()):
+def candidate(rank, name, distances, p_best, warnings=(), l2_rank=None):
     return Candidate(
         rank=rank,
         name=name,
@@ -37,11 +57,16 @@ def candidate(rank, name, distances, p_best, warnings=()):
         n_read=160,
         fingerprint="ab" * 32,
         measures={
-            measure: dissimilarity(distance, 0.5 / rank) for measure, distance in distances.items()
+            measure: dissimilarity(
+                distance, 0.5 / rank, l2_rank if measure == "l2" else rank, p_best
+            )
+            for measure, distance in distances.items()
         },
         p_best=p_best,
         rank_interval=(1, 2) if rank < 3 else (3, 3),
         warnings=warnings,
+        n_distinct=160,
+        classes={"cat": 1.0, "<b>dog</b>": 0.0} if rank > 1 else {"cat": 0.5, "<b>dog</b>": 0.5},
     )
 
 
@@ -58,42 +83,47 @@ def ranking():
         labelled=LabelledSet("my & labels", 100, 0, 100, "ef" * 32, {"cat": 60, "<b>dog</b>": 40}),
         measure="cosine",
         candidates=(
-            candidate(1, "clinic", {"cosine": 0.8, "l2": 3.0}, 0.9),
+            candidate(1, "clinic", {"cosine": 0.8, "l2": 3.0}, 0.9, l2_rank=2),
             candidate(
-                2, EVIL, {"cosine": 2.5, "l2": 1.0}, 0.1, ("1 file: <i>a.png</i> is broken",)
+                2,
+                EVIL,
+                {"cosine": 2.5, "l2": 1.0},
+                0.1,
+                ("1 file: <i>a.png</i> is broken",),
+                l2_rank=1,
             ),
-            candidate(3, BREAKOUT, {"cosine": 40.0, "l2": 5.0}, 0.0),
+            candidate(3, BREAKOUT, {"cosine": 40.0, "l2": 5.0}, 0.0, l2_rank=3),
         ),
         best="clinic",
-        verdict=f"clinic is the nearest pool (P = 0.90); {EVIL} cannot be told from it.",
+        verdict=f"clinic is the nearest pool (P = 0.90); {EVIL} may be as near.",
         noise_floor={
             "cosine": NoiseFloor(0.7, 0.3, 1.5, 33),
             "l2": NoiseFloor(0.5, 0.2, 0.9, 33),
         },
-        warnings=("The sample size is 40 instead of 80.",),
+        warnings=("<u>labelled</u>: 1 image is broken.",),
+        notes=("The sample size is 40 instead of <b>80</b>.",),
+        set_aside=(SetAside("<i>tiny</i>", "it holds only <b>3</b> readable images."),),
     )
 
 
 def view(name, shift, is_labelled=False):
     tiles = tuple(Tile(f"{name}[{i}]", PIXEL, None if is_labelled else 1.5 + i) for i in range(10))
-    return View(
+    return SetPictures(
         tiles=tiles,
         points=tuple((shift + 0.2 * i, 0.3 * (i % 4)) for i in range(10)),
         nearest=() if is_labelled else tiles[:8],
         farthest=() if is_labelled else tiles[2:],
-        coverage=(0.6, 0.4) if is_labelled else (1.0, 0.0) if shift > 5 else (0.5, 0.5),
         warnings=("images in grey.",) if shift > 5 else (),
     )
 
 
 @pytest.fixture(scope="session")
-def extras(ranking):
+def material(ranking):
     pools = {c.name: view(c.name, 3.0 * c.rank) for c in ranking.candidates}
-    return Extras(
+    return PageMaterial(
         labelled=view(ranking.labelled.name, 0.0, is_labelled=True),
         pools=pools,
         variance=(0.31, 0.12),
-        classes=("cat", "<b>dog</b>"),
         versions={"numpy": "2.4.6"},
     )
 
@@ -150,40 +180,33 @@ def opened(browser):
     return open_page
 
 
-def bed_row(task, source, percent, n_labelled, algorithm="mixmatch", **values):
-    return {
-        "task": task,
-        "source": source,
-        "percent": percent,
-        "n_labelled": n_labelled,
-        "algorithm": algorithm,
-        "contamination": "fixed-total",
-        **values,
-    }
+def bed_cell(task, source, percent, n_labelled, algorithm="mixmatch"):
+    return Cell(task, source, percent, n_labelled, algorithm, "fixed-total")
 
 
 def bed_rows(task, n_labelled, sources, measures):
     """Tables 1 and 2 of one task: accuracy falls as cosine grows, and l2 knows nothing."""
     table1, table2 = [], []
 
-    def cell(source, percent, accuracy, algorithm="mixmatch"):
+    def add(cell, accuracy):
         table1.append(
-            bed_row(
-                task, source, percent, n_labelled, algorithm,
-                accuracy_mean=accuracy, accuracy_spread=0.02, n_runs=3, is_best=accuracy == 0.9,
+            AccuracyRow(
+                **vars(cell), accuracy_mean=accuracy, accuracy_spread=0.02, n_runs=3,
+                is_best=accuracy == 0.9,
             )
         )  # fmt: skip
 
-    cell("none", 0.0, 0.6, "supervised-epochs")
-    cell("none", 0.0, 0.9)
+    add(bed_cell(task, "none", 0.0, n_labelled, "supervised-epochs"), 0.6)
+    add(bed_cell(task, "none", 0.0, n_labelled), 0.9)
     for k, source in enumerate(sources):
         for percent in (50.0, 100.0):
             far = (k + 1) * percent / 10
-            cell(source, percent, 0.85 - far / 100)
+            cell = bed_cell(task, source, percent, n_labelled)
+            add(cell, 0.85 - far / 100)
             table2 += [
-                bed_row(
-                    task, source, percent, n_labelled,
-                    measure=measure, distance_mean=far if measure == "cosine" else 3.0 + k,
+                DistanceRow(
+                    **vars(cell), measure=measure,
+                    distance_mean=far if measure == "cosine" else 3.0 + k,
                     distance_spread=None if k else 0.5, p_median=0.01, n_runs=3,
                     is_significant=k > 0,
                 )
@@ -194,45 +217,45 @@ def bed_rows(task, n_labelled, sources, measures):
 
 @pytest.fixture(scope="session")
 def bed():
-    """The record of a test bed in plain values: two tasks, two numbers of labels, one gap."""
+    """The overview of a test bed: two tasks, two numbers of labels, one gap."""
     tasks, labels, sources = (EVIL, "mnist"), (20, 60), ("svhn", BREAKOUT, "gaussian")
     made = [bed_rows(t, n, sources, ("cosine", "l2")) for t in tasks for n in labels]
-    table1 = [row for rows, _ in made for row in rows]
-    table2 = [row for _, rows in made for row in rows]
-    # A gap: one cell of the last task was never run.
-    table1, table2 = table1[:-1], table2[:-2]
     agreement = {
         "pearson": -0.91, "pearson_interval": (-0.95, -0.8), "spearman": None,
         "spearman_interval": None, "regret_points": 1.5, "regret_interval": (0.0, 3.25),
         "n_seeds": 3,
     }  # fmt: skip
-    group = {"algorithm": "mixmatch", "contamination": "fixed-total"}
-    table3 = [
-        {"task": t, "n_labelled": n, **group, "measure": m, **agreement, "n_cells": 6}
-        for t in tasks
-        for n in labels
-        for m in ("cosine", "l2")
-    ]
-    lines = [
-        {"task": t, "n_labelled": n, **group, "measure": "cosine",
-         "x": (5.0, 30.0), "y": (0.8, 0.55), "pearson": -1.0}
-        for t in tasks
-        for n in labels
-    ]  # fmt: skip
-    return {
-        "schema": 1, "mixmood": "0.1.0", "testbed": "tiny", "store": "/tmp/<b>store</b>",
-        "selection": "last", "verdict": "Nearer pools gave better models.",
-        "chance": {"p_lower": 0.02, "p_higher": 1.0, "n_arrangements": 48},
-        "best_measure": "cosine", "n_runs": 93, "n_wanted": 96, "n_seeds": 3, "n_failed": 2,
-        "gaps": "Incomplete: 3 of 96 runs are missing, 2 of them failed; 1 cells have no run.",
-        "empty_cells": [bed_row("mnist", "gaussian", 100.0, 60)],
-        "failures": [{"message": f"ValueError: {EVIL}", "n_runs": 2}],
-        "compute_s": 9000.0, "versions": {"mixmood": ["0.1.0"], "numpy": ["2.3", "2.4"]},
-        "protocol": {"training": {"epochs": 2, "settings": {EVIL: {"a": 1}}}},
-        "extremes": [
-            {"task": EVIL, "percent": 100.0, "best": "svhn", "best_accuracy": 0.75,
-             "worst": BREAKOUT, "worst_accuracy": 0.65, "n_sources": 3}
+    groups = [GroupKey(t, n, "mixmatch", "fixed-total") for t in tasks for n in labels]
+    tables = Tables(
+        choice="last",
+        n_seeds=3,
+        # A gap: one cell of the last task was never run.
+        accuracies=[row for rows, _ in made for row in rows][:-1],
+        distances=[row for _, rows in made for row in rows][:-2],
+        agreements=[
+            AgreementRow(**vars(group), measure=measure, **agreement, n_cells=6)
+            for group in groups
+            for measure in ("cosine", "l2")
         ],
-        "overall": [{"measure": m, **agreement, "n_groups": 4} for m in ("cosine", "l2")],
-        "table1": table1, "table2": table2, "table3": table3, "lines": lines,
-    }  # fmt: skip
+        lines=[
+            GroupLine(**vars(group), measure="cosine", x=(5.0, 30.0), y=(0.8, 0.55), pearson=-1.0)
+            for group in groups
+        ],
+        gaps=Gaps(96, 3, 2, (bed_cell("mnist", "gaussian", 100.0, 60),)),
+    )
+    return Overview(
+        mixmood="0.1.0",
+        testbed="tiny",
+        store="/tmp/<b>store</b>",
+        verdict="Nearer pools gave better models.",
+        chance=Chance(p_lower=0.02, p_higher=1.0, n_arrangements=48),
+        best_measure="cosine",
+        n_runs=93,
+        failures=[FailureCount(f"ValueError: {EVIL}", 2)],
+        compute_s=9000.0,
+        versions={"mixmood": ["0.1.0"], "numpy": ["2.3", "2.4"]},
+        protocol={"training": {"epochs": 2, "settings": {EVIL: {"a": 1}}}},
+        extremes=[Extremes(EVIL, 100.0, "svhn", 0.75, BREAKOUT, 0.65, 3, 0.2)],
+        overall=[OverallRow(measure=m, **agreement, n_groups=4) for m in ("cosine", "l2")],
+        tables=tables,
+    )

@@ -13,13 +13,13 @@ import pytest
 from PIL import Image
 
 from mixmood.cli.main import app
-from mixmood.ssl.predict import Predictions
-from mixmood.testbed.config import parse_config
-from mixmood.testbed.export import records_csv_gz
-from mixmood.testbed.figures import figures
-from mixmood.testbed.sheet import to_csv
-from mixmood.testbed.store import Store
-from mixmood.testbed.tables import make_tables
+from mixmood.report.testbed.export import records_csv_gz
+from mixmood.report.testbed.figures import figures
+from mixmood.report.testbed.sheet import to_csv
+from mixmood.ssl.output.predict import Predictions
+from mixmood.testbed.analysis.tables import make_tables
+from mixmood.testbed.grid.config import parse_config
+from mixmood.testbed.runs.store import Store
 
 TITLE = "\x1b]0;owned\x07"
 """A terminal that obeys takes this for its new title."""

@@ -55,6 +55,7 @@ def test_rank_opens_no_socket(guarded, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("demo_cache")
 def test_demo_opens_no_socket(guarded):
     found = guarded("-m", "mixmood", "demo")
     assert found.returncode == 0, found.stderr

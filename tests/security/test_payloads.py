@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError, TrainingError
-from mixmood.data.open import open_pool
-from mixmood.ssl.checkpoint import load
-from mixmood.ssl.predict import Classifier
-from mixmood.ssl.run_files import CHECKPOINT
+from mixmood.data.pools.open import open_pool
+from mixmood.ssl.loop.checkpoint import load
+from mixmood.ssl.output.predict import Classifier
+from mixmood.ssl.output.run_files import CHECKPOINT
 
 
 class Payload:

@@ -8,7 +8,7 @@ import typer
 from mixmood.core.errors import InputError
 
 if TYPE_CHECKING:
-    from mixmood.core.cache import FeatureCache
+    from mixmood.core.cache.features import FeatureCache
 
 app = typer.Typer(no_args_is_help=True, help="Show or empty the cache.")
 
@@ -50,7 +50,7 @@ def clear(cache: Directory = None) -> None:
 
 
 def _existing(directory: str | None) -> "FeatureCache":
-    from mixmood.core.cache import FILE_NAME, FeatureCache, cache_directory
+    from mixmood.core.cache.features import FILE_NAME, FeatureCache, cache_directory
 
     place = cache_directory() if directory is None else directory
     if place is None:

@@ -1,12 +1,12 @@
-"""`mixmood correlate`: do distances foretell accuracy?"""
+"""`mixmood correlate`: do distances predict accuracy?"""
 
 from typing import Annotated
 
 import typer
 
-from mixmood.cli import options
 from mixmood.cli.rank import check_outputs
-from mixmood.cli.streams import console, put, show
+from mixmood.cli.terminal import options
+from mixmood.cli.terminal.streams import console, put, show
 
 Csv = Annotated[
     str | None,
@@ -27,16 +27,17 @@ def correlate(
     """Pearson, Spearman and regret of distances against accuracies.
 
     ACCURACY.csv has the columns task, ood_source, ood_percent, n_labelled, accuracy_mean;
-    DISTANCES.csv has task, ood_source, ood_percent, measure, distance_mean. Where they are there,
-    algorithm and contamination, and n_labelled of distances, keep rows apart, as in the tables
-    that testbed tables writes. Rows of 0 percent are left out. Regret is the accuracy lost, among
-    the sources at their highest percentage, by training with the nearest instead of the best.
+    DISTANCES.csv has task, ood_source, ood_percent, measure, distance_mean. The columns algorithm,
+    contamination and regime, and n_labelled of distances, are optional: rows that differ in them
+    are compared separately, as in the tables that testbed tables writes. Rows of 0 percent are
+    left out, and at least three cells are needed. Regret is the accuracy lost, among the sources
+    at their highest percentage, by training with the nearest instead of the best.
 
     Example: mixmood correlate table1_accuracy.csv table2_distances.csv --csv agreement.csv
     """
-    from mixmood.ranking.agreement import agreements
-    from mixmood.ranking.tables import read_accuracies, read_distances
-    from mixmood.report.agreement import agreement_csv, agreement_json, agreement_view
+    from mixmood.report.testbed.agreement import agreement_csv, agreement_json, agreement_view
+    from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
+    from mixmood.testbed.analysis.correlation import agreements
 
     check_outputs(json, csv)
     rows = agreements(read_accuracies(accuracies), read_distances(distances))

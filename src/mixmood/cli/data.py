@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from mixmood.cli import options
-from mixmood.cli.bars import progress_bars
-from mixmood.cli.streams import readable, say
+from mixmood.cli.terminal import options
+from mixmood.cli.terminal.bars import progress_bars
+from mixmood.cli.terminal.streams import readable, say
 from mixmood.core.errors import InputError
 from mixmood.core.suggest import unknown_name
-from mixmood.data.catalogue import CATALOGUE
+from mixmood.data.sets.catalogue import CATALOGUE
 
 app = typer.Typer(no_args_is_help=True, help="List or get the paper's data sets.")
 
@@ -24,7 +24,7 @@ def list_sets() -> None:
 
     Example: mixmood data list
     """
-    from mixmood.data.library import data_home, packed_sets
+    from mixmood.data.sets.library import data_home, packed_sets
 
     chosen = "MIXMOOD_DATA" if os.environ.get("MIXMOOD_DATA") else "choose another: MIXMOOD_DATA"
     typer.echo(readable(f"folder  {data_home()} ({chosen})"))
@@ -45,7 +45,7 @@ def list_sets() -> None:
 
 def _here(pack: Path) -> str:
     """What is in the pack of a data set, which may be a part of it."""
-    from mixmood.data.npy import count_npz
+    from mixmood.data.arrays.npy import count_npz
 
     try:
         return f"here, {count_npz(pack)} images"
@@ -62,8 +62,8 @@ def get_sets(
 
     Example: mixmood data get mnist svhn
     """
-    from mixmood.data.download import get
-    from mixmood.data.library import data_home
+    from mixmood.data.sets.download import get
+    from mixmood.data.sets.library import data_home
 
     wanted = list(CATALOGUE) if ALL in names else names
     for name in wanted:

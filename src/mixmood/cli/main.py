@@ -8,9 +8,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mixmood.cli import cache, correlate, data, demo, predict, rank, testbed, train
-from mixmood.cli.options import INTERRUPTED
-from mixmood.cli.streams import abandon_stdout, open_closed_streams, say
+from mixmood.cli import cache, correlate, data, demo, predict, rank, train
+from mixmood.cli import filter as filter_command
+from mixmood.cli.terminal.options import INTERRUPTED
+from mixmood.cli.terminal.streams import abandon_stdout, open_closed_streams, say
+from mixmood.cli.testbed import commands as testbed
 from mixmood.core.errors import MixmoodError
 from mixmood.core.interrupt import ENDS
 from mixmood.core.version import __version__
@@ -39,7 +41,6 @@ class Commands(TyperGroup):
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help is instant: rich alone takes longer to import than the rest
 )
@@ -69,6 +70,7 @@ def mixmood(
 
 app.command("rank")(rank.rank)
 app.command("demo")(demo.demo)
+app.command("filter")(filter_command.filter)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("correlate")(correlate.correlate)

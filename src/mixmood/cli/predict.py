@@ -18,15 +18,15 @@ def predict(
 
     Example: mixmood predict --model run/ new-images/ --csv classes.csv
     """
-    from mixmood.cli.bars import progress_bars
-    from mixmood.cli.streams import put, say
-    from mixmood.core.files import check_writable, write_atomic
-    from mixmood.ssl.predict import predict_job
+    from mixmood.api.predict import predict as classify
+    from mixmood.cli.terminal.bars import progress_bars
+    from mixmood.cli.terminal.streams import put, say
+    from mixmood.core.files.atomic import check_writable, write_atomic
 
     if csv is not None:
         check_writable(csv)
     with progress_bars(is_quiet=False) as bars:
-        predictions = predict_job(
+        predictions = classify(
             model, images, progress=bars, notify=lambda message: say(f"Warning: {message}")
         )
     if csv is None:

@@ -7,64 +7,44 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixmood.cli import options
-from mixmood.cli.bars import progress_bars
-from mixmood.cli.streams import console, put, show, warnings_said
+from mixmood.cli.terminal import options
+from mixmood.cli.terminal.bars import progress_bars
+from mixmood.cli.terminal.plan_command import takes
+from mixmood.cli.terminal.streams import console, put, show, warnings_said
 from mixmood.core.errors import OptionError
-from mixmood.core.files import check_writable
+from mixmood.core.files.atomic import check_writable
+from mixmood.ranking.plan import RankingPlan
 
 if TYPE_CHECKING:
-    from mixmood.api import RankReport
+    from mixmood.api.rank import RankReport
 
 
+@takes(RankingPlan)
 def rank(
     labelled: Annotated[str, typer.Argument(metavar="LABELLED", help="The labelled images.")],
     candidates: Annotated[
         list[str],
         typer.Argument(metavar="CANDIDATE...", help="Pools: PATH or NAME=PATH."),
     ],
-    measure: options.Measures = ["cosine"],  # noqa: B006 - typer copies it
-    backbone: options.Backbone = "efficientnet-lite0",
-    resolution: options.Resolution = None,
-    sample_size: options.SampleSize = 80,
-    draws: options.Draws = 30,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    until: options.Until = None,
-    paper: options.Paper = False,
+    plan: RankingPlan,
     json: options.Json = None,
     csv: options.Csv = None,
     html: options.Html = None,
-    cache: options.Cache = "default",
     quiet: options.Quiet = False,
 ) -> None:
     """Rank pools of images by their distance from a labelled set.
 
     A set is a folder (class sub-folders give labels), a zip or tar of images, a .npy or .npz array
     of images or features, an IDX file, a Parquet file, a .txt or .csv list of paths, or noise
-    (noise:gaussian, noise:salt-and-pepper).
+    (noise:gaussian, noise:salt-and-pepper). A pool that cannot be ranked is set aside and named.
 
     Example: mixmood rank labelled/ web=crawl.zip clinic=scans/ noise:gaussian --html report.html
     """
-    from mixmood import api
+    from mixmood.api.rank import rank_planned
 
     check_outputs(json, csv, html)
     with warnings_said(), progress_bars(quiet) as progress:
-        report = api.rank(
-            labelled,
-            candidates,
-            measures=measure,
-            backbone=backbone,
-            resolution=resolution,
-            sample_size=sample_size,
-            draws=draws,
-            seed=seed,
-            jobs=jobs,
-            cache=None if cache == "none" else cache,
-            until=until,
-            paper=paper,
-            progress=progress,
-        )
+        report = rank_planned(labelled, candidates, plan, progress)
     deliver(report, json, csv, html)
 
 
@@ -86,7 +66,7 @@ def check_outputs(json: str | None, csv: str | None, html: str | None = None) ->
 
 def deliver(report: "RankReport", json: str | None, csv: str | None, html: str | None) -> None:
     """Write what was asked for, and show the table unless stdout is taken."""
-    from mixmood.report.text import ranking_view
+    from mixmood.report.ranking.text import ranking_view
 
     put(json, report.to_json())
     put(csv, report.to_csv())

@@ -46,3 +46,9 @@ class MissingExtraError(MixmoodError):
             f"{feature} needs packages that are not installed. "
             f"Install them with: pip install 'mixmood[{extra}]'"
         )
+
+
+def reason(error: BaseException) -> str:
+    """The cause in one line: the system's text for a system error, else the error's own."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return " ".join(str(text).split())[:300].rstrip(". ")

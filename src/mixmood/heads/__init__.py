@@ -2,7 +2,7 @@
 
     fit_head(name, features, codes, n_classes, pool, rng)   one head on all labelled rows
     out_of_fold_logits(heads, ..., folds, rng)              (repeats, n, k): the base of the probe
-    choose_head(features, codes, n_classes, pool, rng)      `auto`: which head, and how good it is
+    train_head(features, codes, n_classes, pool, rng)       `auto`: which head, and how good it is
 
 A head is `softmax(directions(features) @ weights + bias)`, with weights (d, k) and bias (k,);
 `directions` are signed roots scaled to length 1 (see `rows`). `HEADS` holds them by name.
@@ -12,7 +12,8 @@ scikit-learn estimators; they alone need scikit-learn and are imported when firs
 
 from typing import TYPE_CHECKING, Any
 
-from mixmood.heads.cross_validation import out_of_fold_logits
+from mixmood.heads.evaluation.choose import TrainedHead, train_head
+from mixmood.heads.evaluation.cross_validation import out_of_fold_logits
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.registry import HEADS, fit_head
 
@@ -29,8 +30,10 @@ __all__ = [
     "MixMatchClassifier",
     "PropagationClassifier",
     "PseudoLabelClassifier",
+    "TrainedHead",
     "fit_head",
     "out_of_fold_logits",
+    "train_head",
 ]
 
 _ESTIMATORS = ("MixMatchClassifier", "PropagationClassifier", "PseudoLabelClassifier")

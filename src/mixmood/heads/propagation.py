@@ -7,10 +7,10 @@ from scipy import sparse
 
 from mixmood.core.arrays import Array
 from mixmood.heads.checks import check_setting
+from mixmood.heads.fitting.problem import HeadProblem
+from mixmood.heads.fitting.soft_targets import fit_joint
 from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import HeadProblem
-from mixmood.heads.soft_targets import fit_joint
-from mixmood.heads.supervised import SupervisedHead
+from mixmood.heads.supervised import supervised_base
 from mixmood.numerics.neighbours import cosine_neighbours
 from mixmood.numerics.softmax import softmax
 
@@ -30,10 +30,10 @@ class PropagationHead:
     Source of the spreading: Zhou et al., "Learning with local and global consistency", 2004.
     """
 
-    n_neighbours: int = 10
+    n_neighbours: int = 5
     reach: float = 0.9
     n_steps: int = 30
-    pool_weight: float = 1.0
+    pool_weight: float = 10.0
     graph_share: float = 0.5
 
     def __post_init__(self) -> None:
@@ -46,9 +46,7 @@ class PropagationHead:
 
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The propagation heads of all problems."""
-        supervised = SupervisedHead()
-        penalties = supervised.choose(problem, rng)
-        heads = supervised.fit_at(problem, penalties)
+        penalties, heads = supervised_base(problem)
         if len(problem.pool) == 0 or self.pool_weight == 0:
             return heads
         own = softmax(heads.logits_of_rows(problem.pool))

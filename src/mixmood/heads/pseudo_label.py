@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.heads.checks import check_setting
+from mixmood.heads.fitting.problem import HeadProblem
+from mixmood.heads.fitting.soft_targets import fit_joint
 from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import HeadProblem
-from mixmood.heads.soft_targets import fit_joint
-from mixmood.heads.supervised import SupervisedHead
+from mixmood.heads.supervised import supervised_base
 from mixmood.numerics.softmax import softmax
 
 
@@ -24,9 +24,9 @@ class PseudoLabelHead:
     class keeps one class from swallowing the others. An empty pool gives the supervised head.
     """
 
-    n_rounds: int = 4
-    last_share: float = 0.6
-    pool_weight: float = 1.0
+    n_rounds: int = 2
+    last_share: float = 0.9
+    pool_weight: float = 0.3
 
     def __post_init__(self) -> None:
         """Refuse settings outside their ranges."""
@@ -36,9 +36,7 @@ class PseudoLabelHead:
 
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The self-trained heads of all problems."""
-        supervised = SupervisedHead()
-        penalties = supervised.choose(problem, rng)
-        heads = supervised.fit_at(problem, penalties)
+        penalties, heads = supervised_base(problem)
         if len(problem.pool) == 0 or self.pool_weight == 0:
             return heads
         for number in range(1, self.n_rounds + 1):

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.heads.checks import check_setting
+from mixmood.heads.fitting.problem import HeadProblem
 from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import HeadProblem
 from mixmood.numerics.calibration import log_likelihood
 from mixmood.numerics.folds import repeated_folds
 from mixmood.numerics.logistic import fit_logistic
@@ -15,6 +15,8 @@ from mixmood.numerics.logistic import fit_logistic
 MIDDLE = 0.1
 """The penalty where cross-validation cannot choose, in multiples of the spread."""
 TOLERANCE = 1e-4
+LARGEST = 200_000_000
+"""Unknowns of all fits together; with more (thousands of classes) the penalty is MIDDLE."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class SupervisedHead:
 
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The supervised heads of all problems; the pool is not looked at."""
-        return self.fit_at(problem, self.choose(problem, rng))
+        return self.fit_at(problem, self.choose(problem))
 
     def fit_at(self, problem: HeadProblem, penalties: NDArray[np.float64]) -> LinearHeads:
         """The heads at given penalties, in multiples of the spread; shape (B,)."""
@@ -45,13 +47,21 @@ class SupervisedHead:
         )
         return LinearHeads(fit.weights, fit.bias)
 
-    def choose(self, problem: HeadProblem, rng: np.random.Generator) -> NDArray[np.float64]:
-        """The chosen penalty of each problem, in multiples of the spread; shape (B,)."""
+    def choose(self, problem: HeadProblem) -> NDArray[np.float64]:
+        """The chosen penalty of each problem, in multiples of the spread; shape (B,).
+
+        The folds do not depend on a seed: heads that start from the supervised one choose alike.
+        """
         counts = np.bincount(problem.codes, minlength=problem.n_classes)
-        if len(self.penalties) == 1 or counts.max() < 2:
+        n_fits = problem.n_problems * self.n_folds * len(self.penalties)
+        is_large = n_fits * problem.rows.shape[1] * problem.n_classes > LARGEST
+        if len(self.penalties) == 1 or counts.max() < 2 or is_large:
             only = self.penalties[0] if len(self.penalties) == 1 else MIDDLE
             return np.full(problem.n_problems, only)
-        folds = repeated_folds(problem.codes, self.n_folds, 1, rng)[0]
+        _, first, places = np.unique(problem.codes, return_index=True, return_inverse=True)
+        # Classes in the order in which rows name them: their names decide nothing.
+        codes = np.argsort(np.argsort(first))[places]
+        folds = repeated_folds(codes, self.n_folds, 1, np.random.default_rng(0))[0]
         held_out = folds[None, :] == np.arange(folds.max() + 1)[:, None]
         n_problems, n_inner, n_rows = problem.n_problems, len(held_out), len(problem.codes)
         trains = problem.weights[:, None, :] * ~held_out
@@ -63,3 +73,13 @@ class SupervisedHead:
         judged = problem.weights[:, None, None, :] * held_out[:, None, :]
         total = (by_fold * judged).sum(axis=(1, 3))
         return np.asarray(np.array(self.penalties)[total.argmax(axis=1)])
+
+
+def supervised_base(problem: HeadProblem) -> tuple[NDArray[np.float64], LinearHeads]:
+    """Penalties and supervised heads that the other heads start from; computed once a problem."""
+    if "supervised" not in problem.__dict__:
+        head = SupervisedHead()
+        penalties = head.choose(problem)
+        problem.__dict__["supervised"] = (penalties, head.fit_at(problem, penalties))
+    penalties, heads = problem.__dict__["supervised"]
+    return penalties, heads

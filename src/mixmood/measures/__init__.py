@@ -1,5 +1,5 @@
 """Two arrays of feature vectors in, one number out."""
 
-from mixmood.measures.table import MEASURES
+from mixmood.measures.registry import MEASURES, Measure
 
-__all__ = ["MEASURES"]
+__all__ = ["MEASURES", "Measure"]

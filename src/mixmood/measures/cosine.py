@@ -4,10 +4,10 @@ import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.measures.checks import check_pair
-from mixmood.measures.histogram import Bins, Overflow
+from mixmood.measures.histogram import N_BINS, Bins, Overflow
 
 
-def cosine_distance(x: Array, y: Array, bins: int = 15, overflow: Overflow = "count") -> float:
+def cosine_distance(x: Array, y: Array, bins: int = N_BINS, overflow: Overflow = "count") -> float:
     """Sum over features of the cosine distance between the histograms of x and y.
 
     sum_r 1 - p_r . q_r / (|p_r| |q_r|), with p_r and q_r the shares of x and y in equal bins
@@ -37,13 +37,8 @@ def cosine_between(p: Array, q: Array) -> Array:
 
     A feature of zeros (an empty histogram) is as far from any other as can be: 1.
     """
-    products = (np.einsum("...b,...b", *pair) for pair in ((p, q), (p, p), (q, q)))
-    return np.asarray(cosine_of_products(*products).sum(axis=-1))
-
-
-def cosine_of_products(pq: Array, pp: Array, qq: Array) -> Array:
-    """1 - p . q / (|p| |q|) for arrays of inner products of histograms, 1 where one is empty."""
+    pq, pp, qq = (np.einsum("...b,...b", *pair) for pair in ((p, q), (p, p), (q, q)))
     lengths = np.sqrt(np.multiply(pp, qq, dtype=np.float64))
     alike = pq / np.where(lengths > 0, lengths, 1.0)
     # Rounding can lift a perfect match a little over 1.
-    return np.asarray(np.maximum(1.0 - alike, 0.0))
+    return np.asarray(np.maximum(1.0 - alike, 0.0).sum(axis=-1))

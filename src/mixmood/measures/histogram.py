@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError
 
+N_BINS = 15
+"""Bins over the range of the first sample, as in the paper's code."""
+
 Overflow = Literal["count", "drop"]
 """What happens to values outside the first sample's range: two outer bins, or nothing."""
 

@@ -4,10 +4,10 @@ import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.measures.checks import check_pair
-from mixmood.measures.histogram import Bins, Overflow
+from mixmood.measures.histogram import N_BINS, Bins, Overflow
 
 
-def js_distance(x: Array, y: Array, bins: int = 15, overflow: Overflow = "count") -> float:
+def js_distance(x: Array, y: Array, bins: int = N_BINS, overflow: Overflow = "count") -> float:
     """Sum over features of the Jensen-Shannon distance between the histograms of x and y.
 
     sum_r sqrt((KL(p_r | m_r) + KL(q_r | m_r)) / 2), m_r = (p_r + q_r) / 2, natural logarithms,

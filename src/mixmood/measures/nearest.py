@@ -9,9 +9,7 @@ from mixmood.core.arrays import Array
 from mixmood.measures.checks import check_pair
 
 Metric = Literal["cityblock", "euclidean"]
-
-METRICS: dict[str, Metric] = {"l1": "cityblock", "l2": "euclidean"}
-"""The metric of each measure by nearest neighbours."""
+Mask = NDArray[np.bool_]
 
 LARGEST_SQUARED = 480
 """The power of two whose square can be added up 2^60 times."""
@@ -59,6 +57,24 @@ def l2_distance(x: Array, y: Array) -> float:
     scale = 0.5 ** min(max(exponent - LARGEST_SQUARED, -1000), 1000)
     x64, y64 = x.astype(np.float64) * scale, y.astype(np.float64) * scale
     return float(_nearest_by_product(x64, y64).mean()) / scale
+
+
+def l1_between_subsets(rows: Array, first: Mask, second: Mask) -> NDArray[np.float64]:
+    """`l1_distance` between k pairs of subsets of the same rows, shape (k,)."""
+    return _nearest_between(rows, first, second, "cityblock")
+
+
+def l2_between_subsets(rows: Array, first: Mask, second: Mask) -> NDArray[np.float64]:
+    """`l2_distance` between k pairs of subsets of the same rows, shape (k,)."""
+    return _nearest_between(rows, first, second, "euclidean")
+
+
+def _nearest_between(rows: Array, first: Mask, second: Mask, metric: Metric) -> NDArray[np.float64]:
+    # Rows that are only ever on one side need no distances among themselves.
+    is_x, is_y = first.any(axis=0), second.any(axis=0)
+    pairs = pair_distances(rows[is_x], rows[is_y], metric)
+    subsets = zip(first[:, is_x], second[:, is_y], strict=True)
+    return np.array([pairs[in_x][:, in_y].min(axis=1).mean() for in_x, in_y in subsets])
 
 
 def pair_distances(x: Array, y: Array, metric: Metric) -> NDArray[np.float64]:

@@ -1,19 +1,21 @@
-"""A pool seen through a random order of its images, read only as far as the draws need it."""
+"""The images of a pool in random order, read only as far as the draws need them."""
 
 import numpy as np
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.core.cache import FeatureCache
+from mixmood.core.cache.features import FeatureCache
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
-from mixmood.data.source import FeatureSource, Pool
-from mixmood.features.backbone import Backbone
-from mixmood.features.extract import extract
+from mixmood.data.pools.pool import FeatureSource, Pool
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.extraction.extract import extract
 
 N_NAMED = 5
 """How many unreadable images a warning names."""
 SPARE = 4
-"""Images tried at most for each one wanted: a pool full of broken files has to end somewhere."""
+"""Images tried at most for each one wanted: it bounds the time in a pool of broken files."""
+FEW_DISTINCT = 0.9
+"""A pool with a smaller share of distinct images gets a warning."""
 
 
 class Reading:
@@ -40,18 +42,23 @@ class Reading:
         self._cache, self._progress = cache, progress
         self._unreadable: list[tuple[int, str]] = []
         self.n_copies = 0
+        self.n_constant = 0
+        self.n_poor_range = 0
         width = pool.width if isinstance(pool, FeatureSource) else backbone.width if backbone else 0
         self.features: Array = np.empty((0, width), np.float32)
         self.kept: Rows = np.empty(0, np.int64)  # which image of the pool each row is
 
-    def grow(self, n_rows: int, others: frozenset[bytes] = frozenset()) -> None:
+    def grow(
+        self, n_rows: int, others: frozenset[bytes] = frozenset(), *, beyond: bool = False
+    ) -> None:
         """Read on until so many readable images are there, or the pool has no more.
 
         Args:
             n_rows: How many are wanted.
             others: The `prints` of images that do not count when they are met again.
+            beyond: Whether to read more than the draws need.
         """
-        wanted = min(n_rows, self.most)
+        wanted = n_rows if beyond else min(n_rows, self.most)
         self._leave_out(others)
         while len(self.features) < wanted and self._n_tried < len(self._order):
             n_missing = wanted - len(self.features)
@@ -63,7 +70,7 @@ class Reading:
             self._leave_out(others)
 
     def prints(self) -> frozenset[bytes]:
-        """What tells the images read so far from others: equal images have equal features."""
+        """Identifiers of the images read so far: equal images have equal features."""
         return frozenset(row.tobytes() for row in self.features)
 
     def _leave_out(self, others: frozenset[bytes]) -> None:
@@ -90,6 +97,8 @@ class Reading:
             progress=self._progress,
         )
         self._unreadable.extend(extraction.unreadable)
+        self.n_constant += extraction.n_constant
+        self.n_poor_range += extraction.n_poor_range
         row_of = {int(index): row for row, index in enumerate(extraction.kept)}
         kept = indices[np.isin(indices, extraction.kept)]
         return extraction.features[[row_of[int(index)] for index in kept]], kept
@@ -100,9 +109,14 @@ class Reading:
         return len(self._unreadable)
 
     @property
+    def n_distinct(self) -> int:
+        """How many of the images read are distinct."""
+        return len(self.prints())
+
+    @property
     def warnings(self) -> tuple[str, ...]:
-        """What the reader of a result should know of this pool."""
-        found = []
+        """What may make the result of this pool wrong."""
+        found = [] if isinstance(self.pool, FeatureSource) else list(self.pool.notes)
         if self._unreadable:
             named = "; ".join(message for _, message in sorted(self._unreadable)[:N_NAMED])
             more = ", ..." if self.n_unreadable > N_NAMED else ""
@@ -114,5 +128,22 @@ class Reading:
             found.append(
                 f"{self.n_copies} of {self._n_tried} images tried are copies of labelled ones and "
                 "were left out: nothing is nearer to an image than itself."
+            )
+        n_distinct, n_read = self.n_distinct, len(self.features)
+        if n_distinct < FEW_DISTINCT * n_read:
+            found.append(
+                f"only {n_distinct} of the {n_read} images read are distinct "
+                f"({n_distinct / n_read:.0%}); the others repeat them."
+            )
+        if self.n_constant:
+            found.append(
+                f"{self.n_constant} of {self._n_tried} images tried have one value in all pixels: "
+                "look at them, or leave them out."
+            )
+        if self.n_poor_range:
+            found.append(
+                f"{self.n_poor_range} of {self._n_tried} images tried have more than 8 bits and "
+                "are nearly black or white by the range of the labelled images: bring the pool "
+                "to the same range of values."
             )
         return tuple(found)

@@ -1,62 +1,89 @@
 """Reading no more images than the decision needs."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from threadpoolctl import threadpool_limits
 
 from mixmood.core.seeds import rng_for
-from mixmood.ranking.certainty import chances_of_best
-from mixmood.ranking.draws import check_fits
+from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.reading import Reading
-from mixmood.ranking.score import Plan, measure
+from mixmood.ranking.statistics.certainty import chances_of_best
+from mixmood.ranking.statistics.draws import misfit
+from mixmood.ranking.statistics.score import measure
 
 N_ROUNDS = 6
 
 
-def read_in_rounds(
-    labelled: Reading,
-    pools: Mapping[str, Reading],
-    plan: Plan,
-    until: float | None,
-    jobs: int = 1,
-) -> int:
-    """Read what the draws need, and say how many draws that allows.
+@dataclass(frozen=True)
+class Rounds:
+    """How far the pools were read.
 
-    Without `until` there is one round. With it, reading goes on in rounds of a sixth of the draws
-    until the nearest pool's chance of being the nearest reaches `until`; a pool that can no
-    longer win is read no further, and its later draws reuse the images read. `jobs` threads do
-    the sums between rounds.
+    Attributes:
+        too_small: The reason for each pool that holds no sample, by name.
+        n_done: Rounds that were read, of `n_all`.
+        chance: How probable it is that the nearest pool is the nearest; None if nobody asked.
+        n_read: Images of the pools that were read for the draws.
     """
-    share = 1 if until is None else N_ROUNDS
-    hopeful = set(pools)
-    for round_ in range(1, share + 1):
-        n_draws = max(-(-plan.n_draws * round_ // share), 2)
+
+    too_small: dict[str, str]
+    n_done: int
+    n_all: int
+    chance: float | None
+    n_read: int
+
+
+def read_in_rounds(
+    labelled: Reading, pools: Mapping[str, Reading], plan: RankingPlan, jobs: int = 1
+) -> Rounds:
+    """Read the images that the draws need, and no more than the order needs.
+
+    Without `plan.until` there is one round. With it, each round reads the images of a sixth of
+    the draws, until the nearest pool is the nearest with that probability. A pool that can no
+    longer be the nearest is not read further. All draws are made all the same, from the images
+    that were read. `jobs` threads do the computing between rounds.
+    """
+    # An estimated probability cannot show certainty: with 1, everything is read.
+    is_early = plan.until is not None and plan.until < 1
+    n_all = min(N_ROUNDS, plan.draws) if is_early else 1
+    hopeful, too_small = set(pools), dict[str, str]()
+    chance = None
+    for n_done in range(1, n_all + 1):
+        n_draws = max(-(-plan.draws * n_done // n_all), 2)
         labelled.grow(2 * plan.sample_size * n_draws)
-        taken = labelled.prints()
-        for name in hopeful:
-            pools[name].grow(plan.sample_size * n_draws, taken)
+        own = labelled.prints()
         for name, pool in pools.items():
-            check_fits(plan.sample_size, len(pool.features), name, pool.n_copies)
-        if until is None or n_draws == plan.n_draws:
+            pool.grow(plan.sample_size * (n_draws if name in hopeful else 1), own)
+        too_small = _too_small(pools, plan.sample_size)
+        left = {name: pool for name, pool in pools.items() if name not in too_small}
+        if n_done == n_all or not left:
             break
-        chance, hopeful = _standing(labelled, pools, replace(plan, n_draws=n_draws), jobs)
-        if chance >= until:
+        chance, hopeful = _standing(labelled, left, plan, jobs)
+        if plan.until is not None and chance >= plan.until:
             break
-    return n_draws
+    n_read = sum(len(pool.features) for name, pool in pools.items() if name not in too_small)
+    return Rounds(too_small, n_done, n_all, chance, n_read)
+
+
+def _too_small(pools: Mapping[str, Reading], sample_size: int) -> dict[str, str]:
+    """Why some pools cannot be drawn from, by their names."""
+    reasons = {
+        name: misfit(sample_size, len(pool.features), pool.n_copies) for name, pool in pools.items()
+    }
+    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _standing(
-    labelled: Reading, pools: Mapping[str, Reading], plan: Plan, jobs: int
+    labelled: Reading, pools: Mapping[str, Reading], plan: RankingPlan, jobs: int
 ) -> tuple[float, set[str]]:
-    """The chance of the nearest pool to be the nearest, and the pools that may still win."""
-    plan = replace(plan, measures=plan.measures[:1])
+    """How probable it is that the nearest pool is the nearest, and the pools that may be it."""
+    plan = replace(plan, measures=(plan.measure,))
     features = {name: pool.features for name, pool in pools.items()}
-    # No longer than the sums take: the limit is that of the whole process.
+    # Only while computing: the limit holds for the whole process.
     with threadpool_limits(1, user_api="blas"):
         _, certainty = measure(labelled.features, features, plan, jobs)
     reach = certainty.intervals()[0]
     within = reach[:, 0] <= reach[:, 1].min()
-    chances = chances_of_best(certainty.possible(rng_for(plan.seed, "possible")))
+    chances = chances_of_best(certainty.possible(0, rng_for(plan.seed, "possible")))
     hopeful = {name for name, may_win in zip(features, within, strict=True) if may_win}
     return float(chances.max()), hopeful

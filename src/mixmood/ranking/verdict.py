@@ -1,31 +1,68 @@
-"""What to use, and how sure that is, in one sentence."""
+"""The answer of a ranking in one sentence."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from mixmood.core.records import SIGNIFICANT, Candidate
+from mixmood.core.records.ranking import RankedDissimilarity
+from mixmood.ranking.nearness import Nearness, nearness
+from mixmood.ranking.statistics.score import Scores
+
+MOST_NAMED = 5
+"""Pools that the sentence names; of more, it gives the number."""
+UNLIKE_RIVAL: dict[Nearness, tuple[str, str]] = {
+    "same": ("and cannot be told apart from the labelled set",) * 2,
+    "different": ("but differs from the labelled set", "but differ from the labelled set"),
+    "nearer": ("but is nearer than chance allows", "but are nearer than chance allows"),
+}
+"""For one pool and for several."""
 
 
-def verdict(candidates: Sequence[Candidate], measure: str) -> str:
-    """The answer to "which pool?", candidates being in their order, nearest first."""
-    best, others = candidates[0], candidates[1:]
-    if all(candidate.measures[measure].p_holm > SIGNIFICANT for candidate in candidates):
-        subject = "No pool is" if others else f"{best.name} is not"
-        return (
-            f"{subject} distinguishable from noise: by {measure}, its images are as near to the "
-            "labelled ones as those are to each other."
-        )
+def verdict(scores: Scores, measure: str) -> str:
+    """Which pool is the nearest, how sure that is, and whether it differs from the labelled set."""
+    results = {name: found[measure] for name, found in scores.pools.items()}
+    kinds = {name: nearness(own, scores.noise_floor[measure]) for name, own in results.items()}
+    best, *others = sorted(results, key=lambda name: results[name].rank)
+    own = results[best]
     if not others:
-        p_value = best.measures[measure].p_permutation
+        return f"{best} {_relation(own, kinds[best])}; no other to compare."
+    chance = own.p_best or 0.0
+    # An estimated probability cannot show certainty.
+    value = "> 0.99" if chance > 0.99 else f"= {chance:.2f}"
+    if set(kinds.values()) == {"same"}:
         return (
-            f"{best.name} differs from the labelled set (p = {p_value:.2g}); no other to compare."
+            f"None of the {len(results)} pools can be told apart from the labelled set; "
+            f"{best} is the nearest (P {value})."
         )
-    rivals = [candidate.name for candidate in others if candidate.rank_interval[0] == 1]
-    # An estimated error cannot show certainty.
-    value = "> 0.99" if best.p_best > 0.99 else f"= {best.p_best:.2f}"
-    chance = f"{best.name} is the nearest pool (P {value})"
-    return f"{chance}; {_listed(rivals)} cannot be told from it." if rivals else f"{chance}."
+    join = ", but it" if kinds[best] != "same" else " and"
+    sentence = f"{best} is the nearest pool (P {value}){join} {_relation(own, kinds[best])}"
+    rivals = [name for name in others if (results[name].rank_interval or (2, 2))[0] == 1]
+    return f"{sentence}{_rivals(kinds[best], rivals, kinds)}."
+
+
+def _relation(result: RankedDissimilarity, kind: Nearness) -> str:
+    """How a pool relates to the labelled set, as the end of a sentence."""
+    if kind == "same":
+        return "cannot be told apart from the labelled set"
+    if kind == "nearer":
+        return "is nearer to the labelled set than chance allows: look for copies"
+    return f"differs from the labelled set (p = {result.p_holm:.2g})"
+
+
+def _rivals(best: Nearness, names: Sequence[str], kinds: Mapping[str, Nearness]) -> str:
+    """What to say of the pools that may be the nearest as well.
+
+    A pool that differs from the labelled set is never called equal to one that does not.
+    """
+    alike = [name for name in names if kinds[name] == best]
+    parts = [f"; {_listed(alike)} may be as near"] if alike else []
+    for kind, (one, many) in UNLIKE_RIVAL.items():
+        found = [name for name in names if kinds[name] == kind != best]
+        if found:
+            parts.append(f"; {_listed(found)} may be as near {one if len(found) == 1 else many}")
+    return "".join(parts)
 
 
 def _listed(names: Sequence[str]) -> str:
     """Names in a sentence: a, b and c."""
+    if len(names) > MOST_NAMED:
+        return f"{len(names)} other pools"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -8,11 +8,11 @@ from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError
 from mixmood.scores.checks import Labels, check_labelled, check_pool
 from mixmood.scores.class_shares import class_probabilities, class_shares
-from mixmood.scores.fit import Fit
-from mixmood.scores.mixture import MixtureShare, mixture_share
+from mixmood.scores.fitting.fit import Fit
+from mixmood.scores.fitting.sample import MOST_LABELLED, MOST_POOL, random_part
 from mixmood.scores.registry import DEFAULT_SCORE, score_family
-from mixmood.scores.sample import MOST_LABELLED, MOST_POOL, random_part
-from mixmood.scores.self_calibration import NearTest, near_tests
+from mixmood.scores.share.mixture import MixtureShare, mixture_share
+from mixmood.scores.share.self_calibration import NearTest, near_tests
 from mixmood.scores.typicality import typical_threshold
 
 FEWEST_LABELLED = 20
@@ -60,7 +60,7 @@ def useful_share(
     """The useful share of a pool, from features of the labelled images and of a sample of the pool.
 
     A cross-fitted score tells labelled from pool images; the useful part of the pool is the part
-    that it cannot tell (`mixmood.scores.mixture`). Classes may have other shares in the pool than
+    that it cannot tell (`scores.share.mixture`). Classes may have other shares in the pool than
     among the labelled images: the score is also fitted with labelled images weighted to the shares
     found in the pool, and the larger estimate counts where the difference is clear.
     With three classes or more, each plays the foreign one in turn.

@@ -1,0 +1,10 @@
+"""Fixtures that tests of several layers share, and one thread for each process of the tests."""
+
+import os
+
+# Read by the libraries when they are first imported, and by every process that a test starts.
+# Two processes of two threads each would wait for one another on two cores.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+pytest_plugins = ["tests.fixtures.once", "tests.fixtures.scheduling", "tests.fixtures.testbed"]

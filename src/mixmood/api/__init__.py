@@ -1,0 +1,1 @@
+"""What Python users call: one module per command."""

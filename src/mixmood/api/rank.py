@@ -1,0 +1,136 @@
+"""`mixmood.rank`: pools in, a ranking that can show itself out."""
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mixmood.api.next_command import with_command
+from mixmood.core.cache.features import open_cache
+from mixmood.core.files.atomic import written
+from mixmood.core.plan_options import plan_from, with_options
+from mixmood.core.progress import Progress, Silent
+from mixmood.core.records.ranking import Ranking
+from mixmood.data.pools.candidates import open_candidates
+from mixmood.data.pools.open import open_pool
+from mixmood.data.pools.pool import FeatureSource
+from mixmood.data.pools.wide_images import scaled_alike
+from mixmood.ranking.plan import RankingPlan
+
+if TYPE_CHECKING:
+    from mixmood.ranking.rank import RankedPools
+
+
+class RankReport(Ranking):
+    """A ranking that can show itself."""
+
+    # Not fields: they are no part of the record, its JSON or its equality.
+    _ranked: "RankedPools | None" = None
+    _elapsed_s: float | None = None
+
+    @classmethod
+    def of(cls, ranked: "RankedPools", elapsed_s: float) -> "RankReport":
+        """The report of a ranking, able to look once more at the images that were read."""
+        report = cls(**vars(ranked.record))
+        object.__setattr__(report, "_ranked", ranked)
+        object.__setattr__(report, "_elapsed_s", elapsed_s)
+        return report
+
+    def __repr__(self) -> str:
+        """One line: the nearest pool, and how many were compared."""
+        best = self.candidates[0]
+        return (
+            f"<RankReport: {best.name!r} is the nearest of {len(self.candidates)} pools, "
+            f"{self.measure} {best.distance:.3g}, p_best {best.p_best:.2f}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        from mixmood.report.ranking.notebook import ranking_html
+
+        return ranking_html(self)
+
+    def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
+        """One self-contained page with pictures; also written to `path`, if one is given."""
+        from mixmood.ranking.pictures.gather import gather
+        from mixmood.report.ranking.page import ranking_page
+
+        material = None
+        if self._ranked is not None:
+            material = gather(self._ranked.labelled, self._ranked.pools)
+        return written(ranking_page(self, material, command, self._elapsed_s), path)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The record as JSON text; also written to `path`, if one is given."""
+        return written(super().to_json(), path)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """One row for each pool and measure; also written to `path`, if one is given."""
+        from mixmood.report.ranking.csv import ranking_csv
+
+        return written(ranking_csv(self), path)
+
+    def to_text(self, width: int = 100) -> str:
+        """The table of the command line, without colours."""
+        from mixmood.report.ranking.text import plain_text, ranking_view
+
+        return plain_text(ranking_view(self, is_plain=True), width)
+
+
+def rank(
+    labelled: Any,
+    candidates: Mapping[str, Any] | Sequence[Any],
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> RankReport:
+    """Which pool of unlabelled images is nearest to the labelled set, and how sure that is.
+
+    The options are the fields of `mixmood.ranking.plan.RankingPlan`.
+
+    Args:
+        labelled: The labelled images: a path, an array, a data set (see `mixmood rank --help`).
+        candidates: The pools: a dictionary from names to the same kinds of things, or a list.
+        progress: Called after every image read.
+        options: As follows.
+    """
+    return rank_planned(labelled, candidates, plan_from(RankingPlan, options), progress)
+
+
+with_options(rank, RankingPlan)
+
+
+def rank_planned(
+    labelled: Any,
+    candidates: Mapping[str, Any] | Sequence[Any],
+    plan: RankingPlan,
+    progress: Progress | None = None,
+) -> RankReport:
+    """The same for options that have been checked."""
+    from mixmood.features.backbones.registry import load_backbone
+    from mixmood.ranking.rank import rank as rank_pools
+
+    with open_cache(plan.cache) or nullcontext() as store:
+        base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled set")
+        opened = open_candidates(candidates, base, plan.seed, store)
+        base, pools, _ = scaled_alike(base, opened.pools)
+        needs_backbone = not isinstance(base, FeatureSource)
+        network = load_backbone(plan.backbone, plan.resolution) if needs_backbone else None
+        start = time.perf_counter()
+        ranked = rank_pools(
+            base,
+            pools,
+            plan,
+            backbone=network,
+            set_aside=opened.set_aside,
+            cache=store,
+            progress=progress or Silent(),
+        )
+    for message in store.warnings if store and needs_backbone else ():
+        # Not part of the record: what became of a cache does not change the ranking.
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+    record = with_command(ranked.record, labelled, opened.given)
+    return RankReport.of(replace(ranked, record=record), time.perf_counter() - start)

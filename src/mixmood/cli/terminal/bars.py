@@ -1,0 +1,75 @@
+"""Progress bars on stderr."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mixmood.cli.terminal.streams import console
+from mixmood.core.progress import Progress, Silent
+from mixmood.report.charts.printable import printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
+
+
+class Bars:
+    """A listener that draws one bar for each task, with steps per second."""
+
+    def __init__(self, display: "RichProgress") -> None:
+        """Draw on this display."""
+        self._display = display
+        self._tasks: dict[str, TaskID] = {}
+
+    def start(self, task: str, total: int | None) -> None:
+        """Show a bar; a task that starts again gets a longer one."""
+        from rich.markup import escape
+
+        if task not in self._tasks:
+            label = escape(printable(task))
+            self._tasks[task] = self._display.add_task(label, total=total)
+        elif total is not None:
+            known = self._display.tasks[self._tasks[task]].total or 0
+            self._display.update(self._tasks[task], total=known + total)
+
+    def advance(self, task: str, steps: int = 1) -> None:
+        """Move the bar."""
+        self._display.advance(self._tasks[task], steps)
+
+    def finish(self, task: str) -> None:
+        """Fill a bar that had no known length."""
+        if self._display.tasks[self._tasks[task]].total is None:
+            self._display.update(self._tasks[task], total=1, completed=1)
+
+
+def rate(speed: float | None, seconds: float | None, unit: str) -> str:
+    """Steps per second in words; nothing before a second has passed.
+
+    What comes from the cache is there at once, and its rate is that of nothing that was done.
+
+    >>> rate(812.4, 3.0, "images"), rate(75140.0, 0.01, "images"), rate(None, None, "images")
+    ('812 images/s', '', '')
+    """
+    return f"{speed:,.0f} {unit}/s" if speed and seconds and seconds >= 1 else ""
+
+
+@contextmanager
+def progress_bars(is_quiet: bool, unit: str = "images") -> Iterator[Progress]:
+    """A listener for long work: bars on a terminal, silence elsewhere."""
+    if is_quiet or not sys.stderr.isatty():
+        yield Silent()
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TextColumn
+    from rich.progress import Progress as RichProgress
+    from rich.progress import Task as RichTask
+    from rich.text import Text
+
+    class Speed(ProgressColumn):
+        def render(self, task: RichTask) -> Text:
+            speed, seconds = task.finished_speed or task.speed, task.finished_time or task.elapsed
+            return Text(rate(speed, seconds, unit) if task.total != 1 else "")
+
+    columns = (TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), Speed())
+    with RichProgress(*columns, console=console(is_error=True), transient=True) as display:
+        yield Bars(display)

@@ -1,0 +1,28 @@
+"""What several commands share: options with their help, and an exit code."""
+
+from typing import Annotated
+
+import typer
+
+INTERRUPTED = 130
+"""The exit code of a program ended by Ctrl-C."""
+
+Json = Annotated[
+    str | None, typer.Option("--json", metavar="FILE|-", help="Write the record; - is stdout.")
+]
+Csv = Annotated[
+    str | None,
+    typer.Option(
+        "--csv", metavar="FILE|-", help="Write one row for each pool and measure; - is stdout."
+    ),
+]
+Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write one HTML page.")]
+Cache = Annotated[
+    str,
+    typer.Option(
+        metavar="DIR|none",
+        help="Where features are kept between runs.",
+        show_default="the user's cache directory",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")]

@@ -1,0 +1,1 @@
+"""`mixmood testbed` and its sub-commands."""

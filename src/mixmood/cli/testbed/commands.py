@@ -1,0 +1,128 @@
+"""`mixmood testbed`: the ablation grid and its tables."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mixmood.cli.terminal import options
+from mixmood.cli.terminal.plan_command import takes
+from mixmood.cli.terminal.streams import say
+from mixmood.cli.testbed.lines import RunLines, describe_run, describe_status
+from mixmood.cli.testbed.report import report
+from mixmood.cli.testbed.tables import StoreOption, correlate, tables
+from mixmood.core.errors import TrainingError
+from mixmood.report.charts.numbers import duration
+from mixmood.report.charts.printable import printable
+from mixmood.testbed.plan import TestbedPlan
+from mixmood.testbed.presets import PRESETS
+
+if TYPE_CHECKING:
+    from mixmood.testbed.plan import PreparedTestbed
+
+app = typer.Typer(
+    no_args_is_help=True, help="Train under controlled contamination, measure, correlate."
+)
+
+
+@app.command()
+@takes(TestbedPlan)
+def run(
+    testbed: Annotated[
+        str,
+        typer.Argument(metavar="PRESET|FILE.toml", help=f"{', '.join(PRESETS)}, or your own file."),
+    ],
+    store: StoreOption,
+    plan: TestbedPlan,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would run and how long it may take.")
+    ] = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Run what is not done yet; stop it at will and start it again.
+
+    Example: mixmood testbed run smoke --store smoke --jobs 2
+    """
+    from mixmood.testbed.grid.config import load_config
+    from mixmood.testbed.plan import prepare
+
+    config = load_config(testbed)
+    tell = (lambda text: None) if quiet else say
+    tell(f"Checking the test bed {config.name} and its data sets ...")
+    with _nothing_kept():
+        prepared = prepare(config, plan)
+        if dry_run:
+            _print_estimate(prepared)
+            return
+    at_once = f"{plan.n_jobs} at once" if plan.n_jobs else "as many at once as the cluster takes"
+    tell(f"{len(prepared.work)} runs, {at_once}; what is done is kept in {store}.")
+    with RunLines(quiet) as lines:
+        status = prepared.run(store, lines.show, lambda text: say(f"Warning: {text}"))
+    say(f"{status.n_earlier + status.n_done} of {status.n_runs} runs are done.")
+    if n_failed := status.n_failed + status.n_failed_earlier:
+        raise TrainingError(
+            f"{n_failed} runs failed; see: mixmood testbed status --store {store}. "
+            "Run them again with --retry-failed."
+        )
+
+
+@app.command()
+def status(store: StoreOption) -> None:
+    """Show how far a test bed is, from any terminal.
+
+    Example: mixmood testbed status --store smoke
+    """
+    from mixmood.testbed.grid.cells import runs
+    from mixmood.testbed.runs.driver import read_status
+    from mixmood.testbed.runs.store import Store
+
+    place = Store(store)
+    failures = place.failures()
+    typer.echo(f"test bed  {place.config.name}, {len(runs(place.config))} runs in its file")
+    typer.echo(f"done      {len(place.keys())}")
+    typer.echo(f"failed    {len(failures)}")
+    last = read_status(place)
+    if place.is_locked and last is not None:
+        typer.echo(
+            f"driver    process {last.pid} on {printable(last.host)}: {describe_status(last)}"
+        )
+        for name in last.running:
+            typer.echo(f"running   {printable(name)}")
+    else:
+        typer.echo("driver    none")
+    for failed in failures:
+        reason = printable(failed.error.last_line)
+        typer.echo(f"error     {printable(describe_run(failed.run))}: {reason}")
+
+
+app.command()(tables)
+app.command()(correlate)
+app.command()(report)
+
+
+@contextmanager
+def _nothing_kept() -> Iterator[None]:
+    """An interrupt here says that nothing was written, since no run has started."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("Interrupted before the first run: nothing was written.")
+        raise typer.Exit(options.INTERRUPTED) from None
+
+
+def _print_estimate(prepared: "PreparedTestbed") -> None:
+    from mixmood.testbed.grid.cells import cells
+    from mixmood.testbed.grid.estimate import estimate
+
+    config, work = prepared.config, prepared.work
+    typer.echo(f"test bed  {config.name}")
+    typer.echo(f"cells     {len({job.run.cell for job in work})} of {len(cells(config))}")
+    typer.echo(f"runs      {len(work)}")
+    algorithms = ", ".join(dict.fromkeys(job.run.algorithm for job in work))
+    say(f"Timing a few updates of {config.training.model} by {algorithms} ...")
+    expected = estimate(work)
+    n_at_once = min(prepared.plan.n_jobs or 1, len(work))
+    typer.echo(f"update    {expected.update_s:.3f} s")
+    typer.echo(f"run       {duration(expected.run_s)}")
+    typer.echo(f"all       {duration(expected.wall_s(n_at_once))} with {n_at_once} at once")

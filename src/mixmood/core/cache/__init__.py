@@ -1,0 +1,1 @@
+"""Features and archive indexes, kept between runs for all processes of a user."""

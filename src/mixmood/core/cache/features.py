@@ -1,0 +1,242 @@
+"""Features that were computed before, and what is in archives, kept for all processes of a user."""
+
+import os
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.cache.sqlite_file import CacheFile, aside_of, file_size
+from mixmood.core.errors import OptionError
+from mixmood.core.files.places import expanded, own_place
+
+FILE_NAME = "features-v1.sqlite"
+DEFAULT_LIMIT_BYTES = 2 * 1024**3
+MOST_MB = 999_999_999
+INDEX_SHARE = 8
+"""Indexes of archives may take one part in so many of the limit: features cost more to make."""
+MOST_KEYS = 256
+"""Keys in one question; SQLite may allow no more than 999."""
+# A hit renews an entry's date only when this much time has passed: reading stays reading.
+RENEWAL_S = 3600
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS features (
+    key BLOB NOT NULL UNIQUE, row BLOB NOT NULL, checksum INTEGER NOT NULL, used INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS by_use ON features (used);
+CREATE TABLE IF NOT EXISTS archives (
+    key BLOB NOT NULL UNIQUE, found BLOB NOT NULL, checksum INTEGER NOT NULL, used INTEGER NOT NULL
+);
+"""
+
+Row = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """What is in a cache."""
+
+    path: Path
+    n_images: int
+    n_archives: int
+    n_bytes: int
+    limit_bytes: int
+
+
+class FeatureCache(CacheFile):
+    """A map from keys (content and network, hashed) to rows of float32, safe under threads.
+
+    Several processes may write at once. A crash at any point loses at most the rows of the last
+    `put`. Beyond its limit the file forgets what was not used for longest.
+    """
+
+    def __init__(
+        self,
+        directory: str | Path,
+        *,
+        limit_bytes: int | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Open or make the file in `directory`; if that fails, stay closed and say why."""
+        self.limit_bytes = limit_from_environment() if limit_bytes is None else limit_bytes
+        self._now = now
+        self._touched: set[bytes] = set()
+        super().__init__(Path(directory) / FILE_NAME, SCHEMA)
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, Row]:
+        """The rows that are there, by key; a damaged row counts as absent."""
+        return self._attempt(lambda db: self._get(db, list(keys)), {})
+
+    def put(self, rows: Mapping[bytes, Row]) -> None:
+        """Keep rows, all or none of them; dates of rows found earlier are renewed on the way."""
+        self._attempt(lambda db: self._put(db, rows), None)
+
+    def index_of(self, archive: bytes) -> bytes | None:
+        """The index kept under this key; None if there is none or it is damaged."""
+        return self._attempt(lambda db: self._index_of(db, archive), None)
+
+    def keep_index(self, archive: bytes, index: bytes) -> None:
+        """Keep what was found in an archive; the oldest give way, and one too large is not kept."""
+        if len(index) <= self.limit_bytes // INDEX_SHARE:
+            self._attempt(lambda db: self._keep_index(db, archive, index), None)
+
+    def info(self) -> CacheInfo:
+        """How many images and archives the file knows, its size and its limit."""
+        n_images, n_archives = self._attempt(_counts, (0, 0))
+        n_bytes = self._attempt(file_size, 0)
+        return CacheInfo(self.path, n_images, n_archives, n_bytes, self.limit_bytes)
+
+    def clear(self) -> None:
+        """Forget everything; other processes may go on using the file meanwhile."""
+
+        def work(db: sqlite3.Connection) -> None:
+            db.execute("DELETE FROM features")
+            db.execute("DELETE FROM archives")
+            db.execute("VACUUM")
+
+        self._attempt(work, None)
+        aside_of(self.path).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Write what is left to write and let go of the file."""
+        self.put({})
+        super().close()
+
+    def _get(self, db: sqlite3.Connection, keys: list[bytes]) -> dict[bytes, Row]:
+        renew_before = self._now() - RENEWAL_S
+        found: dict[bytes, Row] = {}
+        for start in range(0, len(keys), MOST_KEYS):
+            some = keys[start : start + MOST_KEYS]
+            # One question for all keys: by itself, each would lock and unlock the file.
+            hits = db.execute(
+                "SELECT key, row, checksum, used FROM features "
+                f"WHERE key IN ({','.join('?' * len(some))})",
+                some,
+            )
+            for key, row, checksum, used in hits.fetchall():
+                if _is_whole(row, checksum, used):
+                    found[key] = np.frombuffer(row, np.float32)
+                    if used < renew_before:
+                        self._touched.add(key)
+        return found
+
+    def _put(self, db: sqlite3.Connection, rows: Mapping[bytes, Row]) -> None:
+        if not rows and not self._touched:
+            return
+        date = int(self._now())
+        packed = ((key, np.float32(row).tobytes()) for key, row in rows.items())
+        with db:
+            db.execute("BEGIN IMMEDIATE")
+            db.executemany(
+                "INSERT OR REPLACE INTO features VALUES (?, ?, ?, ?)",
+                ((key, row, zlib.crc32(row), date) for key, row in packed),
+            )
+            db.executemany(
+                "UPDATE features SET used = ? WHERE key = ?",
+                ((date, key) for key in self._touched),
+            )
+        self._touched.clear()
+        self._evict(db)
+
+    def _index_of(self, db: sqlite3.Connection, archive: bytes) -> bytes | None:
+        hit = db.execute(
+            "SELECT found, checksum FROM archives WHERE key = ?", (archive,)
+        ).fetchone()
+        if hit is None or not isinstance(hit[0], bytes) or zlib.crc32(hit[0]) != hit[1]:
+            return None
+        renewed = int(self._now()), archive, int(self._now() - RENEWAL_S)
+        db.execute("UPDATE archives SET used = ? WHERE key = ? AND used < ?", renewed)
+        return hit[0]
+
+    def _keep_index(self, db: sqlite3.Connection, archive: bytes, index: bytes) -> None:
+        with db:
+            db.execute("BEGIN IMMEDIATE")
+            date = int(self._now())
+            db.execute("UPDATE archives SET used = ? WHERE used > ?", (date, date))
+            row = archive, index, zlib.crc32(index), date
+            db.execute("INSERT OR REPLACE INTO archives VALUES (?, ?, ?, ?)", row)
+            db.execute(
+                "DELETE FROM archives WHERE rowid IN (SELECT rowid FROM (SELECT rowid, "
+                "sum(length(found)) OVER (ORDER BY used DESC, rowid DESC) AS total FROM archives) "
+                "WHERE total > ?)",
+                (self.limit_bytes // INDEX_SHARE,),
+            )
+        self._evict(db)
+
+    def _evict(self, db: sqlite3.Connection) -> None:
+        # More than once where rows leave pages half full: those go only with their last row.
+        while (size := file_size(db)) > self.limit_bytes:
+            # Dates from a clock that was ahead would keep their rows for ever.
+            date = int(self._now())
+            db.execute("UPDATE features SET used = ? WHERE used > ?", (date, date))
+            n_images = _counts(db)[0]
+            if n_images == 0:
+                return
+            # To nine tenths, so that not every further row pays for an eviction.
+            share = 1 - 0.9 * self.limit_bytes / size
+            db.execute(
+                "DELETE FROM features WHERE rowid IN "
+                "(SELECT rowid FROM features ORDER BY used, rowid LIMIT ?)",
+                (int(n_images * share) + 1,),
+            )
+            # As a script: `execute` would take one step of it and free a single page.
+            db.executescript("PRAGMA incremental_vacuum")
+
+
+def open_cache(where: str | Path | None = "default") -> FeatureCache | None:
+    """The cache in a directory; "default" is the user's own; "none" or None is no cache."""
+    directory = cache_directory() if where == "default" else where
+    if directory is None or directory == "none":
+        return None
+    return FeatureCache(directory)
+
+
+def cache_directory() -> Path | None:
+    """Where this user's cache is: MIXMOOD_CACHE, or the system's place for such things.
+
+    None when MIXMOOD_CACHE says "none", and for a user without a home.
+    """
+    from platformdirs import user_cache_dir
+
+    chosen = os.environ.get("MIXMOOD_CACHE")
+    if chosen == "none":
+        return None
+    return expanded(chosen) if chosen else own_place(user_cache_dir)
+
+
+def limit_from_environment() -> int:
+    """The size limit in bytes: MIXMOOD_CACHE_MB if set, two gigabytes if not."""
+    text = os.environ.get("MIXMOOD_CACHE_MB")
+    if text is None:
+        return DEFAULT_LIMIT_BYTES
+    # The length first: Python refuses to read numbers of thousands of digits.
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MOST_MB))
+    if not is_number or int(text) < 1:
+        raise OptionError(
+            f"MIXMOOD_CACHE_MB must be a whole number of megabytes, from 1 to {MOST_MB}; "
+            f"got '{text[:20]}'."
+        )
+    return int(text) * 1024**2
+
+
+def _is_whole(row: object, checksum: object, used: object) -> bool:
+    """Whether a row is what was put there; SQLite holds any type in any place."""
+    return (
+        isinstance(row, bytes)
+        and isinstance(used, int)
+        and len(row) % np.float32().itemsize == 0
+        and zlib.crc32(row) == checksum
+    )
+
+
+def _counts(db: sqlite3.Connection) -> tuple[int, int]:
+    tables = ("features", "archives")
+    n_images, n_archives = (
+        int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables
+    )
+    return n_images, n_archives

@@ -1,0 +1,150 @@
+"""One SQLite file for all processes of a user, that never stands in the way of work.
+
+The file is a cache and nothing more: whatever happens to it, work goes on without it. What went
+wrong is told once, in `warnings`.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from mixmood.core.errors import reason
+
+LONGEST_WAIT_S = 30.0
+BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+FAILURES = (sqlite3.Error, UnicodeDecodeError, MemoryError)
+"""What a damaged file brings up; where its message quotes the file, that may be no text at all."""
+
+T = TypeVar("T")
+
+
+class CacheFile:
+    """A database that is set aside when it is damaged and done without when it cannot be used.
+
+    It may be used by any number of threads and processes. A crash at any point leaves it valid.
+    """
+
+    def __init__(self, path: Path, schema: str) -> None:
+        """Open or make the file; if that fails, stay closed and say why."""
+        self.path = path
+        self.warnings: list[str] = []
+        self._schema = schema
+        self._lock = threading.Lock()
+        self._db: sqlite3.Connection | None = None
+        with self._lock:
+            self._open()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything can be kept."""
+        return self._db is not None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._drop_connection()
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def _attempt(self, work: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+        """What `work` gives, or `otherwise` if the file cannot be used."""
+        with self._lock:
+            if self._db is None:
+                return otherwise
+            try:
+                return work(self._db)
+            except FAILURES as error:
+                self._handle(error)
+                return otherwise
+
+    def _open(self) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = _connect(self.path, self._schema)
+        except FAILURES as error:
+            self._handle(error)
+        except OSError as error:
+            self._give_up(reason(error))
+
+    def _handle(self, error: Exception) -> None:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        is_broken = code in BROKEN or isinstance(error, UnicodeDecodeError)
+        # Once set aside is enough: a new file that is broken at once means a broken disk.
+        if is_broken and not self.warnings:
+            self._set_aside(error)
+        else:
+            self._give_up(str(error))
+
+    def _set_aside(self, error: Exception) -> None:
+        self._drop_connection()
+        aside = aside_of(self.path)
+        self.warnings.append(
+            f"The feature cache {self.path} is damaged ({error}); it was set aside as "
+            f"{aside.name} and a new one begun."
+        )
+        try:
+            self.path.replace(aside)
+            for suffix in ("-wal", "-shm"):
+                # A log left behind would be replayed into the new file.
+                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+        except OSError as failure:
+            self._give_up(reason(failure))
+        else:
+            self._open()
+
+    def _give_up(self, why: str) -> None:
+        self._drop_connection()
+        self.warnings.append(
+            f"The feature cache {self.path} cannot be used ({why}); going on without it. "
+            "Choose another directory with --cache DIR or MIXMOOD_CACHE."
+        )
+
+    def _drop_connection(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
+def aside_of(path: Path) -> Path:
+    """Where a damaged file is put."""
+    return path.with_name(f"{path.name}.damaged")
+
+
+def file_size(db: sqlite3.Connection) -> int:
+    """The bytes that the file takes on disk."""
+    n_pages, page_bytes = (
+        int(db.execute(f"PRAGMA {word}").fetchone()[0]) for word in ("page_count", "page_size")
+    )
+    return n_pages * page_bytes
+
+
+def _connect(path: Path, schema: str) -> sqlite3.Connection:
+    db = sqlite3.connect(
+        path, timeout=LONGEST_WAIT_S, isolation_level=None, check_same_thread=False
+    )
+    try:
+        # Must come before the first table; lets the file shrink again after an eviction.
+        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        db.execute("PRAGMA journal_mode = WAL")
+        # Safe against a killed process; a power cut may cost the last rows but not the file.
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA journal_size_limit = 16777216")
+        db.executescript(schema)
+    except FAILURES:
+        db.close()
+        raise
+    return db

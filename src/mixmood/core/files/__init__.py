@@ -1,0 +1,1 @@
+"""Reading without trust, writing without halves, locks, and where a user keeps things."""

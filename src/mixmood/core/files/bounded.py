@@ -1,0 +1,74 @@
+"""Reading files and streams without trusting the sizes that they claim."""
+
+import os
+import stat
+import zlib
+from pathlib import Path
+
+from mixmood.core.errors import UnreadableImageError, reason
+
+MAX_FILE_BYTES = 512 * 2**20
+"""No image file may be larger, stored or unpacked: a photo has 10 MiB."""
+
+DEFLATE_LIMIT = 1032
+"""No byte of deflate data unpacks to more bytes: its densest code is 258 bytes in two bits."""
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def read_image_file(path: str | bytes, where: str) -> bytes:
+    """The bytes of an image file; UnreadableImageError if it is gone, too large or no plain file.
+
+    A FIFO would block for ever: the file is opened without waiting and looked at first.
+    """
+    try:
+        handle = os.open(path, _FLAGS)
+        try:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise UnreadableImageError(f"{where}: not a plain file.")
+            check_size(status.st_size, where)
+            # Python makes room for all that is asked for, so no more than there is.
+            return os.read(handle, status.st_size)
+        finally:
+            os.close(handle)
+    except (OSError, ValueError) as error:
+        raise UnreadableImageError(f"{where}: cannot be read: {reason(error)}.") from error
+
+
+def read_at(path: str | Path, offset: int, size: int, where: str) -> bytes:
+    """Exactly `size` bytes of a file from `offset` on; UnreadableImageError if they are not there.
+
+    The file is opened anew each time: no handle is shared between threads or processes, and a
+    file that shrinks meanwhile is an error and not, as with a memory map, the end of the process.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            file.seek(offset)
+            data = file.read(size)
+    except (OSError, ValueError, OverflowError) as error:
+        raise UnreadableImageError(f"{where}: cannot be read: {reason(error)}.") from error
+    if len(data) != size:
+        raise UnreadableImageError(f"{where}: {size} bytes expected, but the file ends before.")
+    return data
+
+
+def check_size(size: int, where: str) -> None:
+    """Refuse an image file larger than any image is."""
+    if size > MAX_FILE_BYTES:
+        raise UnreadableImageError(
+            f"{where}: {size} bytes is more than the {MAX_FILE_BYTES} an image file may have."
+        )
+
+
+def inflate(data: bytes, size: int, wbits: int = -zlib.MAX_WBITS) -> bytes:
+    """Unpacked deflate data, `size` bytes and never more; ValueError if it has another size."""
+    unpack = zlib.decompressobj(wbits)
+    try:
+        # One byte more than promised shows a lie without unpacking the rest of it.
+        result = unpack.decompress(data, size + 1)
+    except zlib.error as error:
+        raise ValueError(f"broken compressed data: {error}") from error
+    if len(result) != size:
+        raise ValueError(f"the compressed data does not unpack to the {size} bytes promised")
+    return result

@@ -1,0 +1,89 @@
+"""Runs logged to MLflow: parameters, metrics, tags and files, by one client."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mixmood.core.errors import MissingExtraError, OutputError, reason
+
+MOST_AT_ONCE = 900
+"""MLflow takes at most 1000 metrics in one request."""
+MOST_CHARACTERS = 500
+"""Of a parameter's value."""
+
+MetricRow = tuple[str, float, int, int]
+"""Name, value, time in milliseconds, step."""
+
+
+class MlflowLog:
+    """One experiment of an MLflow server or file."""
+
+    def __init__(self, uri: str, experiment: str, artifacts: str | None = None) -> None:
+        """Find the experiment, or make it, with its files at `artifacts` if that is given."""
+        try:
+            from mlflow.tracking import MlflowClient
+        except ImportError as error:
+            raise MissingExtraError("--mlflow", "train") from error
+        self._uri = uri
+        with self._errors():
+            self._client = MlflowClient(tracking_uri=uri)
+            found = self._client.get_experiment_by_name(experiment)
+            self._experiment = (
+                found.experiment_id
+                if found
+                else self._client.create_experiment(experiment, artifact_location=artifacts)
+            )
+
+    def log(
+        self,
+        params: Mapping[str, Any],
+        metrics: Sequence[MetricRow],
+        *,
+        name: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        files: Sequence[Path] = (),
+        status: str = "FINISHED",
+    ) -> str:
+        """The id of a new run. Its status is set last: a run logged in part never has it."""
+        from mlflow.entities import Metric, Param, RunTag
+
+        with self._errors():
+            run_id: str = self._client.create_run(self._experiment, run_name=name).info.run_id
+            self._client.log_batch(
+                run_id,
+                params=[Param(key, str(value)[:MOST_CHARACTERS]) for key, value in params.items()],
+                tags=[RunTag(key, value) for key, value in (tags or {}).items()],
+            )
+            rows = [Metric(*row) for row in metrics]
+            for first in range(0, len(rows), MOST_AT_ONCE):
+                self._client.log_batch(run_id, metrics=rows[first : first + MOST_AT_ONCE])
+            for path in files:
+                self._client.log_artifact(run_id, str(path))
+            self._client.set_terminated(run_id, status)
+        return run_id
+
+    def logged(self, tag: str) -> set[tuple[str | None, str]]:
+        """The value of a tag, and the status, of every run that is there."""
+        found: list[Any] = []
+        token = None
+        with self._errors():
+            while token or not found:
+                page = self._client.search_runs(
+                    [self._experiment], page_token=token, max_results=500
+                )
+                found += page
+                token = page.token
+                if not token:
+                    break
+        return {(run.data.tags.get(tag), run.info.status) for run in found}
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Errors of the server as one of ours, in one line."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            yield
+        except (MlflowException, OSError) as error:
+            raise OutputError(f"Cannot log to MLflow at {self._uri}: {reason(error)}.") from error

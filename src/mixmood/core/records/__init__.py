@@ -1,0 +1,1 @@
+"""The records that pass between layers: frozen, versioned, the same bytes for the same inputs."""

@@ -1,0 +1,236 @@
+"""The record of a ranking: frozen, versioned, the same bytes for the same inputs."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+SCHEMA = 1
+SIGNIFICANT = 0.05
+"""A p-value at or below this says "different"."""
+
+
+@dataclass(frozen=True)
+class Dissimilarity:
+    """How far one pool is from the labelled set by one measure, and how sure that is.
+
+    Attributes:
+        distance: Mean over the draws of |inter - intra|.
+        spread: Standard deviation of |inter - intra| over the draws.
+        signed: Mean over the draws of inter - intra.
+        p_wilcoxon: Paired signed-rank test of inter against intra, as in the paper. It shrinks
+            with the number of draws, whatever the data: read `p_permutation`.
+        p_permutation: Share of random re-partitions of the images that lie as far apart.
+        p_holm: The same, corrected for the number of pools compared.
+        interval: 95 % interval of the distance, from leaving groups of images out.
+        inter: Distance labelled to pool, one per draw.
+        intra: Distance labelled to other labelled images, one per draw.
+    """
+
+    distance: float
+    spread: float
+    signed: float
+    p_wilcoxon: float
+    p_permutation: float
+    p_holm: float
+    interval: tuple[float, float]
+    inter: tuple[float, ...]
+    intra: tuple[float, ...]
+
+    @property
+    def is_different(self) -> bool:
+        """Whether the p-value, corrected for the number of pools, says "different"."""
+        return self.p_holm <= SIGNIFICANT
+
+
+@dataclass(frozen=True)
+class RankedDissimilarity(Dissimilarity):
+    """The same among other pools: the pool's place by this measure.
+
+    Attributes:
+        rank: The place in the order of distances, 1 nearest.
+        p_best: How probable it is that the pool is the nearest; None in records that do not say.
+        rank_interval: The ranks that it takes with 95 % probability.
+    """
+
+    rank: int
+    p_best: float | None
+    rank_interval: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class NoiseFloor:
+    """The same distance between disjoint parts of the labelled set: what "no difference" gives."""
+
+    distance: float
+    spread: float
+    upper: float
+    sample_size: int
+
+
+@dataclass(frozen=True)
+class ShareRecord:
+    """The part of a pool that looks like the labelled classes.
+
+    Attributes:
+        share: The estimate, 0 to 1.
+        interval: Its 95 % interval.
+        is_trustworthy: Whether near foreign classes would be noticed.
+        note: Why it is not trustworthy; empty if it is.
+    """
+
+    share: float
+    interval: tuple[float, float]
+    is_trustworthy: bool = True
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class LabelWorth:
+    """How many more labels would give as much, and the 95 % interval of it."""
+
+    labels: int
+    interval: tuple[int, int | None]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a pool would gain, from cross-validation with it and without it; in points (percent).
+
+    Attributes:
+        gain: Expected accuracy on new images of the head trained with the pool, minus that of the
+            supervised head.
+        interval: 95 % interval of the gain: labelled images, draw of the pool and training.
+        p_helps: The probability that the gain is above 0.
+        algorithm: The head that was trained with the pool.
+        change: What was measured: the change of the probability of the right class.
+        error: Its standard error from the labelled images alone.
+        accuracy: Cross-validated accuracy of the supervised head.
+        is_learnable: Whether that accuracy is better than chance.
+        n_pool: How many pool images were used.
+        worth: The gain in labels; None where the learning curve does not support it.
+    """
+
+    gain: float
+    interval: tuple[float, float]
+    p_helps: float
+    algorithm: str
+    change: float
+    error: float
+    accuracy: float
+    is_learnable: bool
+    n_pool: int
+    worth: LabelWorth | None = None
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to do, for the whole ranking.
+
+    Attributes:
+        pools: The pools to use; two if their union probes better than either; none if no pool
+            is advised.
+        gain: The expected gain of these in points; None without a probe.
+        interval: Its 95 % interval.
+        p_helps: The probability that it is above 0.
+        sentence: All of that in words.
+        command: What to type next; None if the sets are not paths.
+    """
+
+    pools: tuple[str, ...]
+    gain: float | None
+    interval: tuple[float, float] | None
+    p_helps: float | None
+    sentence: str
+    command: str | None = None
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """The labelled side of a ranking; `n_distinct` of the `n_read` images are distinct."""
+
+    name: str
+    n_images: int
+    n_unreadable: int
+    n_read: int
+    fingerprint: str
+    classes: dict[str, int] | None
+    n_distinct: int | None = None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One pool in its place.
+
+    `n_distinct` of the `n_read` images are distinct. `classes` are the shares of its images that
+    a classifier takes for each labelled class; None without labels.
+    """
+
+    rank: int
+    name: str
+    n_images: int
+    n_unreadable: int
+    n_read: int
+    fingerprint: str
+    measures: dict[str, RankedDissimilarity]
+    p_best: float
+    rank_interval: tuple[int, int]
+    warnings: tuple[str, ...]
+    n_distinct: int | None = None
+    classes: dict[str, float] | None = None
+    useful_share: ShareRecord | None = None
+    probe: Probe | None = None
+    advice: str | None = None
+    advice_reason: str = ""
+
+    @property
+    def distance(self) -> float:
+        """The distance by the measure that ranks."""
+        return next(iter(self.measures.values())).distance
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """A pool that could not be ranked."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Pools ordered by their distance from a labelled set, nearest first.
+
+    `notes` say what was done other than asked, such as a smaller sample size; `warnings` say what
+    may make the result wrong.
+    """
+
+    schema: int
+    mixmood: str
+    seed: int
+    backbone: dict[str, Any]
+    sample_size: int
+    draws: int
+    paper: bool
+    labelled: LabelledSet
+    measure: str
+    candidates: tuple[Candidate, ...]
+    best: str
+    verdict: str
+    noise_floor: dict[str, NoiseFloor]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    set_aside: tuple[SetAside, ...] = ()
+    by: str = "distance"
+    recommendation: Recommendation | None = None
+
+    def ordered_by(self, measure: str) -> tuple[Candidate, ...]:
+        """The pools in the order of one measure, nearest first."""
+        return tuple(sorted(self.candidates, key=lambda one: one.measures[measure].rank))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ranking as plain lists and dictionaries."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """The ranking as JSON text; equal inputs and seeds give equal bytes."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,1 @@
+"""Pools in zip and tar archives, indexed once and read at any place."""

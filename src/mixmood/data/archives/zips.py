@@ -1,0 +1,100 @@
+"""A pool that is a zip archive: only its table of contents is read when it is opened."""
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from mixmood.core.arrays import Rows
+from mixmood.core.errors import InputError, UnreadableImageError, reason
+from mixmood.core.files.bounded import check_size, inflate, read_at
+from mixmood.data.archives.zip_index import read_members
+from mixmood.data.files.named_files import PathSource
+from mixmood.data.files.names import Names, is_image_path, printable_text
+from mixmood.data.files.passed_over import PassedOver
+
+_LOCAL = struct.Struct("<4s22xHH")
+_ENCRYPTED = 0x1
+_MEMBER = struct.Struct("<q2QL2H")
+
+
+class ZipSource(PathSource):
+    """The images of a zip file, by name; nothing is extracted to disk.
+
+    Names in the archive are only names: they never become paths, so none can leave the pool.
+    Members must be stored or deflated; others, and encrypted ones, are unreadable images.
+    """
+
+    def __init__(self, path: str | Path, name: str) -> None:
+        """Read the table of contents of `path`; refuse a broken archive or one without images."""
+        self.name = name
+        self._path = Path(path).resolve()
+        members, passed_over = bytearray(), PassedOver()
+        try:
+            packed = Names.in_order(self._images(members, passed_over))
+        except (OSError, ValueError, struct.error) as error:
+            raise InputError(
+                f"Cannot open {path} as a zip archive: {reason(error)}. Fetch or pack it again."
+            ) from error
+        self.notes = passed_over.notes()
+        if not len(packed):
+            raise InputError(
+                f"No images in the archive {path}. {' '.join((*self.notes, ''))}"
+                "It should hold files like .png or .jpg, in folders or not."
+            )
+
+        self._names = Names.sorted(packed)
+        self._members = np.frombuffer(members, f"V{_MEMBER.size}")[packed.order()].tobytes()
+
+    def fetch(self, index: int) -> bytes:
+        """The unpacked bytes of the member; never more of them than the table promises."""
+        where = self.locate(index)
+        place = index * _MEMBER.size
+        offset, packed, size, crc, how, flags = _MEMBER.unpack_from(self._members, place)
+        check_size(max(size, packed), where)
+        if flags & _ENCRYPTED:
+            raise UnreadableImageError(f"{where}: it is encrypted.")
+        magic, n_name, n_extra = _LOCAL.unpack(read_at(self._path, offset, _LOCAL.size, where))
+        if magic != b"PK\3\4":
+            raise UnreadableImageError(f"{where}: no member of the archive starts at its place.")
+        data = read_at(self._path, offset + _LOCAL.size + n_name + n_extra, packed, where)
+        try:
+            data = _unpack(data, size, how)
+        except ValueError as error:
+            raise UnreadableImageError(f"{where}: cannot be unpacked: {error}.") from error
+        if zlib.crc32(data) != crc:
+            raise UnreadableImageError(f"{where}: cannot be unpacked: its checksum is wrong.")
+        return data
+
+    def locate(self, index: int) -> str:
+        """The archive and the path inside it."""
+        return f"{printable_text(self._path.name)}/{super().locate(index)}"
+
+    def reading_order(self, indices: Rows) -> Rows:
+        """From front to back of the archive, whatever order its members are packed in."""
+        members = np.frombuffer(self._members, f"<i8,V{_MEMBER.size - 8}")
+        return np.argsort(members["f0"][indices], kind="stable")
+
+    def _images(self, members: bytearray, passed_over: PassedOver) -> Iterator[bytes]:
+        """The names of the images; where they lie is put into `members` on the way."""
+        for name, *place in read_members(self._path):
+            # Old tools of Windows pack with its own separator.
+            name = name.replace(b"\\", b"/")
+            if is_image_path(name):
+                members += _MEMBER.pack(*place)
+                yield name
+            else:
+                passed_over.add_path(name)
+
+
+def _unpack(data: bytes, size: int, how: int) -> bytes:
+    if how == zipfile.ZIP_DEFLATED:
+        return inflate(data, size)
+    if how != zipfile.ZIP_STORED:
+        raise ValueError(f"compression method {how} is not supported, only stored and deflated")
+    if len(data) != size:
+        raise ValueError(f"{size} bytes promised, {len(data)} stored")
+    return data

@@ -1,0 +1,1 @@
+"""Pools of equal rows: arrays in memory, NumPy files and IDX files."""

@@ -1,0 +1,1 @@
+"""Stored images to RGB pixels."""

@@ -1,0 +1,1 @@
+"""Pools of named files: folders, lists of paths, folders behind a URL."""

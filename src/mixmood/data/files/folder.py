@@ -1,0 +1,130 @@
+"""A pool that is a folder of image files."""
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from mixmood.core.errors import InputError, reason
+from mixmood.core.files.bounded import read_image_file
+from mixmood.data.files.named_files import PathSource
+from mixmood.data.files.names import (
+    Names,
+    is_foreign_folder,
+    is_image_name,
+    printable,
+)
+from mixmood.data.files.passed_over import PassedOver
+from mixmood.data.labels.detection import labels_from_coco, labels_from_yolo
+from mixmood.data.labels.label_file import FILES, label_file_in, labels_from_file
+from mixmood.data.pools.pool import Labels
+
+
+class FolderSource(PathSource):
+    """All image files below a folder; opening lists the names and looks into no file.
+
+    Hidden files, files of operating systems, sockets and the like are left out. A symbolic link
+    to a file counts if it stays inside the pool; links to folders are not followed, so that no
+    image comes twice and no walk is endless. A pool that grows after it was opened keeps its list.
+    """
+
+    def __init__(self, path: str | Path, name: str, label: str | None = None) -> None:
+        """List the images below `path`; refuse a folder that has none or cannot be listed.
+
+        Args:
+            path: The folder.
+            name: What results call it.
+            label: The column of labels.csv with the classes; by default one with a usual name.
+        """
+        self.name = name
+        self._label = label
+        self._root = os.fsencode(Path(path).resolve())
+        walk = _Walk(self._root)
+        self._names = Names.sorted(walk)
+        self.notes = walk.passed_over.notes()
+        if not len(self._names):
+            links = f", but {walk.n_leaving} links that leave it" if walk.n_leaving else ""
+            raise InputError(
+                f"No images in the folder {path}: looked at {walk.n_others} files below it{links}. "
+                f"{' '.join((*self.notes, ''))}Give a folder with files like .png or .jpg, in "
+                "sub-folders or not."
+            )
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The classes by labels.csv, by annotations of COCO or YOLO, or by the folders' names."""
+        folder = Path(os.fsdecode(self._root))
+        if (table := label_file_in(folder)) is not None:
+            labels, missing = labels_from_file(table, self._names, self._label)
+            self.notes += (missing,) if missing else ()
+            if labels is not None or missing:
+                return labels
+        if self._label is not None:
+            raise InputError(
+                f"{folder} has no table of labels with a column '{self._label}'. Put one into the "
+                f"folder, called {' or '.join(FILES)}."
+            )
+        return (
+            labels_from_coco(folder, self._names)
+            or labels_from_yolo(folder, self._names)
+            or super().labels
+        )
+
+    def fetch(self, index: int) -> bytes:
+        """The bytes of the file."""
+        return read_image_file(self.file_path(index), printable(self._names[index]))
+
+    def file_path(self, index: int) -> bytes:
+        """The path of the file."""
+        return self._root + b"/" + self._names[index]
+
+
+class _Walk:
+    """Yields the relative path of every image below a folder, and counts what it met."""
+
+    def __init__(self, root: bytes) -> None:
+        self._root = root
+        self.n_others = 0
+        self.n_leaving = 0
+        self.passed_over = PassedOver()
+
+    def __iter__(self) -> Iterator[bytes]:
+        pending = [b""]
+        while pending:
+            prefix = pending.pop()
+            try:
+                with os.scandir(self._root + b"/" + prefix) as entries:
+                    yield from self._images(entries, prefix, pending)
+            except OSError as error:
+                if prefix and isinstance(error, FileNotFoundError):
+                    continue  # A folder that vanished meanwhile has no images any more.
+                where = os.fsdecode(self._root + b"/" + prefix)
+                raise InputError(
+                    f"Cannot list the folder {where}: {reason(error)}. "
+                    "Make it readable, or leave it out of the pool."
+                ) from error
+
+    def _images(
+        self, entries: Iterator[os.DirEntry[bytes]], prefix: bytes, pending: list[bytes]
+    ) -> Iterator[bytes]:
+        for entry in entries:
+            name = entry.name
+            # The kind of an entry comes with the listing: no call to the system for each file.
+            if is_image_name(name) and entry.is_file(follow_symlinks=False):
+                yield prefix + name
+            elif entry.is_dir(follow_symlinks=False):
+                if not is_foreign_folder(name):
+                    pending.append(prefix + name + b"/")
+            else:
+                self.n_others += 1
+                if not is_image_name(name):
+                    self.passed_over.add(name)
+                elif self._is_link_inside(entry):
+                    yield prefix + name
+
+    def _is_link_inside(self, entry: os.DirEntry[bytes]) -> bool:
+        if not entry.is_symlink() or not entry.is_file():
+            return False
+        inside = os.path.realpath(entry.path).startswith(self._root + b"/")
+        self.n_leaving += not inside
+        return inside

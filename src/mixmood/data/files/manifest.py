@@ -1,0 +1,121 @@
+"""A pool that is a list of paths in a text or CSV file."""
+
+import csv
+import os
+from array import array
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from mixmood.core.errors import InputError, UnreadableImageError, reason
+from mixmood.core.files.bounded import read_image_file
+from mixmood.data.files.named_files import PathSource
+from mixmood.data.files.names import Names, printable
+from mixmood.data.labels.folder_names import labels_from_table
+from mixmood.data.labels.tables import label_column, lines_of, path_column, table_rows
+from mixmood.data.pools.pool import Labels
+
+_LOOKED_FOR = 100
+
+
+class ManifestSource(PathSource):
+    """The images that a list names, in its order; paths are relative to the list.
+
+    A .txt list has one path a line, where empty lines and lines that start with # do not count.
+    A .csv or .tsv, with commas, semicolons or tabs, has a head with a column `path` and perhaps
+    one `label`; `data/labels/tables.py` has their other names. A list in which some
+    labels are blank counts as unlabelled. Folders may be separated by / or, as on Windows, by
+    \\, whatever machine reads the list. A path that leaves the folder of the list is refused: a
+    list from elsewhere must not make this machine read its own files.
+    """
+
+    def __init__(self, path: str | Path, name: str, label: str | None = None) -> None:
+        """Read the list, not the images; refuse what is no list of images.
+
+        Args:
+            path: The list.
+            name: What results call it.
+            label: The column with the classes; by default one of LABEL_COLUMNS.
+        """
+        self.name = name
+        self._label = label
+        self._path = Path(path)
+        self._root = os.fsencode(self._path.resolve().parent)
+        self._codes = array("i")
+        self._table: dict[bytes, int] = {}
+        is_table = self._path.suffix.lower() in (".csv", ".tsv")
+        try:
+            self._names = Names.in_order(self._rows() if is_table else self._paths())
+        except (OSError, ValueError, csv.Error) as error:
+            raise self._no_list(reason(error)) from error
+        self._look_for_some()
+
+    def fetch(self, index: int) -> bytes:
+        """The bytes of the file; a link that leaves the folder of the list is not followed."""
+        where = self.locate(index)
+        path = self.file_path(index)
+        if path is None:
+            raise UnreadableImageError(f"{where}: a link that leaves the folder of the list.")
+        return read_image_file(path, where)
+
+    def file_path(self, index: int) -> bytes | None:
+        """The path of the file; None for a link that leaves the folder of the list."""
+        path = os.path.realpath(self._absolute(index))
+        return path if path.startswith(self._root.rstrip(b"/") + b"/") else None
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The classes of the label column; None where there is none or some of it is blank."""
+        if not self._table or b"" in self._table:
+            return None
+        return labels_from_table(np.array(self._codes, dtype=np.int32), self._table)
+
+    def _absolute(self, index: int) -> bytes:
+        return os.path.join(self._root, self._names[index])  # noqa: PTH118 - paths are bytes
+
+    def _paths(self) -> Iterator[bytes]:
+        for number, line in enumerate(lines_of(self._path), 1):
+            entry = line.strip()
+            if entry and not entry.startswith(b"#"):
+                yield self._checked(entry, number)
+
+    def _rows(self) -> Iterator[bytes]:
+        rows = table_rows(self._path)
+        _, head = next(rows)
+        at_path, at_label = path_column(head), label_column(head, self._label)
+        for number, row in rows:
+            if at_label is not None:
+                label = row[at_label].strip().encode("utf-8", "surrogateescape")
+                self._codes.append(self._table.setdefault(label, len(self._table)))
+            entry = row[at_path].strip().encode("utf-8", "surrogateescape")
+            yield self._checked(entry, number)
+
+    def _checked(self, entry: bytes, number: int) -> bytes:
+        entry = entry.replace(b"\\", b"/")
+        if not entry or b"\0" in entry:
+            raise ValueError(f"line {number} holds no path")
+        if os.path.isabs(entry) or (os.path.normpath(entry) + b"/").startswith(b"../"):  # noqa: PTH117
+            raise InputError(
+                f"{self._path}, line {number}: the path {printable(entry)} leaves the folder of "
+                "the list. Put the list above its images and write the paths relative to it."
+            )
+        return entry
+
+    def _look_for_some(self) -> None:
+        """A text without any image beside it is some other text: say so before work is done."""
+        n_first = min(len(self), _LOOKED_FOR)
+        if not n_first:
+            raise self._no_list("it names no images")
+        if not any(os.path.isfile(self._absolute(index)) for index in range(n_first)):  # noqa: PTH113
+            raise self._no_list(
+                f"none of its first {n_first} lines names a file beside it, "
+                f"such as '{self.locate(0)[:60]}'"
+            )
+
+    def _no_list(self, why: str) -> InputError:
+        return InputError(
+            f"{self._path} is not a list of images: {why}. Give a folder, an archive, or a text "
+            "file with one path of an image a line, relative to the file."
+        )

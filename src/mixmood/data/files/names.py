@@ -1,0 +1,152 @@
+"""Names of the images of a pool: which files count as images, and names kept compactly."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+IMAGE_SUFFIXES = frozenset(
+    b"avif bmp dcm dib dicom gif ico jfif jpe jpeg jpg mpo pbm pgm png pnm ppm tif tiff "
+    b"webp".split()
+)
+"""Ends of file names, in lower case and without the dot, that stand for an image."""
+
+_FOREIGN = frozenset([b"__MACOSX", b"@eaDir", b"lost+found"])
+_BLOCK = 65_536
+
+
+def is_image_name(name: bytes) -> bool:
+    """Whether a file of this name, without its folder, is taken for an image.
+
+    >>> is_image_name(b"cat.JPG"), is_image_name(b"._cat.jpg"), is_image_name(b"Thumbs.db")
+    (True, False, False)
+    """
+    return name.rpartition(b".")[2].lower() in IMAGE_SUFFIXES and name.find(b".") > 0
+
+
+def is_foreign_folder(name: bytes) -> bool:
+    """Whether a folder belongs to an operating system or a tool instead of to the pool."""
+    return name.startswith(b".") or name in _FOREIGN
+
+
+def is_image_path(path: bytes) -> bool:
+    """Whether a path inside an archive is an image, and in no folder that is left out."""
+    *folders, name = path.split(b"/")
+    return is_image_name(name) and not any(map(is_foreign_folder, folders))
+
+
+class Names:
+    """Paths in a fixed order, end to end in one block of bytes: a million take about 20 MB."""
+
+    def __init__(self, block: bytes | bytearray, ends: NDArray[np.integer[Any]]) -> None:
+        """Name i is `block[ends[i - 1]:ends[i]]`."""
+        self._block = block
+        kind: type[np.unsignedinteger[Any]] = np.uint32 if len(block) < 2**32 else np.uint64
+        self._ends = ends.astype(kind, copy=False)
+
+    @classmethod
+    def in_order(cls, paths: Iterable[bytes]) -> "Names":
+        """The paths as they come."""
+        block = bytearray()
+        ends = _grow_ends(block, paths)
+        return cls(block, ends)
+
+    @classmethod
+    def sorted(cls, paths: Iterable[bytes]) -> "Names":
+        """The paths with the short ones first, those of equal length by their bytes.
+
+        Paths of one length lie end to end in one block, which NumPy sorts in place: no Python
+        object is kept for any of them, and the order does not depend on the file system.
+        """
+        blocks: defaultdict[int, bytearray] = defaultdict(bytearray)
+        for path in paths:
+            blocks[len(path)] += path
+        lengths = sorted(blocks)
+        for length in lengths:
+            np.frombuffer(blocks[length], dtype=f"S{length}").sort()
+        counts = [len(blocks[length]) // length for length in lengths]
+        ends = np.cumsum(np.repeat(lengths, counts).astype(np.int64))
+        return cls(b"".join(blocks.pop(length) for length in lengths), ends)
+
+    def __len__(self) -> int:
+        """How many names there are."""
+        return len(self._ends)
+
+    def __getitem__(self, index: int) -> bytes:
+        """The name at a place; the place must not be negative."""
+        start = int(self._ends[index - 1]) if index else 0
+        return bytes(self._block[start : int(self._ends[index])])
+
+    def __iter__(self) -> Iterator[bytes]:
+        """All names in their order, without making them all at once."""
+        start = 0
+        for first in range(0, len(self), _BLOCK):
+            for end in self._ends[first : first + _BLOCK].tolist():
+                yield bytes(self._block[start:end])
+                start = end
+
+    def order(self) -> NDArray[np.int64]:
+        """The places of the names in an order that depends on nothing but the names.
+
+        Short ones first, those of one length by their bytes: an order that arrays can be put in
+        without a Python string for each of a million names.
+
+        >>> Names.in_order([b"10.png", b"2.png", b"1.png"]).order().tolist()
+        [2, 1, 0]
+        """
+        if not len(self):
+            return np.empty(0, np.int64)
+        ends = self._ends.astype(np.int64)
+        starts = np.concatenate([[0], ends[:-1]])
+        lengths, letters = ends - starts, np.frombuffer(self._block, np.uint8)
+        places = np.argsort(lengths, kind="stable")
+        for group in np.split(places, np.flatnonzero(np.diff(lengths[places])) + 1):
+            length = int(lengths[group[0]])
+            words = np.empty((len(group), length), np.uint8)
+            for first in range(0, len(group), _BLOCK):
+                some = starts[group[first : first + _BLOCK]]
+                words[first : first + _BLOCK] = letters[some[:, None] + np.arange(length)]
+            # A view of `places`: each length is put in order where it stands.
+            group[:] = group[np.argsort(words.view(f"S{length}").ravel(), kind="stable")]
+        return places
+
+    def parts(self) -> tuple[bytes | bytearray, NDArray[np.integer[Any]]]:
+        """The block and the ends, as they are given to the constructor."""
+        return self._block, self._ends
+
+    def digest(self) -> str:
+        """A hex digest of all names in their order."""
+        hashed = hashlib.sha256(b"names")
+        hashed.update(self._ends.astype("<u8").tobytes())
+        hashed.update(self._block)
+        return hashed.hexdigest()
+
+
+def _grow_ends(block: bytearray, paths: Iterable[bytes]) -> NDArray[np.int64]:
+    def ends() -> Iterator[int]:
+        for path in paths:
+            block.extend(path)
+            yield len(block)
+
+    return np.fromiter(ends(), dtype=np.int64)
+
+
+def printable(name: bytes) -> str:
+    """A name as text that any output can take: bytes that are no text appear as \\xNN."""
+    return name.decode("utf-8", "backslashreplace")
+
+
+def printable_text(name: str) -> str:
+    """The same for the name of a file as the system hands it to Python.
+
+    >>> printable_text("caf\\udce9")
+    'caf\\\\xe9'
+    """
+    try:
+        return printable(name.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        # No name that a system has; a Python string may hold anything.
+        return name.encode("utf-8", "backslashreplace").decode()

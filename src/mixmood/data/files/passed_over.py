@@ -1,0 +1,80 @@
+"""Files of a pool that no reader takes, counted and named by the end of their names."""
+
+from collections import Counter
+
+from mixmood.data.decoding.avif import CONVERT_HEIC
+from mixmood.data.files.names import is_foreign_folder, is_image_name, printable
+
+COMPANIONS = frozenset(
+    b"csv db htm html ini json jsonl lst md md5 names pdf py sha256 toml tsv txt url xml yaml "
+    b"yml".split()
+)
+"""Texts that often lie beside images; nobody takes them for images."""
+
+ARCHIVES = frozenset(b"7z bz2 gz rar tar tgz xz zip zst".split())
+ADVICE = {
+    b"heic": CONVERT_HEIC,
+    b"heif": CONVERT_HEIC.replace("heic", "heif"),
+    b"svg": "a drawing: render it to PNG first",
+    **dict.fromkeys(
+        ARCHIVES, "an archive inside a pool is not opened: unpack it or give it as a pool"
+    ),
+}
+"""What to do about some kinds, by the end of the name without its dot."""
+
+MOST_KINDS = 1000
+N_NAMED = 5
+LONGEST_SUFFIX = 12
+
+
+class PassedOver:
+    """A count of files that are no images, without those of operating systems and plain texts."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._counts: Counter[bytes] = Counter()
+
+    def add(self, name: bytes) -> None:
+        """Count a file by its name without its folder, unless it is an image or no matter.
+
+        A name that begins with a dot is hidden, and one without a dot has no kind.
+        """
+        stem, dot, suffix = name.rpartition(b".")
+        suffix = suffix.lower()
+        if not dot or not stem or name.startswith(b".") or suffix in COMPANIONS:
+            return
+        if not is_image_name(name) and (suffix in self._counts or len(self._counts) < MOST_KINDS):
+            self._counts[suffix] += 1
+
+    def add_path(self, path: bytes) -> None:
+        """Count a path inside an archive, unless it is in a folder that is left out."""
+        *folders, name = path.split(b"/")
+        if name and not any(map(is_foreign_folder, folders)):
+            self.add(name)
+
+    def counts(self) -> dict[str, int]:
+        """How many files of each kind, the commonest first."""
+        order = sorted(self._counts.items(), key=lambda found: (-found[1], found[0]))
+        return {printable(suffix[:LONGEST_SUFFIX]): count for suffix, count in order}
+
+    def notes(self) -> tuple[str, ...]:
+        """One sentence about them; none if there are none."""
+        return passed_over_notes(self.counts())
+
+
+def passed_over_notes(counts: dict[str, int]) -> tuple[str, ...]:
+    """One sentence about files that were passed over; none if there are none.
+
+    >>> passed_over_notes({"svg": 2, "xyz": 1})[0]
+    '3 files were passed over: 2 .svg (a drawing: render it to PNG first), 1 .xyz.'
+    """
+    if not counts:
+        return ()
+    named = []
+    for suffix, count in list(counts.items())[:N_NAMED]:
+        advice = ADVICE.get(suffix.encode())
+        named.append(f"{count} .{suffix}" + (f" ({advice})" if advice else ""))
+    total, n_more = sum(counts.values()), len(counts) - N_NAMED
+    more = f" and {n_more} other kinds" if n_more > 0 else ""
+    files = "file was" if total == 1 else "files were"
+    return (f"{total} {files} passed over: {', '.join(named)}{more}.",)

@@ -1,0 +1,1 @@
+"""What a user may call a pool, opened without reading its images."""

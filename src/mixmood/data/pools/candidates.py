@@ -1,0 +1,112 @@
+"""The pools of a ranking: opened, named, and noise in the size of the labelled images."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mixmood.core.cache.features import FeatureCache
+from mixmood.core.errors import InputError, OptionError
+from mixmood.core.files.places import expanded
+from mixmood.data.files.names import printable_text
+from mixmood.data.pools.noise import PREFIX as NOISE_PREFIX
+from mixmood.data.pools.open import open_pool
+from mixmood.data.pools.pool import FeatureSource, Pool
+
+# NAME=PATH; a NAME has no slash and no colon, so that neither a path nor a URL with "=" is split.
+NAMED = re.compile(r"([^=/\\:]+)=(.+)", re.DOTALL)
+N_LOOKED_AT = 8
+SMALLEST_NOISE, LARGEST_NOISE = 8, 224
+
+
+@dataclass(frozen=True)
+class OpenedCandidates:
+    """The pools by name, what was given for each, and why others could not be opened."""
+
+    pools: dict[str, Pool]
+    given: dict[str, Any]
+    set_aside: dict[str, str]
+
+
+def open_candidates(
+    candidates: Mapping[str, Any] | Sequence[Any],
+    labelled: Pool,
+    seed: int,
+    cache: FeatureCache | None = None,
+) -> OpenedCandidates:
+    """The pools: from a dictionary, or from a list in which `web=crawl.zip` names one.
+
+    A broken pool is set aside. A path that does not exist is an error: it is mistyped, and
+    nothing has been computed yet.
+    """
+    pools: dict[str, Pool] = {}
+    given: dict[str, Any] = {}
+    set_aside: dict[str, str] = {}
+    for number, (name, what) in enumerate(_named(candidates), start=1):
+        # The labelled images are decoded only for noise that has to be of their size.
+        side = noise_size(labelled) if _is_noise_of_any_size(what) else None
+        try:
+            pool = open_pool(what, name, seed=seed, noise_size=side, cache=cache)
+        except InputError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise
+            is_path = isinstance(what, str | os.PathLike)
+            called = printable_text(name or (str(what) if is_path else f"pool {number}"))
+            _check_new(called, pools, set_aside)
+            set_aside[called] = str(error)
+            continue
+        _check_new(pool.name, pools, set_aside)
+        pools[pool.name], given[pool.name] = pool, what
+    return OpenedCandidates(pools, given, set_aside)
+
+
+def _check_new(name: str, *known: Mapping[str, object]) -> None:
+    if any(name in names for names in known):
+        raise OptionError(
+            f"Two candidates are called '{name}'. Name them: NAME=PATH on the command "
+            "line, a dictionary in Python."
+        )
+
+
+def _is_noise_of_any_size(what: Any) -> bool:
+    """Whether a text asks for noise without saying its size."""
+    return (
+        isinstance(what, str)
+        and what.startswith(NOISE_PREFIX)
+        and "size=" not in what.partition("?")[2]
+    )
+
+
+def _named(
+    candidates: Mapping[str, Any] | Sequence[Any],
+) -> Iterator[tuple[str | None, Any]]:
+    """What to open, and what to call it, where a name is given."""
+    if isinstance(candidates, Mapping):
+        yield from candidates.items()
+        return
+    for what in [candidates] if isinstance(candidates, str | Path) else candidates:
+        match = NAMED.fullmatch(what) if isinstance(what, str) else None
+        # A folder may be called `x=y`: what is there is meant.
+        if match and not os.path.exists(expanded(what)):  # noqa: PTH110 - takes any text
+            yield match[1], match[2]
+        else:
+            yield None, what
+
+
+def noise_size(labelled: Pool) -> int | None:
+    """The side at which noise is noise of the labelled images' size.
+
+    Noise of another size is smoothed or stretched on its way into the backbone, and is then
+    another kind of noise. None if the labelled set holds features, or its first images cannot be
+    read.
+    """
+    if isinstance(labelled, FeatureSource):
+        return None
+    for picture in labelled.read(range(min(len(labelled), N_LOOKED_AT))):
+        if isinstance(picture, np.ndarray):
+            return int(np.clip(min(picture.shape[:2]), SMALLEST_NOISE, LARGEST_NOISE))
+    return None

@@ -1,0 +1,168 @@
+"""Pools that are Python objects: lists of images, torch-style and Hugging Face data sets."""
+
+import contextlib
+import hashlib
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from mixmood.core.errors import InputError, UnreadableImageError, reason
+from mixmood.core.files.bounded import read_image_file
+from mixmood.data.arrays.array_pools import labels_from_values
+from mixmood.data.labels.tables import LABEL_COLUMNS
+from mixmood.data.pools.pool import ImageSource, Labels, Raw
+
+_FINGERPRINT_IMAGES = 32
+
+
+class ObjectSource(ImageSource):
+    """Images that a Python object hands out by index, in whatever form it has them.
+
+    An item is a Pillow image, an array, a tensor or the bytes of a file, or a tuple whose first
+    member is one. Three axes of which the first has 1, 3 or 4 entries and the last has not are
+    taken for a tensor's order (channels, height, width).
+    """
+
+    def __init__(
+        self, get: Callable[[int], Any], count: int, name: str, labels: Labels | None = None
+    ) -> None:
+        """Refuse an object without items, and one whose first item is no image."""
+        if count < 1:
+            raise InputError(f"{name}: there are no images in it.")
+        if labels is not None and len(labels.codes) != count:
+            raise InputError(f"{name}: {len(labels.codes)} labels for {count} images.")
+        self.name = name
+        self._get, self._count, self._labels = get, count, labels
+        # A Pillow image that is still a file, and many data sets, must not be read by two at once.
+        self._lock = threading.Lock()
+        # An item that cannot be read is counted when it is drawn; one of a wrong type is all.
+        with contextlib.suppress(UnreadableImageError):
+            self.fetch(0)
+
+    def __len__(self) -> int:
+        """How many items the object has."""
+        return self._count
+
+    def fetch(self, index: int) -> Raw:
+        """The image as the object gives it; whatever it raises makes the image unreadable."""
+        try:
+            with self._lock:
+                return _as_raw(self._get(index))
+        except InputError as error:
+            raise type(error)(f"{self.locate(index)}: {error}") from error
+        except Exception as error:
+            what = f"{type(error).__name__}: {reason(error)}"
+            raise UnreadableImageError(f"{self.locate(index)}: cannot be read: {what}.") from error
+
+    def locate(self, index: int) -> str:
+        """The name of the pool and the index."""
+        return f"{self.name}[{index}]"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the count and of 32 evenly spaced images: there are no names to go by."""
+        hashed = hashlib.sha256(f"objects {self._count}".encode())
+        places = np.linspace(0, self._count - 1, min(self._count, _FINGERPRINT_IMAGES))
+        for index in places.astype(int).tolist():
+            with contextlib.suppress(UnreadableImageError):
+                raw = self.fetch(index)
+                hashed.update(raw if isinstance(raw, bytes) else np.asarray(raw).tobytes())
+        return hashed.hexdigest()
+
+    @property
+    def labels(self) -> Labels | None:
+        """The classes that came with the object."""
+        return self._labels
+
+
+def from_list(items: Sequence[Any], name: str) -> ObjectSource:
+    """A pool of a list of images, or of pairs of image and label."""
+    labels = None
+    if items and all(isinstance(item, tuple) and len(item) == 2 for item in items):
+        labels = labels_from_values(np.array([item[1] for item in items]), name)
+    return ObjectSource(items.__getitem__, len(items), name, labels)
+
+
+def from_dataset(dataset: Any, name: str) -> ObjectSource:
+    """A pool of a torch-style data set: `len(dataset)` and `dataset[i]`, an image or a tuple.
+
+    Labels come from its attributes `targets` and `classes`, where it has them: to learn them from
+    the items would mean to read every image.
+    """
+    labels = None
+    targets = getattr(dataset, "targets", None)
+    if targets is not None:
+        names = getattr(dataset, "classes", None)
+        labels = labels_from_values(np.asarray(targets), name, names and tuple(map(str, names)))
+    return ObjectSource(dataset.__getitem__, len(dataset), name, labels)
+
+
+def is_hugging_face(what: Any) -> bool:
+    """Whether an object looks like a data set of Hugging Face, without importing their package."""
+    return hasattr(what, "column_names") and (hasattr(what, "features") or isinstance(what, dict))
+
+
+def from_hugging_face(dataset: Any, name: str) -> ObjectSource:
+    """A pool of a Hugging Face data set: its image column, and its class labels, if it has any.
+
+    A data set in which some labels are missing, written as -1 on the hub, counts as unlabelled.
+    """
+    if not hasattr(dataset, "__len__") or isinstance(dataset.column_names, dict):
+        raise InputError(
+            f"{name}: a Hugging Face data set must be one split that is not streamed; "
+            'choose one, for instance with load_dataset(..., split="train").'
+        )
+    features = dict(dataset.features or {})
+    kinds = {column: type(kind).__name__ for column, kind in features.items()}
+    image = next((column for column, kind in kinds.items() if kind == "Image"), None)
+    if image is None:
+        columns = ", ".join(f"{column} ({kind})" for column, kind in kinds.items())
+        raise InputError(f"{name}: the data set has no image column; it has: {columns or 'none'}.")
+    label = next((column for column, kind in kinds.items() if kind == "ClassLabel"), None)
+    usual = next((column for column in LABEL_COLUMNS if kinds.get(column) == "Value"), None)
+    labels = None
+    if label is None and usual is not None:
+        values = np.asarray(dataset[usual][:])
+        if values.dtype.kind in "iuU" and not any(v in ("", -1) for v in values.tolist()):
+            labels = labels_from_values(values, name)
+    if label is not None:
+        codes = np.asarray(dataset[label][:])
+        if codes.dtype.kind in "iu" and codes.min(initial=0) >= 0:
+            labels = labels_from_values(codes, name, tuple(features[label].names))
+    images = dataset
+    if hasattr(dataset, "cast_column"):
+        # Files as they are stored: decoding is ours, with its limits and its one kind of error.
+        images = dataset.with_format(None).select_columns([image])
+        images = images.cast_column(image, type(features[image])(decode=False))
+    return ObjectSource(lambda index: images[index][image], len(dataset), name, labels)
+
+
+def _as_raw(item: Any) -> Raw:
+    if isinstance(item, tuple) and item:
+        item = item[0]
+    if isinstance(item, dict) and item.keys() == {"bytes", "path"}:
+        item = item["bytes"] or read_image_file(item["path"] or "", str(item["path"]))
+    if isinstance(item, bytes):
+        return item
+    if isinstance(item, Image.Image):
+        item.load()
+        return item
+    if hasattr(item, "detach"):
+        return _channels_last(np.asarray(item.detach().cpu()))
+    if isinstance(item, np.ndarray) or hasattr(item, "__array__"):
+        return _channels_last(np.asarray(item))
+    raise InputError(
+        "an image must be a Pillow image, an array, a tensor or the bytes of a file, "
+        f"got {type(item).__name__}."
+    )
+
+
+def _channels_last(pixels: NDArray[Any]) -> NDArray[Any]:
+    if pixels.ndim == 3 and pixels.shape[0] in (1, 3, 4) and pixels.shape[2] not in (1, 3, 4):
+        return np.moveaxis(pixels, 0, 2)
+    return pixels

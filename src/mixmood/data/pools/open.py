@@ -1,0 +1,240 @@
+"""Whatever a user calls a pool -> the pool."""
+
+import copy
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mixmood.core.cache.features import FeatureCache
+from mixmood.core.errors import InputError, reason
+from mixmood.core.files.places import expanded
+from mixmood.core.suggest import near_path
+from mixmood.data.archives.tars import TarSource
+from mixmood.data.archives.zips import ZipSource
+from mixmood.data.arrays.array_pools import array_pool
+from mixmood.data.arrays.idx import open_idx
+from mixmood.data.arrays.npy import open_npy, open_npz
+from mixmood.data.files.folder import FolderSource
+from mixmood.data.files.manifest import ManifestSource
+from mixmood.data.files.names import is_image_name, printable_text
+from mixmood.data.files.remote import RemoteFolder, open_fetched
+from mixmood.data.medical.frames import MIDDLE, with_frames
+from mixmood.data.pools.hugging_face import PREFIX as HUB_PREFIX
+from mixmood.data.pools.hugging_face import open_hub
+from mixmood.data.pools.kept import is_kept_list, open_kept
+from mixmood.data.pools.noise import PREFIX as NOISE_PREFIX
+from mixmood.data.pools.noise import open_noise
+from mixmood.data.pools.objects import from_dataset, from_hugging_face, from_list, is_hugging_face
+from mixmood.data.pools.parquet import ParquetSource
+from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
+
+OPENERS: dict[str, Callable[[str | Path, str], Pool]] = {
+    ".zip": ZipSource,
+    ".tar": TarSource,
+    ".tar.gz": TarSource,
+    ".tgz": TarSource,
+    ".npy": open_npy,
+    ".npz": open_npz,
+    ".txt": ManifestSource,
+    ".lst": ManifestSource,
+    ".csv": ManifestSource,
+    ".tsv": ManifestSource,
+    "-ubyte": open_idx,
+    "-ubyte.gz": open_idx,
+    ".idx": open_idx,
+    ".idx.gz": open_idx,
+    ".parquet": ParquetSource,
+}
+"""Who opens a file, by the end of its name."""
+
+_OPENERS_BY_START: dict[bytes, Callable[[str | Path, str], Pool]] = {
+    b"PK\3\4": ZipSource,
+    b"\x93NUMPY": open_npy,
+    b"\0\0\x08": open_idx,
+    b"PAR1": ParquetSource,
+}
+
+
+def open_pool(
+    what: Any,
+    name: str | None = None,
+    *,
+    seed: int = 0,
+    noise_size: int | None = None,
+    cache: FeatureCache | None = None,
+    role: str = "pool",
+    frames: str = "middle",
+) -> Pool:
+    """The pool that `what` stands for, opened but not read.
+
+    Args:
+        what: A path to a folder, archive (.zip, .tar, .tar.gz), array file (.npy, .npz), IDX or
+            Parquet file, folder of Parquet files, or list of paths (.txt, .csv, .tsv); a URL that
+            fsspec knows; a folder or table and its column of classes, `FILE.csv?label=COLUMN`;
+            `hf://NAME@CONFIG:SPLIT`; `noise:gaussian` or `noise:salt-and-pepper`,
+            with options as in `noise:gaussian?count=500&size=64`; a NumPy array of images or
+            features; a list of images; a torch-style or Hugging Face data set; or a pool.
+        name: What to call it; otherwise the name of the file or folder, or of the kind.
+        seed: Decides the images of a noise pool, and nothing else.
+        noise_size: The side of a noise pool's images, where its text names none.
+        cache: Where the index of a tar archive is looked up and kept; it is scanned if None.
+        role: What a message calls a path that cannot be opened.
+        frames: "middle" for one image of a DICOM file with several frames, "each" for all.
+    """
+    pool = _opened(what, name, seed, noise_size, cache, role)
+    if frames != MIDDLE:
+        pool = with_frames(pool, frames)
+    if role != "pool":
+        # A table of labels that cannot be used is an error before any image is read.
+        _ = pool.labels
+    # Once and for all: every output gets the name, and some can take no bytes that are no text.
+    return _renamed(pool, printable_text(name or pool.name))
+
+
+def _opened(
+    what: Any,
+    name: str | None,
+    seed: int,
+    noise_size: int | None,
+    cache: FeatureCache | None,
+    role: str,
+) -> Pool:
+    if isinstance(what, ImageSource | FeatureSource):
+        return what
+    if isinstance(what, str) and what.startswith(NOISE_PREFIX):
+        return open_noise(what, name, seed, noise_size)
+    if isinstance(what, str) and what.startswith(HUB_PREFIX):
+        return open_hub(what, name)
+    if isinstance(what, str) and "://" in what:
+        return _open_url(what, name)
+    if isinstance(what, str | os.PathLike):
+        return _open_path(Path(what), name, cache, role)
+    return _open_object(what, name)
+
+
+def _open_object(what: Any, name: str | None) -> Pool:
+    if isinstance(what, np.ndarray):
+        return array_pool(what, name or "array")
+    if isinstance(what, list | tuple):
+        return from_list(what, name or "images")
+    if is_hugging_face(what):
+        return from_hugging_face(what, name or type(what).__name__)
+    if hasattr(what, "__len__") and hasattr(what, "__getitem__") and not isinstance(what, dict):
+        return from_dataset(what, name or type(what).__name__)
+    raise InputError(
+        "A pool must be a path, an array, a list of images or a data set with a length and items; "
+        f"got {type(what).__name__}."
+    )
+
+
+def _open_path(path: Path, name: str | None, cache: FeatureCache | None, role: str) -> Pool:
+    path, label = _split_label(expanded(path))
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:
+        hint = near_path(path) or " Check the path."
+        raise InputError(f"Cannot open the {role} {path}: {reason(error)}.{hint}") from error
+    if stat.S_ISDIR(mode):
+        return _open_folder(path, name or path.resolve().name, label)
+    if not stat.S_ISREG(mode):
+        raise InputError(f"Cannot open the {role} {path}: it is neither a file nor a folder.")
+    suffix = _suffix(path.name)
+    opener = OPENERS[suffix] if suffix else _opener_by_content(path, role)
+    name = name or _stem(path.name, suffix)
+    if label is not None:
+        return _open_with_label(path, name, opener, label)
+    if opener in (ManifestSource, ParquetSource) and is_kept_list(path):
+        return open_kept(path, name, lambda base: _opened(base, None, 0, None, cache, "pool"))
+    return TarSource(path, name, cache) if opener is TarSource else opener(path, name)
+
+
+def _split_label(path: Path) -> tuple[Path, str | None]:
+    """A path, and the column with the classes if it ends in `?label=COLUMN`."""
+    match = re.fullmatch(r"(.+)\?label=(.+)", str(path), re.DOTALL)
+    if match is None or path.exists():
+        return path, None
+    return Path(match[1]), match[2]
+
+
+def _open_with_label(
+    path: Path, name: str, opener: Callable[[str | Path, str], Pool], label: str
+) -> Pool:
+    if opener is ParquetSource:
+        return ParquetSource(path, name, label)
+    if opener is ManifestSource and path.suffix.lower() in (".csv", ".tsv"):
+        return ManifestSource(path, name, label)
+    raise InputError(
+        f"{path} has no columns, so that ?label={label} cannot be meant. Only folders with a "
+        "labels.csv, CSV and Parquet files have them."
+    )
+
+
+def _open_folder(path: Path, name: str, label: str | None) -> Pool:
+    try:
+        return FolderSource(path, name, label)
+    except InputError:
+        root = path.resolve()
+        # As with images: no FIFO, which would block, and no link that leaves the pool.
+        shards = sorted(
+            shard
+            for shard in path.rglob("*.parquet")
+            if shard.is_file() and shard.resolve().is_relative_to(root)
+        )
+        if not shards:
+            raise
+        return ParquetSource(shards, name, label)
+
+
+def _open_url(url: str, name: str | None) -> Pool:
+    last = url.rstrip("/").rpartition("/")[2]
+    suffix = _suffix(last)
+    if suffix is None:
+        return RemoteFolder(url, name or last)
+    if OPENERS[suffix] is ManifestSource:
+        raise InputError(
+            f"{url} is a list of paths, which must lie beside its images on this machine. "
+            "Give the URL of their folder instead."
+        )
+    return open_fetched(url, OPENERS[suffix], name or _stem(last, suffix))
+
+
+def _suffix(file: str) -> str | None:
+    """The longest known end of a file's name."""
+    return max((end for end in OPENERS if file.lower().endswith(end)), key=len, default=None)
+
+
+def _opener_by_content(path: Path, role: str) -> Callable[[str | Path, str], Pool]:
+    if is_image_name(os.fsencode(path.name)):
+        raise InputError(f"{path} is one image. Give the folder that it is in, or a list of paths.")
+    try:
+        with path.open("rb") as file:
+            start = file.read(8)
+    except OSError as error:
+        raise InputError(f"Cannot open the {role} {path}: {reason(error)}.") from error
+    for magic, opener in _OPENERS_BY_START.items():
+        if start.startswith(magic):
+            return opener
+    raise InputError(
+        f"{path} is no kind of pool that is known. Give a folder, or a file that ends in "
+        f"{', '.join(OPENERS)}."
+    )
+
+
+def _stem(file: str, suffix: str | None) -> str:
+    """The file's name without the end that tells its kind: `crawl` for `crawl.tar.gz`."""
+    if suffix is None or len(suffix) == len(file):
+        return file
+    return re.sub(r"[-.]idx\d$", "", file[: -len(suffix)])
+
+
+def _renamed(pool: Pool, name: str) -> Pool:
+    if name == pool.name:
+        return pool
+    pool = copy.copy(pool)
+    pool.name = name
+    return pool

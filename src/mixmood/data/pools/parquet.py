@@ -1,0 +1,244 @@
+"""A pool in Parquet files with a column of images, as Hugging Face stores its data sets."""
+
+import hashlib
+import json
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, reason
+from mixmood.core.suggest import unknown_name
+from mixmood.data.arrays.array_pools import labels_from_values
+from mixmood.data.labels.tables import LABEL_COLUMNS
+from mixmood.data.pools.pool import ImageSource, Labels
+
+_MAX_GROUP_BYTES = 2 * 2**30
+_ROWS_AT_ONCE = 16
+_KEPT_BYTES = 256 * 2**20
+_IMAGE_COLUMNS = ("image", "img", "picture", "photo", "bytes")
+
+
+class _Columns(NamedTuple):
+    image: str
+    is_struct: bool
+    label: str | None
+    class_names: tuple[str, ...] | None
+
+
+class _Group(NamedTuple):
+    path: Path
+    place: int
+    n_rows: int
+    n_bytes: int
+
+
+class ParquetSource(ImageSource):
+    """The images of one Parquet file, or of several with the same columns, in their order.
+
+    The image column is the one that the Hugging Face metadata calls an image, else the first
+    struct with a field `bytes`, else a binary column with a usual name. Opening reads the
+    metadata only. An image comes with its whole row group, which is Parquet's smallest piece; the
+    latest groups, up to 256 MiB, are kept, so that reading in rising order is the quickest.
+    """
+
+    def __init__(
+        self, paths: str | Path | Sequence[Path], name: str, label: str | None = None
+    ) -> None:
+        """Read the metadata; refuse files that are broken or have no column of images.
+
+        Args:
+            paths: The file or the files.
+            name: What results call it.
+            label: The column with the classes; by default the ClassLabel of Hugging Face, or one
+                with a usual name.
+        """
+        self.name = name
+        self._paths = [Path(paths)] if isinstance(paths, str | Path) else list(paths)
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[_Group, Any] = OrderedDict()
+        self._broken: dict[_Group, str] = {}
+        found = [_metadata(path, label) for path in self._paths]
+        self._columns = found[0][0]
+        for path, (columns, _) in zip(self._paths, found, strict=True):
+            if columns != self._columns:
+                raise InputError(
+                    f"{path} and {self._paths[0]} must have the same columns of images and labels. "
+                    "Give them as two pools."
+                )
+        self._groups = [group for _, groups in found for group in groups]
+        self._starts = np.cumsum([0, *(group.n_rows for group in self._groups)]).tolist()
+        if not len(self):
+            raise InputError(f"No images in {self._paths[0]}: it has no rows.")
+
+    def __len__(self) -> int:
+        """How many rows the metadata promises."""
+        return int(self._starts[-1])
+
+    def fetch(self, index: int) -> bytes:
+        """The bytes of the image; unreadable if the table has only a path to it."""
+        number = bisect_right(self._starts, index) - 1
+        try:
+            with self._lock:
+                column = self._load(self._groups[number])
+            value = column[index - self._starts[number]].as_py()
+        except Exception as error:
+            # Damaged pages raise a dozen kinds of errors, some of them not even pyarrow's.
+            what = f"{self.locate(index)}: cannot be read: {reason(error)}."
+            raise UnreadableImageError(what) from error
+        if not isinstance(value, bytes):
+            raise UnreadableImageError(f"{self.locate(index)}: there are no bytes in the table.")
+        return value
+
+    def locate(self, index: int) -> str:
+        """The name of the pool and the row."""
+        return f"{self.name}[{index}]"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the sizes of all row groups: those change with nearly any image."""
+        sizes = [(group.n_rows, group.n_bytes) for group in self._groups]
+        return hashlib.sha256(f"parquet {self._columns} {sizes}".encode()).hexdigest()
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The classes of the label column, read when first asked for; None where some lack."""
+        if self._columns.label is None:
+            return None
+        try:
+            parts = [_read_column(path, self._columns.label, None) for path in self._paths]
+            values = [value for part in parts for value in part.to_pylist()]
+        except Exception as error:
+            raise InputError(
+                f"{self.name}: the column of labels, '{self._columns.label}', cannot be read: "
+                f"{reason(error)}."
+            ) from error
+        if any(value in (None, -1, "") for value in values):
+            return None
+        return labels_from_values(np.array(values), self.name, self._columns.class_names)
+
+    def _load(self, group: _Group) -> Any:
+        if group in self._kept:
+            self._kept.move_to_end(group)
+            return self._kept[group]
+        if group in self._broken:
+            # Found out once: a bomb must not go off for each of its rows.
+            raise ValueError(self._broken[group])
+        if group.n_bytes > _MAX_GROUP_BYTES:
+            raise ValueError(
+                f"its row group has {group.n_bytes} bytes, more than the {_MAX_GROUP_BYTES} allowed"
+            )
+        path = f"{self._columns.image}.bytes" if self._columns.is_struct else self._columns.image
+        try:
+            column = _read_column(group.path, path, group.place)
+        except Exception as error:
+            self._broken[group] = reason(error)
+            raise
+        self._kept[group] = column
+        # What they take in memory, not what they claim: an image that is repeated is stored once.
+        # The one just read always stays; it may be larger than all that is kept.
+        while len(self._kept) > 1 and sum(x.nbytes for x in self._kept.values()) > _KEPT_BYTES:
+            self._kept.popitem(last=False)
+        return column
+
+
+def _pyarrow_parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("Reading Parquet", "hub") from None
+    return pyarrow.parquet
+
+
+def _metadata(path: Path, label: str | None) -> tuple[_Columns, list[_Group]]:
+    parquet = _pyarrow_parquet()
+    try:
+        with parquet.ParquetFile(path) as file:
+            schema, metadata = file.schema_arrow, file.metadata
+            rows = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+            groups = [
+                _Group(path, place, row.num_rows, row.total_byte_size)
+                for place, row in enumerate(rows)
+            ]
+            # One image repeated packs to nothing: a few bytes could stand for any number of rows.
+            n_rows, n_stored = sum(max(0, group.n_rows) for group in groups), path.stat().st_size
+            if n_rows > n_stored or any(group.n_rows < 0 for group in groups):
+                raise ValueError(f"it claims {n_rows} rows in {n_stored} bytes")
+    except Exception as error:
+        raise InputError(f"Cannot open {path} as a Parquet file: {reason(error)}.") from error
+    return _choose_columns(path, schema, label), groups
+
+
+def _read_column(path: Path, column: str, group: int | None) -> Any:
+    """One column, whole or of one row group; of a struct's field, the field itself."""
+    with _pyarrow_parquet().ParquetFile(path) as file:
+        if group is None:
+            return file.read(columns=[column], use_threads=False).column(0)
+        return _unpacked(file, column, group)
+
+
+def _unpacked(file: Any, column: str, group: int) -> Any:
+    """One column of a row group, piece by piece: what it unpacks to is no matter of its claims."""
+    import pyarrow
+
+    pieces, n_bytes = [], 0
+    for batch in file.iter_batches(
+        batch_size=_ROWS_AT_ONCE, row_groups=[group], columns=[column], use_threads=False
+    ):
+        values = batch.column(0)
+        pieces.append(values.field("bytes") if hasattr(values, "field") else values)
+        n_bytes += pieces[-1].nbytes
+        if n_bytes > _MAX_GROUP_BYTES:
+            raise ValueError(f"its row group unpacks to more than {_MAX_GROUP_BYTES} bytes")
+    return pyarrow.chunked_array(pieces)
+
+
+def _choose_columns(path: Path, schema: Any, wanted: str | None) -> _Columns:
+    import pyarrow
+
+    told = _hugging_face_features(schema)
+    structs = [field.name for field in schema if pyarrow.types.is_struct(field.type)]
+    structs = [name for name in structs if schema.field(name).type.get_field_index("bytes") >= 0]
+    binaries = [
+        field.name
+        for field in schema
+        if pyarrow.types.is_binary(field.type) or pyarrow.types.is_large_binary(field.type)
+    ]
+    named = [name for name in binaries if name.lower() in _IMAGE_COLUMNS]
+    stored = [*structs, *binaries]
+    images = [name for name in stored if told.get(name, {}).get("_type") == "Image"]
+    chosen = next(iter([*images, *structs, *named]), None)
+    if chosen is None:
+        raise InputError(
+            f"{path} has no column of images (bytes, or a struct with a field 'bytes'); "
+            f"it has: {', '.join(schema.names) or 'none'}."
+        )
+    classes = [name for name in schema.names if told.get(name, {}).get("_type") == "ClassLabel"]
+    usual = [
+        field.name
+        for field in schema
+        if field.name.lower() in LABEL_COLUMNS
+        and (pyarrow.types.is_integer(field.type) or pyarrow.types.is_string(field.type))
+    ]
+    if wanted is not None and wanted not in schema.names:
+        raise unknown_name("label column", wanted, schema.names)
+    label = wanted or next(iter([*classes, *usual]), None)
+    names = told.get(label, {}).get("names") if label is not None else None
+    class_names = tuple(map(str, names)) if names and isinstance(names, list) else None
+    return _Columns(chosen, chosen in structs, label, class_names)
+
+
+def _hugging_face_features(schema: Any) -> dict[str, dict[str, Any]]:
+    """What the metadata says of each column; empty where it says nothing usable."""
+    try:
+        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return {}
+    if not isinstance(features, dict):
+        return {}
+    return {name: told for name, told in features.items() if isinstance(told, dict)}

@@ -1,0 +1,146 @@
+"""What every pool offers, whatever it is made of."""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as PillowImage
+
+from mixmood.core.arrays import Array, Picture, Rows
+from mixmood.core.errors import UnreadableImageError
+from mixmood.data.decoding.pixel_range import PixelRange
+
+Raw = bytes | NDArray[Any] | PillowImage.Image
+"""An image as its pool stores it: an encoded file, an array of pixels, or a Pillow image."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The class of every image of a pool: `names[codes[i]]` is the class of image i."""
+
+    codes: NDArray[np.int32]
+    names: tuple[str, ...]
+
+    def counts(self) -> dict[str, int]:
+        """How many images each class has, in the order of the names."""
+        tally = np.bincount(self.codes, minlength=len(self.names))
+        return dict(zip(self.names, tally.tolist(), strict=True))
+
+
+class ImageSource(ABC):
+    """A pool of images: opened without reading it, read by index, from any number of threads.
+
+    Attributes:
+        name: What results call it.
+        pixel_range: How its images of more than eight bits are scaled; None for 0 to 65535.
+        notes: What was noticed when the pool was opened, such as files that are no images.
+    """
+
+    name: str
+    pixel_range: PixelRange | None = None
+    notes: tuple[str, ...] = ()
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many images the pool holds, readable or not."""
+
+    @abstractmethod
+    def fetch(self, index: int) -> Raw:
+        """The image as stored, not yet decoded; raises UnreadableImageError if it is gone."""
+
+    @abstractmethod
+    def locate(self, index: int) -> str:
+        """What to call the image in a message: its path, or its index in the array."""
+
+    def file_path(self, index: int) -> bytes | None:
+        """The path of the image's own file; None where it has none, as in an archive."""
+        return None
+
+    @cached_property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A hex digest that changes when the pool's list of images does; never reads pixels."""
+
+    @property
+    def labels(self) -> Labels | None:
+        """The classes, where the pool tells them."""
+        return None
+
+    def reading_order(self, indices: Rows) -> Rows:
+        """The places in `indices` in the order in which its images are read quickest.
+
+        Disks and archives are read best from front to back; unless a kind of pool knows better,
+        that is the order of the indices.
+        """
+        return np.argsort(indices, kind="stable")
+
+    def wide_values(self, index: int) -> NDArray[Any] | None:
+        """The values of an image of more than eight bits as stored; None for any other."""
+        from mixmood.data.decoding.decode import wide_values
+
+        return wide_values(self.fetch(index), self.locate(index))
+
+    def scaled_by(self, pixel_range: PixelRange | None) -> Self:
+        """The same pool with its images of more than eight bits scaled by this range."""
+        pool = copy.copy(self)
+        pool.pixel_range = pixel_range
+        return pool
+
+    def picture(self, index: int, side: int | None = None) -> Picture:
+        """One RGB image, shape (height, width, 3); raises UnreadableImageError.
+
+        Args:
+            index: Which one.
+            side: The side to which the caller will shrink it: a large JPEG is then decoded at
+                reduced size, never below twice that side.
+        """
+        from mixmood.data.decoding.decode import decode
+
+        return decode(self.fetch(index), self.locate(index), side, self.pixel_range)
+
+    def read(
+        self, indices: Iterable[int] | Rows, side: int | None = None
+    ) -> Iterator[Picture | UnreadableImageError]:
+        """RGB images in the order asked for, with an error object in place of a broken one."""
+        for index in indices:
+            try:
+                yield self.picture(int(index), side)
+            except UnreadableImageError as error:
+                yield error
+
+
+class FeatureSource(ABC):
+    """A pool whose features are given: the backbone is skipped."""
+
+    name: str
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many rows the pool holds."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many features a row has."""
+
+    @abstractmethod
+    def features(self, indices: Rows) -> Array:
+        """The rows asked for, shape (len(indices), width)."""
+
+    @cached_property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A hex digest of the content."""
+
+    @property
+    def labels(self) -> Labels | None:
+        """The classes, where the pool tells them."""
+        return None
+
+
+Pool = ImageSource | FeatureSource

@@ -1,0 +1,57 @@
+"""One range for all images of more than eight bits that are compared with one another."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.errors import UnreadableImageError
+from mixmood.data.decoding.pixel_range import PixelRange, fitted_range
+from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
+
+N_LOOKED_AT = 8
+"""If none of so many images has more than eight bits, no others are looked at."""
+N_FITTED = 64
+N_PIXELS = 4096
+
+
+def fit_pixel_range(labelled: Pool) -> PixelRange | None:
+    """The range of the labelled images of more than eight bits; None if they have eight.
+
+    12-bit scans in 16-bit files would otherwise be black: their largest value is a sixteenth of
+    what the file could hold. Images evenly spaced over the set are looked at, and of each about
+    4,096 pixels.
+    """
+    if isinstance(labelled, FeatureSource):
+        return None
+    first = _samples(labelled, N_LOOKED_AT)
+    return fitted_range(np.concatenate(_samples(labelled, N_FITTED))) if first else None
+
+
+def scaled_alike(
+    labelled: Pool, pools: Mapping[str, Pool]
+) -> tuple[Pool, dict[str, Pool], PixelRange | None]:
+    """All sets with the range that fits the labelled one, and that range."""
+    pixel_range = fit_pixel_range(labelled)
+
+    def scaled(pool: Pool) -> Pool:
+        return pool.scaled_by(pixel_range) if isinstance(pool, ImageSource) else pool
+
+    if pixel_range is None:
+        return labelled, dict(pools), None
+    return scaled(labelled), {name: scaled(pool) for name, pool in pools.items()}, pixel_range
+
+
+def _samples(source: ImageSource, n_images: int) -> list[NDArray[Any]]:
+    """Some pixels of each image of more than eight bits among evenly spaced ones."""
+    places = np.linspace(0, len(source) - 1, min(n_images, len(source))).astype(int)
+    found = []
+    for index in places.tolist():
+        try:
+            values = source.wide_values(index)
+        except UnreadableImageError:
+            continue
+        if values is not None and np.isfinite(values).all():
+            found.append(values.ravel()[:: max(1, values.size // N_PIXELS)])
+    return found

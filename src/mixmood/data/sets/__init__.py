@@ -1,0 +1,1 @@
+"""Named data sets: embedded ones, and the paper's, fetched and verified."""

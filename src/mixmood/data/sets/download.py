@@ -1,0 +1,204 @@
+"""Getting a data set of the catalogue: fetched, verified, unpacked once, and whole or not there."""
+
+import hashlib
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from mixmood.core.errors import InputError, OutputError, reason
+from mixmood.core.files.atomic import atomic_file, sweep
+from mixmood.core.files.lock import hold
+from mixmood.core.files.places import make_folder
+from mixmood.core.progress import Progress, Silent
+from mixmood.data.sets.catalogue import DataSet, RemoteFile
+from mixmood.data.sets.unpack import Unpacked, unpack
+
+if TYPE_CHECKING:
+    import requests
+
+DOWNLOADS = "downloads"
+CHUNK = 256 * 1024
+TIMEOUT_S = 60
+# A file whose size nobody publishes may be this much larger than we were told.
+TOLERANCE = 1.5
+
+
+def get(entry: DataSet, home: Path, progress: Progress = Silent()) -> Path:  # noqa: B008
+    """The pack of a data set in the folder `home`, made there if it is not.
+
+    Official files that lie in `home` already are used without a network. A download that was cut
+    off goes on where it stopped. Of two processes that get the same data set one is refused.
+    """
+    pack = home / f"{entry.name}.npz"
+    if pack.is_file():
+        return pack
+    downloads = make_folder(home / DOWNLOADS, "Name another folder in MIXMOOD_DATA.")
+    with _alone(downloads / f"{entry.name}.lock"):
+        # Another process may have made it since.
+        if not pack.is_file():
+            _make(entry, pack, downloads, progress)
+    return pack
+
+
+def _make(entry: DataSet, pack: Path, downloads: Path, progress: Progress) -> None:
+    home = pack.parent
+    _check_space(entry, home)
+    paths = [_found(file, home) or _fetch(file, downloads, progress) for file in entry.files]
+    content = unpack(entry.form, paths, entry.shape)
+    _write_pack(pack, content, entry.class_names)
+    for path in paths:
+        if path.parent == downloads:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Refuse to go on while another process is inside."""
+    try:
+        lock = hold(path)
+    except sqlite3.Error as error:
+        raise OutputError(
+            f"Cannot use the lock {path}: {error}. Make room or name another folder in "
+            "MIXMOOD_DATA; if it is a file of another kind, delete it."
+        ) from error
+    if lock is None:
+        raise OutputError(
+            f"Another process is getting '{path.stem}' at this moment. Wait for it to end, and "
+            "run the same command again if it failed."
+        )
+    with closing(lock):
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _found(file: RemoteFile, home: Path) -> Path | None:
+    path = home / file.name
+    if not path.is_file():
+        return None
+    if file.sha256 is not None and sha256_of(path) != file.sha256:
+        raise InputError(
+            f"{path} is not the official file: its SHA-256 is {sha256_of(path)}, and "
+            f"{file.sha256} was wanted. Delete it or move it away."
+        )
+    return path
+
+
+def _check_space(entry: DataSet, home: Path) -> None:
+    wanted = entry.n_bytes + entry.n_unpacked
+    free = shutil.disk_usage(home).free
+    if free < wanted:
+        raise OutputError(
+            f"'{entry.name}' needs {wanted // 2**20} MB in {home}; {free // 2**20} MB are free. "
+            "Make room, or name another folder in MIXMOOD_DATA."
+        )
+
+
+def _fetch(file: RemoteFile, folder: Path, progress: Progress) -> Path:
+    """The verified file, from the first address that gives it."""
+    import pooch
+    import requests
+
+    pooch.get_logger().setLevel("ERROR")
+    problems = []
+    for url in file.urls:
+        try:
+            fetched = pooch.retrieve(
+                url,
+                known_hash=None if file.sha256 is None else f"sha256:{file.sha256}",
+                fname=file.name,
+                path=folder,
+                downloader=Resuming(file, folder, progress),
+            )
+            return Path(fetched)
+        except requests.RequestException as error:
+            problems.append(f"{url}: {_network_reason(error)}")
+        except _TooLongError as error:
+            problems.append(f"{url}: {error}")
+        except OSError as error:
+            raise OutputError(f"Cannot write to {folder}: {reason(error)}.") from error
+        except ValueError as error:
+            # Pooch's word for another digest than the one wanted.
+            found = re.search(r"expected \S+ but got \S+", str(error))
+            problems.append(f"{url}: not the official file ({found[0] if found else error})")
+    raise InputError(
+        f"Cannot get {file.name}. Tried {'; '.join(problems)}. Try again later; or fetch it "
+        f"elsewhere, put it into {folder.parent} and run the same command again."
+    )
+
+
+class _TooLongError(Exception):
+    """A server sends more than the file has."""
+
+
+class Resuming:
+    """A downloader for pooch that keeps what came, in NAME.part, and asks only for the rest."""
+
+    def __init__(self, file: RemoteFile, folder: Path, progress: Progress) -> None:
+        """Tell `progress` of bytes, under the name of the file."""
+        self._file, self._progress = file, progress
+        self._part = folder / f"{file.name}.part"
+
+    def __call__(self, url: str, output_file: str | IO[bytes], _pooch: Any) -> None:
+        """Fetch the whole file into `output_file`."""
+        import requests
+
+        n_before = self._part.stat().st_size if self._part.exists() else 0
+        headers = {"Range": f"bytes={n_before}-"} if n_before else {}
+        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
+            if n_before and not answer.ok:
+                # The rest may have been refused because there is none: begin anew next time.
+                self._part.unlink()
+            answer.raise_for_status()
+            is_rest = answer.status_code == requests.codes.partial_content
+            self._progress.start(self._file.name, self._file.n_bytes)
+            self._progress.advance(self._file.name, n_before if is_rest else 0)
+            with self._part.open("ab" if is_rest else "wb") as part:
+                self._copy(answer.iter_content(CHUNK), part)
+        self._progress.finish(self._file.name)
+        # Whole by the server's own count: whether it is the right file is for pooch to say.
+        self._part.replace(str(output_file))
+
+    def _copy(self, chunks: Any, part: IO[bytes]) -> None:
+        most = self._file.n_bytes * (1 if self._file.sha256 else TOLERANCE)
+        for chunk in chunks:
+            part.write(chunk)
+            self._progress.advance(self._file.name, len(chunk))
+            if part.tell() > most:
+                part.close()
+                self._part.unlink()
+                raise _TooLongError(f"more than the {self._file.n_bytes} bytes expected came")
+
+
+def _write_pack(pack: Path, content: Unpacked, class_names: tuple[str, ...] | None) -> None:
+    """Write the pack, which is whole or not there.
+
+    Not compressed: images hardly shrink, and single images can be read from the file in place.
+    """
+    sweep(pack.parent, pack.name)
+    with atomic_file(pack) as file:
+        np.savez(
+            file,
+            images=content.images,
+            labels=content.labels,
+            class_names=np.array(class_names or content.class_names),
+        )
+
+
+def _network_reason(error: "requests.RequestException") -> str:
+    if error.response is not None:
+        return f"the server answers {error.response.status_code}"
+    return f"no connection ({type(error).__name__})"

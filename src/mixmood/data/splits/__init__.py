@@ -1,0 +1,1 @@
+"""Controlled contamination: which images are labelled, unlabelled and tested on."""

@@ -1,0 +1,141 @@
+"""From a scenario to arrays of images that can be trained on."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from mixmood.core.errors import InputError
+from mixmood.core.seeds import rng_for
+from mixmood.data.decoding.decode import decode
+from mixmood.data.decoding.quiet import QUIET
+from mixmood.data.pools.noise import NoiseSource
+from mixmood.data.pools.pool import ImageSource
+from mixmood.data.sets.library import open_set
+from mixmood.data.splits.scenario import NOISE, NONE, OTHER_HALF, Cut, Rows, Scenario, cut
+
+Images = NDArray[np.uint8]
+Codes = NDArray[np.int64]
+Shape = tuple[int, int, int]
+"""Height, width and channels."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """The images of one scenario: uint8, shape (n, height, width, 1 or 3), codes from 0.
+
+    `is_ood` tells for each unlabelled image whether it is from the source.
+    """
+
+    labelled: Images
+    labels: Codes
+    unlabelled: Images
+    is_ood: NDArray[np.bool_]
+    test: Images
+    test_labels: Codes
+    validation: Images
+    validation_labels: Codes
+    class_names: tuple[str, ...]
+
+
+def draw_split(scenario: Scenario, home: Path | None = None) -> Split:
+    """The images of a scenario; the same scenario and data give the same images."""
+    task = open_set(scenario.task, home)
+    parts = cut(scenario, task)
+    shape = _shape_of(task, scenario.image_scale)
+    source, rows = _ood(scenario, task, parts, shape, home)
+    inliers = _stack(task, parts.inliers, shape)
+    ood = _stack(source, rows, shape)
+    order = rng_for(scenario.seed, "scenario", "mix").permutation(len(inliers) + len(ood))
+    return Split(
+        labelled=_stack(task, parts.labelled, shape),
+        labels=parts.codes[parts.labelled],
+        unlabelled=np.concatenate([inliers, ood])[order],
+        is_ood=(np.arange(len(order)) >= len(inliers))[order],
+        test=_stack(task, parts.test, shape),
+        test_labels=parts.codes[parts.test],
+        validation=_stack(task, parts.validation, shape),
+        validation_labels=parts.codes[parts.validation],
+        class_names=parts.class_names,
+    )
+
+
+def check_split(scenario: Scenario, home: Path | None = None) -> None:
+    """Refuse a scenario that its data sets are too small for, without reading their images."""
+    task = open_set(scenario.task, home)
+    _ood(scenario, task, cut(scenario, task), _shape_of(task, scenario.image_scale), home)
+
+
+def data_fingerprint(scenario: Scenario, home: Path | None = None) -> str:
+    """A digest of the data sets a scenario draws from; noise depends on the scenario alone."""
+    sets = [open_set(scenario.task, home)]
+    if scenario.source not in (NONE, OTHER_HALF, *NOISE):
+        sets.append(open_set(scenario.source, home))
+    state = hashlib.sha256()
+    for pool in sets:
+        state.update(pool.fingerprint.encode())
+        state.update(b"" if pool.labels is None else pool.labels.codes.tobytes())
+    return state.hexdigest()[:16]
+
+
+def _ood(
+    scenario: Scenario,
+    task: ImageSource,
+    parts: Cut,
+    shape: tuple[int, int, int],
+    home: Path | None,
+) -> tuple[ImageSource, Rows]:
+    """The source and the rows of it that go into the pool."""
+    rng = rng_for(scenario.seed, "scenario", scenario.task, "ood", scenario.source)
+    if scenario.source == NONE:
+        return task, np.empty(0, dtype=np.int64)
+    if scenario.source in NOISE:
+        noise = NoiseSource(
+            NOISE[scenario.source],
+            scenario.source,
+            count=max(1, scenario.n_ood),
+            size=shape[0],
+            channels=shape[2],
+            seed=int(rng.integers(2**31)),
+        )
+        return noise, np.arange(scenario.n_ood)
+    is_half = scenario.source == OTHER_HALF
+    source = task if is_half else open_set(scenario.source, home)
+    rows = rng.permutation(parts.other_half if is_half else np.arange(len(source)))
+    if len(rows) < scenario.n_ood:
+        raise InputError(
+            f"{scenario.n_ood} images of '{scenario.source}' were wanted; it has {len(rows)} "
+            f"for the task '{scenario.task}'. Lower n_unlabelled or the percent."
+        )
+    return source, rows[: scenario.n_ood]
+
+
+def _shape_of(task: ImageSource, scale: float) -> Shape:
+    """Height, width and channels of the images used."""
+    first = np.asarray(task.fetch(0))
+    height, width = (max(1, round(side * scale)) for side in first.shape[:2])
+    return height, width, 1 if first.ndim == 2 or first.shape[2] == 1 else 3
+
+
+def _stack(source: ImageSource, rows: Iterable[int], shape: Shape) -> Images:
+    """Images of a source in one array, brought to one size and colour."""
+    with QUIET:
+        pictures = [_fitted(source, int(row), shape) for row in rows]
+    return np.stack(pictures) if pictures else np.empty((0, *shape), dtype=np.uint8)
+
+
+def _fitted(source: ImageSource, row: int, shape: Shape) -> Images:
+    height, width, channels = shape
+    pixels: Images = decode(source.fetch(row), source.locate(row))
+    is_grey, is_sized = channels == 1, pixels.shape[:2] == (height, width)
+    if is_grey or not is_sized:
+        # Of three equal channels this makes their value, to the last bit.
+        image = Image.fromarray(pixels).convert("L" if is_grey else "RGB")
+        if not is_sized:
+            image = image.resize((width, height), Image.Resampling.BILINEAR)
+        pixels = np.asarray(image)
+    return pixels.reshape(shape)

@@ -1,0 +1,38 @@
+"""The backbones by name."""
+
+from collections.abc import Callable
+from importlib.resources import files
+
+from mixmood.core.suggest import unknown_name
+from mixmood.features.backbones.backbone import Backbone, check_resolution
+from mixmood.features.backbones.onnx import OnnxBackbone
+from mixmood.features.backbones.onnx_file import is_onnx_file, load_onnx_file
+from mixmood.features.backbones.untrained_wrn import untrained_wrn
+from mixmood.features.backbones.wide_resnet import wide_resnet50_2
+
+DEFAULT_BACKBONE = "efficientnet-lite0"
+
+
+def efficientnet_lite0(resolution: int | None = None) -> Backbone:
+    """EfficientNet-Lite0 with ImageNet weights, 1280 features; its file is in the package."""
+    model = (
+        files("mixmood.features.backbones").joinpath("weights/efficientnet_lite0.onnx").read_bytes()
+    )
+    side = check_resolution(resolution)
+    return OnnxBackbone(DEFAULT_BACKBONE, model, side, output="features", width=1280)
+
+
+BACKBONES: dict[str, Callable[[int | None], Backbone]] = {
+    "efficientnet-lite0": efficientnet_lite0,
+    "wide-resnet50-2": wide_resnet50_2,
+    "untrained-wrn": untrained_wrn,
+}
+
+
+def load_backbone(name: str = DEFAULT_BACKBONE, resolution: int | None = None) -> Backbone:
+    """The backbone of this name, or in this ONNX file, for images of `resolution` pixels a side."""
+    if is_onnx_file(name):
+        return load_onnx_file(name, resolution)
+    if name not in BACKBONES:
+        raise unknown_name("backbone", name, [*BACKBONES, "FILE.onnx"])
+    return BACKBONES[name](resolution)

@@ -1,0 +1,124 @@
+"""Wide-ResNet-50-2 with ImageNet weights: the paper's family of networks.
+
+The weights are the official ones, fetched once. The network is written down as an ONNX file into
+the cache, so that only its first use needs torch.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mixmood.core.errors import BackboneError, MissingExtraError
+from mixmood.core.files.atomic import write_atomic
+from mixmood.features.backbones.backbone import check_resolution
+from mixmood.features.backbones.onnx import OnnxBackbone
+from mixmood.features.backbones.onnx_graph import (
+    IMAGENET_DEVIATION,
+    IMAGENET_MEAN,
+    Graph,
+    Weights,
+    folded,
+    require_onnx,
+)
+from mixmood.features.backbones.weights_download import fetch_weights, weights_directory
+
+NAME = "wide-resnet50-2"
+URL = "https://download.pytorch.org/models/wide_resnet50_2-95faca4d.pth"
+SHA256_PREFIX = "95faca4d"
+EXPORT = "wide_resnet50_2-95faca4d-v1.onnx"
+STAGES = (3, 4, 6, 3)
+FIRST = 64
+EPSILON = 1e-5
+
+
+def wide_resnet50_2(resolution: int | None = None) -> OnnxBackbone:
+    """Wide-ResNet-50-2, 2048 features; the first use fetches 132 MB and needs torch."""
+    side = check_resolution(resolution)
+    path = weights_directory() / EXPORT
+    if not path.exists():
+        require_onnx(NAME)
+        write_atomic(path, build(read_weights(fetch_weights(NAME, URL, SHA256_PREFIX))))
+    return OnnxBackbone(NAME, path.read_bytes(), side)
+
+
+def read_weights(path: Path) -> Weights:
+    """The tensors of the official file as float32; nothing in it is executed."""
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtraError(f"The first use of the backbone {NAME}", "train") from error
+    state = torch.load(path, weights_only=True, map_location="cpu")
+    return {name: tensor.float().numpy() for name, tensor in state.items()}
+
+
+def build(weights: Weights, first: int = FIRST) -> bytes:
+    """The network without its classifier as an ONNX file; `first` is its number of first filters.
+
+    A bottleneck narrows to `planes` * 2 channels, filters there (with the stride), widens to
+    `planes` * 4; the positive part of its sum with the shortcut goes on.
+    """
+    check_weights(weights, first)
+    graph = Graph(NAME)
+    stem, bias = folded(weights, "conv1", "bn1", EPSILON)
+    images = graph.images(IMAGENET_MEAN, IMAGENET_DEVIATION)
+    x = graph.relu(graph.conv(images, stem, bias, stride=2, pads=(3, 3)))
+    x = graph.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    for name, stride, _ in bottlenecks(first):
+        x = _bottleneck(graph, x, weights, name, stride)
+    width = first * 2 ** (len(STAGES) - 1) * 4
+    return graph.save({"features": (graph.pool(x), width)}, f"{NAME}, ImageNet, pooled features.")
+
+
+def _bottleneck(graph: Graph, x: str, weights: Weights, name: str, stride: int) -> str:
+    inner, shortcut = x, x
+    layers = (("1", 1, (0, 0)), ("2", stride, (1, 1)), ("3", 1, (0, 0)))
+    for number, layer_stride, pads in layers:
+        kernel, bias = folded(weights, f"{name}.conv{number}", f"{name}.bn{number}", EPSILON)
+        inner = graph.conv(inner, kernel, bias, stride=layer_stride, pads=pads)
+        inner = inner if number == "3" else graph.relu(inner)
+    if f"{name}.downsample.0.weight" in weights:
+        kernel, bias = folded(weights, f"{name}.downsample.0", f"{name}.downsample.1", EPSILON)
+        shortcut = graph.conv(x, kernel, bias, stride=stride)
+    return graph.relu(graph.node("Add", inner, shortcut))
+
+
+def bottlenecks(first: int = FIRST) -> Iterator[tuple[str, int, int]]:
+    """Name, stride and planes of each block."""
+    for stage, n_blocks in enumerate(STAGES):
+        for block in range(n_blocks):
+            stride = 2 if stage and not block else 1
+            yield f"layer{stage + 1}.{block}", stride, first * 2**stage
+
+
+def expected_shapes(first: int = FIRST) -> dict[str, tuple[int, ...]]:
+    """The shape of every tensor, by its official name."""
+    shapes: dict[str, tuple[int, ...]] = {}
+
+    def layer(conv: str, norm: str, *shape: int) -> None:
+        shapes[f"{conv}.weight"] = shape
+        for part in ("weight", "bias", "running_mean", "running_var"):
+            shapes[f"{norm}.{part}"] = shape[:1]
+
+    layer("conv1", "bn1", first, 3, 7, 7)
+    before = first
+    for name, _, planes in bottlenecks(first):
+        layer(f"{name}.conv1", f"{name}.bn1", planes * 2, before, 1, 1)
+        layer(f"{name}.conv2", f"{name}.bn2", planes * 2, planes * 2, 3, 3)
+        layer(f"{name}.conv3", f"{name}.bn3", planes * 4, planes * 2, 1, 1)
+        if name.endswith(".0"):
+            layer(f"{name}.downsample.0", f"{name}.downsample.1", planes * 4, before, 1, 1)
+        before = planes * 4
+    return shapes
+
+
+def check_weights(weights: Weights, first: int) -> None:
+    """Refuse a file of some other network."""
+    for name, shape in expected_shapes(first).items():
+        found: Any = np.shape(weights[name]) if name in weights else "nothing"
+        if found != shape:
+            raise BackboneError(
+                f"The weights are not those of {NAME}: {name} must have shape {shape}; "
+                f"got {found}. Fetch the file {URL} again."
+            )

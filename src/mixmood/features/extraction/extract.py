@@ -1,0 +1,126 @@
+"""From a pool and indices to features: the images are read, prepared and embedded at once.
+
+    reading threads   fetch -> hash -> cache (large files: -> decode -> resize)
+    this thread       collects full batches of those that were not in the cache
+    working threads   decode -> resize -> backbone, one batch each
+    this thread       puts the rows in order and into the cache
+
+Both queues between threads are bounded, so memory does not grow with the pool. Pillow and ONNX
+Runtime let go of the interpreter while they work, so threads are enough. Decoding and inference
+share a thread because both want a core: a stage of its own for each made threads wait for the
+interpreter. No more threads decode or embed than there are cores to use.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+import numpy as np
+
+from mixmood.core.arrays import Rows
+from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cores import checked_jobs
+from mixmood.core.interrupt import uninterrupted
+from mixmood.core.progress import Progress, Silent
+from mixmood.data.pools.pool import ImageSource
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.extraction.collect import Collector, Extraction
+from mixmood.features.extraction.pipeline import batched_by, ordered_map
+from mixmood.features.extraction.prepare import Prepared, Preparer
+
+CHUNK = 16
+"""Images that one reading thread takes at a time."""
+READERS = 4
+"""Reading threads for every working one: they wait for disks and servers."""
+
+T = TypeVar("T")
+
+
+def extract(
+    source: ImageSource,
+    indices: Sequence[int] | Rows,
+    backbone: Backbone,
+    *,
+    jobs: int | None = None,
+    cache: FeatureCache | None = None,
+    progress: Progress = Silent(),  # noqa: B008 - it holds no state
+) -> Extraction:
+    """The features of some images of a pool; only these images are read.
+
+    The values depend on neither `jobs` nor the cache, to the last bit.
+
+    Args:
+        source: The pool.
+        indices: The images wanted, in the order wanted.
+        backbone: What turns images into features.
+        jobs: Working threads; all cores that the process may use if None.
+        cache: Where features are looked up and kept; nothing is if None.
+        progress: Told of every image done, under the name of the pool.
+    """
+    asked = np.asarray(indices, dtype=np.int64)
+    n_workers = checked_jobs(jobs)
+    n_readers = READERS * n_workers
+    preparer = Preparer(source, backbone, cache, n_cores=n_workers)
+    collector = Collector(asked, backbone, cache, lambda n: progress.advance(source.name, n))
+
+    def work(batch: tuple[list[Prepared], list[Prepared]]) -> list[Prepared]:
+        companions, images = batch
+        with preparer.cores:
+            preparer.decode(images)
+            embed(backbone, companions, images)
+        return images
+
+    progress.start(source.name, len(asked))
+    try:
+        with threads(n_readers) as readers, threads(n_workers) as workers:
+            chunks = batched_by(enumerate(asked.tolist()), CHUNK)
+            read = ordered_map(readers, preparer.read, chunks, ahead=n_readers + 1)
+            batches = batched_by(collector.waiting(read), backbone.batch_size)
+            n_companions = backbone.batch_size if backbone.is_batch_dependent else 0
+            complete = with_companions(batches, n_companions)
+            for images in ordered_map(workers, work, complete, ahead=2 * n_workers):
+                collector.take(images)
+    finally:
+        # Also after Ctrl-C: what is computed is kept.
+        collector.store()
+        progress.finish(source.name)
+    return collector.result()
+
+
+@contextmanager
+def threads(n_threads: int) -> Iterator[ThreadPoolExecutor]:
+    """A pool of threads that, at the end or on an error, begins nothing new and is waited for."""
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        yield pool
+    finally:
+        # Until Python 3.13, a wait that Ctrl-C ends takes running threads for finished ones.
+        with uninterrupted():
+            pool.shutdown(cancel_futures=True)
+
+
+def with_companions(batches: Iterable[list[T]], size: int) -> Iterator[tuple[list[T], list[T]]]:
+    """Each batch after as many of the items before it as it lacks to its full size.
+
+    For backbones that look at the batch as a whole: statistics over the two images of a short
+    last batch would make them strangers to the rest.
+
+    >>> list(with_companions([[1, 2, 3], [4]], size=3))
+    [([], [1, 2, 3]), ([2, 3], [4])]
+    """
+    before: list[T] = []
+    for batch in batches:
+        n_missing = max(0, size - len(batch))
+        yield before[len(before) - n_missing :] if before else [], batch
+        before = batch
+
+
+def embed(backbone: Backbone, companions: list[Prepared], images: list[Prepared]) -> None:
+    """Give each image that has a picture its features, seen together with the companions."""
+    seen = [image for image in images if image.picture is not None]
+    pictures = [image.picture for image in (*companions, *seen) if image.picture is not None]
+    if seen:
+        rows = backbone.embed(np.stack(pictures))[len(pictures) - len(seen) :]
+        for image, row in zip(seen, rows, strict=True):
+            image.row = row

@@ -1,0 +1,72 @@
+"""Accuracy over held-out images with its interval, images of one group counted together."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+
+Z = 1.959963984540054
+"""The quantile of the normal distribution for intervals of 95 %."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over images and its interval of 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+
+def cluster_sums(values: Array, groups: NDArray[np.integer] | None) -> tuple[Array, Array]:
+    """Sums of the values and numbers of rows by group; each row is its own group if None."""
+    if groups is None:
+        return values, np.ones(len(values))
+    _, places = np.unique(groups, return_inverse=True)
+    sums = np.zeros(places.max() + 1)
+    np.add.at(sums, places, values)
+    return sums, np.bincount(places).astype(float)
+
+
+def mean_and_error(values: Array, groups: NDArray[np.integer] | None = None) -> tuple[float, float]:
+    """The mean over rows and its standard error; rows of one group vary together.
+
+    The error is that of a ratio of sums over groups. With one group it is infinite.
+    """
+    sums, counts = cluster_sums(values, groups)
+    mean, n_groups = float(sums.sum() / counts.sum()), len(sums)
+    if n_groups < 2:
+        return mean, np.inf
+    squares = float(((sums - mean * counts) ** 2).sum()) * n_groups / (n_groups - 1)
+    return mean, float(np.sqrt(squares) / counts.sum())
+
+
+def accuracy_interval(right: Array, groups: NDArray[np.integer] | None = None) -> Estimate:
+    """The mean of `right`, one share between 0 and 1 for each image, with Wilson's interval.
+
+    Wilson's interval stays between 0 and 1 and does not shrink to nothing where all are right.
+    Groups whose images are right or wrong together make it wider: it then counts as many images as
+    independent ones would need for the same error.
+
+    >>> accuracy_interval(np.ones(16)).low.__round__(3)
+    0.806
+    """
+    mean, error = mean_and_error(right, groups)
+    n_rows = float(len(right))
+    variance = mean * (1 - mean)
+    if groups is not None:
+        n_groups = len(np.unique(groups))
+        worth = variance / error**2 if 0 < error < np.inf and variance > 0 else float(n_groups)
+        n_rows = max(min(n_rows, worth), 1.0)
+    shrink = 1 + Z**2 / n_rows
+    centre = (mean + Z**2 / (2 * n_rows)) / shrink
+    half = Z * np.sqrt(variance / n_rows + Z**2 / (4 * n_rows**2)) / shrink
+    return Estimate(mean, float(max(0.0, centre - half)), float(min(1.0, centre + half)))
+
+
+def difference_interval(differences: Array, groups: NDArray[np.integer] | None = None) -> Estimate:
+    """The mean of paired differences, one for each image, with its interval of 95 %."""
+    mean, error = mean_and_error(differences, groups)
+    return Estimate(mean, mean - Z * error, mean + Z * error)

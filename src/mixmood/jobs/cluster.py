@@ -1,0 +1,99 @@
+"""Calls spread over a cluster by Ray."""
+
+import logging
+import os
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mixmood.core.errors import MissingExtraError, OptionError
+from mixmood.jobs.call import Call, Outcome, compute
+
+MOST_RETRIES = 3
+"""How often a call is repeated when its worker or node dies."""
+
+WAIT_S = 10.0
+
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+
+
+@dataclass(frozen=True)
+class RaySpread:
+    """Spreads calls over the cluster at `address`, or over a Ray started here if it is None."""
+
+    address: str | None = None
+    gpus_per_run: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse a negative share of a GPU."""
+        if self.gpus_per_run < 0:
+            raise OptionError(f"gpus_per_run must be 0 or above; got {self.gpus_per_run:g}.")
+
+    def __call__(
+        self, calls: Sequence[Call], n_jobs: int, on_start: Callable[[Call], None]
+    ) -> Iterator[Outcome]:
+        """The outcomes of all calls as they finish; with n_jobs 0, as many at once as fit."""
+        if not calls:
+            return
+        ray = self._connected(n_jobs)
+        try:
+            at_once = n_jobs or max(1, int(ray.cluster_resources()["CPU"] / calls[0].n_threads))
+            yield from self._outcomes(ray, calls, at_once, on_start)
+        finally:
+            ray.shutdown()
+
+    def _connected(self, n_jobs: int) -> Any:
+        for name, value in _QUIET.items():
+            os.environ.setdefault(name, value)
+        try:
+            import ray
+        except ImportError as error:
+            raise MissingExtraError("--backend ray", "cluster") from error
+        _check_answers(self.address)
+        here = {"num_cpus": n_jobs or None, "include_dashboard": False}
+        options = here if self.address is None else {"address": self.address}
+        try:
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
+        except ConnectionError as error:
+            raise _no_cluster(self.address) from error
+        return ray
+
+    def _outcomes(
+        self, ray: Any, calls: Sequence[Call], at_once: int, on_start: Callable[[Call], None]
+    ) -> Iterator[Outcome]:
+        remote = ray.remote(
+            num_cpus=calls[0].n_threads, num_gpus=self.gpus_per_run, max_retries=MOST_RETRIES
+        )(compute)
+        waiting = iter(calls)
+        running: dict[Any, Call] = {}
+        while True:
+            while len(running) < at_once and (call := next(waiting, None)) is not None:
+                on_start(call)
+                running[remote.remote(call)] = call
+            if not running:
+                return
+            (ready,), _ = ray.wait(list(running), num_returns=1)
+            call = running.pop(ready)
+            try:
+                yield ray.get(ready)
+            except ray.exceptions.RayError as error:
+                # The worker died again and again: that is the failure of this call alone.
+                yield Outcome(call.key, error=error)
+
+
+def _check_answers(address: str | None) -> None:
+    """Refuse an address at which nothing listens: Ray itself would try for minutes."""
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=WAIT_S).close()
+    except OSError as error:
+        raise _no_cluster(address) from error
+
+
+def _no_cluster(address: str | None) -> OptionError:
+    return OptionError(
+        f"No Ray cluster answers at '{address}'. Start one with: ray start --head --port=6379"
+    )

@@ -1,0 +1,98 @@
+"""Calls spread over the cores of one machine by joblib's loky."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from mixmood.core.errors import TrainingError
+from mixmood.core.interrupt import deaf_children, uninterrupted
+from mixmood.jobs.call import Call, Outcome, compute
+
+MOST_BREAKDOWNS = 3
+"""How often in a row workers may die before any call has started."""
+DIED = (
+    "The process that computed this was killed, and killed again when nothing else was running; "
+    "most likely for want of memory. Give the machine more memory, or the task less to do."
+)
+
+
+def spread_local(
+    calls: Sequence[Call], n_jobs: int, on_start: Callable[[Call], None]
+) -> Iterator[Outcome]:
+    """The outcomes of all calls as they finish.
+
+    When a worker dies, killed for its memory for example, loky ends all of them. The calls that
+    were running are then repeated one by one: a call whose worker dies again has failed, and the
+    others continue.
+    """
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    waiting = {call.key: call for call in calls}
+    suspects: dict[str, Call] = {}
+    running: dict[str, Call] = {}
+    n_breakdowns = 0
+
+    def start(call: Call) -> None:
+        running[call.key] = call
+        on_start(call)
+
+    while waiting:
+        batch = list(suspects.values())[:1] or list(waiting.values())
+        try:
+            for outcome in _pass(batch, n_jobs, start):
+                n_breakdowns = 0
+                for calls_by_key in (waiting, suspects, running):
+                    calls_by_key.pop(outcome.key, None)
+                yield outcome
+        except BrokenProcessPool as error:
+            if suspects:
+                # It was the only call, so it is known whose worker died.
+                del waiting[batch[0].key], suspects[batch[0].key]
+                yield Outcome(batch[0].key, error=TrainingError(DIED))
+            n_breakdowns = 0 if running else n_breakdowns + 1
+            suspects |= {key: call for key, call in running.items() if key in waiting}
+            running.clear()
+            if n_breakdowns == MOST_BREAKDOWNS:
+                raise TrainingError(
+                    f"Workers died {n_breakdowns} times before they began to compute, most likely "
+                    "for want of memory. Try again with fewer --jobs."
+                ) from error
+    if calls:
+        _end_workers()
+
+
+def _pass(calls: list[Call], n_jobs: int, on_start: Callable[[Call], None]) -> Iterator[Outcome]:
+    """One use of loky: it ends when all calls are done, or when a worker dies."""
+    from joblib import Parallel, delayed, parallel_config
+
+    def dispatched() -> Iterator[Any]:
+        for call in calls:
+            on_start(call)
+            yield delayed(compute)(call)
+
+    # Set before the workers start: libraries read it when they are loaded.
+    with parallel_config("loky", inner_max_num_threads=calls[0].n_threads):
+        parallel = Parallel(
+            n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
+        )
+        outcomes = None
+        try:
+            # Loky cannot be stopped while its workers start: it would wait for ever.
+            with uninterrupted(), deaf_children():
+                outcomes = parallel(dispatched())
+            # Not `yield from`: joblib warns of lost results when it is closed.
+            for outcome in outcomes:  # noqa: UP028
+                yield outcome
+        except (KeyboardInterrupt, GeneratorExit):
+            if outcomes is not None:
+                with suppress(KeyboardInterrupt):
+                    outcomes.throw(KeyboardInterrupt)
+            raise
+
+
+def _end_workers() -> None:
+    """End idle workers now; loky would keep them until Python ends, and they ignore Ctrl-C."""
+    from joblib.externals.loky import get_reusable_executor
+
+    with uninterrupted():
+        get_reusable_executor(reuse=True).shutdown(kill_workers=True)

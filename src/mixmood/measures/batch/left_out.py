@@ -1,0 +1,100 @@
+"""Every measure between two samples, with one group of rows after the other left out.
+
+Most of the work is the same whichever group is left out: a value keeps its bin as long as the
+range of the first sample stays, and a row keeps its distance to every other row.
+
+An incremental update of the cosine distances, which changes inner products of histograms by the
+rows that leave only, was tried: 180 lines more, and a `rank` of five pools whose features are all
+in the cache became 1.33 times as fast (6.6 s for 8.3 s; with an empty cache, 36 s for 38 s).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.measures.batch.grouped import Grouped
+from mixmood.measures.checks import check_pair
+from mixmood.measures.histogram import N_BINS, Bins, Overflow, normalised
+from mixmood.measures.registry import MEASURES, Measure
+
+
+def left_out_distances(
+    x: Grouped,
+    others: Sequence[Grouped],
+    n_groups: int,
+    names: Sequence[str],
+    overflow: Overflow = "count",
+) -> NDArray[np.float64]:
+    """Each measure from x to each other sample without each group, (names, others, groups).
+
+    Equals `compare` on the rows that are left, entry by entry.
+    """
+    for other in others:
+        check_pair(x.rows, other.rows)
+    measures = [MEASURES[name] for name in names]
+    table = np.empty((len(names), len(others), n_groups))
+    if any(measure.between_histograms for measure in measures):
+        binned = _Binned.all_of(x, others)
+        for group in range(n_groups):
+            first, *rest = _shares_without(group, binned, overflow)
+            for row, measure in enumerate(measures):
+                if between := measure.between_histograms:
+                    table[row, :, group] = [float(between(first, shares)) for shares in rest]
+    for row, measure in enumerate(measures):
+        if not measure.between_histograms:
+            for column, other in enumerate(others):
+                table[row, column] = _between_rows(x, other, n_groups, measure)
+    return table
+
+
+def _between_rows(x: Grouped, y: Grouped, n_groups: int, measure: Measure) -> Array:
+    """The distance without each group, shape (groups,)."""
+    in_x, in_y = (
+        np.array([sample.is_kept(group, measure.min_rows) for group in range(n_groups)])
+        for sample in (x, y)
+    )
+    if measure.between_subsets is None:
+        pairs = zip(in_x, in_y, strict=True)
+        return np.array([measure(x.rows[kept_x], y.rows[kept_y]) for kept_x, kept_y in pairs])
+    first = np.hstack([in_x, np.zeros_like(in_y)])
+    second = np.hstack([np.zeros_like(in_x), in_y])
+    return measure.between_subsets(np.concatenate([x.rows, y.rows]), first, second)
+
+
+@dataclass(frozen=True)
+class _Binned:
+    """A sample with the bins of its values over the range of the whole first sample."""
+
+    sample: Grouped
+    bins: Bins
+    numbers: NDArray[np.intp]
+    counts: NDArray[np.intp]
+
+    @classmethod
+    def all_of(cls, x: Grouped, others: Sequence[Grouped]) -> "list[_Binned]":
+        bins = Bins.over(x.rows, N_BINS)
+        binned = [(sample, bins.numbers(bins.positions(sample.rows))) for sample in (x, *others)]
+        return [cls(sample, bins, numbers, bins.tally(numbers)) for sample, numbers in binned]
+
+    def counts_of(self, is_kept: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """The counts of the rows that stay: all counts minus those of the rows that leave."""
+        return self.counts - self.bins.tally(self.numbers[~is_kept])
+
+
+def _shares_without(group: int, samples: Sequence[_Binned], overflow: Overflow) -> list[Array]:
+    """The histograms of the first and the other samples without a group."""
+    first = samples[0]
+    kept = first.sample.rows[first.sample.is_kept(group)]
+    low, high = kept.min(axis=0), kept.max(axis=0)
+    moved = np.flatnonzero((low != first.bins.low) | (high != first.bins.high))
+    bins = Bins.between(low[moved], high[moved], N_BINS)
+    found = []
+    for binned in samples:
+        is_kept = binned.sample.is_kept(group)
+        counts = binned.counts_of(is_kept)
+        counts[moved] = bins.counts(binned.sample.rows[np.ix_(is_kept, moved)])
+        found.append(normalised(counts, int(is_kept.sum()), overflow))
+    return found

@@ -1,0 +1,99 @@
+"""Classifier two-sample test: can a linear classifier tell which sample a row comes from?"""
+
+import numpy as np
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import ShapeError
+from mixmood.measures.gram import Mask, Table, centred, inner_products, stacked
+
+PENALTY = 1.0
+"""The ridge penalty as a multiple of the mean squared distance of a row from the mean.
+
+Chosen from 0.003 to 3 on classes 0 to 4 of MNIST, CIFAR-10 and FashionMNIST, three of them
+labelled, with the other two and SVHN as foreign images: smaller ones tell a foreign share of 25 or
+50 % less clearly, larger ones a wholly foreign pool."""
+TIE = 1e-9
+"""Scores that differ by less than this share of what they are made of are equal."""
+
+
+def classifier_distance(x: Array, y: Array) -> float:
+    """2 AUC - 1 of a ridge classifier of "from x" against "from y", cross-fitted pair by pair.
+
+    mean_{i, j} sign(f_ij(x_i) - f_ij(y_j)), where f_ij is the ridge regression with intercept of
+    +1 for x and -1 for y, fitted to all rows but x_i and y_j. Its mean over samples of one
+    distribution is 0, so that it may be negative; 1 means that the samples are told apart without
+    error. If a share s of y is told apart from x without error, and the rest is like x, it is
+    about s. It is symmetric. A row that is in both samples counts against it, since its copy is
+    among the rows that f is fitted to.
+
+    Args:
+        x: First sample, shape (n, d), n >= 2.
+        y: Second sample, shape (m, d), m >= 2; m may differ from n.
+
+    Source: Lopez-Paz and Oquab, "Revisiting classifier two-sample tests", ICLR 2017; AUC by
+    leaving pairs out: Airola et al., Comput. Stat. Data Anal., 2011.
+
+    >>> classifier_distance(np.array([[0.0], [1.0], [2.0]]), np.array([[7.0], [8.0]]))
+    1.0
+    """
+    return float(classifier_between_subsets(*stacked(x, y))[0])
+
+
+def classifier_between_subsets(rows: Array, first: Mask, second: Mask) -> Table:
+    """`classifier_distance` between k pairs of subsets of the same rows, shape (k,)."""
+    if min(first.sum(axis=1).min(), second.sum(axis=1).min()) < 2:
+        raise ShapeError(
+            "The classifier needs at least 2 rows on either side: one to fit, one to test. "
+            "Use larger samples, or 'energy'."
+        )
+    products = inner_products(centred(rows))
+    found = np.empty(len(first))
+    used = first | second
+    is_new = np.any(used[1:] != used[:-1], axis=1)
+    for k in range(len(first)):
+        # The partitions of a permutation test all use the same rows: one inverse serves them.
+        if k == 0 or is_new[k - 1]:
+            inverse = _inverse(products[used[k]][:, used[k]])
+        found[k] = _gini(inverse, first[k, used[k]])
+    return found
+
+
+def _inverse(products: Table) -> Table | None:
+    """The inverse of the ridge regression's matrix, after elimination of the intercept, (N, N).
+
+    None if all rows are equal.
+    """
+    n = len(products)
+    means = products.mean(axis=0)
+    kernel = products - means - means[:, None] + means.mean()
+    penalty = PENALTY * kernel.trace() / n
+    if not penalty > 0:
+        return None
+    kernel.flat[:: n + 1] += penalty
+    # Here, because importing SciPy takes as long as a small ranking by another measure.
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    # By Cholesky, in half the time of a general inverse; only the lower triangle is filled.
+    lower, _ = dpotri(dpotrf(kernel, lower=1, clean=1)[0], lower=1)
+    inverse = lower + lower.T
+    inverse.flat[:: n + 1] /= 2
+    # Centred, the kernel turns the constant vector into 0, which is where the intercept acts.
+    return np.asarray(inverse - 1 / (n * penalty))
+
+
+def _gini(inverse: Table | None, is_first: Mask) -> float:
+    """The mean sign of f_ij(x_i) - f_ij(y_j) over all pairs.
+
+    With S = {i, j}, residuals of the regression without S are (P_SS)^-1 (P t)_S for the matrix P
+    of `_inverse` and targets t: solved here for all pairs at once, times det P_SS > 0.
+    """
+    if inverse is None:
+        return 0.0
+    slopes = inverse @ np.where(is_first, 1.0, -1.0)
+    own = np.diagonal(inverse)
+    a, b = own[is_first, None], own[~is_first]
+    s, t = slopes[is_first, None], slopes[~is_first]
+    c = inverse[is_first][:, ~is_first]
+    size = 2 * a * b
+    apart = size - 2 * c * c - (b * s - a * t) - c * (s - t)
+    return float(np.sign(np.where(np.abs(apart) <= TIE * size, 0.0, apart)).mean())

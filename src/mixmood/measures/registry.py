@@ -1,0 +1,213 @@
+"""Every measure by its name, with the laws it obeys and its fast paths."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import OptionError
+from mixmood.core.suggest import unknown_name
+from mixmood.measures.checks import check_pair
+from mixmood.measures.classifier import classifier_between_subsets, classifier_distance
+from mixmood.measures.cosine import cosine_between, cosine_distance
+from mixmood.measures.energy import energy_between_subsets, energy_distance
+from mixmood.measures.frechet import frechet_between_subsets, frechet_distance
+from mixmood.measures.histogram import N_BINS, Bins, Overflow
+from mixmood.measures.js import js_between, js_distance
+from mixmood.measures.kernel import kernel_between_subsets, kernel_distance
+from mixmood.measures.nearest import (
+    l1_between_subsets,
+    l1_distance,
+    l2_between_subsets,
+    l2_distance,
+)
+from mixmood.measures.sliced_wasserstein import (
+    sliced_wasserstein_between_subsets,
+    sliced_wasserstein_distance,
+)
+from mixmood.measures.typicality import typicality_between_subsets, typicality_distance
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A function of two samples, what is always true of it, and how many calls are made quickly.
+
+    Call it like the function: `measure(x, y)` with x of shape (n, d) and y of shape (m, d). A
+    larger value means farther apart. Every law is false until claimed; the tests of laws read
+    these fields. A fast path must give the values of the function.
+    """
+
+    function: Callable[[Array, Array], float]
+    between_histograms: Callable[[Array, Array], Array] | None = None
+    """The same from shares of shape (..., d, bins), so that several measures share histograms."""
+    between_subsets: (
+        Callable[[Array, NDArray[np.bool_], NDArray[np.bool_]], NDArray[np.float64]] | None
+    ) = None
+    """The same between k pairs of subsets of the same rows: (N, d), (k, N), (k, N) to (k,)."""
+    min_rows: int = 1
+    """Rows that each sample must have at least."""
+    is_symmetric: bool = False
+    """x and y may change places."""
+    is_never_negative: bool = False
+    is_zero_for_equal_samples: bool = False
+    is_scale_invariant: bool = False
+    """Each feature may be scaled and shifted, in both samples alike."""
+    is_shift_invariant: bool = False
+    """Both samples may be moved by the same vector."""
+    is_angular: bool = False
+    """Only the directions of the rows count: each row may be scaled by a factor of its own."""
+    ignores_feature_order: bool = False
+    power: int | None = None
+    """Multiplying both samples by c > 0 multiplies the value by c to this power."""
+
+    def __call__(self, x: Array, y: Array) -> float:
+        """The distance from x, shape (n, d), to y, shape (m, d)."""
+        return self.function(x, y)
+
+
+MEASURES: dict[str, Measure] = {
+    "l1": Measure(
+        l1_distance,
+        between_subsets=l1_between_subsets,
+        is_never_negative=True,
+        is_zero_for_equal_samples=True,
+        is_shift_invariant=True,
+        ignores_feature_order=True,
+        power=1,
+    ),
+    "l2": Measure(
+        l2_distance,
+        between_subsets=l2_between_subsets,
+        is_never_negative=True,
+        is_zero_for_equal_samples=True,
+        is_shift_invariant=True,
+        ignores_feature_order=True,
+        power=1,
+    ),
+    "js": Measure(
+        js_distance,
+        between_histograms=js_between,
+        is_never_negative=True,
+        is_zero_for_equal_samples=True,
+        is_scale_invariant=True,
+        is_shift_invariant=True,
+        ignores_feature_order=True,
+        power=0,
+    ),
+    "cosine": Measure(
+        cosine_distance,
+        between_histograms=cosine_between,
+        is_never_negative=True,
+        is_zero_for_equal_samples=True,
+        is_scale_invariant=True,
+        is_shift_invariant=True,
+        ignores_feature_order=True,
+        power=0,
+    ),
+    "frechet": Measure(
+        frechet_distance,
+        between_subsets=frechet_between_subsets,
+        is_symmetric=True,
+        is_never_negative=True,
+        is_zero_for_equal_samples=True,
+        is_shift_invariant=True,
+        ignores_feature_order=True,
+        power=2,
+    ),
+    "kernel": Measure(
+        kernel_distance,
+        between_subsets=kernel_between_subsets,
+        min_rows=2,
+        is_symmetric=True,
+        ignores_feature_order=True,
+    ),
+    "energy": Measure(
+        energy_distance,
+        between_subsets=energy_between_subsets,
+        is_symmetric=True,
+        is_never_negative=True,
+        is_zero_for_equal_samples=True,
+        is_shift_invariant=True,
+        ignores_feature_order=True,
+        power=1,
+    ),
+    "sliced-wasserstein": Measure(
+        sliced_wasserstein_distance,
+        between_subsets=sliced_wasserstein_between_subsets,
+        is_symmetric=True,
+        is_never_negative=True,
+        is_zero_for_equal_samples=True,
+        is_shift_invariant=True,
+        power=1,
+    ),
+    "classifier": Measure(
+        classifier_distance,
+        between_subsets=classifier_between_subsets,
+        min_rows=2,
+        is_symmetric=True,
+        is_shift_invariant=True,
+        ignores_feature_order=True,
+        power=0,
+    ),
+    "typicality": Measure(
+        typicality_distance,
+        between_subsets=typicality_between_subsets,
+        is_never_negative=True,
+        is_angular=True,
+        ignores_feature_order=True,
+        power=0,
+    ),
+}
+
+PAPER = ("l1", "l2", "js", "cosine")
+"""The paper's measures, in its order."""
+DEFAULT = "cosine"
+
+
+def check_measures(names: Sequence[str]) -> tuple[str, ...]:
+    """The names in order and without repetition, `all` spelt out; an unknown one is refused.
+
+    The first one ranks, and that of `all` is the one that ranks where none is asked for.
+    """
+    wanted: list[str] = []
+    for name in names:
+        if name != "all" and name not in MEASURES:
+            raise unknown_name("measure", name, [*MEASURES, "all"])
+        wanted.extend([DEFAULT, *MEASURES] if name == "all" else [name])
+    return tuple(dict.fromkeys(wanted))
+
+
+def check_sample_size(sample_size: int, names: Sequence[str]) -> None:
+    """Refuse samples that are too small for a measure."""
+    for name in names:
+        if sample_size < MEASURES[name].min_rows:
+            raise OptionError(
+                f"The measure '{name}' needs samples of at least {MEASURES[name].min_rows} images; "
+                f"sample_size is {sample_size}. Use larger samples or another measure."
+            )
+
+
+def compare(
+    x: Array, others: Sequence[Array], names: Sequence[str], overflow: Overflow = "count"
+) -> Array:
+    """Each measure from x to each other sample, shape (len(names), len(others)).
+
+    Equals `MEASURES[name](x, other)` entry by entry; x is binned once for all of them.
+    """
+    for y in others:
+        check_pair(x, y)
+    measures = [MEASURES[name] for name in names]
+    table = np.empty((len(names), len(others)))
+    needs_histograms = any(measure.between_histograms for measure in measures)
+    if needs_histograms:
+        edges = Bins.over(x, N_BINS)
+        shares_x = edges.shares(x, overflow)
+    for column, y in enumerate(others):
+        if needs_histograms:
+            shares_y = edges.shares(y, overflow)
+        for row, measure in enumerate(measures):
+            between = measure.between_histograms
+            table[row, column] = between(shares_x, shares_y) if between else measure(x, y)
+    return table

@@ -1,0 +1,1 @@
+"""What the page of a ranking shows beyond its numbers."""

@@ -1,0 +1,140 @@
+"""Every option of a ranking, declared and checked in one place."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mixmood.core.errors import InputError, OptionError
+from mixmood.core.plan_options import option
+from mixmood.core.suggest import unknown_name
+
+if TYPE_CHECKING:
+    # Not at run time: the command line shows these options before NumPy is imported.
+    from mixmood.measures.histogram import Overflow
+
+MIN_LABELLED = 8
+BY = ("distance", "gain")
+PROBE_ALGORITHMS = ("mixmatch", "pseudo-label", "propagation")
+
+
+@dataclass(frozen=True)
+class RankingPlan:
+    """What a ranking is asked for; command line, Python and test bed share it."""
+
+    measures: tuple[str, ...] = option(
+        ("cosine",),
+        "cosine, js, l1, l2, frechet, kernel, energy, sliced-wasserstein, classifier, typicality "
+        "or all; several may be given, the first one ranks.",
+        flag="--measure",
+    )
+    backbone: str = option(
+        "efficientnet-lite0", "efficientnet-lite0, wide-resnet50-2, untrained-wrn, or FILE.onnx."
+    )
+    resolution: int | None = option(
+        None, "Pixels a side that the backbone sees.", shown="96", metavar="PIXELS"
+    )
+    sample_size: int = option(80, "Images in a draw (tau).")
+    draws: int = option(30, "Number of draws (C).")
+    until: float | None = option(
+        0.99,
+        "Stop reading once the nearest pool is the nearest with this probability; none reads all.",
+        metavar="P|none",
+        takes_none=True,
+    )
+    probe: bool = option(
+        True, "Measure what each pool would gain; needs classes.", flag="--probe/--no-probe"
+    )
+    probe_algorithm: str = option(
+        "mixmatch",
+        "The head that is trained with each pool: mixmatch, pseudo-label or propagation.",
+    )
+    by: str = option("distance", "What orders the pools: distance or gain.")
+    groups: str | None = option(
+        None,
+        "Labelled images that belong together, such as slices of a patient: a regular expression "
+        "whose match in an image's path names its group.",
+        metavar="PATTERN",
+    )
+    paper: bool = option(
+        False,
+        "Every open choice as in the paper's code: overlapping references, outer values dropped.",
+        flag="--paper",
+    )
+    strict: bool = option(
+        False, "Fail if a pool cannot be ranked, instead of setting it aside.", flag="--strict"
+    )
+    seed: int = option(0, "Decides every random choice.")
+    jobs: int | None = option(None, "Threads.", shown="all cores")
+    cache: str | Path | None = option(
+        "default",
+        "Where features are kept between runs.",
+        metavar="DIR|none",
+        shown="the user's cache directory",
+        takes_none=True,
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse options that make no sense, before any image is read."""
+        from mixmood.measures.registry import check_measures
+
+        given: Sequence[str] | str = self.measures  # Python users may give one name
+        names = (given,) if isinstance(given, str) else tuple(given)
+        object.__setattr__(self, "measures", check_measures(names))
+        if not self.measures:
+            raise OptionError("measures must name at least one measure; got none.")
+        if self.sample_size < 1:
+            raise OptionError(f"sample_size must be at least 1; got {self.sample_size}.")
+        if self.draws < 2:
+            raise OptionError(f"draws must be at least 2, to have a spread; got {self.draws}.")
+        if self.until is not None and not 0.5 < self.until <= 1:
+            raise OptionError(
+                f"until must be over 0.5 and at most 1, or none for the full reading; "
+                f"got {self.until}."
+            )
+        if self.by not in BY:
+            raise unknown_name("order", self.by, BY)
+        if self.probe_algorithm not in PROBE_ALGORITHMS:
+            raise unknown_name("probe_algorithm", self.probe_algorithm, PROBE_ALGORITHMS)
+        if self.by == "gain" and not self.probe:
+            raise OptionError("Pools are ordered by gain only with a probe. Leave out no-probe.")
+        self._check_groups()
+        if self.jobs is not None and self.jobs < 1:
+            raise OptionError(
+                f"jobs must be at least 1; got {self.jobs}. Leave it out to use all cores."
+            )
+
+    def _check_groups(self) -> None:
+        if self.groups is None:
+            return
+        try:
+            re.compile(self.groups)
+        except re.error as error:
+            raise OptionError(
+                f"groups must be a regular expression, such as 'patient\\d+'; got "
+                f"'{self.groups}' ({error})."
+            ) from None
+
+    @property
+    def measure(self) -> str:
+        """The measure that ranks."""
+        return self.measures[0]
+
+    @property
+    def overflow(self) -> "Overflow":
+        """What becomes of values outside the first sample's range."""
+        return "drop" if self.paper else "count"
+
+    def fitted(self, n_labelled: int) -> "RankingPlan":
+        """The same plan with a sample size that this number of labelled images allows."""
+        if n_labelled < MIN_LABELLED:
+            raise InputError(
+                f"Ranking needs at least {MIN_LABELLED} labelled images; got {n_labelled}. "
+                "Label a few more: with so few, every pool looks alike."
+            )
+        from mixmood.measures.registry import check_sample_size
+
+        fitted = replace(self, sample_size=min(self.sample_size, n_labelled // 2))
+        check_sample_size(fitted.sample_size, fitted.measures)
+        return fitted

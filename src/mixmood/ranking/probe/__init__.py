@@ -1,0 +1,1 @@
+"""What a pool would gain: the labelled images are cross-validated with it and without it."""

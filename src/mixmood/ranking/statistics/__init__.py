@@ -1,0 +1,1 @@
+"""Distances, p-values and intervals: arrays in, values out."""

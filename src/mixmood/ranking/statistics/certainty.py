@@ -1,0 +1,119 @@
+"""How sure distances and their order are."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mixmood.core.arrays import Array
+
+WIDTH = 1.96
+"""Standard errors to either side in 95 % intervals. Student's quantile would be wider, but the
+jackknife's errors are too large already, by what comes of pairs of images."""
+N_POSSIBLE = 4000
+"""Tables as they could have come out, from which chances and ranks are counted."""
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """Distances, shape (measures, pools), and how far they may be from those of other images.
+
+    `below` and `above` have the same shape: how far the 95 % interval reaches to either side.
+    `covariance`, shape (measures, pools, pools), says how distances vary together, and has
+    `freedom` degrees of freedom.
+    """
+
+    distances: Array
+    below: Array
+    above: Array
+    covariance: Array
+    freedom: int
+
+    @classmethod
+    def of(cls, signed: Array, all_signed: Array, images: Array, freedom: int) -> "Certainty":
+        """What draws, and the images' part of their covariance, say together.
+
+        A mean of C draws varies by what draws have in common, the images' part, and by the C-th
+        part of what each has for itself.
+
+        Args:
+            signed: Inter minus intra of each draw, shape (measures, pools, C).
+            all_signed: The same with further draws, enough to show the noise of drawing.
+            images: The covariance between signed draws, shape (measures, pools, pools).
+            freedom: Degrees of freedom of `images`.
+        """
+        sizes = np.abs(all_signed) - np.abs(all_signed).mean(axis=-1, keepdims=True)
+        noise = sizes @ sizes.mT / (all_signed.shape[-1] - 1) / signed.shape[-1]
+        reach = WIDTH * np.sqrt(np.diagonal(images, axis1=1, axis2=2))
+        below, above, slopes = _moved(all_signed, reach)
+        of_noise = WIDTH * np.sqrt(np.diagonal(noise, axis1=1, axis2=2))
+        return cls(
+            distances=np.abs(signed).mean(axis=-1),
+            below=np.hypot(below, of_noise),
+            above=np.hypot(above, of_noise),
+            covariance=slopes[:, :, None] * slopes[:, None, :] * images + noise,
+            freedom=freedom,
+        )
+
+    def intervals(self) -> Array:
+        """95 % intervals, shape (measures, pools, 2); never below 0."""
+        low = np.maximum(self.distances - self.below, 0.0)
+        return np.stack([low, self.distances + self.above], axis=-1)
+
+    def possible(self, measure: int, rng: np.random.Generator) -> Array:
+        """Distances by a measure as they could have come out, shape (pools, N_POSSIBLE)."""
+        values, vectors = np.linalg.eigh(self.covariance[measure])
+        axes = vectors * np.sqrt(np.maximum(values, 0.0))
+        moves = axes @ rng.standard_normal((len(values), N_POSSIBLE))
+        # Dividing all pools of a table by the same number makes Student's t of a normal.
+        scale = np.sqrt(rng.chisquare(self.freedom, N_POSSIBLE) / self.freedom)
+        return np.asarray(self.distances[measure][:, None] + moves / scale)
+
+
+def _moved(signed: Array, reach: Array) -> tuple[Array, Array, Array]:
+    """How much smaller and larger a distance gets when other images move all draws by `reach`.
+
+    A distance is a mean of sizes, not of signed values: where half of the draws have either sign
+    a small move hardly changes it, and a large one, to either side, makes it larger. Also gives
+    the share of a move that reaches the distance, with the sign of the draws.
+
+    Args:
+        signed: Inter minus intra of each draw, shape (measures, pools, draws).
+        reach: How far the draws may move together, shape (measures, pools).
+    """
+    means = signed.mean(axis=-1)
+    side = np.where(means < 0, -1.0, 1.0)
+    outward = signed * side[..., None]
+    now = np.abs(signed).mean(axis=-1)
+    inward = np.minimum(reach, np.abs(means))  # beyond 0 it would get larger again
+    below = now - np.abs(outward - inward[..., None]).mean(axis=-1)
+    above = np.abs(outward + reach[..., None]).mean(axis=-1) - now
+    moved = np.sqrt((below**2 + above**2) / 2)
+    slopes = np.divide(moved, reach, out=np.ones_like(moved), where=reach > 0)
+    return below, above, side * slopes
+
+
+def chances_of_best(possible: Array) -> Array:
+    """How often each pool comes out nearest, shape (pools,); ties share. `possible`: (pools, n)."""
+    is_nearest = possible == possible.min(axis=0)
+    return np.asarray((is_nearest / is_nearest.sum(axis=0)).mean(axis=1))
+
+
+def rank_intervals(possible: Array) -> Array:
+    """The ranks that each pool takes in 95 % of the tables, shape (pools, 2). 1 is nearest."""
+    places = [_places(possible, own) for own in possible]
+    return np.array(
+        [
+            (
+                np.quantile(first, 0.025, method="lower"),
+                np.quantile(last, 0.975, method="higher"),
+            )
+            for first, last in places
+        ],
+        int,
+    )
+
+
+def _places(possible: Array, own: Array) -> tuple[Array, Array]:
+    """The first and the last rank that distances could claim, shape (n,); they differ by ties."""
+    n_below = (possible < own).sum(axis=0)
+    return n_below + 1, n_below + (possible == own).sum(axis=0)

@@ -1,0 +1,57 @@
+"""Which rows go into which draw."""
+
+import numpy as np
+
+from mixmood.core.arrays import Rows
+from mixmood.core.errors import OptionError
+
+
+def misfit(sample_size: int, n_rows: int, n_copies: int = 0) -> str | None:
+    """Why a pool cannot be drawn from, besides its copies of labelled images; None if it can."""
+    if n_rows >= sample_size:
+        return None
+    besides = f" besides {n_copies} copies of labelled ones" if n_copies else ""
+    advice = (
+        f"Use a sample size of at most {n_rows}, or a larger pool."
+        if n_rows
+        else "Give a larger pool, or leave this one out."
+    )
+    return (
+        f"it holds only {n_rows} readable images{besides}, and the sample size is {sample_size}. "
+        f"{advice}"
+    )
+
+
+def check_fits(sample_size: int, n_rows: int, name: str) -> None:
+    """Refuse a pool that does not hold one sample."""
+    reason = misfit(sample_size, n_rows)
+    if reason:
+        raise OptionError(f"'{name}' cannot be compared: {reason}")
+
+
+def subsets(n: int, size: int, count: int, rng: np.random.Generator) -> Rows:
+    """So many random subsets of `size` of n rows, shape (count, size).
+
+    The rows are cut in order as far as they reach, then shuffled and cut again: every row serves
+    about equally often, and a pool of `size * count` rows serves each just once. The rows must
+    come in random order, as a pool's reading order does.
+    """
+    order = np.arange(n)
+    cuts: list[Rows] = []
+    while len(cuts) < count:
+        cuts.extend(order[: n - n % size].reshape(-1, size))
+        order = rng.permutation(n)
+    return np.stack(cuts[:count])
+
+
+def labelled_pairs(
+    n: int, size: int, count: int, rng: np.random.Generator, overlap: bool = False
+) -> Rows:
+    """Pairs of subsets of the labelled rows, shape (count, 2, size).
+
+    The two are disjoint, unless `overlap` asks for independent ones as the paper's authors drew
+    them: a row may then be its own nearest neighbour.
+    """
+    if overlap:
+        return np.stack([[rng.permutation(n)[:size] for _ in range(2)] for _ in range(count)])
+    return subsets(n, 2 * size, count, rng).reshape(count, 2, size)

@@ -1,0 +1,196 @@
+"""Features in, distances with their certainty out: all statistics of a ranking, and no files."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import ShapeError
+from mixmood.core.records.ranking import Dissimilarity, NoiseFloor, RankedDissimilarity
+from mixmood.core.seeds import rng_for
+from mixmood.ranking.plan import RankingPlan
+from mixmood.ranking.statistics.certainty import Certainty, chances_of_best, rank_intervals
+from mixmood.ranking.statistics.distances import DrawnDistances, drawn_distances
+from mixmood.ranking.statistics.draws import check_fits, labelled_pairs, subsets
+from mixmood.ranking.statistics.jackknife import N_DRAWS, image_covariance, leave_out
+from mixmood.ranking.statistics.permutation import holm, permutation_p
+from mixmood.ranking.statistics.wilcoxon import wilcoxon_p
+
+N_PERMUTATIONS = 399
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The statistics of every pool by every measure, and the noise floors of the measures."""
+
+    pools: dict[str, dict[str, RankedDissimilarity]]
+    """By the names of pool and measure."""
+    noise_floor: dict[str, NoiseFloor]
+
+
+def score(labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: int = 1) -> Scores:
+    """Distances, p-values, intervals and places of every pool, by each measure on its own.
+
+    Args:
+        labelled: Labelled features in random order, shape (n, d).
+        pools: By name, the features of each pool in random order, shape (n_k, d).
+        plan: A plan that fits the labelled set.
+        jobs: Threads; they change nothing but the time.
+    """
+    check_widths(labelled, pools)
+    drawn, certainty = measure(labelled, pools, plan, jobs)
+    with ThreadPoolExecutor(jobs) as threads:
+        columns = threads.map(lambda name: _p_values(labelled, pools[name], plan, name), pools)
+        p_values = np.stack(list(columns), axis=1)
+    by_measure = {
+        name: _one_measure(m, list(pools), drawn, certainty, p_values[m], plan.seed)
+        for m, name in enumerate(plan.measures)
+    }
+    found = {
+        pool: {name: results[k] for name, results in by_measure.items()}
+        for k, pool in enumerate(pools)
+    }
+    return Scores(found, noise_floor(labelled, plan))
+
+
+def _one_measure(
+    m: int,
+    names: Sequence[str],
+    drawn: DrawnDistances,
+    certainty: Certainty,
+    p_values: Array,
+    seed: int,
+) -> list[RankedDissimilarity]:
+    """What one measure says of every pool: `m` is its row in the tables."""
+    corrected = holm(p_values)
+    reach = certainty.intervals()[m]
+    # The same random numbers for each measure: it does not matter which others are asked for.
+    possible = certainty.possible(m, rng_for(seed, "possible"))
+    chances, ranks = chances_of_best(possible), rank_intervals(possible)
+    order = sorted(range(len(names)), key=lambda k: (certainty.distances[m, k], names[k]))
+    return [
+        RankedDissimilarity(
+            **vars(_dissimilarity(drawn, m, k, p_values[k], corrected[k], reach[k])),
+            rank=order.index(k) + 1,
+            p_best=float(chances[k]),
+            rank_interval=(int(ranks[k][0]), int(ranks[k][1])),
+        )
+        for k in range(len(names))
+    ]
+
+
+def check_widths(labelled: Array, pools: Mapping[str, Array]) -> None:
+    """Refuse features that are not all of one width."""
+    for name, pool in pools.items():
+        reason = misfit_of_widths(labelled.shape[1], pool.shape[1])
+        if reason:
+            raise ShapeError(f"'{name}' cannot be compared: {reason}")
+
+
+def misfit_of_widths(labelled: int, pool: int) -> str | None:
+    """Why features of two widths cannot be compared; None if they are equal."""
+    if labelled == pool:
+        return None
+    return (
+        "all sets must have the same number of features; the labelled set has "
+        f"{labelled} and the pool has {pool}. Extract them with the same backbone."
+    )
+
+
+def measure(
+    labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: int = 1
+) -> tuple[DrawnDistances, Certainty]:
+    """The distances of all draws of a plan, and how sure their means are."""
+    for name, pool in pools.items():
+        check_fits(plan.sample_size, len(pool), name)
+    # A few draws cannot show their own noise: then further draws of the same images do.
+    n_draws = max(plan.draws, N_DRAWS)
+    pairs = labelled_pairs(
+        len(labelled), plan.sample_size, n_draws, rng_for(plan.seed, "pairs"), plan.paper
+    )
+    rows = [
+        subsets(len(pool), plan.sample_size, n_draws, rng_for(plan.seed, "subsets", name))
+        for name, pool in pools.items()
+    ]
+    features = list(pools.values())
+    drawn = drawn_distances(labelled, features, pairs, rows, plan.measures, plan.overflow, jobs)
+    without = leave_out(
+        labelled,
+        features,
+        pairs[:N_DRAWS],
+        rows,
+        plan.measures,
+        rng_for(plan.seed, "groups"),
+        [rng_for(plan.seed, "groups", name) for name in pools],
+        plan.overflow,
+        jobs,
+    )
+    own = drawn.first(plan.draws)
+    images, freedom = image_covariance(without), without.shape[-1] - 1
+    return own, Certainty.of(own.signed, drawn.signed, images, freedom)
+
+
+def noise_floor(labelled: Array, plan: RankingPlan) -> dict[str, NoiseFloor]:
+    """By measure, the distance between disjoint parts of the labelled set.
+
+    Three disjoint parts are needed where a pool needs two, so that a small labelled set is cut
+    finer than the ranking's sample size; the floor is then a little high, never too low.
+    """
+    size = min(plan.sample_size, len(labelled) // 3)
+    triples = subsets(len(labelled), 3 * size, plan.draws, rng_for(plan.seed, "floor"))
+    drawn = drawn_distances(
+        labelled,
+        [labelled],
+        triples[:, : 2 * size].reshape(-1, 2, size),
+        [triples[:, 2 * size :]],
+        plan.measures,
+        plan.overflow,
+    )
+    floor = np.abs(drawn.signed[:, 0])
+    return {
+        name: NoiseFloor(
+            distance=float(floor[m].mean()),
+            spread=float(floor[m].std(ddof=1)),
+            upper=float(np.quantile(floor[m], 0.95)),
+            sample_size=size,
+        )
+        for m, name in enumerate(plan.measures)
+    }
+
+
+def _p_values(labelled: Array, pool: Array, plan: RankingPlan, name: str) -> Array:
+    """Permutation p-values of one pool, shape (measures,)."""
+    # Twice the sample size shows what a draw can show, and bounds the time.
+    most = 2 * plan.sample_size
+    return permutation_p(
+        labelled[:most],
+        pool[:most],
+        plan.measures,
+        N_PERMUTATIONS,
+        rng_for(plan.seed, "permutation", name),
+    )
+
+
+def _dissimilarity(
+    drawn: DrawnDistances,
+    m: int,
+    k: int,
+    p_value: float,
+    corrected: float,
+    interval: Sequence[float],
+) -> Dissimilarity:
+    inter, intra = drawn.inter[m, k], drawn.intra[m]
+    apart = np.abs(inter - intra)
+    return Dissimilarity(
+        distance=float(apart.mean()),
+        spread=float(apart.std(ddof=1)),
+        signed=float((inter - intra).mean()),
+        p_wilcoxon=wilcoxon_p(inter, intra),
+        p_permutation=float(p_value),
+        p_holm=float(corrected),
+        interval=(float(interval[0]), float(interval[1])),
+        inter=tuple(inter.tolist()),
+        intra=tuple(intra.tolist()),
+    )

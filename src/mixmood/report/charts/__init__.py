@@ -1,0 +1,1 @@
+"""Parts that every page and table is drawn from."""

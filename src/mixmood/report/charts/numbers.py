@@ -1,0 +1,111 @@
+"""Numbers as a reader wants them: three digits, no exponents."""
+
+from collections.abc import Callable
+
+
+def number(value: float) -> str:
+    """A value with three significant digits and a real minus sign.
+
+    >>> number(0.81234), number(17.42), number(1234.5), number(-0.5), number(0.0)
+    ('0.812', '17.4', '1,234', '\u22120.5', '0')
+    """
+    size = abs(value)
+    text = f"{size:,.0f}" if size >= 999.5 else f"{size:.3g}"
+    if "e" in text:
+        text = "0" if size < 1e-9 else f"{size:.6f}".rstrip("0").rstrip(".")
+    return text if value >= 0 or text == "0" else f"\u2212{text}"
+
+
+def fixed(value: float, digits: int = 3) -> str:
+    """A value with so many decimals: numbers below each other compare at a glance.
+
+    >>> fixed(0.8), fixed(-0.125, 2), fixed(-0.0001, 2)
+    ('0.800', '\u22120.12', '0.00')
+    """
+    text = f"{abs(value):.{digits}f}"
+    return f"\u2212{text}" if value < 0 and float(text) else text
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """A difference with its sign.
+
+    >>> signed(0.012), signed(-0.012), signed(0.0)
+    ('+0.012', '\u22120.012', '0.000')
+    """
+    text = fixed(value, digits)
+    return f"+{text}" if value > 0 and float(text) else text
+
+
+def span(low: float, high: float) -> str:
+    """An interval.
+
+    >>> span(0.0, 2.4678), span(1, 1)
+    ('0\u20132.47', '1')
+    """
+    return number(low) if low == high else f"{number(low)}\u2013{number(high)}"
+
+
+def percent(share: float) -> str:
+    """A share in percent, never rounded to a certainty that is not there.
+
+    >>> percent(0.915), percent(0.9996), percent(1.0), percent(0.002), percent(0.0)
+    ('92\u202f%', '>\u202f99\u202f%', '100\u202f%', '<\u202f1\u202f%', '0\u202f%')
+    """
+    if 0 < share < 0.005:
+        return "<\u202f1\u202f%"
+    if 0.995 <= share < 1:
+        return ">\u202f99\u202f%"
+    # By way of two decimals, so that 0.385 is rounded here as it is where it stands as 0.39.
+    return f"{100 * float(f'{share:.2f}'):.0f}\u202f%"
+
+
+def chance(share: float) -> str:
+    """A probability counted over tables drawn from estimated errors, which cannot show certainty.
+
+    >>> chance(1.0), chance(0.915), chance(0.0)
+    ('>\u202f99\u202f%', '92\u202f%', '<\u202f1\u202f%')
+    """
+    return percent(min(max(share, 0.001), 0.999))
+
+
+def p_value(value: float) -> str:
+    """A p-value with two digits.
+
+    >>> p_value(0.0125), p_value(0.4275), p_value(0.00001)
+    ('0.013', '0.43', '<\u202f0.001')
+    """
+    return "<\u202f0.001" if value < 0.001 else f"{value:.2g}"
+
+
+def count(value: int) -> str:
+    """A whole number with its thousands set apart.
+
+    >>> count(12000)
+    '12,000'
+    """
+    return f"{value:,}"
+
+
+def duration(seconds: float) -> str:
+    """A time that took a while.
+
+    >>> duration(0.42), duration(14.25), duration(192.0), duration(45_300.0), duration(1e6)
+    ('0.4 s', '14 s', '3 min 12 s', '12 h 35 min', '11.6 days')
+    """
+    if seconds < 59.5:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 2 * 24 * 60:
+        return f"{minutes / (24 * 60):.1f} days"
+    if minutes >= 120:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {rest} s"
+
+
+def with_spread(mean: float, spread: float | None, form: Callable[[float], str] = fixed) -> str:
+    """A mean and its standard deviation, where there is one.
+
+    >>> with_spread(0.5, None), with_spread(0.5, 0.25)
+    ('0.500', '0.500 ± 0.250')
+    """
+    return form(mean) if spread is None else f"{form(mean)} ± {form(spread)}"

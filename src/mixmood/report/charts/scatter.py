@@ -1,0 +1,60 @@
+"""The map: every set's sample as points in percent of the picture."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mixmood.core.records.page_material import PageMaterial, Tile
+from mixmood.core.records.ranking import Ranking
+from mixmood.report.charts.marks import LABELLED, Mark, mark
+
+ASPECT = 1.6
+"""Width by height, also in page.css: one unit is as long across as it is up."""
+MARGIN = 4.0
+
+
+@dataclass(frozen=True)
+class Point:
+    """One image on the map."""
+
+    x: float
+    y: float
+    tile: Tile
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """The points of one set."""
+
+    name: str
+    mark: Mark
+    points: list[Point]
+
+
+def clouds(ranking: Ranking, material: PageMaterial) -> list[Cloud]:
+    """The pools in reverse order and the labelled set last: what matters most is drawn on top."""
+    sets = [(ranking.labelled.name, LABELLED, material.labelled)]
+    sets += [(c.name, mark(k), material.pools[c.name]) for k, c in enumerate(ranking.candidates)]
+    place = _Placing([point for _, _, view in sets for point in view.points])
+    return [
+        Cloud(name, own, [_point(place(*p), t) for p, t in zip(v.points, v.tiles, strict=True)])
+        for name, own, v in reversed(sets)
+    ]
+
+
+def _point(at: tuple[float, float], tile: Tile) -> Point:
+    return Point(at[0], at[1], tile)
+
+
+class _Placing:
+    """From the plane of the features to percent of the picture."""
+
+    def __init__(self, points: Sequence[tuple[float, float]]) -> None:
+        xs, ys = zip(*points, strict=True)
+        self._middle = ((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2)
+        height = max((max(xs) - min(xs)) / ASPECT, max(ys) - min(ys)) or 1.0
+        self._unit = (100 - 2 * MARGIN) / height
+
+    def __call__(self, x: float, y: float) -> tuple[float, float]:
+        across = 50 + (x - self._middle[0]) * self._unit / ASPECT
+        down = 50 - (y - self._middle[1]) * self._unit
+        return round(across, 2), round(down, 2)

@@ -1,0 +1,1 @@
+"""What every page is made of: its frame, style, script and drawing macros."""

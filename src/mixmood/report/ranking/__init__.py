@@ -1,0 +1,1 @@
+"""A ranking as text, CSV and page."""

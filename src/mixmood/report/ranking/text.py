@@ -1,0 +1,67 @@
+"""A ranking in the terminal: a table, the noise floor, and one sentence."""
+
+import io
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from mixmood.core.records.ranking import Ranking
+from mixmood.report.charts.printable import printable
+from mixmood.report.ranking.table import RankingTable
+
+
+def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
+    """The ranking as something rich can print; plain means ASCII bars and no frame."""
+    parts: list[RenderableType] = [Text(_headline(ranking), style="bold")]
+    measures = list(ranking.candidates[0].measures)
+    for measure in measures:
+        parts += [] if is_plain else [Text()]
+        parts.append(RankingTable(ranking, measure, is_plain))
+    parts.append(Text(f"\n{_answer(ranking, measures)}", style="bold green"))
+    parts += [Text(printable(line), style="green") for line in _recommended(ranking)]
+    parts += [Text(printable(text)) for text in ranking.notes]
+    parts += [Text(f"! {printable(text)}", style="yellow") for text in _warnings(ranking)]
+    parts += [
+        Text(printable(f"! set aside, {one.name}: {one.reason}"), style="yellow")
+        for one in ranking.set_aside
+    ]
+    return Group(*parts)
+
+
+def plain_text(view: RenderableType, width: int) -> str:
+    """What a view looks like without colours."""
+    stream = io.StringIO()
+    Console(file=stream, width=width, no_color=True, highlight=False).print(view)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+
+
+def _answer(ranking: Ranking, measures: Sequence[str]) -> str:
+    """The verdict; with several measures, by which of them."""
+    ranked_by = f" Ranked by {ranking.measure}." if len(measures) > 1 else ""
+    return printable(ranking.verdict) + ranked_by
+
+
+def _recommended(ranking: Ranking) -> Iterator[str]:
+    """What to do, and what to type next."""
+    if ranking.recommendation is not None:
+        yield ranking.recommendation.sentence
+        if ranking.recommendation.command is not None:
+            yield f"Next: {ranking.recommendation.command}"
+
+
+def _headline(ranking: Ranking) -> str:
+    labelled = ranking.labelled
+    classes = f" in {len(labelled.classes)} classes" if labelled.classes else ""
+    return (
+        f"{printable(labelled.name)}: {labelled.n_images} labelled images{classes}; "
+        f"{ranking.draws} draws of {ranking.sample_size}, seed {ranking.seed}, "
+        f"{printable(str(ranking.backbone['name']))}"
+    )
+
+
+def _warnings(ranking: Ranking) -> Iterator[str]:
+    yield from ranking.warnings
+    for candidate in ranking.candidates:
+        for warning in candidate.warnings:
+            yield f"{candidate.name}: {warning}"

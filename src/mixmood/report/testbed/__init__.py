@@ -1,0 +1,1 @@
+"""A test bed as text, CSV, LaTeX, figures and page."""

@@ -1,0 +1,75 @@
+"""The values by which the cells of a test bed differ: what its page can be filtered by."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.testbed.analysis.overall import OverallRow
+from mixmood.testbed.analysis.tables import Tables
+from mixmood.testbed.grid.cells import Cell
+
+TITLES = {
+    "task": "Task",
+    "n_labelled": "Labels",
+    "measure": "Measure",
+    "regime": "Regime",
+    "algorithm": "Algorithm",
+    "contamination": "Contamination",
+}
+VARIANT = ("regime", "algorithm", "contamination")
+"""How a cell was trained."""
+
+Row = Cell | GroupKey | OverallRow
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Every value of the keys that rows differ by, in the order of the tables."""
+
+    values: dict[str, list[Any]]
+
+    @classmethod
+    def of(cls, tables: Tables) -> "Choices":
+        """All choices of three tables."""
+        rows = tables.accuracies
+        cells = [row for row in rows if not row.is_supervised] or rows
+        return cls(
+            {
+                "task": _distinct(rows, "task"),
+                "n_labelled": sorted(_distinct(rows, "n_labelled")),
+                "measure": _distinct(tables.distances, "measure"),
+                "regime": _distinct(rows, "regime"),
+                "algorithm": _distinct(cells, "algorithm"),
+                "contamination": _distinct(cells, "contamination"),
+            }
+        )
+
+    @property
+    def filters(self) -> dict[str, list[Any]]:
+        """The choices that leave something to choose, by their keys."""
+        return {key: found for key, found in self.values.items() if len(found) > 1}
+
+    def marks(self, row: Row, *, without: str | None = None) -> dict[str, int]:
+        """The attributes that a row is found by: for every key it has, the place of its value.
+
+        A baseline is there for every algorithm and contamination, a pool without contamination
+        for every contamination. `without` names a key that is left out.
+        """
+        free = {without}
+        if isinstance(row, Cell) and not row.percent:
+            free |= {"contamination", "algorithm"} if row.is_supervised else {"contamination"}
+        return {
+            f"data-{key.replace('_', '-')}": found.index(getattr(row, key))
+            for key, found in self.values.items()
+            if key not in free and hasattr(row, key)
+        }
+
+    def variant(self, row: Cell | GroupKey) -> str:
+        """How a row was trained, as far as rows differ in it; a baseline has a regime only."""
+        is_baseline = isinstance(row, Cell) and row.is_supervised
+        keys = ("regime",) if is_baseline else VARIANT
+        return ", ".join(str(getattr(row, key)) for key in keys if len(self.values[key]) > 1)
+
+
+def _distinct(rows: Any, key: str) -> list[Any]:
+    return list(dict.fromkeys(getattr(row, key) for row in rows))

@@ -1,0 +1,36 @@
+"""All records of a store as one flat table, small enough to be kept with a paper."""
+
+import gzip
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from mixmood.report.testbed.sheet import to_csv
+from mixmood.testbed.runs.record import MeasuredDistance, RunRecord
+
+
+def records_csv_gz(records: Sequence[RunRecord]) -> bytes:
+    """One row a run, gzipped CSV; the same records give the same bytes.
+
+    Accuracies by epoch are one column, separated by spaces.
+    """
+    rows = [flat(record) for record in records]
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    whole = [{key: row.get(key) for key in columns} for row in rows]
+    return gzip.compress(to_csv(whole).encode(), mtime=0)
+
+
+def flat(record: RunRecord) -> dict[str, object]:
+    """The numbers of a run, one level deep."""
+    row: dict[str, object] = {"key": record.key, **asdict(record.run)}
+    row |= {f"accuracy_{name}": value for name, value in record.accuracy.to_dict().items()}
+    for measure, found in (record.distances or {}).items():
+        names = MeasuredDistance.model_fields
+        row |= {f"{measure}_{name}": getattr(found, name) for name in names}
+    epochs = record.epochs
+    row["accuracy_by_epoch"] = " ".join(f"{epoch.test_accuracy:.4f}" for epoch in epochs)
+    shares = epochs[-1].pseudo_label_shares if epochs else None
+    row["last_guesses"] = " ".join(f"{share:.3f}" for share in shares or ())
+    row["classes"] = " ".join(record.classes)
+    row |= {"data": record.data, "mixmood": record.mixmood}
+    row |= {f"version_{name}": value for name, value in record.versions.items()}
+    return row | {name: round(value, 3) for name, value in record.times.items()}

@@ -1,0 +1,129 @@
+"""Two figures of a test bed, as SVG and PNG."""
+
+import io
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.testbed.analysis.summary import AccuracyRow
+from mixmood.testbed.analysis.tables import Tables
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = ("svg", "png")
+Panel = tuple[str, int]
+"""Task and number of labels."""
+
+
+def figures(tables: Tables) -> dict[str, bytes]:
+    """The figures by file name: accuracy against distance by each measure, and against percent."""
+    from matplotlib import rc_context
+
+    # A dollar in a name begins no formula, and a letter that the font lacks is no warning.
+    with rc_context({"text.parse_math": False}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+")
+        drawn = {
+            f"accuracy_against_{measure}": _drawn(tables, _scatter(tables, measure))
+            for measure in dict.fromkeys(row.measure for row in tables.distances)
+        }
+        drawn["accuracy_against_percent"] = _drawn(tables, _lines(tables))
+        return {
+            f"{name}.{form}": _saved(figure, form)
+            for name, figure in drawn.items()
+            for form in FORMATS
+        }
+
+
+def _drawn(tables: Tables, draw: Callable[["Axes", Panel], None]) -> "Figure":
+    """One panel for each task (rows) and number of labels (columns)."""
+    from matplotlib.figure import Figure
+
+    tasks = list(dict.fromkeys(row.task for row in tables.accuracies))
+    labels = sorted({row.n_labelled for row in tables.accuracies})
+    size = (4.2 * len(labels) + 1.6, 3.2 * len(tasks))
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(len(tasks), len(labels), squeeze=False)
+    for row, task in enumerate(tasks):
+        for column, n_labelled in enumerate(labels):
+            axes = grid[row, column]
+            axes.set_title(f"{task}, {n_labelled} labels", fontsize=10)
+            axes.set_ylabel(f"test accuracy ({tables.choice})")
+            draw(axes, (task, n_labelled))
+            if axes.has_data() and column == len(labels) - 1:
+                axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def _scatter(tables: Tables, measure: str) -> Callable[["Axes", Panel], None]:
+    distance = {row.cell: row for row in tables.distances if row.measure == measure}
+
+    def draw(axes: "Axes", panel: Panel) -> None:
+        rows = [row for row in _contaminated(tables, panel) if row.cell in distance]
+        for source in dict.fromkeys(row.source for row in rows):
+            own = [row for row in rows if row.source == source]
+            x = [distance[row.cell].distance_mean for row in own]
+            colour = _colour(tables, source)
+            axes.plot(x, [row.accuracy_mean for row in own], "o", color=colour, label=source)
+            for at, row in zip(x, own, strict=True):
+                note = f" {row.percent:g} %"
+                axes.annotate(note, (at, row.accuracy_mean), fontsize=6)
+        for line in tables.lines:
+            if rows and line.measure == measure and GroupKey.of(line) == GroupKey.of(rows[0]):
+                label = f"r = {line.pearson:.2f}"
+                axes.plot(line.x, line.y, "--", color="grey", label=label)
+        axes.set_xlabel(f"{measure} distance")
+
+    return draw
+
+
+def _lines(tables: Tables) -> Callable[["Axes", Panel], None]:
+    def draw(axes: "Axes", panel: Panel) -> None:
+        mine = [row for row in tables.accuracies if (row.task, row.n_labelled) == panel]
+        clean = [row for row in mine if row.percent == 0 and not row.is_supervised]
+        rows = _contaminated(tables, panel)
+        for source in dict.fromkeys(row.source for row in rows):
+            own = [*clean[:1], *(row for row in rows if row.source == source)]
+            axes.errorbar(
+                [row.percent for row in own],
+                [row.accuracy_mean for row in own],
+                yerr=[row.accuracy_spread or 0 for row in own],
+                marker="o",
+                capsize=3,
+                color=_colour(tables, source),
+                label=source,
+            )
+        for row in mine:
+            if row.is_supervised:
+                style = "-." if row.algorithm == "supervised-updates" else ":"
+                axes.axhline(row.accuracy_mean, color="grey", ls=style, label=row.algorithm)
+        axes.set_xlabel("out-of-distribution images, % of the pool")
+
+    return draw
+
+
+def _contaminated(tables: Tables, panel: Panel) -> list[AccuracyRow]:
+    """The contaminated cells of a panel, of the first algorithm and contamination there are."""
+    rows = [
+        row for row in tables.accuracies if (row.task, row.n_labelled) == panel and row.percent > 0
+    ]
+    return [row for row in rows if GroupKey.of(row) == GroupKey.of(rows[0])]
+
+
+def _colour(tables: Tables, source: str) -> str:
+    """The same colour for a source in every panel."""
+    sources = list(dict.fromkeys(row.source for row in tables.accuracies if row.percent > 0))
+    return f"C{sources.index(source)}"
+
+
+def _saved(figure: "Figure", form: str) -> bytes:
+    from matplotlib import rc_context
+
+    buffer = io.BytesIO()
+    # Without a date and with fixed names inside, the same numbers give the same file.
+    with rc_context({"svg.hashsalt": "mixmood"}):
+        metadata = {"Date": None} if form == "svg" else {"Software": None}
+        figure.savefig(buffer, format=form, dpi=120, metadata=metadata)
+    return buffer.getvalue()

@@ -1,0 +1,209 @@
+"""Accuracy against distance, and against the share of foreign images, as points in percent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mixmood.report.charts.axis import Axis, Tick
+from mixmood.report.charts.marks import LABELLED, Mark
+from mixmood.report.charts.numbers import number, with_spread
+from mixmood.report.testbed.choices import Choices
+from mixmood.report.testbed.pools import Pools, pool_name
+from mixmood.report.testbed.rows import spread_ends
+from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.testbed.analysis.line import GroupLine
+from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow
+from mixmood.testbed.analysis.tables import Tables
+
+DODGE = 3.5
+"""Pixels between the error bars of two sources at the same percentage."""
+SHARE = Axis(-7.0, 107.0)
+"""Percentages, with room at both sides for traces that are shifted."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A cell in a picture: its place, and the text shown with it."""
+
+    x: float
+    y: float
+    mark: Mark
+    size: float
+    title: str
+    text: str
+    low: float = 0.0
+    high: float = 0.0
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Accuracy against one measure's distance in one group."""
+
+    measure: str
+    data: dict[str, int]
+    points: list[Point]
+    line: tuple[float, float, float, float] | None
+    pearson: float | None
+    x_ticks: list[Tick]
+    y_ticks: list[Tick]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A source over its percentages, shifted by some pixels."""
+
+    mark: Mark
+    shift: float
+    points: list[Point]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Accuracy against the share of foreign images in one group."""
+
+    data: dict[str, int]
+    clean: Point | None
+    """The pool without foreign images, where all sources begin."""
+    traces: list[Trace]
+    baselines: list[tuple[AccuracyRow, float]]
+    """Supervised rows and their heights."""
+    x_ticks: list[Tick]
+    y_ticks: list[Tick]
+
+
+@dataclass(frozen=True)
+class Group:
+    """All pictures of one task, number of labels, algorithm and contamination."""
+
+    task: str
+    n_labelled: int
+    variant: str
+    data: dict[str, int]
+    scatters: list[Scatter]
+    shares: Shares
+
+
+def plot_groups(tables: Tables, choices: Choices, pools: Pools) -> list[Group]:
+    """The pictures of a test bed; the scatters of a group share their axis of accuracy."""
+    keys = dict.fromkeys(GroupKey.of(row) for row in tables.accuracies if row.percent > 0)
+    groups = []
+    for key in keys:
+        data = choices.marks(key)
+        groups.append(
+            Group(
+                key.task,
+                key.n_labelled,
+                choices.variant(key),
+                data,
+                _scatters(tables, key, data, choices, pools),
+                _shares(tables.accuracies, key, data, pools),
+            )
+        )
+    return groups
+
+
+def _scatters(
+    tables: Tables, key: GroupKey, data: dict[str, int], choices: Choices, pools: Pools
+) -> list[Scatter]:
+    accuracy = {row.cell: row for row in tables.accuracies}
+    drawn = [row for row in tables.distances if GroupKey.of(row) == key and row.percent > 0]
+    lines = {line.measure: line for line in tables.lines if GroupKey.of(line) == key}
+    heights = [accuracy[row.cell].accuracy_mean for row in drawn]
+    y_axis = _roomy([*heights, *(end for line in lines.values() for end in line.y)])
+    found = []
+    for place, measure in enumerate(choices.values["measure"]):
+        own = [row for row in drawn if row.measure == measure]
+        if not own:
+            continue
+        # From 0, where the pool is as the labelled images are.
+        x_axis = Axis(0.0, 1.06 * max(row.distance_mean for row in own) or 1.0)
+        line = lines.get(measure)
+        found.append(
+            Scatter(
+                measure,
+                {**data, "data-measure": place},
+                [_point(accuracy[row.cell], row, x_axis, y_axis, pools) for row in own],
+                None if line is None else _ends(line, x_axis, y_axis),
+                None if line is None else line.pearson,
+                x_axis.ticks(4),
+                y_axis.ticks(4),
+            )
+        )
+    return found
+
+
+def _point(row: AccuracyRow, far: DistanceRow, x_axis: Axis, y_axis: Axis, pools: Pools) -> Point:
+    weak = "" if far.is_significant else ", not significant"
+    return Point(
+        x_axis.at(far.distance_mean),
+        round(100 - y_axis.at(row.accuracy_mean), 2),
+        pools.mark(row.source),
+        pools.size(row.percent),
+        pool_name(row),
+        f"{_accuracy(row)}; {far.measure} "
+        f"{with_spread(far.distance_mean, far.distance_spread, number)}{weak}",
+    )
+
+
+def _ends(line: GroupLine, x_axis: Axis, y_axis: Axis) -> tuple[float, float, float, float]:
+    (x1, x2), (y1, y2) = line.x, line.y
+    heights = (round(100 - y_axis.at(y), 2) for y in (y1, y2))
+    return x_axis.at(x1), next(heights), x_axis.at(x2), next(heights)
+
+
+def _shares(
+    rows: Sequence[AccuracyRow], key: GroupKey, data: dict[str, int], pools: Pools
+) -> Shares:
+    near = [row for row in rows if _setting(row) == _setting(key)]
+    clean = [row for row in near if not row.percent and row.algorithm == key.algorithm]
+    own = [row for row in near if row.percent > 0 and GroupKey.of(row) == key]
+    baselines = [row for row in near if row.is_supervised]
+    ends = [end for row in (*clean, *own, *baselines) for end in spread_ends(row)]
+    axis = _roomy(ends)
+    sources = [name for name in pools.sources if any(row.source == name for row in own)]
+    middle = (len(sources) - 1) / 2
+    traces = [
+        Trace(
+            pools.mark(source),
+            round((place - middle) * DODGE, 2),
+            [
+                _share(row, axis, pools)
+                for row in sorted(own, key=lambda row: row.percent)
+                if row.source == source
+            ],
+        )
+        for place, source in enumerate(sources)
+    ]
+    percents = sorted({0.0, *(row.percent for row in own)})
+    x_ticks = [Tick(percent, SHARE.at(percent)) for percent in percents]
+    return Shares(
+        data,
+        _share(clean[0], axis, pools) if clean else None,
+        traces,
+        [(row, round(100 - axis.at(row.accuracy_mean), 2)) for row in baselines],
+        x_ticks,
+        axis.ticks(4),
+    )
+
+
+def _share(row: AccuracyRow, axis: Axis, pools: Pools) -> Point:
+    mean, low, high = (round(100 - axis.at(end), 2) for end in spread_ends(row))
+    mark = pools.mark_of(row) or LABELLED
+    text = _accuracy(row)
+    return Point(SHARE.at(row.percent), mean, mark, 1.0, pool_name(row), text, low, high)
+
+
+def _roomy(values: list[float]) -> Axis:
+    """An axis on which no mark is cut by the frame."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    room = 0.07 * (high - low) or 0.05
+    return Axis(low - room, high + room)
+
+
+def _accuracy(row: AccuracyRow) -> str:
+    words = with_spread(row.accuracy_mean, row.accuracy_spread)
+    return f"accuracy {words}, {row.n_runs} {'run' if row.n_runs == 1 else 'runs'}"
+
+
+def _setting(row: AccuracyRow | GroupKey) -> tuple[object, ...]:
+    """Where baselines can be compared with pools."""
+    return row.task, row.n_labelled, row.regime

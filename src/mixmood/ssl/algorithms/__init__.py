@@ -1,0 +1,1 @@
+"""Semi-supervised algorithms by name, and their losses."""

@@ -1,0 +1,54 @@
+"""Mean teacher: agree with the average of your own past."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mixmood.core.errors import TrainingError
+from mixmood.ssl.algorithms.algorithm import Step, StepLoss, check_range, kept_by
+from mixmood.ssl.algorithms.class_weights import Balanced, set_balanced
+from mixmood.ssl.algorithms.losses import masked_mean, soft_cross_entropy, squared_error_rows
+from mixmood.ssl.loop.schedule import ramp
+
+
+@dataclass(frozen=True)
+class MeanTeacher:
+    """Squared error between the network's and the averaged network's view of the pool.
+
+    The two see different weak views; the teacher's weights follow by `teacher_decay`, and it is
+    the teacher that is tested.
+
+    Source: Tarvainen and Valpola, "Mean teachers are better role models", 2017.
+    """
+
+    name: ClassVar[str] = "mean-teacher"
+    needs_pool: ClassVar[bool] = True
+
+    gamma: float = 25.0
+    teacher_decay: float = 0.99
+    ramp_updates: int = 3000
+    balanced: Balanced = "labelled"
+    ood_mask: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse settings outside their ranges."""
+        set_balanced(self, self.balanced)
+        check_range(self.name, "gamma", self.gamma, 0)
+        check_range(self.name, "teacher_decay", self.teacher_decay, 1e-6, 1)
+        check_range(self.name, "ramp_updates", self.ramp_updates, 0)
+        check_range(self.name, "ood_mask", self.ood_mask, 0, 1)
+
+    def loss(self, step: Step) -> StepLoss:
+        """The loss of an update."""
+        if step.teacher is None:
+            raise TrainingError("mean-teacher needs a teacher; got none. Train it with `train`.")
+        own_view, other_view = step.unlabelled(2).chunk(2)
+        guesses = step.network.guess(other_view, step.teacher)
+        logits, pool_logits = step.network.parts([step.labelled(), own_view])
+        supervised = soft_cross_entropy(logits, step.targets, step.class_weights)
+        is_kept = kept_by(self.ood_mask, guesses)
+        rows = squared_error_rows(pool_logits, guesses, step.pool_weights)
+        unsupervised = masked_mean(rows, is_kept)
+        weight = self.gamma * ramp(step.update, self.ramp_updates)
+        return StepLoss(
+            supervised + weight * unsupervised, supervised, unsupervised, guesses, is_kept
+        )

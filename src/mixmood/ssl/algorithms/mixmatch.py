@@ -1,0 +1,143 @@
+"""MixMatch as the paper uses it."""
+
+from dataclasses import dataclass
+from typing import ClassVar, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mixmood.core.suggest import unknown_name
+from mixmood.ssl.algorithms.algorithm import Step, StepLoss, check_range, kept_by
+from mixmood.ssl.algorithms.class_weights import Balanced, set_balanced
+from mixmood.ssl.algorithms.losses import (
+    masked_mean,
+    sharpen,
+    soft_cross_entropy,
+    squared_error_rows,
+)
+from mixmood.ssl.algorithms.supervised import Supervised
+from mixmood.ssl.loop.network import BatchNorm
+from mixmood.ssl.loop.schedule import ramp
+
+
+@dataclass(frozen=True)
+class MixMatch:
+    """Guessed, sharpened labels for the pool; MixUp over everything; two losses.
+
+    The labels are the mean over `views` weak views of the network's own probabilities, sharpened
+    by `temperature`. Labelled and unlabelled views are mixed together, lambda' = max(lambda,
+    1 - lambda) with lambda from Beta(alpha, alpha). The loss is the cross-entropy of the mixed
+    labelled ones plus gamma * r(t) * the squared error of the mixed unlabelled ones, r growing
+    from 0 to 1 over `ramp_updates`.
+
+    Source: Berthelot et al., "MixMatch", 2019.
+    """
+
+    name: ClassVar[str] = "mixmatch"
+    needs_pool: ClassVar[bool] = True
+    teacher_decay: ClassVar[float] = 0.0
+
+    views: int = 2
+    temperature: float = 0.5
+    alpha: float = 0.75
+    gamma: float = 25.0
+    ramp_updates: int = 3000
+    balanced: Balanced = "labelled"
+    mixup: bool = True
+    per_sample_lambda: bool = False
+    batch_norm: BatchNorm = "joint"
+    ood_mask: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse settings outside their ranges."""
+        set_balanced(self, self.balanced)
+        check_range(self.name, "views", self.views, 1)
+        check_range(self.name, "temperature", self.temperature, 1e-6)
+        check_range(self.name, "alpha", self.alpha, 1e-6)
+        check_range(self.name, "gamma", self.gamma, 0)
+        check_range(self.name, "ramp_updates", self.ramp_updates, 0)
+        check_range(self.name, "ood_mask", self.ood_mask, 0, 1)
+        if self.batch_norm not in get_args(BatchNorm):
+            raise unknown_name("batch_norm", self.batch_norm, get_args(BatchNorm))
+
+    def loss(self, step: Step) -> StepLoss:
+        """The loss of an update."""
+        if self.gamma == 0 and not self.mixup:
+            # The pool can touch nothing but the batch statistics, and must not: this is the
+            # supervised limit.
+            return Supervised(self.balanced).loss(step)
+        labelled, pool = step.labelled(), step.unlabelled(self.views)
+        guesses = average_views(step.network.guess(pool), self.views)
+        is_kept = kept_by(self.ood_mask, guesses)
+        pool_targets = sharpen(guesses, self.temperature).repeat(self.views, 1)
+        n_labelled = len(labelled)
+        images, targets = torch.cat([labelled, pool]), torch.cat([step.targets, pool_targets])
+        if self.mixup:
+            may_mix = None if is_kept is None else may_be_mixed(n_labelled, is_kept, self.views)
+            images, targets = self._mix(images, targets, step.rng("mixup"), may_mix)
+        parts = [images[:n_labelled], images[n_labelled:]]
+        logits, pool_logits = step.network.parts(parts, self.batch_norm)
+        supervised = soft_cross_entropy(logits, targets[:n_labelled], step.class_weights)
+        rows = squared_error_rows(pool_logits, targets[n_labelled:], step.pool_weights)
+        kept_rows = None if is_kept is None else is_kept.repeat(self.views)
+        unsupervised = masked_mean(rows, kept_rows)
+        weight = self.gamma * ramp(step.update, self.ramp_updates)
+        total = supervised + weight * unsupervised
+        return StepLoss(total, supervised, unsupervised, guesses, is_kept)
+
+    def _mix(
+        self,
+        images: Tensor,
+        targets: Tensor,
+        rng: np.random.Generator,
+        may_mix: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        partners = torch.from_numpy(rng.permutation(len(images))).to(images.device)
+        if may_mix is not None:
+            partners = partners_within(partners, may_mix)
+        shares = rng.beta(self.alpha, self.alpha, len(images) if self.per_sample_lambda else 1)
+        share = torch.from_numpy(np.maximum(shares, 1 - shares).astype(np.float32))
+        return mixed(images, targets, partners, share.to(images.device))
+
+
+def average_views(probabilities: Tensor, views: int) -> Tensor:
+    """The mean over views of the guesses for each image: (views * n, classes) to (n, classes)."""
+    return probabilities.view(views, -1, probabilities.shape[1]).mean(dim=0)
+
+
+def may_be_mixed(n_labelled: int, is_kept: Tensor, views: int) -> Tensor:
+    """Which rows may be partners: the labelled ones and all views of the kept images."""
+    return torch.cat([is_kept.new_ones(n_labelled), is_kept.repeat(views)])
+
+
+def partners_within(partners: Tensor, may_mix: Tensor) -> Tensor:
+    """A permutation that keeps to two groups: rows that may be mixed, and the others.
+
+    Nothing is taken off the device. The rows that may be mixed get each other as partners, in the
+    order of `partners`; if all may, the permutation is `partners` itself.
+
+    >>> partners_within(torch.tensor([2, 3, 0, 1]), torch.tensor([True, True, False, True]))
+    tensor([3, 0, 2, 1])
+    """
+    rows = torch.argsort((~may_mix).int(), stable=True)
+    drawn = partners[torch.argsort((~may_mix[partners]).int(), stable=True)]
+    return torch.empty_like(partners).index_copy_(0, rows, drawn)
+
+
+def mixed(
+    images: Tensor, targets: Tensor, partners: Tensor, share: Tensor
+) -> tuple[Tensor, Tensor]:
+    """share * own + (1 - share) * partner's, for images and targets alike.
+
+    Args:
+        images: Shape (n, channels, height, width).
+        targets: Shape (n, classes).
+        partners: The row that each row is mixed with, shape (n,).
+        share: What each keeps of itself, shape (n,) or (1,).
+    """
+    by_image = share[:, None, None, None]
+    return (
+        torch.lerp(images[partners], images, by_image),
+        torch.lerp(targets[partners], targets, share[:, None]),
+    )

@@ -1,0 +1,54 @@
+"""Pseudo-labels: the network's own firm guesses, taken as truth."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mixmood.ssl.algorithms.algorithm import Step, StepLoss, check_range
+from mixmood.ssl.algorithms.class_weights import Balanced, set_balanced
+from mixmood.ssl.algorithms.firm_guesses import firm_guess_loss
+from mixmood.ssl.algorithms.losses import soft_cross_entropy
+from mixmood.ssl.loop.schedule import ramp
+
+
+@dataclass(frozen=True)
+class PseudoLabel:
+    """Cross-entropy of the pool against the class that the network thinks most likely.
+
+    Guesses below `threshold` are left out; the pool's weight grows over `ramp_updates`.
+
+    Source: Lee, "Pseudo-Label", 2013; the threshold as in Sohn et al., "FixMatch", 2020.
+    """
+
+    name: ClassVar[str] = "pseudo-label"
+    needs_pool: ClassVar[bool] = True
+    teacher_decay: ClassVar[float] = 0.0
+
+    gamma: float = 1.0
+    threshold: float = 0.95
+    ramp_updates: int = 3000
+    balanced: Balanced = "labelled"
+    ood_mask: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse settings outside their ranges."""
+        set_balanced(self, self.balanced)
+        check_range(self.name, "gamma", self.gamma, 0)
+        check_range(self.name, "threshold", self.threshold, 0, 1)
+        check_range(self.name, "ramp_updates", self.ramp_updates, 0)
+        check_range(self.name, "ood_mask", self.ood_mask, 0, 1)
+
+    def loss(self, step: Step) -> StepLoss:
+        """The loss of an update, from one pass: guesses are the pass's own probabilities."""
+        logits, pool_logits = step.network.parts([step.labelled(), step.unlabelled(1)])
+        supervised = soft_cross_entropy(logits, step.targets, step.class_weights)
+        guesses = pool_logits.detach().softmax(dim=1)
+        unsupervised, is_sure, is_kept = firm_guess_loss(
+            pool_logits,
+            guesses,
+            step.pool_weights,
+            threshold=self.threshold,
+            ood_mask=self.ood_mask,
+        )
+        weight = self.gamma * ramp(step.update, self.ramp_updates)
+        total = supervised + weight * unsupervised
+        return StepLoss(total, supervised, unsupervised, guesses, is_kept, is_sure)

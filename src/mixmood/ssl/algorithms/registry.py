@@ -1,0 +1,75 @@
+"""The algorithms by name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import cast
+
+from mixmood.core.errors import OptionError
+from mixmood.core.suggest import unknown_name
+from mixmood.ssl.algorithms.algorithm import Algorithm
+from mixmood.ssl.algorithms.fixmatch import FixMatch
+from mixmood.ssl.algorithms.mean_teacher import MeanTeacher
+from mixmood.ssl.algorithms.mixmatch import MixMatch
+from mixmood.ssl.algorithms.pseudo_label import PseudoLabel
+from mixmood.ssl.algorithms.supervised import Supervised
+from mixmood.ssl.loop.schedule import PAPER_RAMP_SHARE
+from mixmood.ssl.plan import Setting
+
+ALGORITHMS: dict[str, type[Algorithm]] = {
+    "supervised": Supervised,
+    "mixmatch": MixMatch,
+    "pseudo-label": PseudoLabel,
+    "fixmatch": FixMatch,
+    "mean-teacher": MeanTeacher,
+}
+
+
+def algorithm_named(name: str, settings: Mapping[str, Setting], n_updates: int) -> Algorithm:
+    """An algorithm with some of its settings changed.
+
+    A ramp that is not set is as long a share of the updates as in the paper: 3000 of 9400.
+    """
+    if name not in ALGORITHMS:
+        raise unknown_name("algorithm", name, ALGORITHMS)
+    known = settings_of(name)
+    for word in settings:
+        if word not in known:
+            raise unknown_name(f"setting of {name}", word, known)
+    chosen = dict(settings)
+    if "ramp_updates" in known:
+        chosen.setdefault("ramp_updates", round(n_updates * PAPER_RAMP_SHARE))
+    return cast(Callable[..., Algorithm], ALGORITHMS[name])(**chosen)
+
+
+def settings_of(name: str) -> dict[str, Setting]:
+    """The settings of an algorithm and what they are when not set."""
+    kind = ALGORITHMS[name]
+    return {field.name: field.default for field in fields(kind)} if is_dataclass(kind) else {}
+
+
+def parsed(name: str, assignments: list[str]) -> dict[str, Setting]:
+    """Settings from words such as `gamma=10`, each of the kind of its default."""
+    settings: dict[str, Setting] = {}
+    for assignment in assignments:
+        word, sign, text = assignment.partition("=")
+        if not (word and sign and text):
+            raise OptionError(f"A setting is NAME=VALUE, such as gamma=10; got '{assignment}'.")
+        if name not in ALGORITHMS or word not in settings_of(name):
+            settings[word] = text
+            continue
+        settings[word] = _as_kind_of(settings_of(name)[word], word, text)
+    return settings
+
+
+def _as_kind_of(default: Setting, word: str, text: str) -> Setting:
+    if isinstance(default, str):
+        return text
+    if isinstance(default, bool):
+        if text not in ("true", "false"):
+            raise OptionError(f"{word} must be true or false; got '{text}'.")
+        return text == "true"
+    try:
+        return int(text) if isinstance(default, int) else float(text)
+    except ValueError:
+        kind = "a whole number" if isinstance(default, int) else "a number"
+        raise OptionError(f"{word} must be {kind}; got '{text}'.") from None

@@ -1,0 +1,29 @@
+"""Training on the labelled images only: the baseline."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mixmood.ssl.algorithms.algorithm import Step, StepLoss
+from mixmood.ssl.algorithms.class_weights import Balanced, set_balanced
+from mixmood.ssl.algorithms.losses import soft_cross_entropy
+
+
+@dataclass(frozen=True)
+class Supervised:
+    """Cross-entropy on one weak view of each labelled image."""
+
+    name: ClassVar[str] = "supervised"
+    needs_pool: ClassVar[bool] = False
+    teacher_decay: ClassVar[float] = 0.0
+
+    balanced: Balanced = "labelled"
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown kind of class weights."""
+        set_balanced(self, self.balanced)
+
+    def loss(self, step: Step) -> StepLoss:
+        """The loss of an update."""
+        logits = step.network.forward(step.labelled())
+        labelled = soft_cross_entropy(logits, step.targets, step.class_weights)
+        return StepLoss(total=labelled, labelled=labelled)

@@ -1,0 +1,1 @@
+"""Random changes that leave the class alone, on whole batches."""

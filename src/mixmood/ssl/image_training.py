@@ -1,0 +1,91 @@
+"""A network trained on pools of images, from opening the pools to the files of the run."""
+
+import dataclasses
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mixmood.core.errors import MissingExtraError
+from mixmood.core.progress import Progress
+from mixmood.ssl.input.pools import PoolLoader
+from mixmood.ssl.output.record import EpochRecord, TrainingRecord
+from mixmood.ssl.output.tracking import log_to_mlflow
+from mixmood.ssl.output.write import write_run
+from mixmood.ssl.plan import Setting, TrainingPlan
+
+MEMORY_LIMIT_BYTES = 2 * 1024**3
+"""Larger pools are read from disk batch by batch."""
+
+
+def train_on_images(
+    labelled: Any,
+    unlabelled: Any,
+    test: Any,
+    *,
+    plan: TrainingPlan,
+    out: Path | None,
+    resume: bool,
+    mlflow: str | None,
+    memory_limit_bytes: int,
+    progress: Progress,
+    warn: Callable[[str], None],
+    inform: Callable[[str], None],
+    on_epoch: Callable[[EpochRecord], None],
+) -> TrainingRecord:
+    """The record of a network trained on pools; with `out`, also the files of the run."""
+    check_torch()
+    from mixmood.ssl.loop.train import train
+
+    warnings: list[str] = []
+
+    def note(message: str) -> None:
+        warnings.append(message)
+        warn(message)
+
+    loader = PoolLoader(progress, plan.seed, warn=note, inform=inform)
+    splits = loader.splits(labelled, test, plan)
+    pool = None if unlabelled is None else loader.unlabelled(unlabelled, splits, memory_limit_bytes)
+    trained = train(
+        *splits.labelled,
+        pool,
+        *splits.test,
+        plan=plan,
+        validation=splits.validation,
+        class_names=splits.class_names,
+        out=out,
+        resume=resume,
+        progress=progress,
+        on_epoch=on_epoch,
+    )
+    if was_pool_unused(trained.record):
+        threshold = trained.record.configuration["settings"].get("threshold")
+        note(
+            f"No guess reached the threshold of {threshold:g} in the whole run: the pool was not "
+            "used. Train longer, or set a lower threshold."
+        )
+    record = dataclasses.replace(trained.record, warnings=tuple(warnings))
+    if out is not None:
+        write_run(out, dataclasses.replace(trained, record=record), (3, *splits.size))
+    if mlflow is not None:
+        log_to_mlflow(record, mlflow, out)
+    return record
+
+
+def was_pool_unused(record: TrainingRecord) -> bool:
+    """Whether the algorithm has a threshold that no guess reached in any epoch."""
+    return all(epoch.share_sure == 0 for epoch in record.epochs)
+
+
+def parsed_settings(algorithm: str, words: list[str]) -> dict[str, Setting]:
+    """Settings of an algorithm from words such as `gamma=10`."""
+    check_torch()
+    from mixmood.ssl.algorithms.registry import parsed
+
+    return parsed(algorithm, words)
+
+
+def check_torch() -> None:
+    """Say how to get torch, if it is missing."""
+    if importlib.util.find_spec("torch") is None:
+        raise MissingExtraError("Training", "train")

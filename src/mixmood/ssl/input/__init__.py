@@ -1,0 +1,1 @@
+"""From pools to tensors that can be trained on."""

@@ -1,0 +1,138 @@
+"""From what a user names to arrays that can be trained on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.errors import InputError, OptionError, TrainingError
+from mixmood.core.progress import Progress
+from mixmood.core.seeds import rng_for
+from mixmood.data.pools.open import open_pool
+from mixmood.data.pools.pool import ImageSource, Labels
+from mixmood.ssl.input.overlap import n_shared
+from mixmood.ssl.input.pictures import Loaded, PictureReader, common_side, left_out, load
+from mixmood.ssl.input.shares import set_aside
+from mixmood.ssl.plan import TrainingPlan
+
+if TYPE_CHECKING:
+    from mixmood.ssl.input.images import Images
+
+DEFAULT_TEST_SHARE = 0.25
+Part = tuple[NDArray[np.uint8], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Labelled, test and validation pictures with the numbers of their classes."""
+
+    labelled: Part
+    test: Part
+    validation: Part | None
+    class_names: tuple[str, ...]
+    size: tuple[int, int]
+
+
+class PoolLoader:
+    """Loads pools at one size and reports what it found, each fact once."""
+
+    def __init__(
+        self,
+        progress: Progress,
+        seed: int,
+        *,
+        warn: Callable[[str], None],
+        inform: Callable[[str], None] = lambda message: None,
+    ) -> None:
+        """Report every image read to `progress`, mistakes to `warn` and choices to `inform`."""
+        self._progress, self._seed = progress, seed
+        self._warn, self._inform = warn, inform
+
+    def splits(self, labelled: Any, test: Any | None, plan: TrainingPlan) -> Splits:
+        """The labelled pool cut into what to learn from and what to set aside."""
+        if test is not None and plan.test_share is not None:
+            raise OptionError(
+                "Give test images or a test share, not both; "
+                f"got {_name(test)} and {plan.test_share:g}."
+            )
+        source, labels = self._open_labelled(labelled, "labelled")
+        side = common_side(source) if plan.image_size is None else plan.image_size
+        size = (side, side)
+        loaded = self._load(source, size)
+        codes = labels.codes[loaded.rows].astype(np.int64)
+        shares = {}
+        if test is None:
+            shares["test"] = plan.test_share or DEFAULT_TEST_SHARE
+        if plan.validation_share is not None:
+            shares["validation"] = plan.validation_share
+        rows = set_aside(codes, shares, labels.names, rng_for(self._seed, "set aside"))
+        parts = {what: (loaded.pixels[which], codes[which]) for what, which in rows.items()}
+        if test is not None:
+            parts["test"] = self._test_part(test, size, labels.names)
+        self._warn_of_shared(parts["test"][0], "test", parts["labelled"][0], "labelled")
+        return Splits(parts["labelled"], parts["test"], parts.get("validation"), labels.names, size)
+
+    def unlabelled(self, pool: Any, splits: Splits, memory_limit_bytes: int) -> "Images":
+        """The pool at the size of the labelled images; streamed if it exceeds the limit."""
+        from mixmood.ssl.input.images import StreamedImages, as_images
+
+        source = self._open(pool, "unlabelled")
+        if len(source) * splits.size[0] * splits.size[1] * 3 > memory_limit_bytes:
+            self._warn(f"{source.name}: does not fit in memory; images are read as needed.")
+            return StreamedImages(PictureReader(source, splits.size, self._warn))
+        pixels = self._load(source, splits.size).pixels
+        self._warn_of_shared(pixels, source.name, splits.labelled[0], "labelled")
+        self._warn_of_shared(pixels, source.name, splits.test[0], "test")
+        return as_images(pixels, "unlabelled")
+
+    def _test_part(self, test: Any, size: tuple[int, int], names: tuple[str, ...]) -> Part:
+        source, labels = self._open_labelled(test, "test")
+        unknown = [name for name in labels.names if name not in names]
+        if unknown:
+            raise TrainingError(
+                f"The test images have classes that no labelled image has: {', '.join(unknown)}. "
+                "Label images of these classes, or leave them out."
+            )
+        loaded = self._load(source, size)
+        to_code = np.array([names.index(name) for name in labels.names])
+        return loaded.pixels, to_code[labels.codes[loaded.rows]].astype(np.int64)
+
+    def _open(self, what: Any, role: str) -> ImageSource:
+        source = open_pool(what, seed=self._seed, role=f"{role} pool")
+        if not isinstance(source, ImageSource):
+            raise InputError(
+                f"The {role} pool {source.name} holds features; images are needed to train."
+            )
+        return source
+
+    def _open_labelled(self, what: Any, role: str) -> tuple[ImageSource, Labels]:
+        source = self._open(what, role)
+        if source.labels is None:
+            raise InputError(
+                f"The {role} pool {source.name} has no classes. Put the images of each class "
+                "in a folder of its own, or give a manifest with a label column."
+            )
+        return source, source.labels
+
+    def _load(self, source: ImageSource, size: tuple[int, int]) -> Loaded:
+        loaded = load(source, size, progress=self._progress)
+        if loaded.unreadable:
+            self._warn(left_out(source.name, loaded.unreadable))
+        if loaded.n_resized:
+            self._inform(
+                f"{source.name}: {loaded.n_resized} images resized to {size[0]} x {size[1]} pixels."
+            )
+        return loaded
+
+    def _warn_of_shared(
+        self, pixels: NDArray[np.uint8], name: str, other: NDArray[np.uint8], role: str
+    ) -> None:
+        count = n_shared(pixels, other)
+        if count:
+            self._warn(f"{name}: {count} images are also among the {role} images.")
+
+
+def _name(what: Any) -> str:
+    return str(what) if isinstance(what, str) else type(what).__name__

@@ -1,0 +1,77 @@
+"""Checkpoints: all that a run needs to go on as if it had never stopped."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mixmood.core.errors import OptionError, OutputError, TrainingError
+from mixmood.core.files.atomic import sweep, write_atomic
+from mixmood.ssl.loop.configuration import differences
+from mixmood.ssl.output.run_files import ALL, CHECKPOINT
+
+SCHEMA = 1
+NAMED = 4
+"""How many differences a message names."""
+
+
+def open_folder(
+    folder: Path | None, configuration: dict[str, Any], resume: bool
+) -> dict[str, Any] | None:
+    """Make the folder of a run; the checkpoint in it, if the run is to go on from one."""
+    if folder is None:
+        if resume:
+            raise OptionError("resume needs the folder of the run to go on with; got none.")
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"Cannot make the folder {folder}: {error.strerror}.") from error
+    if not resume and (folder / CHECKPOINT).exists():
+        raise OutputError(
+            f"The folder {folder} holds a run already. Go on with it by --resume, or choose "
+            "another folder."
+        )
+    sweep(folder, *ALL)
+    return load(folder, configuration) if resume else None
+
+
+def save(folder: Path, state: dict[str, Any], configuration: dict[str, Any]) -> None:
+    """Write a checkpoint, whole or not at all; tensors and plain values only."""
+    buffer = io.BytesIO()
+    content = state | {"schema": SCHEMA, "configuration": json.dumps(configuration)}
+    torch.save(content, buffer)
+    write_atomic(folder / CHECKPOINT, buffer.getvalue())
+
+
+def load(folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
+    """The checkpoint in a folder, None if there is none; refuses one of another configuration."""
+    path = folder / CHECKPOINT
+    if not path.is_file():
+        return None
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        found = json.loads(state["configuration"])
+        schema = state["schema"]
+        wanted = json.loads(json.dumps(configuration))
+        differing = differences(found, wanted)
+    except Exception as error:
+        # The reader of damaged archives and of forged pickles raises nearly anything.
+        # Its messages explain how to load them all the same: not to be passed on.
+        raise unreadable(folder, type(error).__name__) from error
+    if schema != SCHEMA or differing:
+        raise TrainingError(
+            f"The checkpoint {path} belongs to another run: it differs in "
+            f"{', '.join(differing[:NAMED]) or 'its format'}. Give the options of that run, or "
+            "another output folder."
+        )
+    return state
+
+
+def unreadable(folder: Path, reason: str) -> TrainingError:
+    """The error for a checkpoint that is damaged, or is none."""
+    return TrainingError(
+        f"The checkpoint {folder / CHECKPOINT} cannot be read ({reason}). Delete it to begin again."
+    )

@@ -1,0 +1,74 @@
+"""All that decides the weights of a run, in plain values: for its record and its checkpoints."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, asdict, fields, is_dataclass
+from typing import Any
+
+from torch import nn
+
+from mixmood.ssl.algorithms.algorithm import Algorithm
+from mixmood.ssl.algorithms.class_weights import EARLIER
+from mixmood.ssl.augmentation.weak import Augment
+from mixmood.ssl.input.task import Task
+from mixmood.ssl.loop.schedule import Length
+from mixmood.ssl.models.registry import WideResNetSpec
+from mixmood.ssl.plan import TrainingPlan
+
+LATER_SETTINGS = {"unlabelled_ratio": 1}
+"""Settings that earlier versions did not write, and what they were."""
+
+
+def configuration_of(
+    plan: TrainingPlan,
+    length: Length,
+    algorithm: Algorithm,
+    model: WideResNetSpec | nn.Module,
+    weak: Augment,
+    task: Task,
+) -> dict[str, Any]:
+    """All that decides the weights."""
+    return {
+        "algorithm": algorithm.name,
+        "settings": {found.name: getattr(algorithm, found.name) for found in _fields(algorithm)},
+        "model": asdict(model) if isinstance(model, WideResNetSpec) else repr(model),
+        "epochs": math.ceil(length.n_updates / length.updates_per_epoch),
+        "updates": length.n_updates,
+        "batch_size": plan.batch_size,
+        "learning_rate": plan.learning_rate,
+        "augment": asdict(weak),
+        "seed": plan.seed,
+        "data": task.digest(),
+        "weight_decay": plan.weight_decay,
+        "ema": plan.ema,
+        "precision": plan.precision,
+    }
+
+
+def differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    """Where two configurations differ, such as `settings.gamma (25.0 there, 10.0 here)`."""
+    there, here = dict(_flat(_at_present(found))), dict(_flat(wanted))
+    names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
+    return [f"{name} ({there.get(name)} there, {here.get(name)} here)" for name in sorted(names)]
+
+
+def _at_present(found: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration as the present version writes it, whatever version wrote it."""
+    settings = dict(found.get("settings", {}))
+    if isinstance(settings.get("balanced"), bool):
+        settings["balanced"] = EARLIER[settings["balanced"]]
+    if found.get("algorithm") == "fixmatch":
+        settings = LATER_SETTINGS | settings
+    return dict(found) | {"settings": settings}
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _fields(algorithm: object) -> tuple[Field[Any], ...]:
+    return fields(algorithm) if is_dataclass(algorithm) else ()

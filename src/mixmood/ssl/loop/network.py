@@ -1,0 +1,129 @@
+"""A model in training: how its passes treat batch-norm, precision and gradients."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from mixmood.core.errors import OptionError
+from mixmood.core.suggest import unknown_name
+
+BatchNorm = Literal["joint", "separate", "interleaved"]
+"""How the parts of a batch share batch-norm; see `Network.parts`."""
+
+Precision = Literal["auto", "float32", "bfloat16"]
+
+
+class Network:
+    """A model on its device, with the three kinds of pass that training needs."""
+
+    def __init__(self, model: nn.Module, device: torch.device, precision: str) -> None:
+        """Move the model to the device, channels last in memory."""
+        self.model = model.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.device = device
+        self._is_mixed = is_mixed(precision, device)
+        self._norms = [m for m in model.modules() if isinstance(m, _BatchNorm)]
+
+    def parts(self, parts: Sequence[Tensor], batch_norm: BatchNorm = "joint") -> list[Tensor]:
+        """Logits of each part, with gradients.
+
+        `joint`: one pass; all parts share batch statistics and all update the running ones.
+        `separate`: a pass for each part with its own statistics; the first alone updates the
+        running ones. `interleaved`: every pass holds an equal share of every part, as in the
+        first MixMatch; again the first pass alone updates the running ones.
+        """
+        if batch_norm == "separate":
+            return self._one_by_one(parts)
+        together = torch.cat(list(parts))
+        sizes = [len(part) for part in parts]
+        if batch_norm == "joint":
+            return list(torch.split(self.forward(together), sizes))
+        n_passes = round(len(together) / sizes[0])
+        slots = torch.arange(len(together), device=together.device) % n_passes
+        order = torch.argsort(slots, stable=True)
+        passes = together[order].tensor_split(n_passes)
+        logits = torch.cat(self._one_by_one(passes))
+        return list(torch.split(logits[torch.argsort(order)], sizes))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Logits in single precision, with gradients; updates the running statistics."""
+        with self._autocast():
+            logits: Tensor = self.model(images)
+        return logits.float()
+
+    @torch.no_grad()
+    def guess(self, images: Tensor, teacher: nn.Module | None = None) -> Tensor:
+        """Class probabilities without gradients, by batch statistics.
+
+        The running statistics stay as they are: guessing is not training.
+        """
+        model = self.model if teacher is None else teacher
+        norms = self._norms if teacher is None else _norms_of(teacher)
+        with untracked(norms), self._autocast():
+            logits: Tensor = model(images)
+        return logits.float().softmax(dim=1)
+
+    def _one_by_one(self, parts: Sequence[Tensor]) -> list[Tensor]:
+        logits = [self.forward(parts[0])]
+        with untracked(self._norms):
+            logits += [self.forward(part) for part in parts[1:]]
+        return logits
+
+    def _autocast(self) -> AbstractContextManager[object]:
+        if not self._is_mixed:
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+
+
+@contextmanager
+def untracked(norms: Sequence[_BatchNorm]) -> Iterator[None]:
+    """Within, batch-norm uses the statistics of the batch and remembers nothing."""
+    tracked = [norm for norm in norms if norm.track_running_stats]
+    for norm in tracked:
+        norm.track_running_stats = False
+    try:
+        yield
+    finally:
+        for norm in tracked:
+            norm.track_running_stats = True
+
+
+def _norms_of(model: nn.Module) -> list[_BatchNorm]:
+    return [module for module in model.modules() if isinstance(module, _BatchNorm)]
+
+
+def is_mixed(precision: str, device: torch.device) -> bool:
+    """Whether passes run in bfloat16: when asked for, or on a GPU that is built for it."""
+    if precision not in get_args(Precision):
+        raise unknown_name("precision", precision, get_args(Precision))
+    if precision == "auto":
+        # Emulated bfloat16 is slower than single precision.
+        return device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return precision == "bfloat16"
+
+
+def device_named(word: str) -> torch.device:
+    """The device, if this machine has it."""
+    kind = word.partition(":")[0]
+    if kind not in ("cpu", "cuda", "mps"):
+        raise unknown_name("device", word, ["cpu", "cuda", "mps"])
+    has_it = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+    }[kind]
+    try:
+        device = torch.device(word)
+    except RuntimeError:
+        has_it = False
+    if has_it and kind == "cuda":
+        has_it = (device.index or 0) < torch.cuda.device_count()
+    if not has_it:
+        raise OptionError(
+            f"The device '{word}' was asked for, but torch finds none here. Use --device cpu, "
+            "or install a build of torch for your GPU."
+        )
+    return device

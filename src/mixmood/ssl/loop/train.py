@@ -1,0 +1,196 @@
+"""Training on arrays: what the test bed calls."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from mixmood.core.errors import OptionError
+from mixmood.core.plans import takes_options_of
+from mixmood.core.progress import Progress, Silent
+from mixmood.core.seeds import rng_for
+from mixmood.ssl.algorithms.algorithm import Algorithm, unlabelled_ratio
+from mixmood.ssl.algorithms.registry import algorithm_named
+from mixmood.ssl.augmentation.weak import augmentation
+from mixmood.ssl.input.task import Codes, ImagesLike, Task, checked_task
+from mixmood.ssl.loop import checkpoint
+from mixmood.ssl.loop.average import Average
+from mixmood.ssl.loop.configuration import configuration_of
+from mixmood.ssl.loop.loop import Loop
+from mixmood.ssl.loop.network import Network, device_named
+from mixmood.ssl.loop.schedule import Length
+from mixmood.ssl.loop.standardise import Standardise
+from mixmood.ssl.loop.threads import computing_with, faster_threads
+from mixmood.ssl.models.memory import check_fits
+from mixmood.ssl.models.registry import WideResNetSpec, model_spec
+from mixmood.ssl.output.record import EpochRecord, TrainingRecord
+from mixmood.ssl.plan import TrainingPlan
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished run: its record, its model and how images are standardised for it.
+
+    The model is that of the epoch selected on the validation images, or of the last epoch.
+    """
+
+    record: TrainingRecord
+    model: nn.Module
+    standardise: Standardise
+
+
+@takes_options_of(TrainingPlan)
+def train(
+    labelled: ImagesLike,
+    labels: Codes,
+    unlabelled: ImagesLike | None,
+    test: ImagesLike,
+    test_labels: Codes,
+    *,
+    plan: TrainingPlan,
+    validation: tuple[ImagesLike, Codes] | None = None,
+    class_names: Sequence[str] | None = None,
+    out: str | Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+    on_epoch: Callable[[EpochRecord], None] = lambda epoch: None,
+) -> Trained:
+    """A model trained on a few labelled images and a pool of unlabelled ones, and its record.
+
+    Images are uint8 arrays of shape (n, height, width) or (n, height, width, channels), or
+    `Images`; labels are whole numbers from 0. An epoch is one pass over the pool, or over the
+    labelled images for `supervised`; with `updates`, the run has that many updates in `epochs`
+    equal parts. On a CPU the same inputs, seed and number of threads give the same weights.
+
+    Args:
+        labelled: The labelled images.
+        labels: Their classes.
+        unlabelled: The pool; algorithms without a pool ignore it.
+        test: Images to test on after each epoch; nothing is chosen by them.
+        test_labels: Their classes.
+        plan: How to train; or its options by name. A module given as `model` is trained in place.
+        validation: Images and labels to select the epoch by.
+        class_names: Names of the classes; their numbers if left out.
+        out: A folder for checkpoints and metrics.
+        resume: Go on from the checkpoint in `out`, if there is one.
+        progress: Called after every update.
+        on_epoch: Called with each finished epoch.
+    """
+    task = checked_task(
+        (labelled, labels), unlabelled, (test, test_labels), validation, class_names
+    )
+    place = device_named(plan.device)
+    method, length = _method(task, plan)
+    spec = model_spec(plan.model) if isinstance(plan.model, str) else plan.model
+    weak = augmentation(plan.augment)
+    configuration = configuration_of(plan, length, method, spec, weak, task)
+    folder = None if out is None else Path(out)
+    saved = checkpoint.open_folder(folder, configuration, resume)
+    _check_memory(spec, task, plan, method)
+    network = Network(_built(spec, task, plan.seed), place, plan.precision)
+    n_threads = _threads(plan, saved, network, task)
+    loop = Loop(
+        task.to(place),
+        plan,
+        length,
+        method,
+        network,
+        augment=weak,
+        average=_average(network.model, method, plan.ema),
+    )
+    if saved is not None:
+        _restore(loop, saved, folder)
+    with computing_with(n_threads):
+        loop.run(folder, configuration, progress or Silent(), on_epoch)
+        return _trained(loop, configuration)
+
+
+def _restore(loop: Loop, saved: dict[str, Any], folder: Path | None) -> None:
+    try:
+        loop.restore(saved)
+    except Exception as error:
+        # A checkpoint that can be loaded may still hold anything in any place.
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]  # torch's go on for pages
+        raise checkpoint.unreadable(folder or Path(), reason) from error
+
+
+def _method(task: Task, plan: TrainingPlan) -> tuple[Algorithm, Length]:
+    """The algorithm with its settings, and the length of the run, which one may depend on."""
+    named = isinstance(plan.algorithm, str)
+    first = algorithm_named(plan.algorithm, plan.settings, 1) if named else plan.algorithm
+    if first.needs_pool and task.unlabelled is None:
+        raise OptionError(
+            f"{first.name} needs unlabelled images; got none. "
+            "Give a pool, or train with 'supervised'."
+        )
+    in_pool = first.needs_pool and task.unlabelled is not None
+    images = task.unlabelled if in_pool and task.unlabelled else task.labelled.images
+    per_update = plan.batch_size * (unlabelled_ratio(first) if in_pool else 1)
+    length = Length.of(plan.epochs, plan.updates, len(images), per_update)
+    if not named:
+        return first, length
+    return algorithm_named(plan.algorithm, plan.settings, length.n_updates), length
+
+
+def _per_update(plan: TrainingPlan, algorithm: Algorithm) -> int:
+    """The images, each of its views counted, that pass through the network with gradients."""
+    views = getattr(algorithm, "views", 1) * unlabelled_ratio(algorithm)
+    return int(plan.batch_size * (1 + (views if algorithm.needs_pool else 0)))
+
+
+def _check_memory(spec: Any, task: Task, plan: TrainingPlan, algorithm: Algorithm) -> None:
+    if isinstance(spec, WideResNetSpec) and plan.device == "cpu":
+        check_fits(spec, task.labelled.images.shape[1], _per_update(plan, algorithm))
+
+
+def _threads(plan: TrainingPlan, saved: dict[str, Any] | None, network: Network, task: Task) -> int:
+    """As asked; else as in the run that goes on, to the same weights; else what is quicker."""
+    if plan.threads is not None:
+        return plan.threads
+    if saved is not None and isinstance(saved.get("n_threads"), int):
+        return max(1, min(int(saved["n_threads"]), torch.get_num_threads()))
+    return faster_threads(network.model, task.labelled.images.shape, 2 * plan.batch_size)
+
+
+def _built(spec: WideResNetSpec | nn.Module, task: Task, seed: int) -> nn.Module:
+    if isinstance(spec, nn.Module):
+        return spec
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(rng_for(seed, "weights").integers(2**63)))
+        return spec.build(task.labelled.images.shape, task.n_classes)
+
+
+def _average(model: nn.Module, algorithm: Algorithm, ema: float) -> Average | None:
+    if ema and algorithm.teacher_decay:
+        raise OptionError(
+            f"{algorithm.name} has an average of its own; got ema = {ema:g} too. "
+            "Set teacher_decay instead."
+        )
+    decay = algorithm.teacher_decay or ema
+    return Average(model, decay) if decay else None
+
+
+def _trained(loop: Loop, configuration: dict[str, Any]) -> Trained:
+    task = loop.task
+    per_update = loop.plan.batch_size + (0 if loop.pool is None else loop.n_pool_batch)
+    record = TrainingRecord(
+        configuration=configuration,
+        class_names=task.class_names,
+        n_labelled=len(task.labelled.images),
+        n_unlabelled=0 if loop.pool is None else len(loop.pool),
+        n_test=len(task.test.images),
+        n_validation=0 if task.validation is None else len(task.validation.images),
+        n_parameters=sum(p.numel() for p in loop.network.model.parameters()),
+        device=loop.plan.device,
+        n_threads=torch.get_num_threads(),
+        epochs=loop.epochs,
+        elapsed_s=loop.elapsed_s,
+        images_per_s=loop.n_done * per_update / loop.training_s,
+    )
+    model = loop.tested
+    if loop.selected is not None:
+        model.load_state_dict(loop.selected)
+    return Trained(record, model.eval(), loop.standardise)

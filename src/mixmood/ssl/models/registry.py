@@ -1,0 +1,82 @@
+"""Networks by name: `wrn` is the paper's, the thin ones are for CPUs."""
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+from mixmood.core.errors import OptionError
+from mixmood.core.suggest import unknown_name
+
+if TYPE_CHECKING:
+    from torch import nn
+
+MOST_FILTERS = 64
+
+
+@dataclass(frozen=True)
+class WideResNetSpec:
+    """A Wide-ResNet to be built once image size, channels and classes are known.
+
+    `first_filters` of 0 means as many as the image is high, as in the paper, but at most 64:
+    the paper's images are 32 pixels high, and photos would make a network that no memory holds.
+    """
+
+    groups: int = 3
+    blocks: int = 4
+    widening: int = 2
+    first_filters: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that make no network."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            lowest = 0 if field.name == "first_filters" else 1
+            if value < lowest:
+                raise OptionError(
+                    f"{field.name} of a Wide-ResNet must be at least {lowest}; got {value}."
+                )
+
+    def build(self, shape: tuple[int, int, int], n_classes: int) -> "nn.Module":
+        """The network for images of (channels, height, width)."""
+        from mixmood.ssl.models.wrn import WideResNet
+
+        return WideResNet(
+            n_classes=n_classes,
+            channels=shape[0],
+            groups=self.groups,
+            blocks=self.blocks,
+            widening=self.widening,
+            first_filters=self.filters_for(shape[1]),
+        )
+
+    def filters_for(self, height: int) -> int:
+        """The filters of the first convolution for images of this height."""
+        return self.first_filters or min(height, MOST_FILTERS)
+
+
+MODELS = {
+    "wrn": WideResNetSpec(),
+    "wrn-thin": WideResNetSpec(groups=3, blocks=4, widening=1, first_filters=8),
+    "wrn-small": WideResNetSpec(groups=3, blocks=1, widening=1, first_filters=16),
+    "wrn-tiny": WideResNetSpec(groups=2, blocks=1, widening=1, first_filters=4),
+}
+
+
+def model_spec(word: str) -> WideResNetSpec:
+    """A network by name, with changes after a colon.
+
+    >>> model_spec("wrn:blocks=2,first_filters=16")
+    WideResNetSpec(groups=3, blocks=2, widening=2, first_filters=16)
+    """
+    name, _, changes = word.partition(":")
+    if name not in MODELS:
+        raise unknown_name("model", name, MODELS)
+    known = [field.name for field in fields(WideResNetSpec)]
+    values: dict[str, int] = {}
+    for change in filter(None, changes.split(",")):
+        key, _, value = change.partition("=")
+        if key not in known:
+            raise unknown_name("setting of a Wide-ResNet", key, known)
+        if not value.isdecimal():
+            raise OptionError(f"{key} of a Wide-ResNet must be a whole number; got '{value}'.")
+        values[key] = int(value)
+    return replace(MODELS[name], **values)

@@ -1,0 +1,1 @@
+"""Records in, agreement between accuracies and distances out."""

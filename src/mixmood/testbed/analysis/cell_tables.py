@@ -1,0 +1,82 @@
+"""Reading the tables of a test bed: accuracies and distances, one row a cell."""
+
+import csv
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from mixmood.core.errors import InputError
+from mixmood.testbed.analysis.correlation import Accuracy, Distance
+
+ACCURACY_COLUMNS = ("task", "ood_source", "ood_percent", "n_labelled", "accuracy_mean")
+DISTANCE_COLUMNS = ("task", "ood_source", "ood_percent", "measure", "distance_mean")
+OPTIONAL = ("algorithm", "contamination", "regime")
+# Used where they are there, as is n_labelled of distances: the tables that the test bed exports
+# have these columns, the paper's do not.
+
+
+def read_accuracies(path: str | Path) -> list[Accuracy]:
+    """The rows of a table of accuracies that name a percentage; a supervised baseline has none."""
+    return [
+        Accuracy(
+            **_common(row, "accuracy_mean", where),
+            n_labelled=int(_number(row, "n_labelled", where)),
+        )
+        for where, row in _rows(path, ACCURACY_COLUMNS)
+    ]
+
+
+def read_distances(path: str | Path) -> list[Distance]:
+    """The rows of a table of distances that name a percentage."""
+    return [
+        Distance(
+            **_common(row, "distance_mean", where),
+            measure=row["measure"],
+            n_labelled=int(_number(row, "n_labelled", where)) if row.get("n_labelled") else None,
+        )
+        for where, row in _rows(path, DISTANCE_COLUMNS)
+    ]
+
+
+def _common(row: dict[str, str], value: str, where: str) -> dict[str, Any]:
+    return {
+        "task": row["task"],
+        "pool": (row["ood_source"], _number(row, "ood_percent", where)),
+        "mean": _number(row, value, where),
+        **{column: row.get(column) or None for column in OPTIONAL},
+    }
+
+
+def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Every row of a table with its place in the file; all columns are checked first."""
+    try:
+        with Path(path).open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file, restval="")
+            _check_columns(path, reader.fieldnames or [], columns)
+            for row in reader:
+                if row["ood_percent"].strip():
+                    yield f"{path}, line {reader.line_num}", row
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {error.strerror or error}.") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} is not a CSV table in UTF-8: {error}.") from error
+
+
+def _check_columns(path: str | Path, found: Sequence[str], columns: tuple[str, ...]) -> None:
+    missing = [column for column in columns if column not in found]
+    if missing:
+        raise InputError(
+            f"{path} must have the columns {', '.join(columns)}; it lacks {', '.join(missing)}. "
+            "Accuracies come first, distances second."
+        )
+
+
+def _number(row: dict[str, str], column: str, where: str) -> float:
+    try:
+        value = float(row[column])
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{where}: {column} must be a number; got {row[column]!r}.")
+    return value

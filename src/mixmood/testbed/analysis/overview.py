@@ -1,0 +1,213 @@
+"""All that the page of a test bed shows, as one record computed from the store's records."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mixmood.core.errors import InputError
+from mixmood.core.records.ranking import SIGNIFICANT
+from mixmood.core.version import __version__
+from mixmood.testbed.analysis.agreement import AgreementRow
+from mixmood.testbed.analysis.chance import Chance, chance
+from mixmood.testbed.analysis.extremes import Extremes, extremes
+from mixmood.testbed.analysis.line import GroupLine
+from mixmood.testbed.analysis.overall import OverallRow, overall_rows
+from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow, chosen_records
+from mixmood.testbed.analysis.tables import Tables, make_tables
+from mixmood.testbed.grid.cells import Cell, CellFilter
+from mixmood.testbed.runs.record import Choice, FailedRun, RunRecord
+from mixmood.testbed.runs.store import Store
+
+SCHEMA = 1
+NOTHING_LEARNED = (
+    "No source gave a model better than chance, so that distances cannot be compared with "
+    "accuracies."
+)
+
+
+@dataclass(frozen=True)
+class FailureCount:
+    """A message, and how many runs ended with it."""
+
+    message: str
+    n_runs: int
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The record of a test bed: the answer, the tables, and where they come from."""
+
+    testbed: str
+    store: str
+    verdict: str
+    chance: Chance | None
+    best_measure: str | None
+    n_runs: int
+    failures: list[FailureCount]
+    compute_s: float
+    versions: dict[str, list[str]]
+    """All versions that made the runs: more than one where a store was filled over time."""
+    protocol: dict[str, Any]
+    extremes: list[Extremes]
+    overall: list[OverallRow]
+    tables: Tables
+    mixmood: str = __version__
+    schema: int = SCHEMA
+
+    @property
+    def selection(self) -> Choice:
+        """Which epoch's accuracy counts."""
+        return self.tables.choice
+
+    @property
+    def table1(self) -> list[AccuracyRow]:
+        """Accuracies."""
+        return self.tables.accuracies
+
+    @property
+    def table2(self) -> list[DistanceRow]:
+        """Distances."""
+        return self.tables.distances
+
+    @property
+    def table3(self) -> list[AgreementRow]:
+        """Correlations and regret."""
+        return self.tables.agreements
+
+    @property
+    def lines(self) -> list[GroupLine]:
+        """The fitted lines of accuracy against distance."""
+        return self.tables.lines
+
+    @property
+    def gaps(self) -> str:
+        """What is missing, in a sentence or two; empty if nothing is."""
+        return self.tables.gaps.describe()
+
+    @property
+    def empty_cells(self) -> tuple[Cell, ...]:
+        """Cells without any run."""
+        return self.tables.gaps.empty_cells
+
+    @property
+    def n_wanted(self) -> int:
+        """Runs that the grid asks for."""
+        return self.tables.gaps.n_wanted
+
+    @property
+    def n_failed(self) -> int:
+        """Runs that ended with an error."""
+        return self.tables.gaps.n_failed
+
+    @property
+    def n_seeds(self) -> int:
+        """Runs that the grid asks for of each cell."""
+        return self.tables.n_seeds
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record in plain values."""
+        shown = (
+            "schema", "mixmood", "testbed", "store", "selection", "verdict", "chance",
+            "best_measure", "n_runs", "n_wanted", "n_seeds", "n_failed", "gaps", "empty_cells",
+            "failures", "compute_s", "versions", "protocol", "extremes", "overall",
+        )  # fmt: skip
+        tables = self.tables.to_dict()
+        return {
+            **{name: _plain(getattr(self, name)) for name in shown},
+            **{name: tables[name] for name in ("table1", "table2", "table3")},
+            "lines": _plain(self.lines),
+        }
+
+    def to_json(self) -> str:
+        """The record as it stands in the page."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+
+
+def overview(
+    store: Store,
+    choice: Choice,
+    only: CellFilter | None = None,
+    beside_paper: bool = False,
+) -> Overview:
+    """The overview of a store, or of some of its cells."""
+    failed = [run for run in store.failures() if only is None or only.takes(run.run)]
+    if failed and not store.keys():
+        raise InputError(
+            f"All {len(failed)} runs in the store {store.folder} failed. See why with: mixmood "
+            "testbed status, and run them again with --retry-failed."
+        )
+    records = chosen_records(store, only)
+    tables = make_tables(store, choice, only, records, beside_paper)
+    overall = overall_rows(records, tables.agreements, choice)
+    by_chance = chance(records, choice)
+    ends = extremes(tables.accuracies, store.config.split.n_classes)
+    is_learned = not ends or any(each.is_above_chance for each in ends)
+    has_best = is_learned and overall and overall[0].pearson is not None
+    return Overview(
+        testbed=store.config.name,
+        store=str(store.folder),
+        verdict=verdict(overall, by_chance) if is_learned else NOTHING_LEARNED,
+        chance=by_chance,
+        best_measure=overall[0].measure if has_best else None,
+        n_runs=len(records),
+        failures=_failures(failed),
+        compute_s=sum(record.times["total_s"] for record in records),
+        versions=_versions(records),
+        protocol=store.config.protocol(),
+        extremes=ends,
+        overall=overall,
+        tables=tables,
+    )
+
+
+def verdict(rows: Sequence[OverallRow], by_chance: Chance | None) -> str:
+    """Whether distances predicted accuracies, and by which measure best, in one sentence."""
+    if not rows:
+        return (
+            "Distances cannot be compared with accuracies yet: no task has three contaminated "
+            "cells that share a seed."
+        )
+    best = rows[0]
+    if best.pearson is None or by_chance is None:
+        return "Distances predicted nothing: all cells had the same accuracy."
+    mean = "mean r" if best.n_groups > 1 else "r"
+    number = f"{mean} = {best.pearson:.2f}".replace("-", "\u2212")
+    unsure = f"No measure reliably predicted accuracy in these cells; {best.measure} came closest"
+    if best.pearson_interval is None:
+        # How much another seed would change is not known.
+        n_seeds = "one seed" if best.n_seeds == 1 else f"only {best.n_seeds} seeds"
+        return f"{unsure} ({number} from {n_seeds})."
+    if best.pearson < 0 and by_chance.p_lower <= SIGNIFICANT:
+        found = f"In these cells nearer pools gave better models; {best.measure} predicted it best"
+        return f"{found} ({number}, {_p(by_chance.p_lower)})."
+    if best.pearson > 0 and by_chance.p_higher <= SIGNIFICANT:
+        found = f"In these cells nearer pools gave no better models, not even by {best.measure}"
+        return f"{found} ({number}, {_p(by_chance.p_higher)})."
+    return f"{unsure} ({number}, {_p(by_chance.p_lower)})."
+
+
+def _p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses, also within a list, as dicts."""
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
+
+
+def _failures(runs: Sequence[FailedRun]) -> list[FailureCount]:
+    """The messages of failed runs, the most frequent first."""
+    messages = Counter(run.error.last_line for run in runs)
+    return [FailureCount(text, n) for text, n in messages.most_common()]
+
+
+def _versions(records: Sequence[RunRecord]) -> dict[str, list[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for record in records:
+        for name, version in {"mixmood": record.mixmood, **record.versions}.items():
+            found[name].add(version)
+    return {name: sorted(versions) for name, versions in found.items()}

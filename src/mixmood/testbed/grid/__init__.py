@@ -1,0 +1,1 @@
+"""From a configuration to the runs it asks for."""

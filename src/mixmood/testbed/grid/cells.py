@@ -1,0 +1,139 @@
+"""From a configuration to the runs it asks for."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, fields
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+from mixmood.core.errors import OptionError
+from mixmood.core.suggest import unknown_name
+from mixmood.data.splits.scenario import NONE, Scenario
+from mixmood.testbed.grid.config import Config
+
+Regime = Literal["scratch", "frozen"]
+"""How a run trains: a network from random weights, or a head on the backbone's features."""
+SCRATCH: Regime = "scratch"
+SUPERVISED = {
+    "supervised-epochs": "supervised, same epochs",
+    "supervised-updates": "supervised, same updates",
+    "supervised": "supervised",
+}
+"""The baselines that leave the pool unused, and what tables call them."""
+STRICT = ConfigDict(strict=True)
+
+
+@dataclass(frozen=True, config=STRICT)
+class Cell:
+    """One place of the grid. A supervised baseline has `none` as its source."""
+
+    task: str
+    source: str
+    percent: Annotated[float, Field(ge=0, le=100)]
+    n_labelled: Annotated[int, Field(ge=1, lt=2**53)]
+    algorithm: str
+    contamination: str
+    regime: Regime = SCRATCH
+
+    @property
+    def cell(self) -> "Cell":
+        """The cell alone, of a run or of a row of a table."""
+        return Cell(*(getattr(self, field.name) for field in fields(Cell)))
+
+    @property
+    def is_supervised(self) -> bool:
+        """Whether the pool is left unused."""
+        return self.algorithm in SUPERVISED
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class Run(Cell):
+    """A cell and a seed."""
+
+    seed: Annotated[int, Field(ge=0, lt=2**53)]
+
+    @classmethod
+    def of(cls, cell: Cell, seed: int) -> "Run":
+        """The run of a cell with a seed."""
+        return cls(**vars(cell), seed=seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The run in plain values. Without `regime` it is `scratch`, as in earlier versions."""
+        values = asdict(self)
+        if self.regime == SCRATCH:
+            del values["regime"]
+        return values
+
+    def scenario(self, config: Config) -> Scenario:
+        """The split that this run is trained on; it is the same in every regime."""
+        return Scenario(
+            task=self.task,
+            source=self.source,
+            percent=self.percent,
+            n_labelled=self.n_labelled,
+            seed=self.seed,
+            contamination=self.contamination,  # type: ignore[arg-type]
+            **config.split.model_dump(),
+        )
+
+
+def cells(config: Config) -> list[Cell]:
+    """All cells of a grid: baselines first, then sources, task by task."""
+    return list(dict.fromkeys(_cells(config)))
+
+
+def _cells(config: Config) -> Iterator[Cell]:
+    grid = config.grid
+    for task, sources in grid.tasks.items():
+        for n_labelled in grid.n_labelled:
+            for baseline in grid.baselines:
+                if baseline != NONE:
+                    yield Cell(task, NONE, 0.0, n_labelled, baseline, grid.contamination[0])
+            for algorithm in grid.algorithms:
+                if NONE in grid.baselines:
+                    yield Cell(task, NONE, 0.0, n_labelled, algorithm, grid.contamination[0])
+                for mode in grid.contamination:
+                    for source in sources:
+                        for percent in grid.percents:
+                            yield Cell(task, source, float(percent), n_labelled, algorithm, mode)
+
+
+def runs(config: Config, only: "CellFilter | None" = None, seeds: int | None = None) -> list[Run]:
+    """All runs of a grid, one seed after the other, so that an interrupted grid has whole seeds."""
+    n_seeds = config.grid.seeds if seeds is None else seeds
+    if n_seeds < 1:
+        raise OptionError(f"seeds must be at least 1; got {n_seeds}.")
+    chosen = [cell for cell in cells(config) if only is None or only.takes(cell)]
+    if not chosen:
+        raise OptionError(f"No cell of '{config.name}' is left by --only. Select less strictly.")
+    return [Run.of(cell, seed) for seed in range(n_seeds) for cell in chosen]
+
+
+@dataclass(frozen=True)
+class CellFilter:
+    """Which cells are taken: for some fields of a cell, the values that are wanted."""
+
+    wanted: dict[str, frozenset[str]]
+
+    @classmethod
+    def parse(cls, texts: Iterable[str]) -> "CellFilter":
+        """From texts such as `task=mnist,n_labelled=60`; a key given twice takes either value."""
+        known = [field.name for field in fields(Cell)]
+        wanted: dict[str, set[str]] = {}
+        for word in filter(None, ",".join(texts).split(",")):
+            key, equals, value = word.partition("=")
+            if not equals or not value:
+                raise OptionError(f"A selection is written like task=mnist; got '{word}'.")
+            if key not in known:
+                raise unknown_name("key of a selection", key, known)
+            wanted.setdefault(key, set()).add(value)
+        return cls({key: frozenset(values) for key, values in wanted.items()})
+
+    def takes(self, cell: Cell) -> bool:
+        """Whether the cell is one of those wanted."""
+        return all(
+            f"{value:g}" in words if isinstance(value, float) else str(value) in words
+            for key, words in self.wanted.items()
+            for value in [getattr(cell, key)]
+        )

@@ -1,0 +1,51 @@
+"""Mistakes found before the first run, not by all runs failing."""
+
+from collections.abc import Iterable
+
+from mixmood.core.errors import OptionError
+from mixmood.data.splits.split import check_split
+from mixmood.measures.registry import check_measures
+from mixmood.testbed.grid.cells import Cell
+from mixmood.testbed.grid.config import Config
+from mixmood.testbed.runs.run import Job
+
+
+def check_names(config: Config) -> None:
+    """Refuse names and settings that no algorithm, network, augmentation or backbone has."""
+    from mixmood.features.backbones.registry import load_backbone
+    from mixmood.ssl.algorithms.registry import algorithm_named
+    from mixmood.ssl.augmentation.weak import augmentation
+    from mixmood.ssl.models.registry import model_spec
+
+    training, distances = config.training, config.distances
+    model_spec(training.model)
+    augmentation(training.augment)
+    for algorithm in {*config.grid.algorithms, *training.settings}:
+        algorithm_named(algorithm, training.settings.get(algorithm, {}), 1)
+    check_measures(tuple(distances.measures))
+    load_backbone(distances.backbone, distances.resolution)
+
+
+def check_data(jobs: Iterable[Job]) -> None:
+    """Refuse cells that the data sets, or pools, are too small for; one seed stands for all."""
+    first = {job.run.cell: job for job in reversed(list(jobs))}
+    for job in first.values():
+        _check_samples(job.config, job.run.cell)
+        check_split(job.run.scenario(job.config), job.home)
+
+
+def _check_samples(config: Config, cell: Cell) -> None:
+    """Refuse a cell whose labelled images or pool hold no sample to measure distances by."""
+    from mixmood.ranking.plan import RankingPlan
+
+    if cell.is_supervised:
+        return
+    distances = config.distances
+    plan = RankingPlan(measures=tuple(distances.measures), sample_size=distances.sample_size)
+    size, n_pool = plan.fitted(cell.n_labelled).sample_size, config.split.n_unlabelled
+    if n_pool < size:
+        raise OptionError(
+            f"Distances of {cell.task} with {cell.n_labelled} labels are measured on samples of "
+            f"{size} images, but the pool has only {n_pool}. Let distances.sample_size be at most "
+            f"{n_pool}, or split.n_unlabelled at least {size}."
+        )

@@ -1,0 +1,169 @@
+"""A test bed in words: what a TOML file may say, checked once."""
+
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from mixmood.core.errors import InputError, OptionError, reason
+from mixmood.core.files.places import expanded
+from mixmood.core.suggest import unknown_name
+from mixmood.data.splits.scenario import Contamination
+from mixmood.measures.registry import PAPER
+from mixmood.ssl.plan import Recipe, TrainingPlan
+from mixmood.testbed.presets import PRESETS
+
+Percent = Annotated[float, Field(gt=0, le=100)]
+Count = Annotated[int, Field(ge=1)]
+Baseline = Literal["none", "supervised-epochs", "supervised-updates"]
+Setting = bool | int | float | str
+
+MOST_RUNS = 1_000_000
+"""The paper's whole grid has about a thousand."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Grid(_Section):
+    """Which cells, and how often each is run.
+
+    `tasks` has the sources of each task. `none` is the 0 % cell; the two supervised baselines
+    have the epochs, and the number of updates, of the others.
+    """
+
+    tasks: dict[str, list[str]] = Field(min_length=1)
+    percents: list[Percent] = [50, 100]
+    n_labelled: list[Count] = [60, 100, 150]
+    seeds: Count = 10
+    algorithms: list[str] = ["mixmatch"]
+    contamination: list[Contamination] = Field(["fixed-total"], min_length=1)
+    baselines: list[Baseline] = ["none", "supervised-epochs", "supervised-updates"]
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        """A slip of the keyboard must not list runs until the memory is full."""
+        n_sources = sum(map(len, self.tasks.values())) * len(self.percents)
+        n_contaminated = n_sources * len(self.algorithms) * len(self.contamination)
+        n_clean = len(self.tasks) * len(self.baselines) * max(1, len(self.algorithms))
+        n_runs = (n_contaminated + n_clean) * len(self.n_labelled) * self.seeds
+        if n_runs > MOST_RUNS:
+            raise ValueError(f"the grid has about {n_runs} runs, more than {MOST_RUNS}")
+        return self
+
+
+class SplitPlan(_Section):
+    """How images are split; see `mixmood.data.splits.scenario.Scenario`."""
+
+    n_unlabelled: Count = 3000
+    n_validation: Annotated[int, Field(ge=0)] = 60
+    n_classes: Annotated[int, Field(ge=2)] = 5
+    test_share: Annotated[float, Field(gt=0, lt=1)] = 0.25
+    balanced: bool = False
+    image_scale: Annotated[float, Field(gt=0)] = 1.0
+
+
+class TrainingSection(_Section):
+    """How a run is trained: the fields of `mixmood.ssl.plan.Recipe`, its defaults and checks.
+
+    `settings` has, for each algorithm, what differs from its defaults. One default is the paper's
+    and not that of `mixmood train`: class weights multiply the error of the pool too.
+    """
+
+    model: str = Recipe.model
+    epochs: int = Recipe.epochs
+    batch_size: int = Recipe.batch_size
+    learning_rate: float = Recipe.learning_rate
+    weight_decay: float = Recipe.weight_decay
+    augment: str = Recipe.augment
+    ema: float = Recipe.ema
+    settings: dict[str, dict[str, Setting]] = {}
+
+    @model_validator(mode="after")
+    def _is_a_recipe(self) -> Self:
+        try:
+            Recipe(**self.model_dump(exclude={"settings"}))
+        except OptionError as error:
+            raise ValueError(str(error).rstrip(".")) from error
+        return self
+
+    def plan(self, algorithm: str, **others: Any) -> TrainingPlan:
+        """The plan of a run with this algorithm; `others` are options that no recipe has."""
+        settings = {"balanced": "both"} | self.settings.get(algorithm, {})
+        recipe = self.model_dump(exclude={"settings"})
+        return TrainingPlan(**recipe, algorithm=algorithm, settings=settings, **others)
+
+
+class DistancePlan(_Section):
+    """How distances are measured; see `mixmood.ranking.plan.RankingPlan`."""
+
+    measures: list[str] = list(PAPER)
+    backbone: str = "efficientnet-lite0"
+    resolution: int | None = None
+    sample_size: Count = 80
+    draws: Annotated[int, Field(ge=2)] = 30
+
+
+class Config(_Section):
+    """A whole test bed: a grid of cells and one protocol for all of them."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    grid: Grid
+    split: SplitPlan = SplitPlan()
+    training: TrainingSection = TrainingSection()
+    distances: DistancePlan = DistancePlan()
+
+    def protocol(self) -> dict[str, Any]:
+        """All that is the same for every run, in plain values."""
+        return self.model_dump(mode="json", include={"split", "training", "distances"})
+
+
+def load_config(word: str | Path) -> Config:
+    """The test bed of a preset's name or of a TOML file."""
+    if isinstance(word, str) and word in PRESETS:
+        return parse_config(preset_text(word), word)
+    path = expanded(word)
+    if path.suffix != ".toml":
+        error = unknown_name("preset", str(word), PRESETS)
+        raise OptionError(f"{error} Or give a file that ends in .toml.")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"Cannot read the test bed {path}: {reason(error)}.") from error
+    return parse_config(text, str(path))
+
+
+def preset_text(name: str) -> str:
+    """The commented TOML file of a preset."""
+    return files("mixmood.testbed").joinpath(f"presets/{name}.toml").read_text(encoding="utf-8")
+
+
+def parse_config(text: str, where: str) -> Config:
+    """The test bed that a TOML text describes; `where` names it in messages."""
+    try:
+        return Config.model_validate(tomllib.loads(text))
+    except ValidationError as error:
+        raise _first_problem(error, where) from error
+    except (ValueError, RecursionError) as error:
+        # Not only TOMLDecodeError: brackets without end, or a number of thousands of digits.
+        raise InputError(f"{where} is no valid TOML: {reason(error)}.") from error
+
+
+def _first_problem(error: ValidationError, where: str) -> OptionError:
+    problem = error.errors()[0]
+    place = [part for part in problem["loc"] if isinstance(part, str)]
+    if problem["type"] == "extra_forbidden":
+        return unknown_name(f"key of {where}", place[-1], _fields_at(place[:-1]))
+    told = ".".join(str(part) for part in problem["loc"])
+    got = "" if problem["type"] == "missing" else f"; got {problem['input']!r:.200}"
+    return OptionError(f"{where}: {told}: {problem['msg']}{got}.")
+
+
+def _fields_at(place: list[str]) -> list[str]:
+    kind: Any = Config
+    for part in place:
+        kind = kind.model_fields[part].annotation
+    return list(kind.model_fields)

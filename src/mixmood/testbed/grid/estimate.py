@@ -1,0 +1,151 @@
+"""How long a test bed will take, from a few timed updates, tests and distances."""
+
+import math
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mixmood.data.arrays.array_pools import ImageArray
+from mixmood.data.splits.split import Split, draw_split
+from mixmood.testbed.grid.cells import Run
+from mixmood.testbed.runs.run import Job, loaded_backbone, train_on
+
+TRIES = (1, 4)
+"""Updates of a first try, and of a second if the first was quick."""
+PATIENCE_S = 2.0
+SUPERVISED = "supervised"
+WORKER = "; ".join(
+    f"import mixmood.{module}"
+    for module in ("features.backbones.onnx", "ranking.statistics.score", "ssl.loop.train")
+)
+N_IMAGES = 32
+"""Images that testing and the backbone are timed with."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Seconds of one core.
+
+    For a worker to start, for one update with a pool, for one run on average, and for all runs.
+    """
+
+    start_s: float
+    update_s: float
+    run_s: float
+    total_s: float
+
+    def wall_s(self, n_jobs: int) -> float:
+        """Seconds until all runs are done, with so many at once."""
+        return self.start_s + self.total_s / n_jobs
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """Seconds of a run's split, of an update, of testing one image, and of its distances."""
+
+    split_s: float
+    update_s: float
+    test_s: float
+    distances_s: float
+    n_tested: int
+
+    def run_s(self, job: Job) -> float:
+        plan, cell = job.config.training, job.run.cell
+        is_short = cell.algorithm == "supervised-epochs"
+        n_images = cell.n_labelled if is_short else job.config.split.n_unlabelled
+        n_updates = plan.epochs * math.ceil(n_images / plan.batch_size)
+        training_s = n_updates * self.update_s + plan.epochs * self.n_tested * self.test_s
+        return self.split_s + training_s + self.distances_s
+
+
+def estimate(jobs: list[Job]) -> Estimate:
+    """What the jobs take, if all of an algorithm run like the first of them."""
+    from mixmood.ssl.loop.threads import limit_threads
+
+    limit_threads(jobs[0].threads)
+    first = {_kind(job): job for job in reversed(jobs)}
+    costs = {kind: _timed(job) for kind, job in first.items()}
+    total_s = sum(costs[_kind(job)].run_s(job) for job in jobs)
+    shown = next((kind for kind in costs if kind != SUPERVISED), SUPERVISED)
+    return Estimate(_start_s(), costs[shown].update_s, total_s / len(jobs), total_s)
+
+
+def _kind(job: Job) -> str:
+    """What decides the time of an update: both baselines are the same there."""
+    return SUPERVISED if job.run.cell.is_supervised else job.run.cell.algorithm
+
+
+def _start_s() -> float:
+    """How long a new process takes to get ready; in this one everything is loaded."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", WORKER], check=False, timeout=60)
+    return time.perf_counter() - start
+
+
+def _timed(job: Job) -> _Costs:
+    start = time.perf_counter()
+    split = draw_split(job.run.scenario(job.config), job.home)
+    split_s = time.perf_counter() - start
+    update_s, test_s = _training(job, split)
+    distances_s = 0.0 if job.run.cell.is_supervised else _distances_s(job, split)
+    n_tested = len(split.test) + len(split.validation)
+    return _Costs(split_s, update_s, test_s, distances_s, n_tested)
+
+
+def _training(job: Job, split: Split) -> tuple[float, float]:
+    """Seconds of an update, and of testing one image."""
+    few = replace(
+        split,
+        test=split.test[:N_IMAGES],
+        test_labels=split.test_labels[:N_IMAGES],
+        validation=split.validation[:0],
+        validation_labels=split.validation_labels[:0],
+    )
+    update_s = test_s = 0.0
+    for n_updates in TRIES:
+        start = time.perf_counter()
+        record = train_on(_shortened(job, n_updates), few)
+        n_images = job.config.training.batch_size * (1 if record.n_unlabelled == 0 else 2)
+        update_s = n_images / record.images_per_s
+        test_s = max(0.0, record.elapsed_s - n_updates * update_s) / len(few.test)
+        if time.perf_counter() - start > PATIENCE_S:
+            break
+    return update_s, test_s
+
+
+def _shortened(job: Job, n_updates: int) -> Job:
+    """The same job with so many updates, and tested once."""
+    config, cell = job.config, job.run.cell
+    training = config.training.model_copy(update={"epochs": 1})
+    n_images = n_updates * training.batch_size
+    split = config.split.model_copy(update={"n_unlabelled": n_images})
+    if cell.is_supervised:
+        cell = replace(cell, algorithm="supervised-updates")
+    short = config.model_copy(update={"training": training, "split": split})
+    return replace(job, config=short, run=Run.of(cell, job.run.seed))
+
+
+def _distances_s(job: Job, split: Split) -> float:
+    """Seconds of a run's features and distances."""
+    from mixmood.features.extraction.extract import extract
+    from mixmood.ranking.plan import RankingPlan
+    from mixmood.ranking.statistics.dissimilarity import distances_of
+
+    plan = job.config.distances
+    drawn = RankingPlan(
+        measures=tuple(plan.measures), sample_size=plan.sample_size, draws=plan.draws
+    ).fitted(len(split.labelled))
+    n_pool = min(len(split.unlabelled), drawn.sample_size * drawn.draws)
+    backbone = loaded_backbone(plan.backbone, plan.resolution)
+    some = np.arange(min(N_IMAGES, len(split.unlabelled)))
+    start = time.perf_counter()
+    width = extract(ImageArray(split.unlabelled, "pool"), some, backbone, jobs=1).features.shape[1]
+    image_s = (time.perf_counter() - start) / len(some)
+    rng = np.random.default_rng(0)
+    both = (rng.random((n, width), np.float32) for n in (len(split.labelled), n_pool))
+    start = time.perf_counter()
+    distances_of(next(both), next(both), drawn)
+    return time.perf_counter() - start + image_s * (len(split.labelled) + n_pool)

@@ -1,0 +1,119 @@
+"""What a run of a test bed is asked for: one plan for the command line and for Python."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mixmood.core.cores import checked_jobs
+from mixmood.core.errors import OptionError
+from mixmood.core.plan_options import option
+from mixmood.core.suggest import unknown_name
+
+if TYPE_CHECKING:
+    from mixmood.jobs.call import Spread
+    from mixmood.testbed.grid.config import Config
+    from mixmood.testbed.runs.driver import Status, Watch
+    from mixmood.testbed.runs.record import AnyRecord
+    from mixmood.testbed.runs.run import Job
+
+BACKENDS = ("local", "ray")
+
+
+@dataclass(frozen=True)
+class TestbedPlan:
+    """Which runs of a test bed are made, where and how."""
+
+    __test__ = False  # Its name would make pytest take it for a test.
+
+    jobs: int | None = option(None, "Runs at once.", shown="all cores")
+    backend: str = option("local", "local or ray.")
+    ray_address: str | None = option(None, "A running cluster; otherwise one is started here.")
+    gpus_per_run: float = option(0.0, "0.25 puts four runs on a GPU.")
+    only: tuple[str, ...] = option(
+        (), "Only these cells: task=mnist,n_labelled=60.", metavar="KEY=VALUE,..."
+    )
+    seeds: int | None = option(None, "Runs of each cell.", shown="as in the file")
+    retry_failed: bool = option(
+        False, "Repeat the runs that ended with an error.", flag="--retry-failed"
+    )
+    mlflow: str | None = option(
+        None, "Log to MLflow; 'default' is a SQLite file in the store.", metavar="URI"
+    )
+    cache: str = option("default", "Folder of the feature cache, or none.", metavar="DIR|none")
+
+    def __post_init__(self) -> None:
+        """Refuse options that do not fit together."""
+        checked_jobs(self.jobs)
+        if self.backend not in BACKENDS:
+            raise unknown_name("backend", self.backend, BACKENDS)
+        if self.backend == "local" and (self.gpus_per_run or self.ray_address):
+            raise OptionError("--gpus-per-run and --ray-address go with --backend ray.")
+
+    @property
+    def n_jobs(self) -> int:
+        """Runs at once; 0 lets a cluster decide."""
+        return 0 if self.jobs is None and self.ray_address else checked_jobs(self.jobs)
+
+    @property
+    def spread(self) -> "Spread":
+        """The adapter that spreads runs over cores or over a cluster."""
+        from mixmood.jobs.cluster import RaySpread
+        from mixmood.jobs.local import spread_local
+
+        if self.backend == "ray":
+            return RaySpread(self.ray_address, self.gpus_per_run)
+        return spread_local
+
+
+@dataclass(frozen=True)
+class PreparedTestbed:
+    """A test bed whose names and data sets were checked, and the jobs that are asked for."""
+
+    config: "Config"
+    plan: TestbedPlan
+    work: "list[Job]"
+
+    def run(
+        self,
+        folder: str | Path,
+        watch: "Watch" = lambda status, record: None,
+        warn: Callable[[str], None] = warnings.warn,
+    ) -> "Status":
+        """Run those jobs that the store in the folder has no record of."""
+        from mixmood.testbed.runs.driver import drive
+        from mixmood.testbed.runs.store import Store
+        from mixmood.testbed.runs.tracking import record_logger
+
+        plan = self.plan
+        spread = plan.spread
+        store = Store.make(folder, self.config)
+        log = record_logger(plan.mlflow, store, warn)
+
+        def watch_and_log(status: "Status", record: "AnyRecord | None") -> None:
+            watch(status, record)
+            log(record)
+
+        return drive(
+            self.work,
+            store,
+            spread,
+            n_jobs=plan.n_jobs,
+            retry_failed=plan.retry_failed,
+            watch=watch_and_log,
+        )
+
+
+def prepare(config: "Config", plan: TestbedPlan) -> PreparedTestbed:
+    """The test bed with its jobs, once all names and data sets are checked."""
+    from mixmood.testbed.grid.cells import CellFilter, runs
+    from mixmood.testbed.grid.check import check_data, check_names
+    from mixmood.testbed.runs.run import job_for
+
+    wanted = runs(config, CellFilter.parse(plan.only), plan.seeds)
+    check_names(config)
+    device = "cuda" if plan.gpus_per_run else "cpu"
+    work = [job_for(config, run, cache=plan.cache, device=device) for run in wanted]
+    check_data(work)
+    return PreparedTestbed(config, plan, work)

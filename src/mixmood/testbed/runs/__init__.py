@@ -1,0 +1,1 @@
+"""Runs, their records and the folder that keeps them."""

@@ -1,0 +1,179 @@
+"""The record of a run: typed, checked when it is read, and written as JSON.
+
+A record may come from another machine, another version or a damaged disk. Whatever is missing or
+of the wrong kind is reported with the name of the file, before any table is made from it.
+"""
+
+from typing import Annotated, Any, Literal, Self, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_serializer,
+    model_validator,
+)
+
+from mixmood.core.errors import InputError
+from mixmood.core.suggest import unknown_name
+from mixmood.testbed.grid.cells import Cell, Run
+
+SCHEMA = 1
+
+Choice = Literal["last", "median", "validation", "best"]
+"""Which epoch's accuracy counts: the last; the median of the last five; the best on validation
+images; the best on the test images, as in the paper, which flatters."""
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Measure = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+"""It becomes a part of file names."""
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Part(BaseModel):
+    # Keys of other versions are kept, so that a record that is read and written stays whole.
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="allow", validate_by_name=True, validate_by_alias=True
+    )
+
+
+class Accuracy(_Part):
+    """Test accuracies of a run: one in the regime `frozen`, otherwise one for each choice."""
+
+    best: Share | None = None
+    last: Share | None = None
+    median: Share | None = None
+    validation: Share | None = None
+    test: Share | None = None
+    """The only one of a run without epochs."""
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        if self.test is None and None in (self.best, self.last, self.median):
+            raise ValueError("either 'test' or 'best', 'last' and 'median' must be given")
+        return self
+
+    def by(self, choice: Choice) -> float:
+        """The accuracy by a choice of epoch; without epochs there is only one."""
+        if choice not in get_args(Choice):
+            raise unknown_name("selection", choice, get_args(Choice))
+        value: float | None = self.test if self.test is not None else getattr(self, choice)
+        if value is None:
+            raise InputError(
+                "The runs had no validation images to select an epoch by. Use another selection."
+            )
+        return value
+
+    def to_dict(self) -> dict[str, float | None]:
+        """The accuracies that this kind of run has."""
+        if self.test is not None:
+            return {"test": self.test}
+        return {name: getattr(self, name) for name in ("best", "last", "median", "validation")}
+
+
+class MeasuredDistance(_Part):
+    """The distance of a run's pool by one measure; see `Dissimilarity`."""
+
+    distance: Number
+    spread: Number
+    signed: Number
+    p_wilcoxon: Number
+    p_permutation: Number
+
+
+class Epoch(_Part):
+    """One epoch of a run's training; see `EpochRecord`."""
+
+    epoch: int = 0
+    test_accuracy: Share
+    validation_accuracy: Share | None = None
+    loss: Number | None = None
+    loss_labelled: Number | None = None
+    loss_unlabelled: Number | None = None
+    pseudo_label_shares: list[Share] | None
+
+
+class Training(_Part):
+    """How a network was trained, without times."""
+
+    configuration: dict[str, Any] = {}
+    epochs: Annotated[list[Epoch], Field(min_length=1)]
+
+
+class RunError(_Part):
+    """What a run ended with."""
+
+    kind: str = "Exception"
+    message: Annotated[str, Field(pattern=r"\S")]
+
+    @property
+    def last_line(self) -> str:
+        """The end of the message: of a traceback, its error."""
+        return self.message.strip().splitlines()[-1]
+
+
+class _Head(_Part):
+    version: int = Field(SCHEMA, alias="schema")
+    mixmood: str = ""
+    versions: dict[str, str] = {}
+    key: str
+    run: Run
+    data: str = ""
+
+    @field_serializer("run")
+    def _plain_run(self, run: Run) -> dict[str, Any]:
+        return run.to_dict()
+
+    @property
+    def cell(self) -> Cell:
+        """The cell of the run."""
+        return self.run.cell
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record in plain values, as it is written."""
+        return self.model_dump(by_alias=True)
+
+
+class RunRecord(_Head):
+    """The results of a finished run. `training` is None in the regime `frozen`."""
+
+    mixmood: str
+    versions: dict[str, str]
+    data: str
+    classes: list[str]
+    training: Training | None
+    accuracy: Accuracy
+    distances: dict[Measure, MeasuredDistance] | None
+    times: dict[str, Seconds]
+
+    @model_validator(mode="after")
+    def _has_epochs(self) -> Self:
+        if self.training is None and self.accuracy.test is None:
+            raise ValueError("a run without epochs has one accuracy, 'test'")
+        return self
+
+    @field_serializer("accuracy")
+    def _plain_accuracy(self, accuracy: Accuracy) -> dict[str, float | None]:
+        return accuracy.to_dict()
+
+    @property
+    def epochs(self) -> list[Epoch]:
+        """The epochs of training; none in the regime `frozen`."""
+        return [] if self.training is None else self.training.epochs
+
+
+class FailedRun(_Head):
+    """The record of a run that ended with an error."""
+
+    error: RunError
+    times: dict[str, Seconds] = {}
+
+
+AnyRecord = RunRecord | FailedRun
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first thing that is wrong, in one line."""
+    problem = error.errors()[0]
+    return f"{'.'.join(str(part) for part in problem['loc'])[:200]}: {problem['msg'][:200]}"

@@ -1,0 +1,45 @@
+"""A run says how far it is and how long it will take, also where stderr is no terminal."""
+
+from mixmood.cli.terminal.training_bar import Pace, TrainingBar, epoch_line
+from mixmood.ssl.output.record import EpochRecord
+
+
+def test_after_the_first_seconds_the_time_left_is_said_and_then_now_and_then():
+    pace = Pace("training", 100, now_s=0.0)
+    lines = {second: pace.advance(1, float(second)) for second in range(1, 61)}
+    said = {second: line for second, line in lines.items() if line}
+    assert list(said) == [5, 35]
+    assert said[5] == "training: 5 of 100, about 95 s left".replace("95 s", "2 min")
+    assert said[35] == "training: 35 of 100, about 65 s left"
+
+
+def test_updates_of_a_run_that_goes_on_do_not_count_as_quick():
+    pace = Pace("training", 100, now_s=0.0)
+    pace.advance(90, 0.0)
+    assert pace.advance(1, 6.0) == "training: 91 of 100, about 54 s left"
+
+
+def test_a_slow_first_update_is_enough_for_an_estimate():
+    pace = Pace("training", 61, now_s=0.0)
+    assert pace.advance(1, 60.0) == "training: 1 of 61, about 60 min left"
+
+
+def test_lines_within_an_epoch_appear_where_no_bar_can(capsys):
+    seconds = iter(range(0, 1000, 10))
+    with TrainingBar(clock=lambda: float(next(seconds))) as bar:
+        bar.start("training", 20)
+        for _ in range(12):
+            bar.advance("training")
+        bar.finish("training")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "training: 1 of 20, about 3 min left"
+    assert len(lines) == 4
+
+
+def test_an_epoch_without_a_firm_guess_says_so():
+    epoch = EpochRecord(1, 3, 1e-3, 0.5, 0.5, 0.0, None, (0.5, 0.5), 0.75, None, 9.0, 0.0)
+    line = epoch_line(epoch)
+    assert "no guess has reached the threshold yet: the pool is not used" in line
+    assert "unlabelled" not in line
+    used = EpochRecord(1, 3, 1e-3, 0.5, 0.5, 0.1, None, (0.5, 0.5), 0.75, None, 9.0, 0.25)
+    assert "unlabelled 0.1000  firm guesses 25%" in epoch_line(used)

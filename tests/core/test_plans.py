@@ -1,0 +1,74 @@
+"""Options are declared once, in a plan, and checked there."""
+
+import inspect
+from dataclasses import dataclass, field
+
+import pytest
+
+from mixmood.core.errors import OptionError
+from mixmood.core.plans import check_kinds, option, options_of, takes_options_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    size: int = option(3, "How large.")
+    share: float | None = option(None, "How much.")
+    name: str = option("x", "Its name.")
+    is_quick: bool = option(False, "Whether to hurry.")
+    more: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self):
+        check_kinds(self)
+
+
+@takes_options_of(Plan)
+def work(what, *, plan, times=1):
+    """Do it.
+
+    Args:
+        what: The thing.
+        plan: How; or its options by name.
+        times: How often.
+    """
+    return what, plan, times
+
+
+def test_options_given_by_name_become_the_plan():
+    assert work("a", size=5, times=2) == ("a", Plan(size=5), 2)
+    assert work("a", plan=Plan(share=0.5), size=4) == ("a", Plan(size=4, share=0.5), 1)
+    assert work("a") == ("a", Plan(), 1)
+
+
+def test_an_unknown_option_is_refused_with_the_nearest_known_one():
+    with pytest.raises(OptionError, match="Unknown option 'sise'. Did you mean 'size'"):
+        work("a", sise=3)
+
+
+def test_the_signature_and_the_docstring_list_the_options():
+    parameters = inspect.signature(work).parameters
+    assert list(parameters) == ["what", "plan", "times", *vars(Plan())]
+    assert parameters["size"].default == 3
+    assert parameters["more"].default == {}
+    assert "size: How large." in work.__doc__
+    assert list(options_of(Plan)) == ["size", "share", "name", "is_quick"]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"size": "3"}, "size must be a whole number; got '3'"),
+        ({"size": True}, "size must be a whole number; got True"),
+        ({"size": 2.5}, "size must be a whole number; got 2.5"),
+        ({"share": "much"}, "share must be a number; got 'much'"),
+        ({"name": 7}, "name must be a word; got 7"),
+        ({"is_quick": 1}, "is_quick must be a bool; got 1"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(values, message):
+    with pytest.raises(OptionError, match=message):
+        Plan(**values)
+
+
+def test_whole_numbers_are_numbers_and_nothing_may_be_left_out():
+    assert Plan(share=1).share == 1
+    assert Plan(share=None).share is None

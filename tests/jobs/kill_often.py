@@ -1,0 +1,66 @@
+"""Runs a test bed in a process that is killed again and again: `kill_often.py FILE STORE N SEED`.
+
+The driver is forked from this process, which has everything imported already: kills hit the
+work and not the start of an interpreter. Prints how often it killed, and whether a record that
+was written once was ever written again.
+"""
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import mixmood.features.extraction.extract
+import mixmood.ranking.statistics.score
+import mixmood.ssl.loop.train  # noqa: F401 - imported before the fork
+from mixmood.jobs.local import spread_local
+from mixmood.testbed.grid.cells import runs
+from mixmood.testbed.grid.config import load_config
+from mixmood.testbed.runs.driver import drive
+from mixmood.testbed.runs.run import job_for
+from mixmood.testbed.runs.store import Store
+
+
+def work(config, folder):
+    jobs = [job_for(config, run, cache=str(folder.parent / "cache")) for run in runs(config)]
+    drive(jobs, Store.make(folder, config), spread_local, n_jobs=1)
+
+
+def n_records(folder):
+    return len(list((folder / "runs").glob("*.json")))
+
+
+def killed(config, folder, n_more, seconds):
+    """Kill the driver at some moment after `n_more` further records; False if it ended before."""
+    wanted = n_records(folder) + n_more
+    child = os.fork()
+    if not child:
+        work(config, folder)
+        os._exit(0)
+    while n_records(folder) < wanted and os.waitpid(child, os.WNOHANG) == (0, 0):
+        time.sleep(0.002)
+    time.sleep(seconds)
+    try:
+        os.kill(child, signal.SIGKILL)
+        return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    except (ProcessLookupError, ChildProcessError):
+        return False
+
+
+def main(file, store, n_kills, seed):
+    config, folder = load_config(file), Path(store)
+    rng, seen, n_killed, n_rewritten = random.Random(seed), {}, 0, 0
+    while n_killed < n_kills and killed(config, folder, rng.randrange(2), rng.uniform(0, 0.2)):
+        n_killed += 1
+        for path in (folder / "runs").glob("*.json"):
+            n_rewritten += seen.setdefault(path, path.stat().st_mtime_ns) != path.stat().st_mtime_ns
+    n_before_end = len(seen)
+    work(config, folder)
+    n_rewritten += sum(path.stat().st_mtime_ns != when for path, when in seen.items())
+    sys.stdout.write(f"{n_killed} {n_rewritten} {n_before_end}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

@@ -1,0 +1,95 @@
+"""Trained models as ONNX: they predict as they did in torch, and say what they cannot."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from mixmood.api.predict import predict
+from mixmood.api.train import train
+from mixmood.core.errors import InputError, MissingExtraError, OutputError
+from mixmood.ssl.loop.standardise import Standardise
+from mixmood.ssl.models.registry import model_spec
+from mixmood.ssl.output.onnx_export import to_onnx
+from mixmood.ssl.output.predict import Classifier
+
+
+def test_the_model_predicts_new_images_without_torch(labelled, pool, quick, tmp_path, write_images):
+    out = tmp_path / "run"
+    quick |= {"updates": 60, "augment": "flips", "algorithm": "pseudo-label"}
+    train(labelled, pool, **quick, out=out)
+    new = write_images(tmp_path / "new", 30, 9)
+    predictions = predict(out, new)
+    truth = [name.partition("/")[0] for name in predictions.images]
+    assert np.mean(np.array(truth) == np.array(predictions.classes)) > 0.9
+    assert np.allclose(predictions.probabilities.sum(1), 1, atol=1e-5)
+    lines = predictions.to_csv().splitlines()
+    assert lines[0] == "image,class,confidence,p_chequered,p_lying,p_standing"
+    assert len(lines) == 31
+    assert np.array_equal(predict(out / "model.onnx", new).classes, predictions.classes)
+
+
+@pytest.mark.parametrize("shape", [(1, 8, 8), (3, 10, 7)])
+def test_onnx_gives_the_probabilities_of_torch(tmp_path, shape):
+    torch.manual_seed(0)
+    model = model_spec("wrn-small").build(shape, 4)
+    with torch.no_grad():
+        model(torch.randn(32, *shape))
+    model.eval()
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (5, shape[1], shape[2], shape[0]), dtype=np.uint8)
+    standardise = Standardise(torch.full(shape[:1], 100.0), torch.full(shape[:1], 50.0))
+    (tmp_path / "model.onnx").write_bytes(to_onnx(model, standardise, shape, tuple("abcd")))
+    images = torch.from_numpy(pixels).permute(0, 3, 1, 2).float()
+    with torch.no_grad():
+        expected = model(standardise(images)).softmax(1).numpy()
+    rgb = np.repeat(pixels, 3, axis=3) if shape[0] == 1 else pixels
+    assert np.allclose(Classifier(tmp_path).probabilities(rgb), expected, atol=1e-4)
+
+
+def test_a_model_that_onnx_cannot_hold_is_said(tmp_path):
+    class Odd(torch.nn.Module):
+        def forward(self, x):
+            return torch.linalg.eigvals(x[:, 0]).real
+
+    standardise = Standardise(torch.zeros(1), torch.ones(1))
+    with pytest.raises(
+        OutputError, match="cannot be written as ONNX: .* Its weights are in model.pt"
+    ):
+        to_onnx(Odd(), standardise, (1, 4, 4), ("a", "b"))
+
+
+def test_a_missing_onnx_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    standardise = Standardise(torch.zeros(1), torch.ones(1))
+    with pytest.raises(MissingExtraError, match=r"Writing ONNX models needs .*mixmood\[train\]"):
+        to_onnx(model_spec("wrn-tiny").build((1, 8, 8), 2), standardise, (1, 8, 8), ("a", "b"))
+
+
+def test_a_folder_without_a_model_is_refused(pool, tmp_path):
+    with pytest.raises(InputError, match=r"model.onnx does not exist. Give the folder"):
+        predict(tmp_path, pool)
+
+
+@pytest.mark.parametrize("content", [b"", b"no model"])
+def test_a_file_that_is_no_model_is_refused(pool, tmp_path, content):
+    (tmp_path / "model.onnx").write_bytes(content)
+    with pytest.raises(InputError, match="is no model written by `mixmood train`"):
+        predict(tmp_path, pool)
+
+
+def test_prediction_names_what_it_cannot_read(labelled, pool, quick, tmp_path, told):
+    out = tmp_path / "run"
+    train(labelled, pool, **quick, out=out)
+    paths = sorted(pool.iterdir())
+    paths[0].write_bytes(b"broken")
+    predictions = predict(out, pool, notify=told.append)
+    assert predictions.unreadable == (paths[0].name,)
+    assert told == [f"pool: 1 images cannot be read and are left out: {paths[0].name}."]
+    for path in paths:
+        path.write_bytes(b"broken")
+    with pytest.raises(InputError, match="pool has no readable image among 30"):
+        predict(out, pool)
+    with pytest.raises(InputError, match="holds features; images are needed to classify"):
+        predict(out, np.zeros((4, 9), dtype=np.float32))
