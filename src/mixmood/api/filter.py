@@ -118,11 +118,14 @@ def filter_planned(
     """The same for options that have been checked."""
     from mixmood.selection.filter import FilterJob, describe
     from mixmood.selection.fit import Embedder
+    from mixmood.selection.folder import images_of
 
     target = None if out is None else Path(out)
     _check_paths(labelled, pool, target, plan)
     with open_cache(plan.cache) or nullcontext() as store:
         crawl = open_pool(pool, seed=plan.seed, cache=store)
+        if plan.link is not None or plan.copy is not None:
+            images_of(crawl)
         network = _network(crawl, plan)
         embedder = Embedder(network, plan.jobs, store, progress or Silent())
         scorer, name, notes = _scorer(labelled, crawl, plan, embedder, store)
@@ -252,9 +255,10 @@ def _write_list(out: Path, word: str, job: "FilterJob", decision: "Decision") ->
 
 
 def _make_folders(job: "FilterJob", decision: "Decision") -> None:
-    from mixmood.selection.folder import make_folder
+    from mixmood.selection.folder import images_of, make_folder
 
     rows, progress = np.flatnonzero(decision.is_kept), job.embedder.progress
     for folder, with_links in ((job.plan.link, True), (job.plan.copy, False)):
         if folder is not None:
-            make_folder(job.pool, rows, Path(folder), progress, with_links=with_links)
+            pool = images_of(job.pool)
+            make_folder(pool, rows, Path(folder), progress, with_links=with_links)

@@ -165,7 +165,7 @@ def _class_counts(decision: Decision, scorer: Scorer) -> dict[str, int] | None:
 def _notes(decision: Decision, scorer: Scorer) -> list[str]:
     if not decision.is_kept.any():
         return [
-            "Nothing was kept: no image of the pool looks like the labelled ones. Look at the page "
+            "Nothing was kept: no image of the pool scores high enough. Look at the page "
             "before you train, or set --keep by hand."
         ]
     scores = decision.scanned.scores[decision.is_kept]
