@@ -149,6 +149,7 @@ def describe(
         reasons={REASONS[k]: n for k, n in enumerate(counts) if k and n},
         useful_share=Share(useful.share, useful.interval, useful.is_trustworthy, useful.note),
         classes=_class_counts(decision, scorer),
+        distance=None,
         backbone=backbone.describe() if backbone else {"name": "none: features were given"},
         warnings=(*warnings, *_notes(decision, scorer)),
     )
