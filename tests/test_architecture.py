@@ -1,34 +1,50 @@
-"""The six layers of the package, read from its imports: arrows point down only."""
+"""The layers of the package, read from its imports: arrows point down only."""
 
 import ast
+from collections import Counter
 from pathlib import Path
-
-import pytest
 
 PACKAGE = Path(__file__).parent.parent / "src" / "mixmood"
 
 LAYERS = [
     {"core"},
+    {"jobs"},
     {"data"},
-    {"features", "measures"},
-    {"ssl", "ranking"},
-    {"report", "testbed"},
-    {"cli", "api", "__main__"},
+    {"features"},
+    {"numerics"},
+    {"heads", "measures", "scores"},
+    {"ssl", "ranking", "selection"},
+    {"testbed"},
+    {"report"},
+    {"api"},
+    {"cli"},
+    {"__main__"},
 ]
 HEIGHT = {part: height for height, layer in enumerate(LAYERS) for part in layer}
-DEEP = {"torch", "onnxruntime", "onnx", "mlflow", "ray"}
-SLOW = {*DEEP, "sklearn", "matplotlib", "scipy", "pandas", "jinja2", "pyarrow", "datasets"}
-MAY_IMPORT_DEEP = {"torch": {"features", "ssl"}, "onnxruntime": {"features", "ssl"}}
-
-
-def modules():
-    return sorted(PACKAGE.rglob("*.py"))
+DEEP = {"torch", "onnxruntime", "onnx", "transformers"}
+"""Deep-learning libraries: `features` and `ssl` alone import them."""
+SLOW = {
+    *DEEP, "mlflow", "ray", "sklearn", "matplotlib", "scipy", "pandas", "jinja2", "pyarrow",
+    "datasets", "joblib",
+}  # fmt: skip
+QUICK = {"cli", "core", "data", "api", "jobs", "__init__"}
+"""What `mixmood --help` imports: it stays instant."""
+MOST_FILES = 14
+VAGUE = {"utils", "util", "helpers", "helper", "misc", "common", "manager"}
 
 
 def part_of(path):
     """The layer a file belongs to: its folder below the package, or its own name."""
     relative = path.relative_to(PACKAGE)
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def module_of(path):
+    return ".".join(("mixmood", *path.relative_to(PACKAGE).with_suffix("").parts))
+
+
+def is_deep(name):
+    return name.split(".")[0] in DEEP
 
 
 def imported(node):
@@ -40,46 +56,55 @@ def imported(node):
     return []
 
 
-def imports(path):
-    tree = ast.parse(path.read_text())
-    return [name for node in ast.walk(tree) for name in imported(node)]
+def imports():
+    """Every import of the package: the file, the name, and whether it is outside of functions."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            for name in imported(node):
+                yield path, name, node in tree.body
 
 
-def top_level_imports(path):
-    return [name for node in ast.parse(path.read_text()).body for name in imported(node)]
-
-
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_layer_imports_only_layers_below_it(path):
-    own = part_of(path)
-    if own == "__init__":
-        return
-    for name in imports(path):
-        parts = name.split(".")
-        if parts[0] != "mixmood" or len(parts) < 2 or parts[1] == own:
+def test_a_layer_imports_only_layers_below_it():
+    breaches = []
+    for path, name, _ in imports():
+        own, parts = part_of(path), name.split(".")
+        if own == "__init__" or parts[0] != "mixmood" or len(parts) < 2 or parts[1] == own:
             continue
-        # The package itself re-exports the public names: reaching for them from within is a loop.
-        assert parts[1] in HEIGHT, f"{path.name} imports {name}, which belongs to no layer"
-        allowed = (own, parts[1]) in {("cli", "api"), ("__main__", "cli")}
-        assert HEIGHT[parts[1]] < HEIGHT[own] or allowed, f"{own} may not import {name}"
+        # The package itself re-exports the public names: importing them from within is a loop.
+        if parts[1] not in HEIGHT or HEIGHT[parts[1]] >= HEIGHT[own]:
+            breaches.append(f"{path.relative_to(PACKAGE)} imports {name}")
+    assert not breaches
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_deep_learning_libraries_stay_in_features_and_ssl(path):
-    for name in imports(path):
-        allowed = MAY_IMPORT_DEEP.get(name.split(".")[0])
-        assert allowed is None or part_of(path) in allowed, f"{part_of(path)} imports {name}"
+def test_deep_learning_libraries_are_loaded_by_ssl_alone_and_by_others_inside_functions():
+    """Whoever imports a module outside of functions imports all that this one imports so."""
+    found = [(module_of(path), name, is_outside) for path, name, is_outside in imports()]
+    assert not [
+        f"{module} imports {name}"
+        for module, name, _ in found
+        if is_deep(name) and module.split(".")[1] not in {"features", "ssl"}
+    ]
+    loading = {module for module, name, is_outside in found if is_outside and is_deep(name)}
+    while more := {
+        module
+        for module, name, is_outside in found
+        if is_outside and {name, name.rpartition(".")[0]} & loading and module not in loading
+    }:
+        loading |= more
+    assert not [module for module in loading if not module.startswith("mixmood.ssl.")]
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_the_command_line_and_the_core_import_slow_libraries_only_inside_functions(path):
-    """`mixmood --help` stays instant."""
-    if part_of(path) not in {"cli", "core", "data", "api", "__init__"}:
-        return
-    slow = [name for name in top_level_imports(path) if name.split(".")[0] in SLOW]
-    assert not slow, f"{path.name} imports {slow} at import time"
+def test_the_command_line_imports_slow_libraries_only_inside_functions():
+    assert not [
+        f"{path.relative_to(PACKAGE)} imports {name}"
+        for path, name, is_outside in imports()
+        if is_outside and name.split(".")[0] in SLOW and part_of(path) in QUICK
+    ]
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_file_is_named_for_what_it_holds(path):
-    assert path.stem not in {"utils", "util", "helpers", "helper", "misc", "common", "manager"}
+def test_a_folder_is_small_enough_to_be_read_by_names_that_say_something():
+    files = sorted(PACKAGE.rglob("*.py"))
+    assert not [path for path in files if path.stem in VAGUE]
+    n_files = Counter(path.parent for path in files if path.stem != "__init__")
+    assert {folder.name: n for folder, n in n_files.items() if n > MOST_FILES} == {}

@@ -7,6 +7,7 @@ from mixmood.core.version import __version__
 if TYPE_CHECKING:
     from mixmood import measures
     from mixmood.api.embed import embed
+    from mixmood.api.filter import Kept, filter
     from mixmood.api.predict import predict
     from mixmood.api.rank import RankReport, rank
     from mixmood.api.testbed import report_testbed, run_testbed
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
     from mixmood.ranking.statistics.dissimilarity import dissimilarity
 
 __all__ = [
+    "Kept",
     "RankReport",
     "__version__",
     "dissimilarity",
     "embed",
+    "filter",
     "measures",
     "predict",
     "rank",
@@ -27,6 +30,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Kept": "mixmood.api.filter.Kept",
+    "filter": "mixmood.api.filter.filter",
     "RankReport": "mixmood.api.rank.RankReport",
     "rank": "mixmood.api.rank.rank",
     "report_testbed": "mixmood.api.testbed.report_testbed",

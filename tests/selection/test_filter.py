@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError, ShapeError
+from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.registry import SCORES
 from mixmood.selection.duplicates import (
+    COPY_COSINE,
+    EQUAL_COSINE,
     MOST_DIFFERENT_BITS,
-    DuplicateFinder,
-    copies_of_labelled,
+    copy_cosine,
     feature_codes,
+    originals,
 )
 from mixmood.selection.fitted import filter_from_arrays, filter_to_arrays, fit_filter
-from mixmood.selection.keep import choose, parse_keep
 
 
 @pytest.mark.parametrize("family", SCORES)
@@ -20,7 +22,7 @@ def test_half_foreign_pools_lose_about_the_foreign_half(family, world, rng):
     labelled, labels = world.useful(60)
     pool = np.concatenate([world.useful(150)[0], world.foreign(150)])
     fitted = fit_filter(labelled, pool, rng, labels=labels, family=family)
-    is_kept, _ = choose(fitted.scored(pool).scores, parse_keep("auto"), fitted.threshold)
+    is_kept = fitted.scored(pool).scores >= fitted.threshold
     assert is_kept[:150].mean() > 0.85
     assert is_kept[150:].mean() < 0.15
 
@@ -77,41 +79,63 @@ def test_a_threshold_as_typical_as_most_labelled_images(world, rng):
     assert foreign.shape == (100,)
 
 
-def test_copies_of_labelled_images_are_found_whatever_their_brightness(rng):
-    labelled = rng.normal(size=(10, 30))
-    rows = np.concatenate([labelled[[4]] * 2.0, rng.normal(size=(3, 30))])
-    assert copies_of_labelled(labelled, rows).tolist() == [4, -1, -1, -1]
+def test_copies_of_labelled_images_are_found_whatever_their_brightness(world, rng):
+    labelled, _ = world.useful(30)
+    rows = np.concatenate([labelled[[4]] * 2.0, world.useful(30)[0]])
+    batch = fit_filter(labelled, rows, rng).scored(rows)
+    assert np.flatnonzero(batch.is_copy).tolist() == [0]
+    assert batch.nearest[0] == 4
 
 
-def test_copies_within_a_stream_point_to_the_first_of_them(rng):
+def test_images_in_a_narrow_cone_are_not_all_copies(world, rng):
+    """All cosines are above 0.99 here."""
+    labelled, rows = world.useful(30)[0] + 20.0, world.useful(40)[0] + 20.0
+    rows[7] = labelled[3]
+    assert np.flatnonzero(fit_filter(labelled, rows, rng).scored(rows).is_copy).tolist() == [7]
+
+
+def test_a_copy_is_found_where_labelled_images_are_copies_of_each_other(rng):
+    same = np.repeat(rng.normal(size=(5, 12)), 2, axis=0).astype(np.float32)
+    assert copy_cosine(unit_rows(same)) == EQUAL_COSINE
+    assert copy_cosine(unit_rows(rng.normal(size=(9, 40)))) == COPY_COSINE
+
+
+def test_copies_within_a_pool_point_to_the_first_of_them(rng):
     rows = rng.normal(size=(50, 64))
     rows[30], rows[41] = rows[7], rows[7] * (1 + 1e-6)
-    codes = feature_codes(rows, np.zeros(64))
-    finder = DuplicateFinder()
-    found = np.concatenate([finder.originals(codes[:20], 0), finder.originals(codes[20:], 20)])
+    found = originals(feature_codes(rows, np.zeros(64)), np.ones(50, bool))
     assert np.flatnonzero(found >= 0).tolist() == [30, 41]
     assert found[[30, 41]].tolist() == [7, 7]
 
 
-def test_the_finder_agrees_with_comparing_all_pairs():
-    """Bands find every pair within the allowed number of bits."""
+def test_unreadable_images_are_neither_copies_nor_originals():
+    codes = np.zeros((4, 2), np.uint64)
+    found = originals(codes, np.array([False, True, False, True]))
+    assert found.tolist() == [-1, -1, -1, 1]
+    assert originals(codes, np.zeros(4, bool)).tolist() == [-1] * 4
+    assert originals(codes[:0], np.zeros(0, bool)).shape == (0,)
+
+
+def test_bands_find_every_pair_that_comparing_all_pairs_finds():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 2**63, size=(60, 2), dtype=np.uint64)
     for i in range(30, 60):
-        code = [int(v) for v in codes[i - 30]]
-        for bit in rng.choice(128, i % 6, replace=False).tolist():
-            code[bit // 64] ^= 1 << (bit % 64)
-        codes[i] = code
-    found = DuplicateFinder().originals(codes, 0)
+        codes[i] = changed(codes[i - 30], rng.choice(128, i % 6, replace=False))
     expected = [i - 30 if i >= 30 and i % 6 <= MOST_DIFFERENT_BITS else -1 for i in range(60)]
-    assert found.tolist() == expected
+    assert originals(codes, np.ones(60, bool)).tolist() == expected
 
 
-def test_the_finder_forgets_the_oldest_beyond_its_limit(rng):
-    codes = feature_codes(rng.normal(size=(10, 40)), np.zeros(40))
-    finder = DuplicateFinder(most_remembered=5)
-    finder.originals(codes, 0)
-    assert finder.originals(codes[:5], 10).tolist() == [-1] * 5
-    finder = DuplicateFinder(most_remembered=5)
-    finder.originals(codes, 0)
-    assert finder.originals(codes[5:], 10).tolist() == [5, 6, 7, 8, 9]
+def test_a_chain_of_small_changes_does_not_drift_from_its_original():
+    """The third code is near the second alone, which is a copy: it stands for itself."""
+    codes = np.zeros((3, 2), np.uint64)
+    codes[1] = changed(codes[0], np.arange(3))
+    codes[2] = changed(codes[1], np.arange(40, 43))
+    assert originals(codes, np.ones(3, bool)).tolist() == [-1, 0, -1]
+
+
+def changed(code, bits):
+    """The code with some of its bits flipped."""
+    words = [int(word) for word in code]
+    for bit in bits.tolist():
+        words[bit // 64] ^= 1 << (bit % 64)
+    return words

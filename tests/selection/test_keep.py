@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError, ShapeError
-from mixmood.selection.balance import balanced
+from mixmood.selection.balance import TOO_MANY_OF_CLASS, balanced
+from mixmood.selection.decide import REASONS, UNREADABLE, ScannedPool, decide
 from mixmood.selection.diverse import diverse_order
 from mixmood.selection.keep import (
     COPY_OF_LABELLED,
@@ -13,9 +14,21 @@ from mixmood.selection.keep import (
     OVER_COUNT,
     KeepRule,
     balanced_threshold,
-    choose,
     parse_keep,
 )
+
+
+def choose(scores, rule, auto_threshold, aside=None, classes=None, n_classes=0):
+    """Which images of a pool are kept, and the words for the reasons."""
+    codes = [REASONS.index(word) for word in (aside or [KEPT] * len(scores))]
+    pool = ScannedPool(
+        np.asarray(scores, float),
+        np.zeros(len(scores), np.int32) if classes is None else np.array(classes, np.int32),
+        np.array(codes, np.uint8),
+    )
+    reasons = decide(pool, rule, auto_threshold, n_classes)
+    assert pool.reasons.tolist() == codes
+    return reasons == 0, np.array([REASONS[code] for code in reasons])
 
 
 @pytest.mark.parametrize("word", ["0", "-3", "2.5", "nan", "inf", "many", "", 0, -0.5, 1.5, True])
@@ -61,7 +74,7 @@ def test_a_share_and_a_count_keep_the_best():
 
 
 def test_the_next_best_take_the_place_of_copies():
-    aside = np.array([COPY_OF_LABELLED, KEPT, KEPT])
+    aside = [COPY_OF_LABELLED, KEPT, KEPT]
     is_kept, reasons = choose(np.array([9.0, 1.0, 2.0]), parse_keep(1), 0.0, aside)
     assert is_kept.tolist() == [False, False, True]
     assert reasons.tolist() == [COPY_OF_LABELLED, OVER_COUNT, KEPT]
@@ -71,6 +84,25 @@ def test_a_threshold_decides_row_by_row():
     is_kept, reasons = choose(np.array([1.0, 2.0]), KeepRule(threshold=2.0), 0.0)
     assert is_kept.tolist() == [False, True]
     assert reasons.tolist() == [FOREIGN, KEPT]
+
+
+def test_a_share_of_less_than_one_image_is_one_image():
+    assert choose(np.arange(9.0), parse_keep(0.01), 0.0)[0].tolist() == [False] * 8 + [True]
+
+
+def test_what_cannot_be_read_is_never_kept_whatever_the_rule():
+    for rule in (parse_keep("auto"), parse_keep(0.9), parse_keep(9), KeepRule(threshold=-9.0)):
+        is_kept, reasons = choose([0.0, 1.0], rule, -np.inf, [UNREADABLE, KEPT])
+        assert is_kept.tolist() == [False, True]
+        assert reasons[0] == UNREADABLE
+
+
+def test_balance_says_why_the_others_are_dropped():
+    is_kept, reasons = choose(
+        [3.0, 2.0, 1.0, -5.0], parse_keep("auto"), 0.0, classes=[0, 0, 1, 1], n_classes=2
+    )
+    assert is_kept.tolist() == [True, False, True, False]
+    assert reasons.tolist() == [KEPT, TOO_MANY_OF_CLASS, KEPT, FOREIGN]
 
 
 def test_an_empty_pool_keeps_nothing():

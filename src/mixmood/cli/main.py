@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from mixmood.cli import cache, correlate, data, demo, predict, rank, train
+from mixmood.cli import filter as filter_command
 from mixmood.cli.terminal.options import INTERRUPTED
 from mixmood.cli.terminal.streams import abandon_stdout, open_closed_streams, say
 from mixmood.cli.testbed import commands as testbed
@@ -69,6 +70,7 @@ def mixmood(
 
 app.command("rank")(rank.rank)
 app.command("demo")(demo.demo)
+app.command("filter")(filter_command.filter)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("correlate")(correlate.correlate)

@@ -2,37 +2,50 @@
 
 Within a pool of any size features cannot be kept. Each row leaves a code of 128 bits: on which side
 of 128 fixed planes through the centre it lies. Rows at a small angle differ in few bits, each with
-chance angle / pi. Codes are made row by row, in any order and on any worker; a finder then goes
-through them in the order of the pool and remembers a bounded number of them.
+chance angle / pi. Codes are made row by row, in any order and on any worker; when all are there,
+those near to each other are found at once.
 """
+
+from collections import defaultdict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.numerics.neighbours import unit_rows
-from mixmood.scores.nearest import nearest_labelled
+from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
 
 COPY_COSINE = 0.985
 """Of 9.4 million pairs of different development images none has more than 0.977."""
+TIMES_AS_NEAR = 10
+EQUAL_COSINE = 0.99999
+"""Of rows in single precision that are equal but for rounding."""
+MOST_COMPARED = 500
+"""Labelled images whose nearest neighbours are sought."""
 N_WORDS = 2
 N_BITS = 64 * N_WORDS
 MOST_DIFFERENT_BITS = 3
 """No pair of 9.4 million of different development images has as few. Features with noise of 5 % of
 their mean differ in 1.1 bits on average; 96 to 98 % of them are found."""
 N_BANDS = MOST_DIFFERENT_BITS + 1
-MOST_REMEMBERED = 500_000
-TABLE_BITS = 21
-TABLE_SIZE = 2**TABLE_BITS
+MOST_IN_BAND = 64
+"""Different codes with one band in common that are compared with each other: bounds the time."""
 
 Codes = NDArray[np.uint64]
 
 
-def copies_of_labelled(labelled: Array, features: Array) -> NDArray[np.int64]:
-    """For each row the labelled image that it is a copy of, or -1, shape (n,)."""
-    nearest = nearest_labelled(labelled, features)
-    is_copy = nearest.similarities[:, 0] >= COPY_COSINE
-    return np.asarray(np.where(is_copy, nearest.indices[:, 0], -1))
+def copy_cosine(labelled: Array) -> float:
+    """The cosine to a labelled image from which on an image is a copy of it.
+
+    Features of another origin may all lie in a narrow cone, where different images have cosines
+    above 0.985 too: a copy must be ten times as near as labelled images are to their neighbours.
+
+    Args:
+        labelled: Unit rows of the labelled images, shape (n, d), n at least 2.
+    """
+    sample = labelled[:MOST_COMPARED]
+    typical = float(np.median(cosine_neighbours(sample, None, 1).similarities[:, 0]))
+    # Where half of the labelled images are copies of each other, any cosine of 1 is a copy still.
+    return min(max(COPY_COSINE, 1 - (1 - typical) / TIMES_AS_NEAR), EQUAL_COSINE)
 
 
 def feature_codes(features: Array, centre: Array) -> Codes:
@@ -50,68 +63,62 @@ def feature_codes(features: Array, centre: Array) -> Codes:
     return np.ascontiguousarray(np.packbits(bits, axis=1)).view("<u8").astype(np.uint64)
 
 
-class DuplicateFinder:
-    """Finds near copies in a stream of codes; the first of them is the original.
+def originals(codes: Codes, is_readable: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For each image the index of the earlier image that it copies, or -1, shape (n,).
 
-    Near copies differ in at most 3 of 128 bits, so that one of four bands of 32 bits is equal. Each
-    band of a code points, through a table of fixed size, to the last code that had it there. Memory
-    does not grow with the stream: at most 12 MB of codes, of which the oldest are overwritten, and
-    32 MB of tables. In a table another code may take the place, with chance 0.21 at most; an
-    exact copy within the last 500,000 images is thus missed with chance 0.21^4 = 0.002 at most.
+    Near copies differ in at most 3 of 128 bits, so that at least one of the four bands of 32 bits
+    is equal: only codes with an equal band are compared. A copy is never an original itself, or a
+    chain of small changes would drift away from its first image.
+
+    Args:
+        codes: Shape (n, 2), in the order of the pool.
+        is_readable: Which images count, shape (n,).
     """
-
-    def __init__(self, most_remembered: int = MOST_REMEMBERED) -> None:
-        """Start with nothing remembered."""
-        self._n_seen = 0
-        # Views give plain integers, several times as fast as elements of arrays.
-        self._codes = np.zeros(2 * most_remembered, np.uint64).data
-        self._indices = np.zeros(most_remembered, np.int64).data
-        self._tables = [np.zeros(TABLE_SIZE, np.int32).data for _ in range(N_BANDS)]
-
-    def originals(self, codes: Codes, first_index: int) -> NDArray[np.int64]:
-        """For each code the index of the earlier image that it copies, or -1, shape (n,).
-
-        Args:
-            codes: Shape (n, 2), of images first_index, first_index + 1, ...
-            first_index: The index of the first.
-        """
-        found = np.full(len(codes), -1, np.int64)
-        places = _places(codes).tolist()
-        for row, (code, row_places) in enumerate(zip(codes.tolist(), places, strict=True)):
-            found[row] = self._original(code, row_places)
-            # Copies are not remembered: a chain of small changes would drift from its original.
-            if found[row] < 0:
-                self._remember(first_index + row, code, row_places)
+    found = np.full(len(codes), -1, np.int64)
+    rows = np.flatnonzero(is_readable)
+    if len(rows) == 0:
         return found
-
-    def _original(self, code: list[int], places: list[int]) -> int:
-        best = -1
-        for table, place in zip(self._tables, places, strict=True):
-            slot = table[place] - 1
-            if slot < 0:
-                continue
-            a, b = self._codes[2 * slot], self._codes[2 * slot + 1]
-            if (code[0] ^ a).bit_count() + (code[1] ^ b).bit_count() <= MOST_DIFFERENT_BITS:
-                index = self._indices[slot]
-                best = index if best < 0 else min(best, index)
-        return best
-
-    def _remember(self, index: int, code: list[int], places: list[int]) -> None:
-        slot = self._n_seen % len(self._indices)
-        self._n_seen += 1
-        self._codes[2 * slot], self._codes[2 * slot + 1] = code
-        self._indices[slot] = index
-        for table, place in zip(self._tables, places, strict=True):
-            table[place] = slot + 1
-
-
-def _places(codes: Codes) -> NDArray[np.uint64]:
-    """Where each band of each code points in its table, shape (n, 4)."""
-    half = np.uint64(32)
-    low = np.uint64(2**32 - 1)
-    bands = np.stack(
-        [codes[:, 0] & low, codes[:, 0] >> half, codes[:, 1] & low, codes[:, 1] >> half]
+    distinct, first, inverse = np.unique(
+        codes[rows], axis=0, return_index=True, return_inverse=True
     )
-    # The upper bits of a product with an odd number depend on all bits of the band.
-    mixed = (bands * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - TABLE_BITS)
-    return np.ascontiguousarray(mixed.T)
+    # From here on, every distinct code stands for the first image that has it.
+    order = np.argsort(first, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    leaders = _leaders(distinct[order])
+    index_of = rows[first[order]]
+    leader = index_of[leaders[place[inverse.ravel()]]]
+    found[rows] = np.where(leader == rows, -1, leader)
+    return found
+
+
+def _leaders(codes: Codes) -> NDArray[np.int64]:
+    """For each distinct code the earliest code that it is near to, itself if there is none."""
+    earlier: defaultdict[int, set[int]] = defaultdict(set)
+    bands = codes.view("<u4").reshape(len(codes), N_BANDS)
+    for band in range(N_BANDS):
+        for first, second in _pairs(bands[:, band], codes):
+            earlier[second].add(first)
+    leaders = np.arange(len(codes))
+    for row in sorted(earlier):
+        heads = [other for other in sorted(earlier[row]) if leaders[other] == other]
+        if heads:
+            leaders[row] = heads[0]
+    return leaders
+
+
+def _pairs(band: NDArray[np.uint32], codes: Codes) -> list[tuple[int, int]]:
+    """Pairs of rows, the earlier first, that agree in a band and are near copies."""
+    order = np.argsort(band, kind="stable")
+    same = band[order]
+    found: list[tuple[int, int]] = []
+    # Rows that agree stand side by side: each is compared with the next, the one after it, ...
+    for step in range(1, min(MOST_IN_BAND, len(codes))):
+        agrees = np.flatnonzero(same[step:] == same[:-step])
+        if len(agrees) == 0:
+            break
+        first, second = order[agrees], order[agrees + step]
+        different = np.bitwise_count(codes[first] ^ codes[second]).sum(axis=1)
+        is_near = different <= MOST_DIFFERENT_BITS
+        found += zip(first[is_near].tolist(), second[is_near].tolist(), strict=True)
+    return found

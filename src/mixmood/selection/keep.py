@@ -97,36 +97,6 @@ def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> ND
     return is_kept
 
 
-def choose(
-    scores: Array,
-    rule: KeepRule,
-    auto_threshold: float,
-    set_aside: NDArray[np.str_] | None = None,
-) -> tuple[NDArray[np.bool_], NDArray[np.str_]]:
-    """Which images of a whole pool are kept, and the reason for each that is not.
-
-    A share is a share of all images of the pool. Images set aside (copies) are never kept; the
-    next best take their place under a share or a count.
-
-    Args:
-        scores: Shape (n,).
-        rule: What the user asked for.
-        auto_threshold: The threshold of `--keep auto`, from the fitted filter.
-        set_aside: A reason for each image that must not be kept, empty for others, or None.
-    """
-    aside = np.full(len(scores), KEPT) if set_aside is None else set_aside
-    is_candidate = aside == KEPT
-    if rule.is_auto or rule.threshold is not None:
-        limit = auto_threshold if rule.threshold is None else rule.threshold
-        is_kept = keep_above(scores, limit) & is_candidate
-        return is_kept, np.where(is_candidate & ~is_kept, FOREIGN, aside)
-    n_kept = rule.count if rule.count is not None else round((rule.share or 0.0) * len(scores))
-    is_kept = keep_best(scores, n_kept, is_candidate)
-    # A count may be less than what is useful: the reason must not call the rest foreign.
-    dropped = np.where(keep_above(scores, auto_threshold), OVER_COUNT, FOREIGN)
-    return is_kept, np.where(is_candidate & ~is_kept, dropped, aside)
-
-
 def _wrong_keep(value: object) -> OptionError:
     return OptionError(
         f"--keep takes auto, a share between 0 and 1 or a whole number from 1 on; got {value}."

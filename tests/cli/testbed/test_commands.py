@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mixmood.cli.main import app
-from mixmood.cli.testbed.lines import RunLines, told
+from mixmood.cli.testbed.lines import RunLines, describe_status
 from mixmood.testbed.grid.cells import runs
 from mixmood.testbed.runs.driver import Status
 from mixmood.testbed.runs.run import failure, job_for
@@ -83,7 +83,7 @@ def test_correlate_takes_any_subset(mixmood, store, make_record):
         "testbed", "correlate", "--store", store.folder, *only, "--format", "csv"
     )
     assert out.splitlines()[0] == (
-        "task,n_labelled,algorithm,contamination,measure,pearson,pearson_low,pearson_high,"
+        "task,n_labelled,algorithm,contamination,regime,measure,pearson,pearson_low,pearson_high,"
         "spearman,spearman_low,spearman_high,regret_points,regret_low,regret_high,n_cells,n_seeds"
     )
     assert "(" not in out
@@ -142,11 +142,11 @@ def test_status_shows_a_driver_at_work(mixmood, store, tiny):
 def test_progress_is_a_line_a_run_without_a_terminal(make_record, capsys):
     status = Status(8, 2, n_done=1, elapsed_s=10)
     with RunLines(is_quiet=False) as lines:
-        lines.tell(status, None)
-        lines.tell(status, make_record())
+        lines.show(status, None)
+        lines.show(status, make_record())
     said = capsys.readouterr().err
     assert "1/8 digits gaussian 100 % n=10 mixmatch seed 0: accuracy 0.500" in said
-    assert told(status).endswith("about 1 min 10 s left")
+    assert describe_status(status).endswith("about 1 min 10 s left")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from inspect import Parameter, Signature
+from pathlib import Path
+from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
@@ -70,6 +72,8 @@ def _annotation(name: str, hint: Any, text: OptionText) -> Any:
     if text.takes_none:
         wanted = float if float in get_args(hint) else str
         return Annotated[Any, described(parser=partial(_or_none, name, wanted))]
+    if set(get_args(hint)) == {str, Path, NoneType}:
+        hint = str | None  # a path is typed as text
     if get_origin(hint) is tuple:
         hint = list[get_args(hint)[0]]  # type: ignore[misc]
     return Annotated[hint, described()]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mixmood.cli.terminal.streams import put, readable, say
-from mixmood.core.errors import OptionError, OutputError
+from mixmood.core.errors import OptionError
 from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files.places import make_folder
 from mixmood.core.suggest import unknown_name
 
 if TYPE_CHECKING:
@@ -128,10 +129,7 @@ def _write_all(store: Any, found: "Tables", folder: Path) -> None:
     from mixmood.report.testbed.figures import figures
     from mixmood.testbed.analysis.summary import chosen_records
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"Cannot make the folder {folder}: {error.strerror}.") from error
+    make_folder(folder)
     for number in (1, 2, 3):
         write_atomic(folder / f"table{number}.md", _rendered(found, "markdown", [number]))
         write_atomic(folder / f"table{number}.csv", _rendered(found, "csv", [number]))

@@ -15,10 +15,11 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     # The module quotes only the characters that end its own lines: with "\n" alone, a "\r" in a
     # name would begin a new row, and that one with a formula.
     writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
-    writer.writerows([_inert(value) for value in row] for row in (columns, *rows))
+    writer.writerows([inert(value) for value in row] for row in (columns, *rows))
     return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
 
 
-def _inert(value: object) -> object:
+def inert(value: object) -> object:
+    """The value, with a leading quote where a spreadsheet would run it as a formula."""
     is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
     return f"'{value}" if is_formula else value

@@ -57,6 +57,10 @@ class ImageSource(ABC):
     def locate(self, index: int) -> str:
         """What to call the image in a message: its path, or its index in the array."""
 
+    def file_path(self, index: int) -> bytes | None:
+        """The path of the image's own file; None where it has none, as in an archive."""
+        return None
+
     @cached_property
     @abstractmethod
     def fingerprint(self) -> str:
@@ -74,6 +78,12 @@ class ImageSource(ABC):
         that is the order of the indices.
         """
         return np.argsort(indices, kind="stable")
+
+    def wide_values(self, index: int) -> NDArray[Any] | None:
+        """The values of an image of more than eight bits as stored; None for any other."""
+        from mixmood.data.decoding.decode import wide_values
+
+        return wide_values(self.fetch(index), self.locate(index))
 
     def scaled_by(self, pixel_range: PixelRange | None) -> Self:
         """The same pool with its images of more than eight bits scaled by this range."""

@@ -1,0 +1,93 @@
+"""The record of a filtered pool: frozen, versioned, the same bytes for the same inputs."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Share:
+    """The part of a pool that could have come from the labelled classes."""
+
+    share: float
+    interval: tuple[float, float]
+    is_trustworthy: bool
+    note: str
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far a set is from the labelled images, with a 95 % interval."""
+
+    distance: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Distances:
+    """How far the whole pool and its kept part are from the labelled images, as `rank` measures it.
+
+    Attributes:
+        measure: The name of the measure.
+        sample_size: Images in a draw; the same for both.
+        whole: Of a random sample of the pool.
+        kept: Of a random sample of the kept images.
+    """
+
+    measure: str
+    sample_size: int
+    whole: Reach
+    kept: Reach
+
+
+@dataclass(frozen=True)
+class Filtering:
+    """What was kept of a pool, and what that rests on.
+
+    Attributes:
+        keep: What was asked for: auto, a share, a count or a threshold.
+        score: The family of the score.
+        threshold: The score that a kept image has at least; None if nothing was kept.
+        typical: The share of labelled images that reach the threshold.
+        n_labelled: Labelled images that the filter was fitted on.
+        n_images: Images in the pool.
+        n_kept: How many of them are kept.
+        n_unreadable: How many could not be read.
+        reasons: How many were dropped for each reason.
+        useful_share: The estimated useful share.
+        classes: How many of the kept images the classifier puts into each class; None without
+            labels.
+        distance: Before and after; None with a saved filter, or where too few images are kept.
+        backbone: What turned images into features.
+        warnings: What the reader should know.
+    """
+
+    schema: int
+    mixmood: str
+    seed: int
+    labelled: str
+    pool: str
+    keep: str
+    score: str
+    threshold: float | None
+    typical: float | None
+    n_labelled: int
+    n_images: int
+    n_kept: int
+    n_unreadable: int
+    reasons: dict[str, int]
+    useful_share: Share
+    classes: dict[str, int] | None
+    distance: Distances | None
+    backbone: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain lists and dictionaries."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """The record as JSON text; equal inputs and seeds give equal bytes."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,1 @@
+"""A filtered pool as list, text and page."""

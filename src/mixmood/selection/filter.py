@@ -1,0 +1,179 @@
+"""The main job of a filter: a pool and a fitted scorer in, a decision for each image out."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.errors import OptionError
+from mixmood.core.records.filtering import SCHEMA, Filtering, Share
+from mixmood.core.version import __version__
+from mixmood.data.pools.pool import Pool
+from mixmood.scores.typicality import typicality
+from mixmood.selection.decide import (
+    REASONS,
+    TOO_SIMILAR,
+    UNREADABLE,
+    ScannedPool,
+    decide,
+    gather_parts,
+)
+from mixmood.selection.diverse import diverse_order
+from mixmood.selection.fit import Embedder
+from mixmood.selection.fitted import filter_to_arrays
+from mixmood.selection.plan import FilterPlan
+from mixmood.selection.scan.local import Scan, scan_local
+from mixmood.selection.scan.parts import PartFolder
+from mixmood.selection.scorer import Scorer
+
+CACHED_IMAGES = 50_000
+"""A pool of more images is scanned without keeping its features: it would push out all others."""
+MOST_DIVERSE = 20_000
+"""Kept images among which different ones are chosen: all are compared with all."""
+KEPT_OF_SIMILAR = 0.5
+"""The part of the kept images that `diverse` leaves."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is known about every image of a pool: its scores, and its reason as in REASONS."""
+
+    scanned: ScannedPool
+    reasons: NDArray[np.uint8]
+
+    @property
+    def is_kept(self) -> NDArray[np.bool_]:
+        """Which images are kept, shape (n,)."""
+        return np.asarray(self.reasons == 0)
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The score of every image, NaN where it could not be read, shape (n,)."""
+        is_unreadable = self.scanned.reasons == REASONS.index(UNREADABLE)
+        return np.where(is_unreadable, np.nan, self.scanned.scores)
+
+
+@dataclass(frozen=True)
+class FilterJob:
+    """A pool, what scores it, and where the parts of the scan are kept."""
+
+    pool: Pool
+    plan: FilterPlan
+    scorer: Scorer
+    embedder: Embedder
+    parts: PartFolder
+
+    def run(self) -> Decision:
+        """Scan what is not scanned yet, then decide."""
+        if self.plan.balance and self.scorer.head is None:
+            raise OptionError("balance needs classes: give labelled images in class folders.")
+        self.parts.begin(self._identity(), resume=self.plan.resume)
+        self._scan()
+        scanned = gather_parts(self.parts)
+        n_classes = len(self.scorer.class_names) if self.plan.balance else 0
+        reasons = decide(scanned, self.plan.rule, self.scorer.filter.threshold, n_classes)
+        if self.plan.diverse:
+            reasons = self._diverse(scanned, reasons)
+        return Decision(scanned, reasons)
+
+    def _identity(self) -> dict[str, Any]:
+        """What must be the same for an interrupted scan to go on."""
+        state = hashlib.sha256()
+        for name, values in sorted(filter_to_arrays(self.scorer.filter).items()):
+            state.update(name.encode() + np.ascontiguousarray(values).tobytes())
+        return {
+            "pool": self.pool.fingerprint,
+            "number of images": len(self.pool),
+            "backbone": self.scorer.backbone,
+            "labelled set or score": state.hexdigest(),
+        }
+
+    def _scan(self) -> None:
+        missing, progress = self.parts.missing(), self.embedder.progress
+        progress.start(self.pool.name, sum(stop - start for start, stop in missing))
+        keeps = len(self.pool) <= CACHED_IMAGES
+        cache = self.embedder.cache if keeps else None
+        scan = Scan(self.pool, self.scorer, self.embedder.backbone, self.embedder.jobs, cache)
+        if self.plan.backend == "ray":
+            from mixmood.selection.scan.cluster import scan_ray
+
+            scan_ray(scan, missing, self.parts.folder, progress)
+        else:
+            scan_local(scan, missing, self.parts.folder, progress)
+        progress.finish(self.pool.name)
+
+    def _diverse(self, scanned: ScannedPool, reasons: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Of the kept images, half: typical ones that differ from each other."""
+        kept = np.flatnonzero(reasons == 0)
+        if len(kept) > MOST_DIVERSE:
+            raise OptionError(
+                f"diverse compares all kept images with each other, at most {MOST_DIVERSE}; "
+                f"{len(kept)} are kept. Keep fewer with --keep COUNT."
+            )
+        features, rows = self.embedder.features(self.pool, kept)
+        n_chosen = max(1, round(KEPT_OF_SIMILAR * len(rows))) if len(rows) else 0
+        order = diverse_order(features, scanned.scores[rows], n_chosen, self.plan.diverse)
+        chosen = reasons.copy()
+        chosen[kept] = REASONS.index(TOO_SIMILAR)
+        chosen[rows[order]] = 0
+        return chosen
+
+
+def describe(
+    job: FilterJob, decision: Decision, labelled: str, warnings: tuple[str, ...] = ()
+) -> Filtering:
+    """The record of a filtered pool."""
+    plan, scorer, is_kept = job.plan, job.scorer, decision.is_kept
+    useful = scorer.filter.useful
+    least = float(decision.scanned.scores[is_kept].min()) if is_kept.any() else None
+    counts = np.bincount(decision.reasons, minlength=len(REASONS)).tolist()
+    own = scorer.filter.score.fit.labelled
+    backbone = job.embedder.backbone
+    return Filtering(
+        schema=SCHEMA,
+        mixmood=__version__,
+        seed=plan.seed,
+        labelled=labelled,
+        pool=job.pool.name,
+        keep=str(plan.keep) if plan.threshold is None else f"threshold {plan.threshold:g}",
+        score=plan.score,
+        threshold=least,
+        # The share that reaches the threshold: those that do not score below it.
+        typical=None if least is None else float((own >= least).mean()),
+        n_labelled=len(own),
+        n_images=len(job.pool),
+        n_kept=int(is_kept.sum()),
+        n_unreadable=counts[REASONS.index(UNREADABLE)],
+        reasons={REASONS[k]: n for k, n in enumerate(counts) if k and n},
+        useful_share=Share(useful.share, useful.interval, useful.is_trustworthy, useful.note),
+        classes=_class_counts(decision, scorer),
+        distance=None,
+        backbone=backbone.describe() if backbone else {"name": "none: features were given"},
+        warnings=(*warnings, *_notes(decision, scorer)),
+    )
+
+
+def _class_counts(decision: Decision, scorer: Scorer) -> dict[str, int] | None:
+    if scorer.head is None:
+        return None
+    kept = decision.scanned.classes[decision.is_kept]
+    tally = np.bincount(kept, minlength=len(scorer.class_names))
+    return dict(zip(scorer.class_names, tally.tolist(), strict=True))
+
+
+def _notes(decision: Decision, scorer: Scorer) -> list[str]:
+    if not decision.is_kept.any():
+        return [
+            "Nothing was kept: no image of the pool scores high enough. Look at the page "
+            "before you train, or set --keep by hand."
+        ]
+    scores = decision.scanned.scores[decision.is_kept]
+    typical = typicality(scorer.filter.score.fit.labelled, scores)
+    if (typical == 0).mean() > 0.5:
+        return [
+            "Most kept images are less typical than every labelled image: the pool is mostly "
+            "foreign, whatever --keep says."
+        ]
+    return []

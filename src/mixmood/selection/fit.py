@@ -1,0 +1,102 @@
+"""Fitting a filter: the labelled images, a random sample of the pool, and a classifier."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array, Rows
+from mixmood.core.cache.features import FeatureCache
+from mixmood.core.errors import InputError
+from mixmood.core.progress import Progress
+from mixmood.core.seeds import rng_for
+from mixmood.data.pools.kept import located
+from mixmood.data.pools.pool import FeatureSource, Labels, Pool
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.extraction.extract import extract
+from mixmood.heads.fitting.problem import head_problem
+from mixmood.heads.linear import LinearHead
+from mixmood.heads.supervised import SupervisedHead
+from mixmood.selection.fitted import fit_filter
+from mixmood.selection.plan import FIT_SAMPLE, FilterPlan
+from mixmood.selection.scorer import Scorer
+
+MOST_LABELLED = 5000
+"""Labelled images that a filter is fitted on: a random sample of more."""
+LEAST_LABELLED = 8
+
+
+@dataclass(frozen=True)
+class Embedder:
+    """Reads features of some images of a pool; features that are given are taken as they are."""
+
+    backbone: Backbone | None
+    jobs: int | None
+    cache: FeatureCache | None
+    progress: Progress
+
+    def features(self, pool: Pool, indices: Rows) -> tuple[Array, Rows]:
+        """The features of the readable images among these, and which ones they are."""
+        if isinstance(pool, FeatureSource):
+            return pool.features(indices), indices
+        if self.backbone is None:
+            raise TypeError("A pool of images needs a backbone.")
+        found = extract(
+            pool,
+            indices,
+            self.backbone,
+            jobs=self.jobs,
+            cache=self.cache,
+            progress=self.progress,
+        )
+        return found.features, found.kept
+
+
+def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, embedder: Embedder) -> Scorer:
+    """A scorer from the labelled images and a random sample of the pool."""
+    own, own_rows = embedder.features(labelled, sampled(labelled, MOST_LABELLED, plan.seed))
+    if len(own) < LEAST_LABELLED:
+        raise InputError(
+            f"A filter needs at least {LEAST_LABELLED} labelled images that can be read; "
+            f"got {len(own)}. Label a few more."
+        )
+    rows, _ = embedder.features(pool, sampled(pool, FIT_SAMPLE, plan.seed))
+    if len(rows) == 0:
+        raise InputError(
+            f"None of the {min(len(pool), FIT_SAMPLE)} images tried of {pool.name} could be read. "
+            "Check the pool."
+        )
+    labels = None if labelled.labels is None else labelled.labels.codes[own_rows]
+    fitted = fit_filter(
+        own, rows, rng_for(plan.seed, "useful share"), labels=labels, family=plan.score
+    )
+    head, class_names = _classifier(own, labels, labelled.labels, plan.seed)
+    backbone = embedder.backbone
+    return Scorer(
+        filter=fitted,
+        head=head,
+        class_names=class_names,
+        labelled_names=tuple(located(labelled, int(row)) for row in own_rows),
+        backbone=backbone.fingerprint if backbone else "",
+        backbone_name=backbone.name if backbone else "",
+        resolution=backbone.resolution if backbone else 0,
+    )
+
+
+def sampled(pool: Pool, most: int, seed: int) -> Rows:
+    """At most so many random images of a pool, in the order of the pool."""
+    if len(pool) <= most:
+        return np.arange(len(pool))
+    return np.sort(rng_for(seed, "filter", pool.name).choice(len(pool), most, replace=False))
+
+
+def _classifier(
+    features: Array, codes: NDArray[np.int32] | None, labels: Labels | None, seed: int
+) -> tuple[LinearHead | None, tuple[str, ...]]:
+    """The supervised head and its classes; none where fewer than two classes have an image."""
+    if codes is None or labels is None or len(np.unique(codes)) < 2:
+        return None, ()
+    present, own = np.unique(codes, return_inverse=True)
+    problem = head_problem(features, own, len(present))
+    head = SupervisedHead().fit(problem, rng_for(seed, "filter", "classes"))[0]
+    return head, tuple(labels.names[code] for code in present)

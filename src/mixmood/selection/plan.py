@@ -1,0 +1,90 @@
+"""Every option of a filter, declared and checked in one place."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mixmood.core.errors import OptionError
+from mixmood.core.plan_options import option
+
+if TYPE_CHECKING:
+    # Not at run time: the command line shows these options before NumPy is imported.
+    from mixmood.selection.keep import KeepRule
+
+BACKENDS = ("local", "ray")
+FIT_SAMPLE = 1000
+"""Random pool images that the filter is fitted with: more change nothing but the time."""
+
+
+@dataclass(frozen=True)
+class FilterPlan:
+    """What a filter is asked for; command line and Python share it."""
+
+    keep: str = option(
+        "auto",
+        "auto keeps the estimated useful part, 0.3 the best 30 %, 500 the best 500 images.",
+        metavar="auto|SHARE|COUNT",
+    )
+    threshold: float | None = option(
+        None, "Keep what scores at least this; in place of --keep.", metavar="SCORE"
+    )
+    score: str = option("combined", "combined, classifier, knn, prototypes or subspace.")
+    balance: bool = option(False, "Keep as many images of each class.", flag="--balance")
+    diverse: float = option(
+        0.0, "Above 0, up to 1: keep the half that differ most from each other.", metavar="WEIGHT"
+    )
+    link: str | Path | None = option(
+        None, "Make a folder of hard links to the kept images.", metavar="DIR"
+    )
+    copy: str | Path | None = option(None, "Make a folder of copies of them.", metavar="DIR")
+    save: str | Path | None = option(
+        None, "Keep the fitted filter, for the next pool.", metavar="FILE.npz"
+    )
+    load: str | Path | None = option(
+        None, "Use such a file; LABELLED is then -.", metavar="FILE.npz"
+    )
+    backbone: str = option(
+        "efficientnet-lite0", "efficientnet-lite0, wide-resnet50-2, untrained-wrn, or FILE.onnx."
+    )
+    resolution: int | None = option(
+        None, "Pixels a side that the backbone sees.", shown="96", metavar="PIXELS"
+    )
+    backend: str = option("local", "local, or ray for Ray Data on a cluster.")
+    resume: bool = option(False, "Go on with a scan that was interrupted.", flag="--resume")
+    seed: int = option(0, "Decides every random choice.")
+    jobs: int | None = option(None, "Threads.", shown="all cores")
+    cache: str | Path | None = option(
+        "default",
+        "Where features are kept between runs.",
+        metavar="DIR|none",
+        shown="the user's cache directory",
+        takes_none=True,
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse options that make no sense, before any image is read."""
+        from mixmood.scores.registry import score_family
+
+        score_family(self.score)
+        if self.threshold is not None and self.keep != "auto":
+            raise OptionError(
+                f"Give keep or threshold, not both; got {self.keep} and {self.threshold:g}."
+            )
+        if not 0 <= self.diverse <= 1:
+            raise OptionError(f"diverse must be between 0 and 1; got {self.diverse:g}.")
+        if self.backend not in BACKENDS:
+            raise OptionError(f"backend must be local or ray; got '{self.backend}'.")
+        if self.jobs is not None and self.jobs < 1:
+            raise OptionError(
+                f"jobs must be at least 1; got {self.jobs}. Leave it out to use all cores."
+            )
+        _ = self.rule
+
+    @property
+    def rule(self) -> "KeepRule":
+        """What to keep."""
+        from mixmood.selection.keep import KeepRule, parse_keep
+
+        if self.threshold is not None:
+            return KeepRule(threshold=self.threshold)
+        return parse_keep(self.keep)

@@ -1,0 +1,1 @@
+"""Scoring every image of a pool of any size, in parts that survive a kill."""

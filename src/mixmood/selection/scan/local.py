@@ -1,0 +1,72 @@
+"""A scan on this machine: range after range is embedded, scored and written."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mixmood.core.cache.features import FeatureCache
+from mixmood.core.progress import Progress
+from mixmood.data.pools.pool import FeatureSource, Pool
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.extraction.extract import extract
+from mixmood.selection.scan.parts import ScanPart, write_part
+from mixmood.selection.scorer import Scorer
+
+LONGEST_PROBLEM = 200
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What every range is scored with."""
+
+    pool: Pool
+    scorer: Scorer
+    backbone: Backbone | None
+    jobs: int | None
+    cache: FeatureCache | None
+
+    def scored(self, start: int, stop: int, progress: Progress) -> ScanPart:
+        """The part of the images from `start` to before `stop`."""
+        indices = np.arange(start, stop)
+        if isinstance(self.pool, FeatureSource):
+            progress.advance(self.pool.name, len(indices))
+            return self.scorer.part(self.pool.features(indices), indices - start, len(indices), {})
+        if self.backbone is None:
+            raise TypeError("A pool of images needs a backbone.")
+        found = extract(
+            self.pool,
+            indices,
+            self.backbone,
+            jobs=self.jobs,
+            cache=self.cache,
+            progress=_Within(progress),
+        )
+        problems = {index - start: text[:LONGEST_PROBLEM] for index, text in found.unreadable}
+        return self.scorer.part(found.features, found.kept - start, len(indices), problems)
+
+
+def scan_local(
+    scan: Scan, ranges: Iterable[tuple[int, int]], folder: Path, progress: Progress
+) -> None:
+    """Score and write every range; what is written when it is stopped is kept."""
+    for start, stop in ranges:
+        write_part(folder, start, scan.scored(start, stop, progress))
+
+
+class _Within:
+    """Progress of one range within the bar of the whole scan, which began before."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def start(self, task: str, total: int | None) -> None:
+        """Ignore: the bar of the scan is there already."""
+
+    def advance(self, task: str, steps: int = 1) -> None:
+        """Move the bar of the scan."""
+        self._progress.advance(task, steps)
+
+    def finish(self, task: str) -> None:
+        """Ignore: other ranges follow."""

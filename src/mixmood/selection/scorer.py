@@ -1,0 +1,130 @@
+"""All that is said about one image: score, nearest labelled image, class. Saved as plain arrays."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array, Rows
+from mixmood.core.errors import InputError, reason
+from mixmood.core.files.plain_arrays import read_arrays, write_arrays
+from mixmood.heads.linear import LinearHead
+from mixmood.selection.fitted import FittedFilter, filter_from_arrays, filter_to_arrays
+from mixmood.selection.scan.parts import ScanPart
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A fitted filter with a head, the names that its numbers stand for, and its backbone.
+
+    Attributes:
+        filter: What scores features.
+        head: What tells the class; None without labels.
+        class_names: The names of the head's classes.
+        labelled_names: What the labelled images are called, for the nearest one.
+        backbone: The fingerprint of the backbone that features must come from; "" for features.
+        backbone_name: Its name, for `--load`.
+        resolution: The pixels a side that it sees; 0 for features.
+    """
+
+    filter: FittedFilter
+    head: LinearHead | None
+    class_names: tuple[str, ...]
+    labelled_names: tuple[str, ...]
+    backbone: str
+    backbone_name: str
+    resolution: int
+
+    def part(
+        self, features: Array, places: Rows, n_images: int, problems: Mapping[int, str]
+    ) -> ScanPart:
+        """The part of consecutive images of which those at `places` could be read.
+
+        Args:
+            features: Of the readable images, shape (k, d).
+            places: Which of the images they are, shape (k,).
+            n_images: How many images the part is about.
+            problems: Why each of the others could not be read, by its place.
+        """
+        batch = self.filter.scored(features)
+        classes = np.full(n_images, -1, np.int32)
+        confidence = np.zeros(n_images)
+        if self.head is not None and len(places):
+            chances = self.head.predict_proba(features)
+            classes[places], confidence[places] = chances.argmax(axis=1), chances.max(axis=1)
+        words = np.full(n_images, "", dtype=f"U{max([1, *map(len, problems.values())])}")
+        for place, text in problems.items():
+            words[place] = text or "unreadable"
+        return ScanPart(
+            scores=_spread(batch.scores, places, n_images, 0.0),
+            nearest=_spread(batch.nearest, places, n_images, -1),
+            is_copy=_spread(batch.is_copy, places, n_images, False),
+            codes=_spread(batch.codes, places, n_images, 0),
+            classes=classes,
+            confidence=confidence,
+            problems=words,
+        )
+
+
+def _spread(values: NDArray[Any], places: Rows, n_images: int, filler: Any) -> NDArray[Any]:
+    """Values of some images, with a filler for the others."""
+    found = np.full((n_images, *values.shape[1:]), filler, dtype=values.dtype)
+    found[places] = values
+    return found
+
+
+def save_scorer(path: Path, scorer: Scorer) -> None:
+    """Write a scorer as plain arrays; the labelled images are not needed to use it."""
+    head = scorer.head
+    arrays = {
+        **{f"filter_{name}": value for name, value in filter_to_arrays(scorer.filter).items()},
+        "class_names": np.array(scorer.class_names, dtype=np.str_),
+        "labelled_names": np.array(scorer.labelled_names, dtype=np.str_),
+        "backbone": np.array([scorer.backbone, scorer.backbone_name]),
+        "resolution": np.array(scorer.resolution),
+    }
+    if head is not None:
+        arrays |= {
+            "head_weights": head.weights,
+            "head_bias": head.bias,
+            "head_temperature": np.array(head.temperature),
+        }
+    write_arrays(path, arrays)
+
+
+def load_scorer(path: Path) -> Scorer:
+    """Read what `save_scorer` wrote; refuse anything else."""
+    try:
+        return _from_arrays(read_arrays(path))
+    except InputError as error:
+        raise InputError(f"{path} is no saved filter: {error}") from error
+    except Exception as error:
+        # A damaged archive raises a dozen kinds of errors.
+        raise InputError(
+            f"{path} is no saved filter: {reason(error)}. Give a file written by --save."
+        ) from error
+
+
+def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
+    fitted = {
+        name.removeprefix("filter_"): value
+        for name, value in arrays.items()
+        if name.startswith("filter_")
+    }
+    found = filter_from_arrays(fitted)
+    class_names = tuple(map(str, arrays["class_names"]))
+    head = None
+    if "head_weights" in arrays:
+        weights, bias = arrays["head_weights"], arrays["head_bias"]
+        if (
+            weights.shape != (found.score.width, len(class_names))
+            or bias.shape != weights.shape[1:]
+        ):
+            raise ValueError("its classifier does not fit its features")
+        head = LinearHead(weights, bias, float(arrays["head_temperature"]))
+    fingerprint, name = map(str, arrays["backbone"])
+    names = tuple(map(str, arrays["labelled_names"]))
+    return Scorer(found, head, class_names, names, fingerprint, name, int(arrays["resolution"]))
