@@ -76,12 +76,12 @@ class ManifestSource(PathSource):
         """The words of another column of a table, one for each image; None if it is not there."""
         if self._path.suffix.lower() not in (".csv", ".tsv"):
             return None
-        text = (line.decode("utf-8", "surrogateescape") for line in _lines(self._path))
-        first = next(text, "")
-        reader = csv.reader(chain([first], text), delimiter=_delimiter(first), strict=True)
-        head = [word.strip().lower() for word in next(reader, [])]
-        place = _column(head, (name.strip().lower(),))
-        return None if place is None else [row[place].strip() for row in reader if row]
+        rows = table_rows(self._path)
+        _, head = next(rows)
+        if name.strip().lower() not in head:
+            return None
+        place = head.index(name.strip().lower())
+        return [row[place].strip() for _, row in rows]
 
     def _absolute(self, index: int) -> bytes:
         return os.path.join(self._root, self._names[index])  # noqa: PTH118 - paths are bytes
