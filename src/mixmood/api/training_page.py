@@ -7,8 +7,8 @@ import numpy as np
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import UnreadableImageError
 from mixmood.core.records.page_material import Tile
+from mixmood.data.decoding.thumbnail import SIDE, thumbnail
 from mixmood.data.pools.pool import FeatureSource
-from mixmood.ranking.pictures.thumbnail import SIDE, thumbnail
 from mixmood.report.training.page import Mistakes, TrainingPictures, training_page
 from mixmood.ssl.head.embedding import Embedded
 from mixmood.ssl.head.train import HeadRun

@@ -77,10 +77,10 @@ class ManifestSource(PathSource):
         if self._path.suffix.lower() not in (".csv", ".tsv"):
             return None
         rows = table_rows(self._path)
-        words = [word.strip().lower() for word in next(rows)[1]]
-        if name.strip().lower() not in words:
+        _, head = next(rows)
+        if name.strip().lower() not in head:
             return None
-        place = words.index(name.strip().lower())
+        place = head.index(name.strip().lower())
         return [row[place].strip() for _, row in rows]
 
     def _absolute(self, index: int) -> bytes:

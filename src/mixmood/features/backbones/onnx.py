@@ -108,7 +108,7 @@ class OnnxBackbone:
     def graph_names(self) -> tuple[str, str] | None:
         """The graph's input and output, if the output holds features (n, d) as single floats."""
         session = open_session(self._model)
-        output = self._told_output or str(session.get_outputs()[0].name)
+        output = self._known_output or str(session.get_outputs()[0].name)
         found = next(one for one in session.get_outputs() if one.name == output)
         is_plain = found.type == "tensor(float)" and len(found.shape) == 2
         return (str(session.get_inputs()[0].name), output) if is_plain else None

@@ -21,8 +21,8 @@ from mixmood.data.pools.pool import FeatureSource, Labels
 from mixmood.data.pools.wide_images import fit_pixel_range
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.heads.choose import TrainedHead, train_head
-from mixmood.heads.compare import BASE, Comparison
+from mixmood.heads.evaluation.choose import TrainedHead, train_head
+from mixmood.heads.evaluation.compare import BASE, Comparison
 from mixmood.ssl.head.embedding import Embedded, Embedder, labels_of, without_copies
 from mixmood.ssl.head.graph import FEATURES, PROBABILITIES, TYPICALITY, model_file
 from mixmood.ssl.head.record import Accuracy, Gain, HeadRecord

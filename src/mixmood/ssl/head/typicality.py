@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.rows import directions
+from mixmood.heads.fitting.rows import directions
 
 N_NEAREST = 3
 KEPT_SHARE = 0.95

@@ -49,8 +49,8 @@ class FrozenPool:
         if place == (frozen.backbone, frozen.resolution):
             return measured(self.labelled, self.unlabelled, plan)
         some = self.split.unlabelled[: plan.sample_size * plan.draws]
-        both = (features_of(self.job, images, *place) for images in (self.split.labelled, some))
-        return measured(*both, plan)
+        labelled = features_of(self.job, self.split.labelled, *place)
+        return measured(labelled, features_of(self.job, some, *place), plan)
 
     def _features(self, images: Images) -> Array:
         frozen = self.job.config.frozen
