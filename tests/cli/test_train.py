@@ -130,4 +130,4 @@ def test_ctrl_c_before_the_first_checkpoint_promises_nothing(folders, monkeypatc
     monkeypatch.setattr("mixmood.api.train.train", interrupted)
     result = invoke(*folders, *QUICK)
     assert result.exit_code == 130
-    assert "Stopped before the first checkpoint: nothing is kept." in result.stderr
+    assert "Stopped before the first checkpoint: nothing is kept but features" in result.stderr

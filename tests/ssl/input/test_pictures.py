@@ -59,13 +59,14 @@ def test_predictions_are_in_the_order_of_the_pool(monkeypatch):
     class Brightness:
         """Gives each picture its value as its probability."""
 
-        size, class_names = (4, 4), ("bright",)
+        size, class_names, input = (4, 4), ("bright",), "images"
+        pixel_range = threshold = None
 
         def __init__(self, _path):
             pass
 
-        def probabilities(self, pixels):
-            return pixels[:, 0, 0, :1].astype(np.float32)
+        def answer(self, pixels):
+            return pixels[:, 0, 0, :1].astype(np.float32), None
 
     monkeypatch.setattr(predict_job, "Classifier", Brightness)
     monkeypatch.setattr(predict, "BATCH", 6)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
+from mixmood.heads.evaluation.rejection import keep_threshold
 from mixmood.heads.fitting.rows import directions
 
 N_NEAREST = 3
@@ -50,11 +51,10 @@ def fit_typicality(
     cosines[own[:, None] == own[None, :]] = np.float32(-np.inf)
     n_others = int(np.isfinite(cosines).sum(axis=1).min())
     n_nearest = min(N_NEAREST, max(1, n_others))
-    place = int((len(rows) + 1) * (1 - KEPT_SHARE) + 1e-9)
     threshold = None
-    if n_others and place:
-        values = np.sort(_mean_of_largest(cosines, n_nearest))
-        threshold = float(values[place - 1])
+    if n_others:
+        # It is 0 where there are too few images for a promise.
+        threshold = keep_threshold(_mean_of_largest(cosines, n_nearest), KEPT_SHARE) or None
     return Typicality(np.asarray(rows, np.float32), n_nearest, threshold)
 
 
