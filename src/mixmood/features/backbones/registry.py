@@ -5,7 +5,9 @@ from importlib.resources import files
 
 from mixmood.core.suggest import unknown_name
 from mixmood.features.backbones.backbone import Backbone, check_resolution
-from mixmood.features.backbones.devices import CPU, check_device
+from mixmood.features.backbones.devices import CPU
+from mixmood.features.backbones.hub.find import is_hub_model
+from mixmood.features.backbones.hub.model import HubBackbone
 from mixmood.features.backbones.onnx import OnnxBackbone
 from mixmood.features.backbones.onnx_file import is_onnx_file, load_onnx_file
 from mixmood.features.backbones.untrained_wrn import untrained_wrn
@@ -36,16 +38,19 @@ def load_backbone(
     """The backbone of this name, or in this ONNX file.
 
     Args:
-        name: One of BACKBONES, or the path of an ONNX file.
+        name: One of BACKBONES, the path of an ONNX file, or a model of the Hugging Face hub:
+            hf:NAME, hf:NAME@REVISION, or hf:DIR for one that was saved to a folder.
         resolution: Pixels a side of the images it will get; its default if None.
-        device: Where it computes: auto, cpu, cuda, directml or coreml.
+        device: Where it computes: auto, cpu, cuda, directml or coreml; models of the hub have
+            auto, cpu, cuda and mps.
     """
-    check_device(device)
-    if is_onnx_file(name):
-        backbone: Backbone = load_onnx_file(name, resolution)
+    if is_hub_model(name):
+        backbone: Backbone = HubBackbone(name, resolution)
+    elif is_onnx_file(name):
+        backbone = load_onnx_file(name, resolution)
     elif name in BACKBONES:
         backbone = BACKBONES[name](resolution)
     else:
-        raise unknown_name("backbone", name, [*BACKBONES, "FILE.onnx"])
+        raise unknown_name("backbone", name, [*BACKBONES, "FILE.onnx", "hf:NAME"])
     backbone.use_device(device)
     return backbone
