@@ -145,12 +145,13 @@ def test_a_run_that_always_costs_its_worker_has_failed_and_the_others_go_on(
     # Within the test: functions of its module could not be found by a worker.
     record = make_record()
 
-    def mortal(job):
+    def mortal(batch):
+        (job,) = batch
         if job.key == deadly:
             os.kill(os.getpid(), signal.SIGKILL)
-        return record.model_copy(update={"key": job.key, "run": job.run})
+        return [record.model_copy(update={"key": job.key, "run": job.run})]
 
-    monkeypatch.setattr("mixmood.testbed.runs.driver.execute", mortal)
+    monkeypatch.setattr("mixmood.testbed.runs.driver.execute_batch", mortal)
 
     def spread(waiting, n_jobs, on_start):
         return spread_local(waiting, n_jobs, lambda call: (begun.append(call.key), on_start(call)))

@@ -1,10 +1,17 @@
-"""A small ranking and a small test bed whose names are hostile, and a browser to look at them."""
+"""A small ranking, filter and test bed whose names are hostile, and a browser to look at them."""
 
 import shutil
 import tempfile
 
 import pytest
 
+from mixmood.core.records.filter_material import (
+    FilterMaterial,
+    Gallery,
+    ScoredTile,
+    ScoreHistogram,
+)
+from mixmood.core.records.filtering import Distances, Filtering, Reach, Share
 from mixmood.core.records.page_material import PageMaterial, SetPictures, Tile
 from mixmood.core.records.ranking import (
     Candidate,
@@ -126,6 +133,55 @@ def material(ranking):
         variance=(0.31, 0.12),
         versions={"numpy": "2.4.6"},
     )
+
+
+@pytest.fixture(scope="session")
+def filtering():
+    return Filtering(
+        schema=1,
+        mixmood="0.1.0",
+        seed=7,
+        labelled="my & labels",
+        pool=EVIL,
+        keep="auto",
+        score="combined",
+        threshold=0.4,
+        typical=0.93,
+        n_labelled=60,
+        n_images=4000,
+        n_kept=1200,
+        n_unreadable=3,
+        reasons={"unlike the labelled images": 2797, "cannot be read": 3},
+        useful_share=Share(0.3, (0.22, 0.41), False, "Near foreign classes <b>hide</b>."),
+        classes={"cat": 900, BREAKOUT: 300},
+        distance=Distances("cosine", 30, Reach(4.5, (3.9, 5.1)), Reach(1.25, (0.8, 1.7))),
+        backbone={"name": "efficientnet-lite0", "weights_sha256": "cd" * 32, "resolution": 96},
+        warnings=("<u>Odd</u> pool.",),
+    )
+
+
+@pytest.fixture(scope="session")
+def filter_material():
+    def row(name, *is_kept):
+        return tuple(
+            ScoredTile(f"{name}/{i}.png", PIXEL if i else None, 1.0 - i, kept)
+            for i, kept in enumerate(is_kept)
+        )
+
+    galleries = tuple(
+        Gallery(
+            name=name,
+            n_kept=900,
+            n_dropped=1400,
+            labelled=(ScoredTile(f"{name}/own.png", PIXEL),),
+            kept=row(name, True, True),
+            borderline=row(name, True, False),
+            dropped=row(name, False, False),
+        )
+        for name in ("cat", BREAKOUT)
+    )
+    histogram = ScoreHistogram(-2.0, 2.0, (0, 1, 9, 50), (2000, 800, 900, 297), (0, 0, 900, 297))
+    return FilterMaterial(histogram, galleries, 1)
 
 
 FLAGS = [

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError, ShapeError
+from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.registry import SCORES
 from mixmood.selection.duplicates import (
+    COPY_COSINE,
+    EQUAL_COSINE,
     MOST_DIFFERENT_BITS,
-    copies_of_labelled,
+    copy_cosine,
     feature_codes,
     originals,
 )
@@ -76,10 +79,25 @@ def test_a_threshold_as_typical_as_most_labelled_images(world, rng):
     assert foreign.shape == (100,)
 
 
-def test_copies_of_labelled_images_are_found_whatever_their_brightness(rng):
-    labelled = rng.normal(size=(10, 30))
-    rows = np.concatenate([labelled[[4]] * 2.0, rng.normal(size=(3, 30))])
-    assert copies_of_labelled(labelled, rows).tolist() == [4, -1, -1, -1]
+def test_copies_of_labelled_images_are_found_whatever_their_brightness(world, rng):
+    labelled, _ = world.useful(30)
+    rows = np.concatenate([labelled[[4]] * 2.0, world.useful(30)[0]])
+    batch = fit_filter(labelled, rows, rng).scored(rows)
+    assert np.flatnonzero(batch.is_copy).tolist() == [0]
+    assert batch.nearest[0] == 4
+
+
+def test_images_in_a_narrow_cone_are_not_all_copies(world, rng):
+    """All cosines are above 0.99 here."""
+    labelled, rows = world.useful(30)[0] + 20.0, world.useful(40)[0] + 20.0
+    rows[7] = labelled[3]
+    assert np.flatnonzero(fit_filter(labelled, rows, rng).scored(rows).is_copy).tolist() == [7]
+
+
+def test_a_copy_is_found_where_labelled_images_are_copies_of_each_other(rng):
+    same = np.repeat(rng.normal(size=(5, 12)), 2, axis=0).astype(np.float32)
+    assert copy_cosine(unit_rows(same)) == EQUAL_COSINE
+    assert copy_cosine(unit_rows(rng.normal(size=(9, 40)))) == COPY_COSINE
 
 
 def test_copies_within_a_pool_point_to_the_first_of_them(rng):

@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,7 @@ class Kept:
     record: Filtering
     _job: "FilterJob"
     _decision: "Decision"
+    _labelled: Pool | None
 
     @property
     def useful_share(self) -> Share:
@@ -64,8 +65,10 @@ class Kept:
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""
         from mixmood.report.filter.page import filter_page
+        from mixmood.selection.pictures import gather
 
-        return written(filter_page(self.record, self._job, self._decision, command), path)
+        material = gather(self._job, self._decision, self.record.threshold, self._labelled)
+        return written(filter_page(self.record, material, command), path)
 
     def __repr__(self) -> str:
         """One line."""
@@ -116,16 +119,21 @@ def filter_planned(
     progress: Progress | None = None,
 ) -> Kept:
     """The same for options that have been checked."""
+    from mixmood.api.filter_distance import before_and_after
     from mixmood.selection.filter import FilterJob, describe
     from mixmood.selection.fit import Embedder
+    from mixmood.selection.folder import images_of
 
     target = None if out is None else Path(out)
     _check_paths(labelled, pool, target, plan)
     with open_cache(plan.cache) or nullcontext() as store:
         crawl = open_pool(pool, seed=plan.seed, cache=store)
+        if plan.link is not None or plan.copy is not None:
+            images_of(crawl)
         network = _network(crawl, plan)
         embedder = Embedder(network, plan.jobs, store, progress or Silent())
-        scorer, name, notes = _scorer(labelled, crawl, plan, embedder, store)
+        base = _labelled_set(labelled, crawl, plan, store)
+        scorer = _scorer(base, crawl, plan, embedder)
         if plan.save is not None:
             _save(Path(plan.save), scorer)
         with _part_folder(target, len(crawl)) as parts:
@@ -135,7 +143,10 @@ def filter_planned(
                 _write_list(target, _word(pool, target), job, decision)
                 parts.remove()
         _make_folders(job, decision)
-    return Kept(describe(job, decision, name, notes), job, decision)
+        record = describe(job, decision, base.name if base else str(plan.load), _notes(plan))
+        if base is not None:
+            record = replace(record, distance=before_and_after(base, job, decision))
+    return Kept(record, job, decision, base)
 
 
 def _check_paths(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) -> None:
@@ -192,30 +203,42 @@ def _network(pool: Pool, plan: FilterPlan) -> Any:
     return load_backbone(saved.backbone_name, saved.resolution) if saved.backbone else None
 
 
-def _scorer(
-    labelled: Any, pool: Pool, plan: FilterPlan, embedder: "Embedder", cache: FeatureCache | None
-) -> "tuple[Scorer, str, tuple[str, ...]]":
-    """The scorer, fitted or loaded, what the labelled set is called, and notes for the record."""
-    from mixmood.selection.fit import fit_scorer
-    from mixmood.selection.scorer import load_scorer
-
+def _labelled_set(
+    labelled: Any, pool: Pool, plan: FilterPlan, cache: FeatureCache | None
+) -> Pool | None:
+    """The labelled set; None with a saved filter."""
     if plan.load is not None:
-        scorer = load_scorer(Path(plan.load))
-        found = embedder.backbone.fingerprint if embedder.backbone else ""
-        if found != scorer.backbone:
-            raise InputError(
-                f"{plan.load} was fitted on features of {scorer.backbone_name or 'another kind'}, "
-                f"which {pool.name} cannot give here. Fit the filter again."
-            )
-        note = "The useful share is that of the pool on which the filter was fitted."
-        return scorer, str(plan.load), (note,)
+        return None
     base = open_pool(labelled, seed=plan.seed, cache=cache, role="labelled set")
     if isinstance(base, FeatureSource) != isinstance(pool, FeatureSource):
         raise ShapeError(
             f"Features cannot be mixed with images: {base.name} and {pool.name} must both be "
             "features, or both images."
         )
-    return fit_scorer(base, pool, plan, embedder), base.name, ()
+    return base
+
+
+def _scorer(base: Pool | None, pool: Pool, plan: FilterPlan, embedder: "Embedder") -> "Scorer":
+    """The scorer: fitted, or loaded where there is no labelled set."""
+    from mixmood.selection.fit import fit_scorer
+    from mixmood.selection.scorer import load_scorer
+
+    if base is not None:
+        return fit_scorer(base, pool, plan, embedder)
+    scorer = load_scorer(Path(str(plan.load)))
+    found = embedder.backbone.fingerprint if embedder.backbone else ""
+    if found != scorer.backbone:
+        raise InputError(
+            f"{plan.load} was fitted on features of {scorer.backbone_name or 'another kind'}, "
+            f"which {pool.name} cannot give here. Fit the filter again."
+        )
+    return scorer
+
+
+def _notes(plan: FilterPlan) -> tuple[str, ...]:
+    if plan.load is None:
+        return ()
+    return ("The useful share is that of the pool on which the filter was fitted.",)
 
 
 def _save(path: Path, scorer: "Scorer") -> None:
@@ -252,9 +275,10 @@ def _write_list(out: Path, word: str, job: "FilterJob", decision: "Decision") ->
 
 
 def _make_folders(job: "FilterJob", decision: "Decision") -> None:
-    from mixmood.selection.folder import make_folder
+    from mixmood.selection.folder import images_of, make_folder
 
     rows, progress = np.flatnonzero(decision.is_kept), job.embedder.progress
     for folder, with_links in ((job.plan.link, True), (job.plan.copy, False)):
         if folder is not None:
-            make_folder(job.pool, rows, Path(folder), progress, with_links=with_links)
+            pool = images_of(job.pool)
+            make_folder(pool, rows, Path(folder), progress, with_links=with_links)

@@ -69,8 +69,9 @@ def outlook_of(
     progress.start("probe", len(pools))
 
     def of_pool(name: str) -> tuple[ShareRecord | None, Probe | None]:
-        share = share_of(labelled, pools[name], plan.seed)
-        probe = asked.probe(pools[name].features, name) if asked else None
+        rows = pools[name].features
+        share = share_of(labelled, rows, name, plan.seed)
+        probe = asked.probe(rows, name, share) if asked else None
         progress.advance("probe")
         return share, probe
 
@@ -88,7 +89,8 @@ def outlook_of(
     def union(pair: tuple[str, str]) -> Probe:
         if asked is None:
             raise TypeError("Without a prober, nothing is probed.")
-        return asked.probe(interleaved(*(pools[name].features for name in pair)), " + ".join(pair))
+        rows, name = interleaved(*(pools[name].features for name in pair)), " + ".join(pair)
+        return asked.probe(rows, name, share_of(labelled, rows, name, plan.seed))
 
     is_by_gain = plan.by == "gain" and asked is not None
     return Outlook(

@@ -44,12 +44,13 @@ class Prober:
     curve: LearningCurve
     plan: RankingPlan
 
-    def probe(self, pool: np.ndarray, name: str) -> Probe:
+    def probe(self, pool: np.ndarray, name: str, useful: ShareRecord | None) -> Probe:
         """The probe of some pool images, in random order; the first ones are used."""
         effect = pool_effect(
             self.folds, pool, self.plan.probe_algorithm, rng_for(self.plan.seed, "probe", name)
         )
-        gain = gain_of(effect, self.plan.probe_algorithm)
+        share = None if useful is None else useful.share
+        gain = gain_of(effect, share, self.plan.probe_algorithm)
         return Probe(
             gain=gain.points,
             interval=gain.interval,
@@ -117,13 +118,13 @@ def groups_of(labelled: Reading, pattern: str | None) -> Codes | None:
     return np.asarray(np.unique(names, return_inverse=True)[1])
 
 
-def share_of(labelled: Reading, pool: Reading, seed: int) -> ShareRecord | None:
-    """The useful share of a pool; None where it cannot be estimated."""
+def share_of(labelled: Reading, pool: np.ndarray, name: str, seed: int) -> ShareRecord | None:
+    """The useful share of some pool images, of which the first are used; None if it is unknown."""
     labels = labelled.pool.labels
     codes = None if labels is None else labels.codes[labelled.kept[:MOST_LABELLED]]
-    rng = rng_for(seed, "share", pool.pool.name)
+    rng = rng_for(seed, "share", name)
     try:
-        found = useful_share(labelled.features[:MOST_LABELLED], pool.features, rng, labels=codes)
+        found = useful_share(labelled.features[:MOST_LABELLED], pool[:N_POOL], rng, labels=codes)
     except InputError:
         return None
     return ShareRecord(found.share, found.interval, found.is_trustworthy, found.note)

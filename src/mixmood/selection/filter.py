@@ -149,6 +149,7 @@ def describe(
         reasons={REASONS[k]: n for k, n in enumerate(counts) if k and n},
         useful_share=Share(useful.share, useful.interval, useful.is_trustworthy, useful.note),
         classes=_class_counts(decision, scorer),
+        distance=None,
         backbone=backbone.describe() if backbone else {"name": "none: features were given"},
         warnings=(*warnings, *_notes(decision, scorer)),
     )
@@ -165,7 +166,7 @@ def _class_counts(decision: Decision, scorer: Scorer) -> dict[str, int] | None:
 def _notes(decision: Decision, scorer: Scorer) -> list[str]:
     if not decision.is_kept.any():
         return [
-            "Nothing was kept: no image of the pool looks like the labelled ones. Look at the page "
+            "Nothing was kept: no image of the pool scores high enough. Look at the page "
             "before you train, or set --keep by hand."
         ]
     scores = decision.scanned.scores[decision.is_kept]

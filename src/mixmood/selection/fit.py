@@ -54,13 +54,13 @@ class Embedder:
 
 def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, embedder: Embedder) -> Scorer:
     """A scorer from the labelled images and a random sample of the pool."""
-    own, own_rows = embedder.features(labelled, _sampled(labelled, MOST_LABELLED, plan.seed))
+    own, own_rows = embedder.features(labelled, sampled(labelled, MOST_LABELLED, plan.seed))
     if len(own) < LEAST_LABELLED:
         raise InputError(
             f"A filter needs at least {LEAST_LABELLED} labelled images that can be read; "
             f"got {len(own)}. Label a few more."
         )
-    rows, _ = embedder.features(pool, _sampled(pool, FIT_SAMPLE, plan.seed))
+    rows, _ = embedder.features(pool, sampled(pool, FIT_SAMPLE, plan.seed))
     if len(rows) == 0:
         raise InputError(
             f"None of the {min(len(pool), FIT_SAMPLE)} images tried of {pool.name} could be read. "
@@ -83,7 +83,7 @@ def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, embedder: Embedder)
     )
 
 
-def _sampled(pool: Pool, most: int, seed: int) -> Rows:
+def sampled(pool: Pool, most: int, seed: int) -> Rows:
     """At most so many random images of a pool, in the order of the pool."""
     if len(pool) <= most:
         return np.arange(len(pool))

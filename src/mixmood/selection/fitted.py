@@ -1,6 +1,7 @@
 """The filter: fitted once on labelled images and a sample of the pool, applied to any batch."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from mixmood.scores.registry import (
 )
 from mixmood.scores.typicality import typical_threshold, typicality
 from mixmood.scores.useful_share import UsefulShare, share_of_fit
-from mixmood.selection.duplicates import COPY_COSINE, Codes, feature_codes
+from mixmood.selection.duplicates import Codes, copy_cosine, feature_codes
 from mixmood.selection.keep import balanced_threshold
 
 FORMAT = 1
@@ -68,9 +69,13 @@ class FittedFilter:
             typicality(self.score.fit.labelled, scores),
             near.indices[:, 0],
             near.similarities[:, 0],
-            near.similarities[:, 0] >= COPY_COSINE,
+            near.similarities[:, 0] >= self._copy_cosine,
             feature_codes(rows, self.centre),
         )
+
+    @cached_property
+    def _copy_cosine(self) -> float:
+        return copy_cosine(self.labelled)
 
     def typical_threshold(self, share: float) -> float:
         """The score that this share of the labelled images reach, such as 0.95."""

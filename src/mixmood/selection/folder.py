@@ -15,7 +15,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def make_folder(
-    pool: Pool, indices: Rows, folder: Path, progress: Progress, *, with_links: bool
+    pool: ImageSource, indices: Rows, folder: Path, progress: Progress, *, with_links: bool
 ) -> None:
     """Put the images at these indices into a new or empty folder.
 
@@ -26,8 +26,6 @@ def make_folder(
         progress: Called after every image.
         with_links: Make hard links where the pool is of files on the same disk; copies elsewhere.
     """
-    if isinstance(pool, FeatureSource):
-        raise InputError(f"{pool.name} holds features: there are no images to link or copy.")
     check_empty(folder)
     folder.mkdir(parents=True, exist_ok=True)
     progress.start(folder.name, len(indices))
@@ -38,6 +36,13 @@ def make_folder(
             _copied(pool, index, target)
         progress.advance(folder.name)
     progress.finish(folder.name)
+
+
+def images_of(pool: Pool) -> ImageSource:
+    """The pool itself; refused if there are no images to put into a folder."""
+    if isinstance(pool, FeatureSource):
+        raise InputError(f"{pool.name} holds features: there are no images to link or copy.")
+    return pool
 
 
 def check_empty(folder: Path) -> None:

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import ShapeError
-from mixmood.heads import HEADS, cross_validation
+from mixmood.heads import HEADS
+from mixmood.heads.evaluation import cross_validation
 from mixmood.heads.evaluation.cross_validation import out_of_fold_logits, right_by_image
 from mixmood.heads.fitting.problem import head_problem
 from mixmood.numerics.folds import repeated_folds

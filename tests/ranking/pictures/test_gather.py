@@ -12,10 +12,10 @@ from PIL import Image
 import mixmood
 from mixmood.core.errors import UnreadableImageError
 from mixmood.data.arrays.array_pools import ImageArray, array_pool
+from mixmood.data.decoding.thumbnail import SIDE, thumbnail
 from mixmood.ranking.pictures.appearance import PictureTraits, SetTraits, contrasts
 from mixmood.ranking.pictures.gather import N_EXTREME, N_POINTS, gather
 from mixmood.ranking.pictures.projection import principal_axes
-from mixmood.ranking.pictures.thumbnail import SIDE, thumbnail
 
 
 def noise(rng, n, side=8):

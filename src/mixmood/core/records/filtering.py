@@ -18,6 +18,31 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Reach:
+    """How far a set is from the labelled images, with a 95 % interval."""
+
+    distance: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Distances:
+    """How far the whole pool and its kept part are from the labelled images, as `rank` measures it.
+
+    Attributes:
+        measure: The name of the measure.
+        sample_size: Images in a draw; the same for both.
+        whole: Of a random sample of the pool.
+        kept: Of a random sample of the kept images.
+    """
+
+    measure: str
+    sample_size: int
+    whole: Reach
+    kept: Reach
+
+
+@dataclass(frozen=True)
 class Filtering:
     """What was kept of a pool, and what that rests on.
 
@@ -34,6 +59,7 @@ class Filtering:
         useful_share: The estimated useful share.
         classes: How many of the kept images the classifier puts into each class; None without
             labels.
+        distance: Before and after; None with a saved filter, or where too few images are kept.
         backbone: What turned images into features.
         warnings: What the reader should know.
     """
@@ -54,6 +80,7 @@ class Filtering:
     reasons: dict[str, int]
     useful_share: Share
     classes: dict[str, int] | None
+    distance: Distances | None
     backbone: dict[str, Any]
     warnings: tuple[str, ...]
 

@@ -72,6 +72,17 @@ class ManifestSource(PathSource):
             return None
         return labels_from_table(np.array(self._codes, dtype=np.int32), self._table)
 
+    def column(self, name: str) -> list[str] | None:
+        """The words of another column of a table, one for each image; None if it is not there."""
+        if self._path.suffix.lower() not in (".csv", ".tsv"):
+            return None
+        rows = table_rows(self._path)
+        _, head = next(rows)
+        if name.strip().lower() not in head:
+            return None
+        place = head.index(name.strip().lower())
+        return [row[place].strip() for _, row in rows]
+
     def _absolute(self, index: int) -> bytes:
         return os.path.join(self._root, self._names[index])  # noqa: PTH118 - paths are bytes
 

@@ -90,6 +90,29 @@ class OnnxBackbone:
                 self._model = b""
             return self._opened
 
+    @property
+    def network(self) -> bytes:
+        """The ONNX file, as long as nothing was embedded; it is dropped when it is loaded."""
+        return self._model
+
+    @property
+    def input_format(self) -> InputFormat:
+        """What is done with pixels before the network sees them."""
+        return self._format
+
+    @property
+    def has_fixed_batch(self) -> bool:
+        """Whether the network takes batches of one size only."""
+        return self._is_fixed
+
+    def graph_names(self) -> tuple[str, str] | None:
+        """The graph's input and output, if the output holds features (n, d) as single floats."""
+        session = open_session(self._model)
+        output = self._known_output or str(session.get_outputs()[0].name)
+        found = next(one for one in session.get_outputs() if one.name == output)
+        is_plain = found.type == "tensor(float)" and len(found.shape) == 2
+        return (str(session.get_inputs()[0].name), output) if is_plain else None
+
     @cached_property
     def _input(self) -> str:
         return str(self._session.get_inputs()[0].name)

@@ -7,10 +7,10 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.records.page_material import PageMaterial, SetPictures, Tile
+from mixmood.data.decoding.thumbnail import thumbnail
 from mixmood.data.pools.pool import FeatureSource
 from mixmood.ranking.pictures.appearance import PictureTraits, SetTraits, contrasts
 from mixmood.ranking.pictures.projection import Projection, principal_axes
-from mixmood.ranking.pictures.thumbnail import thumbnail
 from mixmood.ranking.reading import Reading
 from mixmood.scores.registry import fit_score
 

@@ -10,6 +10,10 @@ WIDTH = 1.96
 """Standard errors to either side in 95 % intervals."""
 
 
+UNKNOWN_SHARE = 0.5
+"""What is taken where the useful share cannot be estimated."""
+
+
 @dataclass(frozen=True)
 class Gain:
     """The expected change of accuracy on new images, in points, and its standard error."""
@@ -32,16 +36,21 @@ class Gain:
         return 0.5 * (1 + erf(self.points / (self.error * sqrt(2))))
 
 
-def gain_of(effect: PoolEffect, algorithm: str) -> Gain:
+def gain_of(effect: PoolEffect, useful_share: float | None, algorithm: str) -> Gain:
     """The gain of a head, from the change that the pool made to held-out labelled images.
 
-    points = offset + slope * change of the probability of the right class + slope_accuracy *
-    change of accuracy. The squared error is spread^2 + (factor * error of the labelled images)^2
-    + (factor_unrest * difference between the two parts of the pool)^2; the first part holds what
-    no pool and no label set shows: other draws, other training, and the error of the map itself.
+    points = offset + slope * change of the probability of the right class
+             + slope_share * useful share
+
+    The share is in it because the change is measured on a few labelled images and the share on
+    many pool images: together they predict better than either. The squared error is spread^2
+    + (factor * error of the labelled images)^2 + (factor_unrest * difference between the two
+    parts of the pool)^2. The first part holds what no pool and no label set shows: other draws,
+    other training, and the error of the map itself.
     """
     own = POINTS[algorithm]
-    points = own["offset"] + own["slope"] * effect.p_right + own["slope_accuracy"] * effect.accuracy
+    share = UNKNOWN_SHARE if useful_share is None else useful_share
+    points = own["offset"] + own["slope"] * effect.p_right + own["slope_share"] * share
     error = sqrt(
         own["spread"] ** 2
         + (own["factor"] * effect.error) ** 2

@@ -5,14 +5,19 @@ from mixmood.report.charts.numbers import count, number
 from mixmood.report.charts.printable import printable
 
 
+def kept_sentence(record: Filtering) -> str:
+    """How much of the pool is kept."""
+    part = f" ({record.n_kept / record.n_images:.0%})" if record.n_images else ""
+    kept, of_all = count(record.n_kept), count(record.n_images)
+    return f"{kept} of {of_all} images of {printable(record.pool)} kept{part}."
+
+
 def filter_lines(record: Filtering) -> list[str]:
     """What was kept, why the rest was not, and what to do next."""
     share = record.useful_share
     low, high = share.interval
-    kept, of_all = count(record.n_kept), count(record.n_images)
-    part = f" ({record.n_kept / record.n_images:.0%})" if record.n_images else ""
     lines = [
-        f"{kept} of {of_all} images of {printable(record.pool)} kept{part}.",
+        kept_sentence(record),
         f"Useful share: {share.share:.0%} ({low:.0%} to {high:.0%})."
         + (f" {share.note}" if share.note else ""),
     ]
@@ -24,6 +29,12 @@ def filter_lines(record: Filtering) -> list[str]:
     if record.reasons:
         dropped = ", ".join(f"{count(n)} {reason}" for reason, n in record.reasons.items())
         lines.append(f"Dropped: {dropped}.")
+    if record.distance is not None:
+        whole, own = record.distance.whole, record.distance.kept
+        lines.append(
+            f"Distance to the labelled images ({record.distance.measure}): "
+            f"{number(whole.distance)} whole pool, {number(own.distance)} kept part."
+        )
     if record.classes is not None and record.n_kept:
         shown = ", ".join(f"{printable(name)} {count(n)}" for name, n in record.classes.items())
         lines.append(f"Classes of the kept images: {shown}.")

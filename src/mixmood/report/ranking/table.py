@@ -52,7 +52,9 @@ class RankingTable:
     def __init__(self, ranking: Ranking, measure: str, is_plain: bool) -> None:
         """Show this measure; plain means ASCII bars and no line below the heads."""
         self._ranking, self._measure = ranking, measure
-        self._pools = ranking.ordered_by(measure)
+        # The table of the measure that ranks has the order that was asked for, by gain or distance.
+        self._is_main = measure == ranking.measure
+        self._pools = ranking.candidates if self._is_main else ranking.ordered_by(measure)
         self._is_plain = is_plain
         self._marks: Marks = TYPED if is_plain else DRAWN
 
@@ -104,23 +106,24 @@ class RankingTable:
         """All columns but the bar."""
         pools = self._pools
         results = [pool.measures[self._measure] for pool in pools]
+        places = pools if self._is_main else results
         names = [Text(printable(p.name) + (" !" if p.warnings else "")) for p in pools]
         distance = Column.of(self._measure, [Text(f"{r.distance:.3g}") for r in results])
         return [
-            Column.of("rank", [Text(str(result.rank)) for result in results]),
+            Column.of("rank", [Text(str(place.rank)) for place in places]),
             Column.of("pool", names, "left"),
             Column.of("images", [Text(f"{pool.n_images:,}") for pool in pools]),
             replace(distance, style="bold"),
             Column.of("p (Holm)", [_p_value(result.p_holm) for result in results]),
-            Column.of("P(best)", [Text(_chance(result.p_best)) for result in results]),
-            Column.of("ranks", [Text(_span(result.rank_interval)) for result in results]),
+            Column.of("P(best)", [Text(_chance(place.p_best)) for place in places]),
+            Column.of("ranks", [Text(_span(place.rank_interval)) for place in places]),
             *self._outlook(),
         ]
 
     def _outlook(self) -> list[Column]:
         """Gain and advice, beside the measure that ranks."""
         pools = self._pools
-        if self._measure != self._ranking.measure:
+        if not self._is_main:
             return []
         columns = []
         if any(pool.probe for pool in pools):

@@ -1,0 +1,90 @@
+"""The page and the lines of a filter: what they hold, and what they never do."""
+
+import json
+import os
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+from mixmood.core.records.filter_material import FilterMaterial
+from mixmood.report.charts.scores import score_chart
+from mixmood.report.filter.page import filter_page
+from mixmood.report.filter.text import filter_lines
+from mixmood.report.page import render
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "filter.html"
+COMMAND = "mixmood filter labels/ '<script>alert(1)</script>' --out kept.csv && true"
+
+
+class Tags(HTMLParser):
+    """Every start tag and attribute of a page, and the text of its scripts."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.scripts, self.is_script = [], [], False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.is_script = tag == "script"
+
+    def handle_endtag(self, tag):
+        self.is_script = False
+
+    def handle_data(self, data):
+        if self.is_script:
+            self.scripts.append(data)
+
+
+def test_the_page_is_the_golden_page(filtering, filter_material, monkeypatch):
+    """Style and script are left out; MIXMOOD_WRITE_GOLDEN=1 writes the file anew."""
+    monkeypatch.setattr(render, "_asset", lambda name: f"/* {name} */")
+    text = filter_page(filtering, filter_material, COMMAND)
+    if os.environ.get("MIXMOOD_WRITE_GOLDEN"):
+        GOLDEN.write_text(text, "utf-8")
+    assert text == GOLDEN.read_text("utf-8")
+
+
+def test_hostile_names_make_no_element_and_no_attribute(filtering, filter_material):
+    found = Tags(filter_page(filtering, filter_material, COMMAND))
+    tags = [tag for tag, _ in found.tags]
+    assert tags.count("script") == 2
+    assert "u" not in tags
+    names = {name for _, attrs in found.tags for name in attrs}
+    assert not [name for name in names if name.startswith("on") or name == "style"]
+    images = [attrs for tag, attrs in found.tags if tag == "img"]
+    assert all(attrs["src"].startswith("data:") for attrs in images)
+
+
+def test_the_embedded_json_is_the_record(filtering, filter_material):
+    record = Tags(filter_page(filtering, filter_material)).scripts[0]
+    assert not set("<>&") & set(record)
+    assert json.loads(record) == json.loads(filtering.to_json())
+
+
+def test_a_page_without_pictures_classes_or_threshold_is_drawn(filtering, filter_material):
+    bare = replace(
+        filtering, classes=None, distance=None, threshold=None, typical=None, n_kept=0, reasons={}
+    )
+    page = filter_page(bare, FilterMaterial(filter_material.histogram, (), 0))
+    assert "Look before you train" not in page
+    assert "inter-mean" not in page.split("</style>")[1].split("<script")[0]
+
+
+def test_each_half_of_the_chart_is_as_high_as_its_fullest_bin(filter_material):
+    chart = score_chart(filter_material.histogram, 0.0)
+    assert max(bar.height for bar in chart.labelled) == 100
+    assert max(bar.height for bar in chart.pool) == 100
+    assert [bar.height for bar in chart.kept] == [45.0, 14.8]
+    assert chart.threshold_at == 50.0
+    assert score_chart(filter_material.histogram, None).threshold_at is None
+
+
+def test_the_lines_say_how_much_was_kept_and_why_the_rest_was_not(filtering):
+    text = "\n".join(filter_lines(filtering))
+    assert "1,200 of 4,000 images of <script>alert(1)</script> kept (30%)." in text
+    assert "Useful share: 30% (22% to 41%). Near foreign classes" in text
+    assert "as 93% of your labelled images do" in text
+    assert "Dropped: 2,797 unlike the labelled images, 3 cannot be read." in text
+    assert "4.5 whole pool, 1.25 kept part" in text
+    assert text.endswith("Note: <u>Odd</u> pool.")
