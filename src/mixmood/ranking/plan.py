@@ -30,7 +30,8 @@ class RankingPlan:
         flag="--measure",
     )
     backbone: str = option(
-        "efficientnet-lite0", "efficientnet-lite0, wide-resnet50-2, untrained-wrn, or FILE.onnx."
+        "efficientnet-lite0",
+        "efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR.",
     )
     resolution: int | None = option(
         None, "Pixels a side that the backbone sees.", shown="96", metavar="PIXELS"

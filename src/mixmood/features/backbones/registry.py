@@ -4,7 +4,7 @@ from collections.abc import Callable
 from importlib.resources import files
 
 from mixmood.core.suggest import unknown_name
-from mixmood.features.backbones.backbone import Backbone, check_resolution
+from mixmood.features.backbones.backbone import Backbone, MovableBackbone, check_resolution
 from mixmood.features.backbones.devices import CPU
 from mixmood.features.backbones.hub.find import is_hub_model
 from mixmood.features.backbones.hub.model import HubBackbone
@@ -16,7 +16,7 @@ from mixmood.features.backbones.wide_resnet import wide_resnet50_2
 DEFAULT_BACKBONE = "efficientnet-lite0"
 
 
-def efficientnet_lite0(resolution: int | None = None) -> Backbone:
+def efficientnet_lite0(resolution: int | None = None) -> MovableBackbone:
     """EfficientNet-Lite0 with ImageNet weights, 1280 features; its file is in the package."""
     model = (
         files("mixmood.features.backbones").joinpath("weights/efficientnet_lite0.onnx").read_bytes()
@@ -25,7 +25,7 @@ def efficientnet_lite0(resolution: int | None = None) -> Backbone:
     return OnnxBackbone(DEFAULT_BACKBONE, model, side, output="features", width=1280)
 
 
-BACKBONES: dict[str, Callable[[int | None], Backbone]] = {
+BACKBONES: dict[str, Callable[[int | None], MovableBackbone]] = {
     "efficientnet-lite0": efficientnet_lite0,
     "wide-resnet50-2": wide_resnet50_2,
     "untrained-wrn": untrained_wrn,
@@ -45,7 +45,7 @@ def load_backbone(
             auto, cpu, cuda and mps.
     """
     if is_hub_model(name):
-        backbone: Backbone = HubBackbone(name, resolution)
+        backbone: MovableBackbone = HubBackbone(name, resolution)
     elif is_onnx_file(name):
         backbone = load_onnx_file(name, resolution)
     elif name in BACKBONES:
