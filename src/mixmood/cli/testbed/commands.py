@@ -120,9 +120,10 @@ def _print_estimate(prepared: "PreparedTestbed") -> None:
     typer.echo(f"cells     {len({job.run.cell for job in work})} of {len(cells(config))}")
     typer.echo(f"runs      {len(work)}")
     algorithms = ", ".join(dict.fromkeys(job.run.algorithm for job in work))
-    say(f"Timing a few updates of {config.training.model} by {algorithms} ...")
+    say(f"Timing {algorithms} for a moment ...")
     expected = estimate(work)
     n_at_once = min(prepared.plan.n_jobs or 1, len(work))
-    typer.echo(f"update    {expected.update_s:.3f} s")
+    if expected.update_s is not None:
+        typer.echo(f"update    {expected.update_s:.3f} s")
     typer.echo(f"run       {duration(expected.run_s)}")
     typer.echo(f"all       {duration(expected.wall_s(n_at_once))} with {n_at_once} at once")
