@@ -9,6 +9,7 @@ from typing import Any
 from mixmood.core.errors import MissingExtraError
 from mixmood.core.progress import Progress
 from mixmood.ssl.input.pools import PoolLoader
+from mixmood.ssl.models.registry import TUNED
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
 from mixmood.ssl.output.tracking import log_to_mlflow
 from mixmood.ssl.output.write import write_run
@@ -37,6 +38,8 @@ def train_on_images(
     check_torch()
     from mixmood.ssl.loop.train import train
 
+    if plan.model == TUNED:
+        plan = plan.for_tuning()
     warnings: list[str] = []
 
     def note(message: str) -> None:

@@ -4,7 +4,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from mixmood.core.errors import OptionError
@@ -45,6 +45,14 @@ class Recipe:
             raise OptionError(f"ema must be at least 0 and below 1; got {self.ema}.")
 
 
+TUNING: dict[str, Any] = {
+    "updates": 150,
+    "epochs": 5,
+    "learning_rate": 1e-4,
+    "augment": "crop",
+    "image_size": 96,
+}
+"""Defaults of the fine-tuned backbone, in place of those of networks from scratch."""
 RECIPE = frozenset(one.name for one in fields(Recipe))
 
 
@@ -59,8 +67,9 @@ class TrainingPlan(Recipe):
 
     model: Any = option(
         HEAD,
-        "head (a classifier on the features of the backbone), or a network from scratch: "
-        "wrn-thin, wrn-small, wrn-tiny, wrn (the paper's), wrn:blocks=2,...",
+        "head (a classifier on the features of the backbone), efficientnet-lite0 (the backbone "
+        "fine-tuned; torch), or a network from scratch (torch): wrn-thin, wrn-small, wrn-tiny, "
+        "wrn (the paper's), wrn:blocks=2,...",
         kind=str,
     )
     algorithm: Any = option(
@@ -126,6 +135,17 @@ class TrainingPlan(Recipe):
             if share is not None and not 0 < share < 1:
                 raise OptionError(f"The {what} share must lie between 0 and 1; got {share:g}.")
         self._check_use()
+
+    def for_tuning(self) -> "TrainingPlan":
+        """The plan with what suits a backbone that was trained before, where nothing was asked."""
+        return replace(
+            self,
+            **{
+                name: value
+                for name, value in TUNING.items()
+                if getattr(self, name) == type(self).__dataclass_fields__[name].default
+            },
+        )
 
     @property
     def is_head(self) -> bool:

@@ -12,7 +12,7 @@ from mixmood.ssl.algorithms.class_weights import EARLIER
 from mixmood.ssl.augmentation.weak import Augment
 from mixmood.ssl.input.task import Task
 from mixmood.ssl.loop.schedule import Length
-from mixmood.ssl.models.registry import WideResNetSpec
+from mixmood.ssl.models.registry import TunedSpec, WideResNetSpec
 from mixmood.ssl.plan import TrainingPlan
 
 LATER_SETTINGS = {"unlabelled_ratio": 1}
@@ -23,7 +23,7 @@ def configuration_of(
     plan: TrainingPlan,
     length: Length,
     algorithm: Algorithm,
-    model: WideResNetSpec | nn.Module,
+    model: WideResNetSpec | TunedSpec | nn.Module,
     weak: Augment,
     task: Task,
 ) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def configuration_of(
     return {
         "algorithm": algorithm.name,
         "settings": {found.name: getattr(algorithm, found.name) for found in _fields(algorithm)},
-        "model": asdict(model) if isinstance(model, WideResNetSpec) else repr(model),
+        "model": repr(model) if isinstance(model, nn.Module) else asdict(model),
         "epochs": math.ceil(length.n_updates / length.updates_per_epoch),
         "updates": length.n_updates,
         "batch_size": plan.batch_size,

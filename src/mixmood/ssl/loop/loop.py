@@ -75,15 +75,21 @@ class Loop:
         weights = class_weights(getattr(algorithm, "balanced", "labelled"), counts)
         self._class_weights, self._pool_weights = (w.to(network.device) for w in weights)
         self._one_hot = functional.one_hot(task.labelled.codes, task.n_classes).float()
-        self.standardise = Standardise.of(task.labelled.images).to(network.device)
-        self._pool_standardise = (
-            None if self.pool is None else Standardise.of(self.pool).to(network.device)
-        )
+        # A network that was trained before wants its pixels as they were then.
+        own = getattr(network.model, "standardise", None)
+        scale = Standardise.of(task.labelled.images) if own is None else own()
+        self.standardise = scale.to(network.device)
+        self._pool_standardise = None
+        if self.pool is not None:
+            pool_scale = Standardise.of(self.pool) if own is None else scale
+            self._pool_standardise = pool_scale.to(network.device)
         # Decoupled decay: class weights that scale the loss then leave its strength alone.
         # A step that gathers the lists of tensors only once, and random generators made ahead,
         # were tried: a whole run of the smallest network took 0.98 to 1.00 of the time.
+        factors = getattr(network.model, "rate_factors", None)
+        everything = [(list(network.model.parameters()), 1.0)]
         self._optimiser = torch.optim.AdamW(
-            network.model.parameters(),
+            [{"params": p, "factor": f} for p, f in (factors() if factors else everything)],
             lr=plan.learning_rate,
             weight_decay=plan.weight_decay,
             fused=True,
@@ -155,7 +161,7 @@ class Loop:
         update = self.n_done
         rate, momentum = one_cycle(update, self.length.n_updates, self.plan.learning_rate)
         for group in self._optimiser.param_groups:
-            group["lr"], group["betas"] = rate, (momentum, 0.99)
+            group["lr"], group["betas"] = rate * group.get("factor", 1.0), (momentum, 0.99)
         self._seed_torch(update)
         losses = self.algorithm.loss(self._step(update))
         self._optimiser.zero_grad(set_to_none=True)

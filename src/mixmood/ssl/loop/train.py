@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -25,9 +26,11 @@ from mixmood.ssl.loop.schedule import Length
 from mixmood.ssl.loop.standardise import Standardise
 from mixmood.ssl.loop.threads import computing_with, faster_threads
 from mixmood.ssl.models.memory import check_fits
-from mixmood.ssl.models.registry import WideResNetSpec, model_spec
+from mixmood.ssl.models.registry import TunedSpec, WideResNetSpec, model_spec
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
 from mixmood.ssl.plan import AUTO, TrainingPlan
+
+Spec = WideResNetSpec | TunedSpec | nn.Module
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,9 @@ def train(
         (labelled, labels), unlabelled, (test, test_labels), validation, class_names
     )
     place = device_named(plan.device)
-    method, length = _method(task, plan)
     spec = model_spec(plan.model) if isinstance(plan.model, str) else plan.model
+    plan = plan.for_tuning() if isinstance(spec, TunedSpec) else plan
+    method, length = _method(task, plan)
     weak = augmentation(plan.augment)
     configuration = configuration_of(plan, length, method, spec, weak, task)
     folder = None if out is None else Path(out)
@@ -156,9 +160,14 @@ def _threads(plan: TrainingPlan, saved: dict[str, Any] | None, network: Network,
     return faster_threads(network.model, task.labelled.images.shape, 2 * plan.batch_size)
 
 
-def _built(spec: WideResNetSpec | nn.Module, task: Task, seed: int) -> nn.Module:
+def _built(spec: Spec, task: Task, seed: int) -> nn.Module:
     if isinstance(spec, nn.Module):
         return spec
+    if isinstance(spec, TunedSpec):
+        network: Any = spec.build(task.labelled.images.shape, task.n_classes)
+        images = task.labelled.images.batch(np.arange(len(task.labelled.images)))
+        network.start_from(images, task.labelled.codes.numpy(), task.n_classes)
+        return cast(nn.Module, network)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(rng_for(seed, "weights").integers(2**63)))
         return spec.build(task.labelled.images.shape, task.n_classes)

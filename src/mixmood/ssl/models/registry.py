@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 MOST_FILTERS = 64
+TUNED = "efficientnet-lite0"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,21 @@ class WideResNetSpec:
         return self.first_filters or min(height, MOST_FILTERS)
 
 
+@dataclass(frozen=True)
+class TunedSpec:
+    """The packaged backbone, fine-tuned from the solution of the frozen head."""
+
+    backbone: str = TUNED
+
+    def build(self, shape: tuple[int, int, int], n_classes: int) -> "nn.Module":
+        """The network; images must have three channels."""
+        from mixmood.ssl.models.tuned import TunedNetwork
+
+        if shape[0] != 3:
+            raise OptionError(f"{self.backbone} takes RGB images; got {shape[0]} channels.")
+        return TunedNetwork(n_classes)
+
+
 MODELS = {
     "wrn": WideResNetSpec(),
     "wrn-thin": WideResNetSpec(groups=3, blocks=4, widening=1, first_filters=8),
@@ -61,15 +77,17 @@ MODELS = {
 }
 
 
-def model_spec(word: str) -> WideResNetSpec:
-    """A network by name, with changes after a colon.
+def model_spec(word: str) -> WideResNetSpec | TunedSpec:
+    """A network by name; a Wide-ResNet with changes after a colon.
 
     >>> model_spec("wrn:blocks=2,first_filters=16")
     WideResNetSpec(groups=3, blocks=2, widening=2, first_filters=16)
     """
+    if word == TUNED:
+        return TunedSpec()
     name, _, changes = word.partition(":")
     if name not in MODELS:
-        raise unknown_name("model", name, MODELS)
+        raise unknown_name("model", name, [*MODELS, TUNED, "head"])
     known = [field.name for field in fields(WideResNetSpec)]
     values: dict[str, int] = {}
     for change in filter(None, changes.split(",")):

@@ -1,0 +1,153 @@
+"""The packaged backbone as a torch network, to be fine-tuned from the frozen head's solution."""
+
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mixmood.core.errors import MissingExtraError
+from mixmood.core.seeds import rng_for
+from mixmood.heads.registry import fit_head
+from mixmood.ssl.loop.standardise import Standardise
+
+WEIGHTS = "weights/efficientnet_lite0.onnx"
+BATCH = 64
+HEAD_FACTOR = 30.0
+"""The head learns so many times as fast as the body: its weights are that much larger."""
+
+
+class Padded(nn.Module):
+    """A convolution whose edges may differ from side to side, as the graph has them."""
+
+    def __init__(self, weight: Tensor, bias: Tensor, attributes: dict[str, Any]) -> None:
+        """Take weights and attributes of an ONNX node; batch-norm is folded into them."""
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(weight), nn.Parameter(bias)
+        top, left, bottom, right = attributes["pads"]
+        self._pads = (left, right, top, bottom)
+        self._stride, self._groups = tuple(attributes["strides"]), attributes["group"]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The map of features."""
+        if self._pads[0] == self._pads[1] == self._pads[2] == self._pads[3]:
+            pad = self._pads[0]
+        else:
+            x, pad = functional.pad(x, self._pads), 0
+        return functional.conv2d(x, self.weight, self.bias, self._stride, pad, 1, self._groups)
+
+
+class TunedNetwork(nn.Module):
+    """EfficientNet-Lite0 as its ONNX graph has it, and a linear head on the features' directions.
+
+    Nothing of the architecture is written down here: the nodes of the graph are the layers.
+    """
+
+    def __init__(self, n_classes: int) -> None:
+        """Read the packaged file; the head begins at zero until `start_from` is called."""
+        super().__init__()
+        graph = _graph()
+        constants = _constants(graph)
+        self._steps: list[tuple[str, list[str], str, Any]] = []
+        self.body = nn.ModuleList()
+        self.mean = np.zeros(3, np.float32)
+        self.deviation = np.ones(3, np.float32)
+        for node in graph.node:
+            self._add(node, constants)
+        self.head = nn.Linear(1280, n_classes)
+        nn.init.zeros_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+
+    def _add(self, node: Any, constants: dict[str, NDArray[np.float32]]) -> None:
+        kind, inputs, output = node.op_type, list(node.input), node.output[0]
+        if kind in ("Cast", "Transpose", "Identity"):
+            # Weights are read as single floats; images come with channels first.
+            constants |= {output: constants[inputs[0]]} if inputs[0] in constants else {}
+            self._steps.append(("Same", inputs, output, None))
+        elif kind in ("Sub", "Div"):
+            value = constants[inputs[1]].reshape(-1).astype(np.float32)
+            if kind == "Sub":
+                self.mean = value
+            else:
+                self.deviation = value
+            self._steps.append(("Same", inputs, output, None))
+        elif kind == "Conv":
+            weight, bias = (torch.from_numpy(constants[name].copy()) for name in inputs[1:])
+            attributes = {a.name: list(a.ints) or a.i for a in node.attribute}
+            self._steps.append((kind, inputs[:1], output, len(self.body)))
+            self.body.append(Padded(weight, bias, attributes))
+        elif kind == "Clip":
+            low, high = (float(constants[name].reshape(-1)[0]) for name in inputs[1:])
+            self._steps.append((kind, inputs[:1], output, (low, high)))
+        else:
+            self._steps.append((kind, inputs, output, None))
+
+    def features(self, images: Tensor) -> Tensor:
+        """Features, shape (n, 1280), of standardised images (n, 3, side, side)."""
+        values = {"images": images}
+        for kind, inputs, output, more in self._steps:
+            if inputs[0] not in values:
+                continue
+            x = values[inputs[0]]
+            if kind == "Conv":
+                x = self.body[more](x)
+            elif kind == "Clip":
+                x = x.clamp(*more)
+            elif kind == "Add":
+                x = x + values[inputs[1]]
+            elif kind == "GlobalAveragePool":
+                x = x.mean(dim=(2, 3))
+            values[output] = x
+        return values["features"]
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Logits, shape (n, classes); features enter as heads take them, see `heads.rows`."""
+        # The slope of a root is infinite at 0.
+        rows = functional.normalize((self.features(images).clamp_min(0) + 1e-6).sqrt(), dim=1)
+        logits: Tensor = self.head(rows)
+        return logits
+
+    def standardise(self) -> Standardise:
+        """What the graph does with pixels of 0 to 255."""
+        return Standardise(torch.from_numpy(self.mean), torch.from_numpy(self.deviation))
+
+    def rate_factors(self) -> list[tuple[list[nn.Parameter], float]]:
+        """Parameters, and how many times the learning rate they get."""
+        return [(list(self.body.parameters()), 1.0), (list(self.head.parameters()), HEAD_FACTOR)]
+
+    @torch.no_grad()
+    def start_from(self, images: Tensor, codes: NDArray[np.int64], n_classes: int) -> None:
+        """Set the head to the supervised solution on the frozen features of labelled images.
+
+        Args:
+            images: Pixels of 0 to 255, shape (n, 3, side, side).
+            codes: Their classes, shape (n,).
+            n_classes: How many classes there are.
+        """
+        scale = self.standardise()
+        parts = [self.features(scale(part.float())) for part in torch.split(images, BATCH)]
+        features = torch.cat(parts).numpy()
+        head = fit_head("supervised", features, codes, n_classes, None, rng_for(0, "start"))
+        self.head.weight.copy_(torch.from_numpy(np.asarray(head.weights.T, np.float32)))
+        self.head.bias.copy_(torch.from_numpy(np.asarray(head.bias, np.float32)))
+
+
+def _graph() -> Any:
+    try:
+        import onnx
+    except ImportError:
+        raise MissingExtraError("Fine-tuning the backbone", "train") from None
+    content = files("mixmood.features.backbones").joinpath(WEIGHTS).read_bytes()
+    return onnx.load_from_string(content).graph
+
+
+def _constants(graph: Any) -> dict[str, NDArray[np.float32]]:
+    from onnx import numpy_helper
+
+    return {
+        tensor.name: numpy_helper.to_array(tensor).astype(np.float32)
+        for tensor in graph.initializer
+    }

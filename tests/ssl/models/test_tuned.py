@@ -1,0 +1,79 @@
+"""The fine-tuned backbone begins as the frozen one with its head."""
+
+import numpy as np
+import pytest
+import torch
+
+from mixmood.core.errors import OptionError
+from mixmood.features.backbones.registry import efficientnet_lite0
+from mixmood.heads import fit_head
+from mixmood.ssl.loop.train import train
+from mixmood.ssl.models.registry import TunedSpec, model_spec
+from mixmood.ssl.models.tuned import TunedNetwork
+from mixmood.ssl.plan import TrainingPlan
+
+SIDE = 64
+
+
+@pytest.fixture(scope="module")
+def images():
+    """Red and blue noise, uint8, shape (8, 64, 64, 3), and their classes."""
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 100, (8, SIDE, SIDE, 3), dtype=np.uint8)
+    codes = np.arange(8) % 2
+    pixels[codes == 0, ..., 0] += 150
+    pixels[codes == 1, ..., 2] += 150
+    return pixels, codes
+
+
+def as_tensor(pixels):
+    return torch.from_numpy(pixels).permute(0, 3, 1, 2)
+
+
+def test_its_features_are_those_of_the_packaged_graph(images):
+    network = TunedNetwork(2)
+    with torch.no_grad():
+        ours = network.features(network.standardise()(as_tensor(images[0]).float())).numpy()
+    assert np.abs(ours - efficientnet_lite0(SIDE).embed(images[0])).max() < 1e-4
+
+
+def test_it_starts_with_the_predictions_of_the_frozen_head(images):
+    pixels, codes = images
+    network = TunedNetwork(2)
+    network.start_from(as_tensor(pixels), codes, 2)
+    features = efficientnet_lite0(SIDE).embed(pixels)
+    head = fit_head("supervised", features, codes, 2, None, np.random.default_rng(0))
+    with torch.no_grad():
+        logits = network(network.standardise()(as_tensor(pixels).float())).numpy()
+    assert np.abs(logits - head.logits(features)).max() < 0.02
+    assert np.array_equal(logits.argmax(axis=1), codes)
+
+
+@pytest.mark.parametrize("algorithm", ["supervised", "fixmatch"])
+def test_it_trains_with_the_algorithms_of_networks(images, algorithm):
+    pixels, codes = images
+    trained = train(
+        pixels, codes, pixels, pixels, codes, model="efficientnet-lite0", algorithm=algorithm,
+        updates=2, epochs=1, batch_size=4,
+    )  # fmt: skip
+    assert trained.record.accuracy_last == 1.0
+    assert trained.record.configuration["model"] == {"backbone": "efficientnet-lite0"}
+    assert trained.record.configuration["learning_rate"] == 1e-4
+
+
+def test_the_body_learns_slower_than_the_head():
+    (body, slow), (head, fast) = TunedNetwork(3).rate_factors()
+    assert fast > 10 * slow
+    assert len(body) == 2 * 49
+    assert len(head) == 2
+
+
+def test_its_defaults_replace_only_what_was_not_asked_for():
+    plan = TrainingPlan(model="efficientnet-lite0", updates=7).for_tuning()
+    assert (plan.updates, plan.image_size, plan.augment) == (7, 96, "crop")
+
+
+def test_grey_images_are_refused():
+    assert model_spec("efficientnet-lite0") == TunedSpec()
+    with pytest.raises(OptionError, match="takes RGB images; got 1 channels"):
+        TunedSpec().build((1, 64, 64), 2)
