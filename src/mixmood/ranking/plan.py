@@ -57,7 +57,9 @@ class RankingPlan:
         "mixmatch",
         "The head that is trained with each pool: mixmatch, pseudo-label or propagation.",
     )
-    by: str = option("distance", "What orders the pools: distance or gain.")
+    by: str = option(
+        "gain", "What orders the pools: gain, or distance; without a probe it is distance."
+    )
     groups: str | None = option(
         None,
         "Labelled images that belong together, such as slices of a patient: a regular expression "
@@ -104,8 +106,6 @@ class RankingPlan:
             raise unknown_name("order", self.by, BY)
         if self.probe_algorithm not in PROBE_ALGORITHMS:
             raise unknown_name("probe_algorithm", self.probe_algorithm, PROBE_ALGORITHMS)
-        if self.by == "gain" and not self.probe:
-            raise OptionError("Pools are ordered by gain only with a probe. Leave out no-probe.")
         self._check_groups()
         if self.jobs is not None and self.jobs < 1:
             raise OptionError(
