@@ -54,7 +54,7 @@ def compared(workers: ProcessPoolExecutor, name: str, effort: Effort) -> list[Ro
     times = interleaved(works, effort.rounds(N_ROUNDS))
     twice = {way: [2 * spent for spent in times[way]] for way in ("alone", "two threads")}
     hourly = {way: 3600 / statistics.median(spent) for way, spent in times.items()}
-    what = f"two runs at once, one thread each, {n_updates} updates; {SETTINGS[name].told}"
+    what = f"two runs at once, one thread each, {n_updates} updates; {SETTINGS[name].words}"
     told = f"{2 * hourly['both']:.0f} / {{:.0f}} runs an hour"
     return [
         Row(

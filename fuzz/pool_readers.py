@@ -32,6 +32,19 @@ def _read_image(folder: Path, name: str) -> str:
     return found
 
 
+def _read_frames(folder: Path, name: str) -> str:
+    from mixmood.data.pools.open import open_pool
+
+    _read_all(open_pool(folder, frames="each"))
+    return _read_image(folder, name)
+
+
+def _read_folder(folder: Path, name: str) -> str:
+    from mixmood.data.pools.open import open_pool
+
+    return _read_all(open_pool(folder))
+
+
 def _read_all(pool: object) -> str:
     """Everything that the product asks a pool for."""
     from mixmood.data.pools.pool import FeatureSource, ImageSource
@@ -96,6 +109,10 @@ def _read_idx(folder: Path, name: str) -> str:
     return _read_pool(folder, name.replace("labels-idx1", "images-idx3"))
 
 
+def _labels(name: str, text: bytes) -> Callable[[], list[Seed]]:
+    return lambda: [Seed(name, text, seeds.members())]
+
+
 def _manifests(name: str, text: bytes) -> Callable[[], list[Seed]]:
     return lambda: [Seed(name, text, seeds.members())]
 
@@ -109,6 +126,12 @@ POOL_READERS: dict[str, Reader] = {
     "bmp": Reader(seeds_named("x.bmp", seeds.bmps), _read_image),
     "tiff": Reader(seeds_named("x.tif", seeds.tiffs), _read_image),
     "ppm-ico": Reader(seeds_named("x.ppm", seeds.others), _read_image),
+    "avif": Reader(seeds_named("x.avif", seeds.avifs), _read_image),
+    "dicom": Reader(seeds_named("x.dcm", seeds.dicoms), _read_frames),
+    "labels": Reader(
+        _labels("labels.csv", b"path,label\ncat/1.png,cat\n2;,cat\ndog/3.bmp,dog\n"), _read_folder
+    ),
+    "coco": Reader(_labels("annotations.json", seeds.COCO), _read_folder),
     "zip": Reader(seeds_named("x.zip", seeds.zips), _read_pool, _inside_zip(packed=True)),
     "tar": Reader(seeds_named("x.tar", seeds.tars), _read_pool, _then(reseal.tar)),
     "tar.gz": Reader(

@@ -90,7 +90,7 @@ def _index_seeds() -> list[Seed]:
 def _read_index(folder: Path, name: str) -> str:
     """What a cache kept of an archive of 10,000 bytes."""
     from mixmood.data.archives.kept_index import ArchiveIndex
-    from mixmood.data.files.names import labels_from_folders
+    from mixmood.data.labels.folder_names import labels_from_folders
 
     index = ArchiveIndex.from_bytes((folder / name).read_bytes(), _STAMP, 10_000)
     if index is None:

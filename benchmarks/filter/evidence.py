@@ -16,8 +16,8 @@ from benchmarks.filter.material import OTHER, Scene, is_near, scene, sources, ta
 from benchmarks.filter.rows_file import RowsFile
 from mixmood.core.seeds import rng_for
 from mixmood.heads import fit_head
-from mixmood.scores.mixture import area
 from mixmood.scores.registry import DEFAULT_SCORE, SCORES, fit_score
+from mixmood.scores.share.mixture import area
 from mixmood.scores.useful_share import useful_share
 from mixmood.selection.fitted import fit_filter
 
@@ -153,10 +153,11 @@ def main() -> None:
     parser.add_argument("part", choices=["development", "report"])
     parser.add_argument("what", choices=["auroc", "share", "heads"])
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--algorithm", action="append", choices=ALGORITHMS)
     parser.add_argument("--foreign", action="append", type=float, choices=CONTAMINATIONS)
     options = parser.parse_args()
-    seeds = range(options.seeds)
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
     if options.what == "heads":
         heads(
             options.features,

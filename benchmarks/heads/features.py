@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from mixmood.data.noise import NoiseSource
-from mixmood.data.source import ImageSource
-from mixmood.features.extract import extract
-from mixmood.features.table import load_backbone
 from sklearn.datasets import load_digits
 
-from mixmood.data.arrays import ImageArray
+from mixmood.data.arrays.array_pools import ImageArray
+from mixmood.data.pools.noise import NoiseSource
+from mixmood.data.pools.pool import ImageSource
+from mixmood.features.backbones.registry import load_backbone
+from mixmood.features.extraction.extract import extract
 
 PACKS = ("mnist", "fashion_mnist", "cifar10", "svhn", "tiny_imagenet", "fashion_product")
 NOISES = ("gaussian", "salt-and-pepper")

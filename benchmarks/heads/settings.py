@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.heads.tasks import DEVELOPMENT, draw
 from mixmood.core.seeds import rng_for
+from mixmood.heads.fitting.problem import head_problem
 from mixmood.heads.mixmatch import MixMatchHead
-from mixmood.heads.problem import head_problem
 from mixmood.heads.propagation import PropagationHead
 from mixmood.heads.pseudo_label import PseudoLabelHead
 from mixmood.heads.supervised import SupervisedHead
@@ -28,15 +28,15 @@ STARTS = {
 CHANGES = {
     "mixmatch": {
         "temperature": (0.7,),
-        "rate": (0.015,),
+        "rate": (1.0, 3.0),
         "gamma": (75.0,),
         "n_updates": (200,),
-        "alpha": (0.75, 4.0),
+        "alpha": (0.75,),
     },
-    "pseudo-label": {"pool_weight": (0.3, 3.0), "last_share": (0.6,), "n_rounds": (2,)},
+    "pseudo-label": {"pool_weight": (0.1, 1.0), "last_share": (0.6,), "n_rounds": (4,)},
     "propagation": {
         "pool_weight": (1.0, 10.0),
-        "n_neighbours": (5,),
+        "n_neighbours": (10,),
         "reach": (0.7,),
         "graph_share": (0.5,),
     },

@@ -18,7 +18,8 @@ from benchmarks.heads.tasks import DEVELOPMENT, REPORT, Family, Task, draw
 from mixmood.core.seeds import rng_for
 from mixmood.heads.registry import HEADS, fit_head
 from mixmood.measures.registry import MEASURES, compare
-from mixmood.ranking.probe.measure import labelled_folds, pool_effect
+from mixmood.ranking.probe.measure import N_PART, labelled_folds, pool_effect
+from mixmood.scores.useful_share import useful_share
 
 PERCENTS = (10, 25, 50, 75, 90, 100)
 N_POOL = 2000
@@ -58,6 +59,30 @@ def cases_of(family: Family, n_labelled: int, seed: int, n_mixed: int | None) ->
     ]
 
 
+def pool_of(task: Task, case: Case) -> np.ndarray:
+    """The pool of a case, in random order."""
+    pool = task.clean if case.percent == 0 else task.pool(case.source, case.percent)
+    return rng_for(case.seed, "shuffle", case.key).permutation(pool)
+
+
+def probed_rows(pool: np.ndarray) -> np.ndarray:
+    """The images that are probed: some of either half, which are what is trained with."""
+    return np.concatenate([half[:N_PART] for half in halves_of(pool)])
+
+
+def halves_of(pool: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two pools of the same kind."""
+    return pool[: len(pool) // 2], pool[len(pool) // 2 :]
+
+
+def share_row(task: Task, case: Case) -> dict:
+    """The useful share of a pool, and how well a classifier tells it from the labelled images."""
+    probed = probed_rows(pool_of(task, case))
+    rng = rng_for(case.seed, "share", case.key)
+    found = useful_share(task.features, probed, rng, labels=task.codes)
+    return {"share": found.share, "share_low": found.interval[0], "share_high": found.interval[1]}
+
+
 def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
     """Truth and predictors of some pools of one task."""
     n_classes = int(task.codes.max()) + 1
@@ -65,11 +90,8 @@ def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
     folds = labelled_folds(task.features, task.codes, n_classes, rng_for(seed, "folds"))
     base = accuracy(task, "supervised", None, rng_for(seed, "base"))
     for case in cases:
-        pool = task.clean if case.percent == 0 else task.pool(case.source, case.percent)
-        pool = rng_for(seed, "shuffle", case.key).permutation(pool)
-        halves = pool[: len(pool) // 2], pool[len(pool) // 2 :]
-        # What is probed is what is trained with: some images of either half.
-        probed = np.concatenate([half[:400] for half in halves])
+        pool = pool_of(task, case)
+        halves, probed = halves_of(pool), probed_rows(pool)
         row = {"key": case.key, **vars(case), "base": 100 * base, "cv": 100 * folds.accuracy}
         for name in ALGORITHMS:
             gains = [
@@ -78,6 +100,7 @@ def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
             ]
             effect = pool_effect(folds, probed, name, rng_for(seed, "probe", case.key))
             row[name] = {"gains": gains, **vars(effect)}
+        row |= share_row(task, case)
         if n_draws:
             rng = rng_for(seed, "distances", case.key)
             row["distances"] = distances(task.features, pool, n_draws, rng)

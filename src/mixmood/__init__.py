@@ -6,6 +6,7 @@ from mixmood.core.version import __version__
 
 if TYPE_CHECKING:
     from mixmood import measures
+    from mixmood.api.embed import embed
     from mixmood.api.filter import Kept, filter
     from mixmood.api.predict import predict
     from mixmood.api.rank import RankReport, rank
@@ -18,6 +19,7 @@ __all__ = [
     "RankReport",
     "__version__",
     "dissimilarity",
+    "embed",
     "filter",
     "measures",
     "predict",
@@ -35,6 +37,7 @@ _HOMES = {
     "report_testbed": "mixmood.api.testbed.report_testbed",
     "run_testbed": "mixmood.api.testbed.run_testbed",
     "dissimilarity": "mixmood.ranking.statistics.dissimilarity.dissimilarity",
+    "embed": "mixmood.api.embed.embed",
     "predict": "mixmood.api.predict.predict",
     "train": "mixmood.api.train.train",
 }

@@ -218,3 +218,17 @@ def test_help_imports_nothing_heavy():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.strip() == "set()", result
+
+
+def test_a_small_pool_is_set_aside_and_the_rest_is_ranked(folders):
+    prepare_mistakes(folders)
+    result = mixmood("rank", "labelled", "near", "few", "--draws", 2, "--json", "-", cwd=folders)
+    assert result.returncode == 0, result.stderr
+    record = json.loads(result.stdout)
+    assert [c["name"] for c in record["candidates"]] == ["near"]
+    assert [one["name"] for one in record["set_aside"]] == ["few"]
+
+
+def test_the_shell_can_be_taught_to_complete_words():
+    result = mixmood("--help")
+    assert "--install-completion" in result.stdout

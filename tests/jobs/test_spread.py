@@ -44,6 +44,12 @@ def calls(jobs):
     return [Call(job.key, execute, job) for job in jobs]
 
 
+@pytest.fixture
+def naps():
+    """Calls for which a worker has nothing to load, where only the engine is looked at."""
+    return [Call(str(number), time.sleep, 0.5) for number in range(8)]
+
+
 def children(pid):
     """All processes below a process, by their ids, with their command lines."""
     parents = {}
@@ -112,22 +118,22 @@ def test_loky_and_ray_give_the_records_of_a_plain_loop(jobs, calls, store):
 @needs_proc
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_ray_repeats_a_call_whose_worker_was_killed(calls, killer):
+def test_ray_repeats_a_call_whose_worker_was_killed(naps, killer):
     killed = killer("ray::compute")
-    outcomes = list(RaySpread()(calls, 2, lambda call: None))
+    outcomes = list(RaySpread()(naps, 2, lambda call: None))
     assert killed.is_set()
-    assert sorted(outcome.key for outcome in outcomes) == sorted(call.key for call in calls)
+    assert sorted(outcome.key for outcome in outcomes) == sorted(call.key for call in naps)
     assert not [outcome for outcome in outcomes if outcome.error is not None]
 
 
 @needs_proc
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_loky_repeats_calls_whose_worker_was_killed(calls, killer):
+def test_loky_repeats_calls_whose_worker_was_killed(naps, killer):
     killed = killer("LokyProcess")
-    outcomes = list(spread_local(calls, 2, lambda call: None))
+    outcomes = list(spread_local(naps, 2, lambda call: None))
     assert killed.is_set()
-    assert sorted(outcome.key for outcome in outcomes) == sorted(call.key for call in calls)
+    assert sorted(outcome.key for outcome in outcomes) == sorted(call.key for call in naps)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a signal that kills")
@@ -139,12 +145,13 @@ def test_a_run_that_always_costs_its_worker_has_failed_and_the_others_go_on(
     # Within the test: functions of its module could not be found by a worker.
     record = make_record()
 
-    def mortal(job):
+    def mortal(batch):
+        (job,) = batch
         if job.key == deadly:
             os.kill(os.getpid(), signal.SIGKILL)
-        return record.model_copy(update={"key": job.key, "run": job.run})
+        return [record.model_copy(update={"key": job.key, "run": job.run})]
 
-    monkeypatch.setattr("mixmood.testbed.runs.driver.execute", mortal)
+    monkeypatch.setattr("mixmood.testbed.runs.driver.execute_batch", mortal)
 
     def spread(waiting, n_jobs, on_start):
         return spread_local(waiting, n_jobs, lambda call: (begun.append(call.key), on_start(call)))
@@ -188,8 +195,8 @@ def test_ctrl_c_while_workers_start_stops_them_all(calls, monkeypatch):
 
 
 @needs_proc
-def test_who_stops_between_two_records_reads_no_warning_and_leaves_no_worker(calls, recwarn):
-    outcomes = spread_local(calls, 2, lambda call: None)
+def test_who_stops_between_two_records_reads_no_warning_and_leaves_no_worker(naps, recwarn):
+    outcomes = spread_local(naps, 2, lambda call: None)
     next(outcomes)
     outcomes.close()
     assert not workers()
@@ -197,8 +204,8 @@ def test_who_stops_between_two_records_reads_no_warning_and_leaves_no_worker(cal
 
 
 @needs_proc
-def test_no_worker_outlives_the_last_record(calls):
-    assert len(list(spread_local(calls, 2, lambda call: None))) == len(calls)
+def test_no_worker_outlives_the_last_record(naps):
+    assert len(list(spread_local(naps, 2, lambda call: None))) == len(naps)
     assert not workers()
 
 

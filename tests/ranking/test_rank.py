@@ -230,9 +230,9 @@ def test_progress_is_told_for_every_image_and_pool(rng):
 
     listener = Listener()
     mixmood.rank(noise(rng, 16), {"a": noise(rng, 20)}, draws=2, progress=listener, cache=None)
-    assert listener.done == {"array": 16, "a": 16}
-    assert listener.totals == {"array": 16, "a": 16, "statistics": 0}
-    assert listener.finished == {"array", "a", "statistics"}
+    assert listener.done == {"array": 16, "a": 16, "probe": 1}
+    assert listener.totals == {"array": 16, "a": 16, "statistics": 0, "probe": 1}
+    assert listener.finished == {"array", "a", "statistics", "probe"}
 
 
 def test_the_package_offers_its_public_names_and_no_others():

@@ -2,8 +2,9 @@
 
 import pytest
 
-from mixmood.core.records.ranking import Candidate, NoiseFloor, RankedDissimilarity
+from mixmood.core.records.ranking import NoiseFloor, RankedDissimilarity
 from mixmood.ranking.nearness import nearness
+from mixmood.ranking.statistics.score import Scores
 from mixmood.ranking.verdict import verdict
 
 FLOOR = {"js": NoiseFloor(0.4, 0.1, 0.9, 10)}
@@ -17,12 +18,11 @@ def result(p_holm=0.01, rank=1, p_best=0.9, first_rank=1, signed=1.0):
 
 
 def candidate(rank, name, p_holm=0.01, p_best=0.0, first_rank=None, signed=1.0):
-    own = result(p_holm, rank, p_best, first_rank or rank, signed)
-    return Candidate(rank, name, 100, 0, 100, "f", {"js": own}, p_best, own.rank_interval, ())
+    return name, {"js": result(p_holm, rank, p_best, first_rank or rank, signed)}
 
 
 def sentence(*candidates):
-    return verdict(candidates, "js", FLOOR)
+    return verdict(Scores(dict(candidates), FLOOR), "js")
 
 
 @pytest.mark.parametrize(

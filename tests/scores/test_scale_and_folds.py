@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError
-from mixmood.scores.content_folds import best_n_folds, labelled_folds, pool_folds, row_positions
+from mixmood.scores.fitting.content_folds import (
+    best_n_folds,
+    labelled_folds,
+    pool_folds,
+    row_positions,
+)
 from mixmood.scores.nearest import nearest_labelled
 from mixmood.scores.typicality import typical_threshold, typicality
 

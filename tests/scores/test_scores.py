@@ -5,8 +5,8 @@ import pytest
 
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.numerics.neighbours import unit_rows
-from mixmood.scores.mixture import area
 from mixmood.scores.registry import SCORES, fit_score, score_from_arrays, score_to_arrays
+from mixmood.scores.share.mixture import area
 
 every_score = pytest.mark.parametrize("family", SCORES)
 
@@ -179,7 +179,7 @@ def test_the_only_image_of_a_class_is_compared_with_the_other_classes(world):
 
 def test_the_fold_models_equal_a_plain_loop_over_folds(world):
     """One inverse stands for all fits."""
-    from mixmood.scores.ridge import fit_fold_models
+    from mixmood.scores.fitting.ridge import fit_fold_models
 
     labelled, _, pool = pools(world)
     rows = unit_rows(np.concatenate([labelled, pool]))

@@ -5,8 +5,8 @@ import pytest
 
 from mixmood.core.errors import InputError, OptionError
 from mixmood.scores.class_shares import class_probabilities, class_shares
-from mixmood.scores.mixture import area, least_slope, mixture_share
-from mixmood.scores.self_calibration import near_tests
+from mixmood.scores.share.mixture import area, least_slope, mixture_share
+from mixmood.scores.share.self_calibration import near_tests
 from mixmood.scores.useful_share import share_of_fit, useful_share
 
 

@@ -51,12 +51,12 @@ def test_its_model_classifies():
 
 def test_a_finished_run_goes_on_to_the_record_it_has(run):
     settings = {"balanced": "both"}
-    record = train(
+    trained = train(
         EARLIER / "labelled", EARLIER / "pool.npy", **OPTIONS, settings=settings, out=run,
         resume=True,
     )  # fmt: skip
     written = json.loads((EARLIER / "record.json").read_text())
-    assert [e.loss for e in record.epochs] == [e["loss"] for e in written["epochs"]]
+    assert [e.loss for e in trained.record.epochs] == [e["loss"] for e in written["epochs"]]
 
 
 def test_a_run_stopped_half_way_goes_on_to_the_same_losses(run):
@@ -64,7 +64,7 @@ def test_a_run_stopped_half_way_goes_on_to_the_same_losses(run):
     whole = torch.load(run / "checkpoint.pt", weights_only=True)
     assert len(whole["sums"]) == 6 + 2
     settings = {"balanced": True}
-    fresh = train(EARLIER / "labelled", EARLIER / "pool.npy", **OPTIONS, settings=settings)
+    fresh = train(EARLIER / "labelled", EARLIER / "pool.npy", **OPTIONS, settings=settings).record
     written = json.loads((EARLIER / "record.json").read_text())
     for ours, theirs in zip(fresh.epochs, written["epochs"], strict=True):
         assert ours.loss == pytest.approx(theirs["loss"], rel=1e-5)

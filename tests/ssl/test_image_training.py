@@ -9,7 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
-from mixmood.api.train import train
+from mixmood.api.train import train as train_model
 from mixmood.core.errors import (
     InputError,
     MissingExtraError,
@@ -24,6 +24,11 @@ from mixmood.ssl.input.pictures import PictureReader
 from mixmood.ssl.models.registry import model_spec
 from mixmood.ssl.output import tracking
 from mixmood.ssl.output.record import TrainingRecord
+
+
+def train(*pools, **options):
+    """The record of a trained network."""
+    return train_model(*pools, **options).record
 
 
 @pytest.fixture

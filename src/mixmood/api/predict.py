@@ -9,13 +9,13 @@ import numpy as np
 from mixmood.core.errors import InputError
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.pools.open import open_pool
-from mixmood.data.pools.pool import ImageSource
+from mixmood.data.pools.pool import FeatureSource
 from mixmood.ssl.input.pictures import left_out
-from mixmood.ssl.output.predict import Classifier, Predictions, classified
+from mixmood.ssl.output.predict import Classifier, Predictions, classified, classified_features
 
 
 def predict(
-    model: str | Path,
+    model: str | Path | bytes,
     images: Any,
     *,
     progress: Progress | None = None,
@@ -24,15 +24,19 @@ def predict(
     """The class of every readable image of a pool.
 
     Args:
-        model: The folder of a finished run, or its `model.onnx`.
+        model: The folder of a finished run, its `model.onnx`, or the bytes of that file.
         images: Anything that `rank` takes as a pool of images.
         progress: Called after every batch of images.
         notify: Called with each warning.
     """
     classifier = Classifier(model)
     source = open_pool(images)
-    if not isinstance(source, ImageSource):
-        raise InputError(f"{source.name} holds features; images are needed to classify.")
+    if isinstance(source, FeatureSource):
+        found, typical = classified_features(classifier, source)
+        names = tuple(f"{source.name}[{row}]" for row in range(len(source)))
+        return Predictions(names, found, classifier.class_names, (), typical, classifier.threshold)
+    if classifier.pixel_range is not None:
+        source = source.scaled_by(classifier.pixel_range)
     kept: list[int] = []
     parts = list(classified(classifier, source, kept, progress or Silent()))
     if not kept:
@@ -43,9 +47,12 @@ def predict(
     if unreadable:
         notify(left_out(source.name, unreadable))
     order = np.argsort(rows)
+    typical_parts = [typical for _, typical in parts if typical is not None]
     return Predictions(
         tuple(map(source.locate, rows[order].tolist())),
-        np.concatenate(parts)[order],
+        np.concatenate([found for found, _ in parts])[order],
         classifier.class_names,
         unreadable,
+        np.concatenate(typical_parts)[order] if typical_parts else None,
+        classifier.threshold,
     )

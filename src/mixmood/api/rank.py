@@ -4,9 +4,11 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mixmood.api.next_command import with_command
 from mixmood.core.cache.features import open_cache
 from mixmood.core.files.atomic import written
 from mixmood.core.plan_options import plan_from, with_options
@@ -112,11 +114,15 @@ def rank_planned(
     from mixmood.ranking.rank import rank as rank_pools
 
     with open_cache(plan.cache) or nullcontext() as store:
-        base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled set")
-        opened = open_candidates(candidates, base, plan.seed, store)
+        base = open_pool(
+            labelled, seed=plan.seed, cache=store, role="labelled set", frames=plan.frames
+        )
+        opened = open_candidates(candidates, base, plan.seed, store, plan.frames)
         base, pools, _ = scaled_alike(base, opened.pools)
         needs_backbone = not isinstance(base, FeatureSource)
-        network = load_backbone(plan.backbone, plan.resolution) if needs_backbone else None
+        network = (
+            load_backbone(plan.backbone, plan.resolution, plan.device) if needs_backbone else None
+        )
         start = time.perf_counter()
         ranked = rank_pools(
             base,
@@ -130,4 +136,5 @@ def rank_planned(
     for message in store.warnings if store and needs_backbone else ():
         # Not part of the record: what became of a cache does not change the ranking.
         warnings.warn(message, RuntimeWarning, stacklevel=3)
-    return RankReport.of(ranked, time.perf_counter() - start)
+    record = with_command(ranked.record, labelled, opened.given)
+    return RankReport.of(replace(ranked, record=record), time.perf_counter() - start)

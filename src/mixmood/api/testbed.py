@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mixmood.core.files.atomic import written
+from mixmood.core.plan_options import plan_from, with_options
+from mixmood.testbed.plan import TestbedPlan
 
 if TYPE_CHECKING:
     from mixmood.testbed.runs.driver import Status, Watch
@@ -15,16 +17,8 @@ def run_testbed(
     testbed: str | Path,
     store: str | Path,
     *,
-    jobs: int | None = None,
-    backend: str = "local",
-    ray_address: str | None = None,
-    gpus_per_run: float = 0.0,
-    only: Sequence[str] = (),
-    seeds: int | None = None,
-    retry_failed: bool = False,
-    mlflow: str | None = None,
-    cache: str = "default",
-    watch: "Watch | None" = None,
+    watch: "Watch" = lambda status, record: None,
+    **options: Any,
 ) -> "Status":
     """Run what is not yet in the store; the status says how many runs are done and failed.
 
@@ -33,34 +27,16 @@ def run_testbed(
     Args:
         testbed: The name of a preset, or a TOML file.
         store: The folder of the records; it is made if it is not there.
-        jobs: Runs at once; all cores if it is left out.
-        backend: "local" or "ray".
-        ray_address: A running Ray cluster; otherwise one is started here.
-        gpus_per_run: Share of a GPU for each run, with Ray.
-        only: Only some cells, such as `["task=mnist,n_labelled=60"]`.
-        seeds: Runs of each cell, if not as many as the test bed asks for.
-        retry_failed: Repeat the runs that ended with an error.
-        mlflow: Log to this MLflow server; "default" is a SQLite file in the store.
-        cache: The folder of the feature cache, "default" or "none".
         watch: Called after every change with the status, and with the record of the run that just
             finished, if one did.
     """
-    from mixmood.testbed.plan import TestbedPlan
+    from mixmood.testbed.grid.config import load_config
+    from mixmood.testbed.plan import prepare
 
-    plan = TestbedPlan(
-        testbed=testbed,
-        store=Path(store),
-        jobs=jobs,
-        backend=backend,
-        ray_address=ray_address,
-        gpus_per_run=gpus_per_run,
-        only=tuple(only),
-        seeds=seeds,
-        retry_failed=retry_failed,
-        mlflow=mlflow,
-        cache=cache,
-    )
-    return plan.run(plan.work(), watch or (lambda status, record: None))
+    return prepare(load_config(testbed), plan_from(TestbedPlan, options)).run(store, watch)
+
+
+with_options(run_testbed, TestbedPlan)
 
 
 def report_testbed(

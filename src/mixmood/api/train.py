@@ -1,14 +1,52 @@
 """`mixmood.train`: a classifier from a few labelled images and a pool of unlabelled ones."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
+from mixmood.api.predict import predict
+from mixmood.core.errors import OptionError, OutputError
+from mixmood.core.files.atomic import sweep, write_atomic
 from mixmood.core.plans import takes_options_of
 from mixmood.core.progress import Progress, Silent
+from mixmood.core.suggest import unknown_name
+from mixmood.heads.registry import HEADS
+from mixmood.ssl.head.record import HeadRecord
+from mixmood.ssl.head.train import HeadRun, train_head_on_images
 from mixmood.ssl.image_training import MEMORY_LIMIT_BYTES, train_on_images
+from mixmood.ssl.output import run_files
+from mixmood.ssl.output.predict import Predictions
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
-from mixmood.ssl.plan import TrainingPlan
+from mixmood.ssl.plan import AUTO, TrainingPlan
+
+NETWORKS_ONLY = ("fixmatch", "mean-teacher")
+
+
+@dataclass(frozen=True, repr=False)
+class TrainedModel:
+    """A finished training: its record, and a model that classifies."""
+
+    record: HeadRecord | TrainingRecord
+    model: bytes | None
+    """The ONNX file; None for a network whose file was not asked for (no `out`)."""
+
+    def predict(self, images: Any, **options: Any) -> Predictions:
+        """The class of every readable image of a pool; see `mixmood.predict`."""
+        if self.model is None:
+            raise OptionError(
+                "This network was trained without a folder for its file. Train with out=FOLDER."
+            )
+        return predict(self.model, images, **options)
+
+    def __repr__(self) -> str:
+        """The model, its algorithm and its accuracy."""
+        return f"TrainedModel({summary_line(self.record)})"
+
+    def _repr_html_(self) -> str:
+        """The same, for notebooks."""
+        return f"<p><b>mixmood</b> {escape(summary_line(self.record))}</p>"
 
 
 @takes_options_of(TrainingPlan)
@@ -21,18 +59,19 @@ def train(
     out: str | Path | None = None,
     resume: bool = False,
     mlflow: str | None = None,
+    cache: str | Path | None = "default",
     memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
     progress: Progress | None = None,
     notify: Callable[[str], None] = lambda message: None,
     inform: Callable[[str], None] = lambda message: None,
     on_epoch: Callable[[EpochRecord], None] = lambda epoch: None,
-) -> TrainingRecord:
-    """The record of a model trained on a few labelled images and a pool of unlabelled ones.
+) -> TrainedModel:
+    """A model trained on a few labelled images and a pool of unlabelled ones, and its record.
 
     Pools are whatever `rank` takes; the classes come from class folders or a manifest. With
-    `out`, the folder receives `model.pt`, `model.onnx`, `metrics.jsonl`, `record.json` and
-    `curves.png`, and a checkpoint to go on from with `resume`. The model is that of the epoch
-    selected on the validation images, or of the last epoch.
+    `out`, the folder receives `record.json`, `model.onnx` and, of a head, `report.html`; of a
+    network also `model.pt`, `metrics.jsonl`, `curves.png` and a checkpoint to go on from with
+    `resume`.
 
     Args:
         labelled: Images with classes.
@@ -40,25 +79,98 @@ def train(
         plan: How to train; or its options by name.
         test: Images with classes to test on.
         out: The folder for results.
-        resume: Go on from the checkpoint in `out`, if there is one.
-        mlflow: A tracking URI to log the run to.
-        memory_limit_bytes: Pools that need more are read from disk as they are needed.
+        resume: Go on from the checkpoint in `out`, if there is one; train a head again.
+        mlflow: A tracking URI to log the run of a network to.
+        cache: A directory that keeps features between runs, or None for none.
+        memory_limit_bytes: Pools that need more are read from disk as they are needed (networks).
         progress: Called after every image read and every update.
         notify: Called with each warning.
         inform: Called with each choice made for the user, such as the size of the images.
-        on_epoch: Called with each finished epoch.
+        on_epoch: Called with each finished epoch of a network.
     """
-    return train_on_images(
+    folder = None if out is None else Path(out)
+    listener = progress or Silent()
+    if plan.is_head:
+        check_head_algorithm(plan.algorithm, unlabelled)
+        if mlflow is not None:
+            raise OptionError("Runs of networks are logged to MLflow, heads are not. Leave it out.")
+        _open(folder, resume)
+        run = train_head_on_images(
+            labelled, unlabelled, test, plan=plan, cache=cache, progress=listener, warn=notify
+        )
+        if folder is not None:
+            write_head(folder, run)
+        return TrainedModel(run.record, run.model)
+    record = train_on_images(
         labelled,
         unlabelled,
         test,
         plan=plan,
-        out=None if out is None else Path(out),
+        out=folder,
         resume=resume,
         mlflow=mlflow,
         memory_limit_bytes=memory_limit_bytes,
-        progress=progress or Silent(),
+        progress=listener,
         warn=notify,
         inform=inform,
         on_epoch=on_epoch,
+    )
+    model = None if folder is None else (folder / run_files.MODEL).read_bytes()
+    return TrainedModel(record, model)
+
+
+def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:
+    """Refuse algorithms that heads do not have, and a missing pool that one needs."""
+    known = (AUTO, *HEADS)
+    if algorithm in NETWORKS_ONLY:
+        raise OptionError(
+            f"{algorithm} trains networks. Give --model wrn-thin, or one of "
+            f"{', '.join(known)} for a head."
+        )
+    if algorithm not in known:
+        raise unknown_name("algorithm", str(algorithm), (*known, *NETWORKS_ONLY))
+    if unlabelled is None and algorithm in HEADS and HEADS[algorithm].uses_pool:
+        raise OptionError(
+            f"{algorithm} needs unlabelled images; got none. "
+            "Give a pool, or train with 'supervised'."
+        )
+
+
+def _open(folder: Path | None, resume: bool) -> None:
+    """Make the folder before anything is computed; refuse one that holds a run."""
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"Cannot make the folder {folder}: {error.strerror}.") from error
+    if not resume and any((folder / name).exists() for name in run_files.ALL):
+        raise OutputError(
+            f"The folder {folder} holds a run already. Train it again by --resume, or choose "
+            "another folder."
+        )
+    sweep(folder, *run_files.ALL)
+
+
+def write_head(folder: Path, run: HeadRun) -> None:
+    """The files of a head; the record last, so that a folder with a record is whole."""
+    from mixmood.api.training_page import training_report
+
+    write_atomic(folder / run_files.MODEL, run.model)
+    write_atomic(folder / run_files.REPORT, training_report(run))
+    write_atomic(folder / run_files.RECORD, run.record.to_json())
+
+
+def summary_line(record: HeadRecord | TrainingRecord) -> str:
+    """The model, its algorithm and its accuracy in one line."""
+    if isinstance(record, TrainingRecord):
+        name = record.configuration["algorithm"]
+        return f"network, {name}: test accuracy {record.accuracy_last:.3f}"
+    found = record.accuracy
+    if found.cross_validated is None or found.interval is None:
+        return f"head, {record.algorithm}: accuracy unknown"
+    low, high = found.interval
+    return (
+        f"head, {record.algorithm}: accuracy {found.cross_validated:.3f} "
+        f"({low:.3f} to {high:.3f}), cross-validated"
     )

@@ -33,4 +33,6 @@ def predict(
         put("-", predictions.to_csv())
         return
     write_atomic(csv, predictions.to_csv())
-    sys.stdout.write(f"{len(predictions.images)} images classified; written to {csv}\n")
+    n_none = int(predictions.is_none.sum())
+    none = f", {n_none} of them none of these classes" if n_none else ""
+    sys.stdout.write(f"{len(predictions.images)} images classified{none}; written to {csv}\n")

@@ -11,13 +11,14 @@ from mixmood.cli.terminal.plan_options import takes_plan
 from mixmood.ssl.plan import TrainingPlan
 
 if TYPE_CHECKING:
+    from mixmood.ssl.head.record import HeadRecord
     from mixmood.ssl.output.record import TrainingRecord
 
 
 @takes_plan(TrainingPlan)
 def train(
     labelled: Annotated[str, typer.Option(help="Labelled images: class folders, a manifest, ...")],
-    out: Annotated[Path, typer.Option(help="Folder for the model, its record and checkpoints.")],
+    out: Annotated[Path, typer.Option(help="Folder for the model, its record and its page.")],
     options: dict[str, Any],
     unlabelled: Annotated[
         str | None, typer.Option(help="The pool; not needed for supervised.")
@@ -25,12 +26,18 @@ def train(
     test: Annotated[str | None, typer.Option(help="Images with classes to test on.")] = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option(help="A setting of the algorithm, e.g. gamma=10 or ood_mask=0.7; repeatable."),
+        typer.Option(
+            help="A setting of a network's algorithm, e.g. gamma=10 or ood_mask=0.7; repeatable."
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option(help="Go on from the checkpoint in --out.")] = False,
-    mlflow: Annotated[str | None, typer.Option(help="MLflow tracking URI to log to.")] = None,
+    cache: shared.Cache = "default",
+    resume: Annotated[
+        bool,
+        typer.Option(help="Go on from the checkpoint in --out (networks), or train again (head)."),
+    ] = False,
+    mlflow: Annotated[str | None, typer.Option(help="MLflow tracking URI (networks).")] = None,
 ) -> None:
-    """Train with a pool of unlabelled images, and test.
+    """Train a classifier with a pool of unlabelled images, and say how good it is.
 
     Example: mixmood train --labelled labelled/ --unlabelled crawl.zip --out run/
     """
@@ -40,7 +47,7 @@ def train(
 
     with ends_promptly(lambda: _stopped(out)), TrainingBar() as bar:
         try:
-            record = train_model(
+            trained = train_model(
                 labelled,
                 unlabelled,
                 plan=TrainingPlan(**options, settings=_settings(options["algorithm"], setting)),
@@ -48,6 +55,7 @@ def train(
                 out=out,
                 resume=resume,
                 mlflow=mlflow,
+                cache=None if cache == "none" else cache,
                 progress=bar,
                 notify=bar.warn,
                 inform=bar.inform,
@@ -56,14 +64,14 @@ def train(
         except KeyboardInterrupt:
             bar.inform(_stopped(out))
             raise typer.Exit(shared.INTERRUPTED) from None
-    sys.stdout.write(summary_text(record, out))
+    sys.stdout.write(summary_text(trained.record, out))
 
 
 def _stopped(out: Path) -> str:
     from mixmood.ssl.output.run_files import CHECKPOINT
 
     if not (out / CHECKPOINT).exists():
-        return "Stopped before the first checkpoint: nothing is kept."
+        return "Stopped before the first checkpoint: nothing is kept but features in the cache."
     return f"Stopped. What was learnt is in {out}: the same command with --resume goes on."
 
 
@@ -75,8 +83,44 @@ def _settings(algorithm: str, words: list[str] | None) -> dict[str, Any]:
     return parsed_settings(algorithm, words)
 
 
-def summary_text(record: "TrainingRecord", out: Path) -> str:
-    """The accuracies of a finished run, the honest ones first."""
+def summary_text(record: "HeadRecord | TrainingRecord", out: Path) -> str:
+    """What a finished run says on stdout."""
+    from mixmood.ssl.output.record import TrainingRecord
+
+    lines = (
+        _of_network(record, out) if isinstance(record, TrainingRecord) else _of_head(record, out)
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _of_head(record: "HeadRecord", out: Path) -> list[str]:
+    """Five lines: accuracy, algorithm, images, what the model refuses, files."""
+    found = record.accuracy
+    accuracy = "accuracy unknown"
+    if found.cross_validated is not None and found.interval is not None:
+        low, high = found.interval
+        accuracy = (
+            f"accuracy {found.cross_validated:.3f} ({low:.3f} to {high:.3f}), cross-validated"
+        )
+    test = "" if found.test is None else f"; {found.test:.3f} on {record.n_test} test images"
+    refused = (
+        "predict calls an image none of these if it is less like the labelled images than 95 % of "
+        "them are"
+        if record.threshold is not None
+        else "too few labelled images for predict to call one none of these"
+    )
+    return [
+        accuracy + test,
+        f"{record.algorithm}: {record.reason}",
+        f"{record.n_labelled} labelled images of {len(record.class_names)} classes, "
+        f"{record.n_unlabelled} of {record.n_pool} pool images used",
+        refused,
+        f"{record.elapsed_s:.1f} s; model.onnx, record.json and report.html in {out}",
+    ]
+
+
+def _of_network(record: "TrainingRecord", out: Path) -> list[str]:
+    """The accuracies of a network, the honest ones first."""
     lines = [
         f"test accuracy, last epoch {record.accuracy_last:.4f}",
         f"  median of the last five {record.accuracy_median:.4f}",
@@ -86,8 +130,8 @@ def summary_text(record: "TrainingRecord", out: Path) -> str:
             f"  selected on validation  {record.accuracy_selected:.4f}"
             f"  (epoch {record.selected_epoch})"
         )
-    lines += [
+    return [
+        *lines,
         f"  best epoch on test data {record.accuracy_best:.4f}  (epoch {record.best_epoch})",
         f"{record.elapsed_s:.1f} s, {record.images_per_s:.0f} images a second; results in {out}",
     ]
-    return "\n".join(lines) + "\n"

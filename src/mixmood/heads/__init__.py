@@ -12,8 +12,8 @@ scikit-learn estimators; they alone need scikit-learn and are imported when firs
 
 from typing import TYPE_CHECKING, Any
 
-from mixmood.heads.choose import TrainedHead, train_head
-from mixmood.heads.cross_validation import out_of_fold_logits
+from mixmood.heads.evaluation.choose import TrainedHead, train_head
+from mixmood.heads.evaluation.cross_validation import out_of_fold_logits
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.registry import HEADS, fit_head
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.adam import Adam
 from mixmood.heads.checks import check_setting
+from mixmood.heads.fitting.basis import joint_coordinates
+from mixmood.heads.fitting.problem import HeadProblem
 from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import HeadProblem
 from mixmood.heads.supervised import supervised_base
 from mixmood.numerics.softmax import softmax
 
@@ -18,7 +18,7 @@ F32 = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class MixMatchHead:
-    """A linear MixMatch head, trained by Adam from the supervised one.
+    """A linear MixMatch head, trained by gradient steps from the supervised one.
 
     In every update the head guesses classes of a batch of the pool; the guesses are sharpened,
     p ** (1 / temperature) normalised. Labelled rows and the batch are mixed in pairs,
@@ -28,8 +28,9 @@ class MixMatchHead:
     head.
 
     Logits are linear in the features: those of mixed rows are mixed logits, so that one product
-    with the batch serves guesses and loss alike, for all problems at once. Adam depends on the
-    basis of the features; the rows are therefore never rotated or projected.
+    with the batch serves guesses and loss alike, for all problems at once. Steps are those of
+    Adam with one size for the whole head instead of one for each weight. They do not depend on
+    the basis of the features, as those of Adam do, so that a few directions are enough.
 
     Source: Berthelot et al., "MixMatch", 2019.
     """
@@ -38,10 +39,9 @@ class MixMatchHead:
     alpha: float = 2.0
     gamma: float = 25.0
     ramp_share: float = 0.32
-    n_updates: int = 100
+    n_updates: int = 200
     batch_size: int = 128
-    rate: float = 0.03
-    decay: float = 0.0
+    rate: float = 1.8
 
     def __post_init__(self) -> None:
         """Refuse settings outside their ranges."""
@@ -60,95 +60,104 @@ class MixMatchHead:
             return first
         state = _Training(problem, first)
         for update in range(self.n_updates):
-            self._update(state, update, rng)
+            ramp = min(1.0, update / max(1.0, self.ramp_share * self.n_updates))
+            self._update(state, self.gamma * ramp, rng)
         return state.heads()
 
-    def _update(self, state: "_Training", update: int, rng: np.random.Generator) -> None:
-        drawn = rng.integers(0, len(state.pool), self.batch_size)
-        rows = np.concatenate([state.labelled, state.pool[drawn]])
-        n_labelled, n_rows = len(state.labelled), len(rows)
-        partners = rng.permutation(n_rows)
-        shares = rng.beta(self.alpha, self.alpha, n_rows)
+    def _update(self, state: "_Training", gamma: float, rng: np.random.Generator) -> None:
+        drawn = rng.integers(state.n_labelled, len(state.rows), self.batch_size)
+        rows = np.concatenate([state.rows[: state.n_labelled], state.rows[drawn]])
+        partners = rng.permutation(len(rows))
+        shares = rng.beta(self.alpha, self.alpha, len(rows))
         lost = (1 - np.maximum(shares, 1 - shares)).astype(np.float32)
         logits = state.logits(rows)
-        guesses = sharpened(softmax(logits[n_labelled:]), self.temperature)
-        targets = np.concatenate(
-            [np.broadcast_to(state.targets, (n_labelled, *logits.shape[1:])), guesses]
-        )
+        guesses = sharpened(softmax(logits[state.n_labelled :], axis=1), self.temperature, axis=1)
+        targets = np.concatenate([state.targets, guesses])
         # A held-out row is nobody's partner: its label must stay unknown.
-        lost_by = lost[:, None, None] * state.trains(n_rows)[partners]
-        mixed_p = softmax(logits + lost_by * (logits[partners] - logits))
+        lost_by = lost[:, None, None] * state.may_mix(len(rows))[partners]
+        mixed_p = softmax(logits + lost_by * (logits[partners] - logits), axis=1)
         error = mixed_p - (targets + lost_by * (targets[partners] - targets))
-        ramp = (
-            1.0 if self.ramp_share == 0 else min(1.0, update / (self.ramp_share * self.n_updates))
-        )
-        slopes = self._slopes(state, error, mixed_p, self.gamma * ramp)
+        slopes = slopes_of(error, mixed_p, state.shares, gamma)
         own = slopes - lost_by * slopes
         own[partners] += lost_by * slopes
-        state.step(rows, own, self.rate, self.decay)
-
-    def _slopes(self, state: "_Training", error: F32, mixed_p: F32, gamma: float) -> F32:
-        """The slope of the loss in each mixed logit, shape (rows, B, k)."""
-        n_labelled, n_classes = len(state.labelled), error.shape[2]
-        slopes = np.empty_like(error)
-        slopes[:n_labelled] = error[:n_labelled] * state.shares
-        # Squared error, mean over rows and classes: 2 (p - t) through the softmax.
-        p, off = mixed_p[n_labelled:], error[n_labelled:]
-        through = p * (off - (p * off).sum(axis=2, keepdims=True))
-        slopes[n_labelled:] = through * np.float32(2 * gamma / (len(p) * n_classes))
-        return slopes
+        state.step(rows, own, self.rate)
 
 
-def sharpened(p: Array, temperature: float) -> Array:
-    """p ** (1 / temperature), normalised along the last axis.
+def slopes_of(error: F32, mixed_p: F32, shares: F32, gamma: float) -> F32:
+    """The slope of the loss in each mixed logit, shape (rows, k, B); labelled rows come first.
+
+    Args:
+        error: Probabilities minus targets of mixed rows.
+        mixed_p: The probabilities.
+        shares: What each labelled row counts, shape (n_labelled, 1, B), of sum 1.
+        gamma: The weight of the pool's squared error, the mean over its rows and classes.
+    """
+    n_labelled = len(shares)
+    p, off = mixed_p[n_labelled:], error[n_labelled:]
+    through = p * (off - (p * off).sum(axis=1, keepdims=True))
+    through *= np.float32(2 * gamma / (len(p) * p.shape[1]))
+    return np.concatenate([error[:n_labelled] * shares, through])
+
+
+def sharpened(p: Array, temperature: float, axis: int = -1) -> Array:
+    """p ** (1 / temperature), normalised along an axis.
 
     >>> sharpened(np.array([0.6, 0.3, 0.1]), 0.5).round(3).tolist()
     [0.783, 0.196, 0.022]
     """
     powers = p ** np.asarray(1 / temperature, p.dtype)
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=axis, keepdims=True))
 
 
 class _Training:
-    """The rows in single precision, the unknowns, shape (d + 1, B, k), and their optimiser."""
+    """Rows in single precision and the unknowns, shape (r + 1, k, B): the last is the bias."""
+
+    _KEEP_MEAN, _KEEP_SQUARE = 0.9, 0.99
 
     def __init__(self, problem: HeadProblem, first: LinearHeads) -> None:
-        self.labelled: F32 = np.asarray(problem.rows, np.float32)
-        self.pool: F32 = np.asarray(problem.pool, np.float32)
-        self.centre = self.pool.mean(axis=0)
-        self.labelled, self.pool = self.labelled - self.centre, self.pool - self.centre
-        self.targets: F32 = problem.targets.astype(np.float32)[:, None, :]
-        self._weights = problem.weights.T.astype(np.float32)[:, :, None]
+        self._basis, coordinates = joint_coordinates(problem)
+        self.n_labelled = len(problem.rows)
+        self._centre = coordinates[self.n_labelled :].mean(axis=0)
+        ones = np.ones((len(coordinates), 1))
+        self.rows: F32 = np.hstack([coordinates - self._centre, ones]).astype(np.float32)
+        self._weights = problem.weights.T.astype(np.float32)[:, None, :]
         self.shares = self._weights / np.maximum(self._weights.sum(axis=0), 1)
-        bias = first.bias + np.tensordot(self.centre, first.weights, (0, 1))
-        unknowns = np.concatenate([first.weights.transpose(1, 0, 2), bias[None]])
-        self._unknowns: F32 = unknowns.astype(np.float32)
-        self._adam = Adam(self._unknowns.shape)
+        shape = (self.n_labelled, problem.n_classes, problem.n_problems)
+        self.targets = np.broadcast_to(problem.targets.astype(np.float32)[:, :, None], shape)
+        inside = np.matmul(self._basis.T, first.weights)
+        bias = first.bias + np.tensordot(self._centre, inside, (0, 1))
+        both = np.concatenate([inside.transpose(1, 2, 0), bias.T[None]])
+        self._unknowns: F32 = np.ascontiguousarray(both, dtype=np.float32)
+        self._mean = np.zeros_like(self._unknowns)
+        self._square = np.zeros(problem.n_problems, np.float32)
+        self._n_steps = 0
 
-    def trains(self, n_rows: int) -> F32:
-        """1 for rows that may be partners, shape (n_rows, B, 1): held-out ones may not."""
-        pool = np.ones((n_rows - len(self.labelled), *self._weights.shape[1:]), np.float32)
+    def may_mix(self, n_rows: int) -> F32:
+        """1 for rows that may be partners, shape (n_rows, 1, B): held-out ones may not."""
+        pool = np.ones((n_rows - self.n_labelled, *self._weights.shape[1:]), np.float32)
         return np.concatenate([self._weights, pool])
 
     def logits(self, rows: F32) -> F32:
-        """Shape (n, B, k)."""
-        shape = self._unknowns.shape
-        flat = self._unknowns[:-1].reshape(shape[0] - 1, -1)
-        return np.asarray((rows @ flat).reshape(-1, *shape[1:]) + self._unknowns[-1])
+        """Shape (n, k, B)."""
+        flat = self._unknowns.reshape(len(self._unknowns), -1)
+        return np.asarray((rows @ flat).reshape(-1, *self._unknowns.shape[1:]))
 
-    def step(self, rows: F32, slopes: F32, rate: float, decay: float) -> None:
-        """One update of Adam with the slopes of the logits of these rows."""
-        shape = self._unknowns.shape
-        slope = np.empty_like(self._unknowns)
-        slope[:-1] = (rows.T @ slopes.reshape(len(rows), -1)).reshape(-1, *shape[1:])
-        slope[-1] = slopes.sum(axis=0)
-        if decay:
-            slope[:-1] += np.float32(decay) * self._unknowns[:-1]
-        self._unknowns -= self._adam.step(slope, rate)
+    def step(self, rows: F32, slopes: F32, rate: float) -> None:
+        """One step down the slopes of the logits of these rows, about `rate` long for a class."""
+        slope = (rows.T @ slopes.reshape(len(rows), -1)).reshape(self._unknowns.shape)
+        self._n_steps += 1
+        self._mean += np.float32(1 - self._KEEP_MEAN) * (slope - self._mean)
+        square = np.einsum("rkb,rkb->b", slope, slope) / np.float32(len(self._unknowns[0]))
+        self._square += np.float32(1 - self._KEEP_SQUARE) * (square - self._square)
+        # Both memories start empty; these factors make up for it, as in Adam.
+        root = np.sqrt(self._square / np.float32(1 - self._KEEP_SQUARE**self._n_steps))
+        scale = rate / (1 - self._KEEP_MEAN**self._n_steps) / (root + 1e-8)
+        self._unknowns -= self._mean * scale.astype(np.float32)
 
     def heads(self) -> LinearHeads:
-        """The heads as they are now."""
+        """The heads as they are now, on features."""
         unknowns = self._unknowns.astype(float)
-        weights = np.ascontiguousarray(unknowns[:-1].transpose(1, 0, 2))
-        bias = unknowns[-1] - np.tensordot(self.centre.astype(float), weights, (0, 1))
+        inside = unknowns[:-1].transpose(2, 0, 1)
+        bias = unknowns[-1].T - np.tensordot(self._centre, inside, (0, 1))
+        weights = np.matmul(self._basis, inside)
         return LinearHeads(weights, bias - bias.mean(axis=1, keepdims=True))

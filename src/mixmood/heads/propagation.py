@@ -7,9 +7,9 @@ from scipy import sparse
 
 from mixmood.core.arrays import Array
 from mixmood.heads.checks import check_setting
+from mixmood.heads.fitting.problem import HeadProblem
+from mixmood.heads.fitting.soft_targets import fit_joint
 from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import HeadProblem
-from mixmood.heads.soft_targets import fit_joint
 from mixmood.heads.supervised import supervised_base
 from mixmood.numerics.neighbours import cosine_neighbours
 from mixmood.numerics.softmax import softmax
@@ -30,11 +30,11 @@ class PropagationHead:
     Source of the spreading: Zhou et al., "Learning with local and global consistency", 2004.
     """
 
-    n_neighbours: int = 10
+    n_neighbours: int = 5
     reach: float = 0.9
     n_steps: int = 30
-    pool_weight: float = 3.0
-    graph_share: float = 0.7
+    pool_weight: float = 10.0
+    graph_share: float = 0.5
 
     def __post_init__(self) -> None:
         """Refuse settings outside their ranges."""

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.heads.checks import check_setting
+from mixmood.heads.fitting.problem import HeadProblem
+from mixmood.heads.fitting.soft_targets import fit_joint
 from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import HeadProblem
-from mixmood.heads.soft_targets import fit_joint
 from mixmood.heads.supervised import supervised_base
 from mixmood.numerics.softmax import softmax
 
@@ -24,9 +24,9 @@ class PseudoLabelHead:
     class keeps one class from swallowing the others. An empty pool gives the supervised head.
     """
 
-    n_rounds: int = 4
+    n_rounds: int = 2
     last_share: float = 0.9
-    pool_weight: float = 1.0
+    pool_weight: float = 0.3
 
     def __post_init__(self) -> None:
         """Refuse settings outside their ranges."""

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.heads.checks import check_setting
+from mixmood.heads.fitting.problem import HeadProblem
 from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import HeadProblem
 from mixmood.numerics.calibration import log_likelihood
 from mixmood.numerics.folds import repeated_folds
 from mixmood.numerics.logistic import fit_logistic
@@ -37,6 +37,8 @@ class SupervisedHead:
 
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The supervised heads of all problems; the pool is not looked at."""
+        if self == SupervisedHead():
+            return supervised_base(problem)[1]
         return self.fit_at(problem, self.choose(problem))
 
     def fit_at(self, problem: HeadProblem, penalties: NDArray[np.float64]) -> LinearHeads:

@@ -8,7 +8,7 @@ from mixmood.core.errors import ShapeError
 from mixmood.numerics.softmax import log_softmax, softmax
 
 COLDEST, HOTTEST = 0.05, 20.0
-MAX_UPDATES = 60
+MAX_UPDATES = 30
 
 
 def fit_temperature(logits: Array, codes: NDArray[np.integer]) -> float:

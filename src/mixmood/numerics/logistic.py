@@ -45,6 +45,7 @@ def fit_logistic(
     *,
     tolerance: float = TOLERANCE,
     start: Logistic | None = None,
+    single: bool = False,
 ) -> Logistic:
     """The minimisers W, b of B penalised cross-entropies that share their features.
 
@@ -60,20 +61,19 @@ def fit_logistic(
         penalties: One positive number for each problem, shape (B,).
         tolerance: Where the fit ends; see TOLERANCE.
         start: A solution to start from, of the same shapes; all zeros if None.
+        single: Compute in single precision: twice as fast, for tolerances of 1e-4 and more.
     """
     _check(features, targets, weights, penalties)
-    space = row_space(np.asarray(features, float))
-    # Problems lie on the middle axis: (rows, problems, classes) flattens into one product.
-    by_row = np.moveaxis(targets, 0, 1) if targets.ndim == 3 else targets[:, None, :]
+    space = row_space(np.asarray(features, np.float32 if single else np.float64))
+    by_row = targets.transpose(1, 2, 0) if targets.ndim == 3 else targets[:, :, None]
     problem = LogisticProblem.of(space.coordinates, by_row, weights.T, penalties)
     first = None if start is None else _as_coordinates(start, space.basis, space.centre)
     found = minimise(problem, tolerance, first)
-    n_problems, n_classes = found.shape[1:]
-    flat = space.to_features(found[:-1].reshape(-1, n_problems * n_classes))
-    bias = found[-1] - (space.centre @ flat).reshape(n_problems, n_classes)
-    bias -= bias.mean(axis=1, keepdims=True)
-    matrix = flat.reshape(-1, n_problems, n_classes).transpose(1, 0, 2)
-    return Logistic(np.ascontiguousarray(matrix), bias)
+    flat = space.to_features(found[:-1].reshape(len(found) - 1, -1))
+    bias = found[-1] - (space.centre @ flat).reshape(found.shape[1:])
+    bias = np.asarray((bias - bias.mean(axis=0)).T, float)
+    matrix = flat.reshape(-1, *found.shape[1:]).transpose(2, 0, 1)
+    return Logistic(np.ascontiguousarray(matrix, dtype=float), bias)
 
 
 def fit_binary(
@@ -103,8 +103,8 @@ def one_hot(codes: NDArray[np.integer], n_classes: int) -> NDArray[np.float64]:
 
 
 def _as_coordinates(start: Logistic, basis: Array | None, centre: Array) -> Array:
-    matrix = start.weights.transpose(1, 0, 2)
-    bias = start.bias + np.tensordot(centre, matrix, 1)
+    matrix = start.weights.transpose(1, 2, 0)
+    bias = start.bias.T + np.tensordot(centre, matrix, 1)
     inside = matrix if basis is None else np.tensordot(basis.T, matrix, 1)
     return np.concatenate([inside, bias[None]])
 

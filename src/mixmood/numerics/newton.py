@@ -1,7 +1,8 @@
 """Newton's method with conjugate gradients, for many logistic regressions side by side.
 
-Arrays of unknowns have shape (r + 1, B, k): the coordinates and, last, the bias; then the
-problem; then the class. Every step costs two products of the rows with such an array.
+Arrays of unknowns have shape (r + 1, k, B): the coordinates and, last, the bias; then the class;
+then the problem. Sums over few classes are fast when many problems lie side by side in memory.
+Every step costs two products of the rows with such an array.
 """
 
 from dataclasses import dataclass
@@ -27,84 +28,93 @@ class LogisticProblem:
     rows: Array
     """Coordinates and a column of ones, shape (n, r + 1)."""
     targets: Array
-    """Shape (n, B, k) or (n, 1, k)."""
+    """Shape (n, k, B) or (n, k, 1)."""
     weights: Array
-    """Shape (n, B)."""
+    """Shape (n, 1, B)."""
     penalties: Array
-    """Shape (r + 1, B, 1); 0 in the row of the bias."""
+    """Shape (r + 1, 1, B); 0 in the row of the bias."""
     curvature: Array
-    """Weighted squares of the columns, shape (r + 1, B, 1): the size of the Hessian's diagonal."""
+    """Weighted squares of the columns, shape (r + 1, 1, B): the size of the Hessian's diagonal."""
 
     @classmethod
     def of(
         cls, coordinates: Array, targets: Array, weights: Array, penalties: Array
     ) -> "LogisticProblem":
-        """The problem with its column of ones added."""
-        rows = np.concatenate([coordinates, np.ones((len(coordinates), 1))], axis=1)
-        by_unknown = np.repeat(np.asarray(penalties, float)[None], rows.shape[1], axis=0)
+        """The problem with its column of ones added; weights (n, B) and penalties (B,) in."""
+        kind = coordinates.dtype
+        ones = np.ones((len(coordinates), 1), kind)
+        rows = np.concatenate([coordinates, ones], axis=1)
+        by_unknown = np.repeat(np.asarray(penalties, kind)[None], rows.shape[1], axis=0)
         by_unknown[-1] = 0.0
-        curvature = (rows**2).T @ weights
-        return cls(rows, targets, weights, by_unknown[:, :, None], curvature[:, :, None])
+        own_weights = weights.astype(kind)
+        curvature = (rows**2).T @ own_weights
+        return cls(
+            rows,
+            targets.astype(kind),
+            own_weights[:, None],
+            by_unknown[:, None],
+            curvature[:, None],
+        )
 
     def only(self, kept: NDArray[np.intp]) -> "LogisticProblem":
         """Some of the problems."""
-        shared = self.targets.shape[1] == 1 and self.weights.shape[1] != 1
+        shared = self.targets.shape[2] == 1 and self.weights.shape[2] != 1
         return LogisticProblem(
             self.rows,
-            self.targets if shared else self.targets[:, kept],
-            self.weights[:, kept],
-            self.penalties[:, kept],
-            self.curvature[:, kept],
+            self.targets if shared else self.targets[:, :, kept],
+            self.weights[:, :, kept],
+            self.penalties[:, :, kept],
+            self.curvature[:, :, kept],
         )
 
     def forward(self, unknowns: Array) -> Array:
-        """Logits, shape (n, B, k)."""
+        """Logits, shape (n, k, B)."""
         return _product(self.rows, unknowns)
 
     def value(self, unknowns: Array, log_p: Array) -> Array:
         """What is minimised, shape (B,)."""
-        entropy = -(self.targets * log_p).sum(axis=2)
-        loss = (self.weights * entropy).sum(axis=0)
-        return np.asarray(loss + 0.5 * (self.penalties * unknowns**2).sum(axis=(0, 2)))
+        entropy = -(self.targets * log_p).sum(axis=1, keepdims=True)
+        loss = (self.weights * entropy).sum(axis=(0, 1))
+        return np.asarray(loss + 0.5 * (self.penalties * unknowns**2).sum(axis=(0, 1)))
 
     def gradient(self, unknowns: Array, p: Array) -> Array:
         """Its slope; the sum over classes is 0."""
-        slopes = self.weights[:, :, None] * (p - self.targets)
+        slopes = self.weights * (p - self.targets)
         return _product(self.rows.T, slopes) + self.penalties * unknowns
 
     def curve(self, direction: Array, p: Array) -> Array:
         """The Hessian times a direction."""
         change = _product(self.rows, direction)
-        change -= (p * change).sum(axis=2, keepdims=True)
+        change -= (p * change).sum(axis=1, keepdims=True)
         change *= p
-        change *= self.weights[:, :, None]
+        change *= self.weights
         return _product(self.rows.T, change) + self.penalties * direction
 
 
 def minimise(problem: LogisticProblem, tolerance: float, start: Array | None = None) -> Array:
-    """The unknowns of all problems at their minima, shape (r + 1, B, k)."""
-    n_problems, n_classes = problem.weights.shape[1], problem.targets.shape[2]
-    found = np.zeros((problem.rows.shape[1], n_problems, n_classes))
+    """The unknowns of all problems at their minima, shape (r + 1, k, B)."""
+    n_problems, n_classes = problem.weights.shape[2], problem.targets.shape[1]
+    found = np.zeros((problem.rows.shape[1], n_classes, n_problems), problem.rows.dtype)
     if start is not None:
         found[:] = start
     open_ones = np.arange(n_problems)
-    enough = tolerance * np.maximum(problem.weights.sum(axis=0), 1.0)
+    enough = tolerance * np.maximum(problem.weights.sum(axis=(0, 1)), 1.0)
     part = problem
     for _ in range(MAX_UPDATES):
-        unknowns = found[:, open_ones]
-        log_p = log_softmax(part.forward(unknowns))
+        unknowns = found[:, :, open_ones]
+        log_p = log_softmax(part.forward(unknowns), axis=1)
         p = np.exp(log_p)
         slope = part.gradient(unknowns, p)
-        is_open = np.abs(slope).max(axis=(0, 2)) > enough[open_ones]
+        is_open = np.abs(slope).max(axis=(0, 1)) > enough[open_ones]
         if not is_open.any():
             break
         if not is_open.all():
             kept = np.flatnonzero(is_open)
             part, open_ones = part.only(kept), open_ones[kept]
-            unknowns, slope = unknowns[:, kept], slope[:, kept]
-            log_p, p = log_p[:, kept], p[:, kept]
+            unknowns, slope = unknowns[:, :, kept], slope[:, :, kept]
+            log_p, p = log_p[:, :, kept], p[:, :, kept]
         step = _newton_step(part, slope, p)
-        found[:, open_ones] = _walk(part, unknowns, step, slope, part.value(unknowns, log_p))
+        found[:, :, open_ones] = _walk(part, unknowns, step, slope, part.value(unknowns, log_p))
     return found
 
 
@@ -114,10 +124,11 @@ def _newton_step(part: LogisticProblem, slope: Array, p: Array) -> Array:
     The columns of the coordinates are nearly orthogonal, so the Hessian is nearly diagonal
     within a class: its diagonal makes a good preconditioner.
     """
-    spread = (part.weights * (p * (1 - p)).mean(axis=2)).sum(axis=0)
-    share = spread / np.maximum(part.weights.sum(axis=0), 1e-300)
-    scale = part.curvature * share[None, :, None] + part.penalties
-    scale = 1.0 / np.maximum(scale, 1e-300)
+    tiny = np.finfo(p.dtype).tiny
+    spread = (part.weights * (p * (1 - p))).mean(axis=1).sum(axis=0)
+    share = spread / np.maximum(part.weights.sum(axis=(0, 1)), tiny)
+    scale = part.curvature * share + part.penalties
+    scale = 1 / np.maximum(scale, np.sqrt(tiny))
     step, residual = np.zeros_like(slope), -slope
     conditioned = scale * residual
     direction = conditioned
@@ -131,13 +142,13 @@ def _newton_step(part: LogisticProblem, slope: Array, p: Array) -> Array:
         moving = (size > goal) & (bend > 0)
         if not moving.any():
             break
-        length = np.where(moving, size / np.where(moving, bend, 1.0), 0.0)[None, :, None]
+        length = np.where(moving, size / np.where(moving, bend, 1), 0)
         step = step + length * direction
         residual = residual - length * curved
         conditioned = scale * residual
         new_size = _dots(residual, conditioned)
-        turn = np.where(moving, new_size / np.where(moving, size, 1.0), 0.0)
-        direction = conditioned + turn[None, :, None] * direction
+        turn = np.where(moving, new_size / np.where(moving, size, 1), 0)
+        direction = conditioned + turn * direction
         size = np.where(moving, new_size, size)
     return step
 
@@ -145,23 +156,22 @@ def _newton_step(part: LogisticProblem, slope: Array, p: Array) -> Array:
 def _walk(part: LogisticProblem, unknowns: Array, step: Array, slope: Array, value: Array) -> Array:
     """The unknowns after the step, halved in each problem until it brings a decrease."""
     promised = _dots(slope, step)
-    length = np.ones(len(value))
-    rounding = 1e-12 * np.abs(value)
+    length = np.ones_like(value)
+    rounding = 16 * np.finfo(value.dtype).eps * np.abs(value)
     for _ in range(MAX_HALVINGS):
-        moved = unknowns + length[None, :, None] * step
-        new_value = part.value(moved, log_softmax(part.forward(moved)))
+        moved = unknowns + length * step
+        new_value = part.value(moved, log_softmax(part.forward(moved), axis=1))
         is_short = new_value > value + ENOUGH * length * promised + rounding
         if not is_short.any():
             return moved
         length = np.where(is_short, length / 2, length)
-    return np.asarray(np.where(is_short[None, :, None], unknowns, moved))
+    return np.asarray(np.where(is_short, unknowns, moved))
 
 
 def _product(matrix: Array, values: Array) -> Array:
-    n_problems, n_classes = values.shape[1:]
-    flat = values.reshape(values.shape[0], n_problems * n_classes)
-    return np.asarray(matrix @ flat).reshape(-1, n_problems, n_classes)
+    flat = values.reshape(values.shape[0], -1)
+    return np.asarray(matrix @ flat).reshape(-1, *values.shape[1:])
 
 
 def _dots(a: Array, b: Array) -> Array:
-    return np.asarray(np.einsum("rbk,rbk->b", a, b))
+    return np.asarray(np.einsum("rkb,rkb->b", a, b))

@@ -1,5 +1,6 @@
 """Every option of a ranking, declared and checked in one place."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.plan_options import option
+from mixmood.core.suggest import unknown_name
 
 if TYPE_CHECKING:
     # Not at run time: the command line shows these options before NumPy is imported.
     from mixmood.measures.histogram import Overflow
 
 MIN_LABELLED = 8
+BY = ("distance", "gain")
+PROBE_ALGORITHMS = ("mixmatch", "pseudo-label", "propagation")
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,12 @@ class RankingPlan:
     resolution: int | None = option(
         None, "Pixels a side that the backbone sees.", shown="96", metavar="PIXELS"
     )
+    device: str = option(
+        "auto", "Where the backbone computes: auto, cpu, cuda, directml or coreml."
+    )
+    frames: str = option(
+        "middle", "Of a DICOM file with several frames: the middle one, or each as an image."
+    )
     sample_size: int = option(80, "Images in a draw (tau).")
     draws: int = option(30, "Number of draws (C).")
     until: float | None = option(
@@ -38,6 +48,20 @@ class RankingPlan:
         "Stop reading once the nearest pool is the nearest with this probability; none reads all.",
         metavar="P|none",
         takes_none=True,
+    )
+    probe: bool = option(
+        True, "Measure what each pool would gain; needs classes.", flag="--probe/--no-probe"
+    )
+    probe_algorithm: str = option(
+        "mixmatch",
+        "The head that is trained with each pool: mixmatch, pseudo-label or propagation.",
+    )
+    by: str = option("distance", "What orders the pools: distance or gain.")
+    groups: str | None = option(
+        None,
+        "Labelled images that belong together, such as slices of a patient: a regular expression "
+        "whose match in an image's path names its group.",
+        metavar="PATTERN",
     )
     paper: bool = option(
         False,
@@ -75,10 +99,28 @@ class RankingPlan:
                 f"until must be over 0.5 and at most 1, or none for the full reading; "
                 f"got {self.until}."
             )
+        if self.by not in BY:
+            raise unknown_name("order", self.by, BY)
+        if self.probe_algorithm not in PROBE_ALGORITHMS:
+            raise unknown_name("probe_algorithm", self.probe_algorithm, PROBE_ALGORITHMS)
+        if self.by == "gain" and not self.probe:
+            raise OptionError("Pools are ordered by gain only with a probe. Leave out no-probe.")
+        self._check_groups()
         if self.jobs is not None and self.jobs < 1:
             raise OptionError(
                 f"jobs must be at least 1; got {self.jobs}. Leave it out to use all cores."
             )
+
+    def _check_groups(self) -> None:
+        if self.groups is None:
+            return
+        try:
+            re.compile(self.groups)
+        except re.error as error:
+            raise OptionError(
+                f"groups must be a regular expression, such as 'patient\\d+'; got "
+                f"'{self.groups}' ({error})."
+            ) from None
 
     @property
     def measure(self) -> str:

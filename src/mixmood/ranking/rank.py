@@ -12,6 +12,7 @@ from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.ranking import Ranking
 from mixmood.data.pools.pool import FeatureSource, Pool
 from mixmood.features.backbones.backbone import Backbone
+from mixmood.ranking.outlook import outlook_of
 from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.record import Situation, ranking_record
@@ -77,8 +78,10 @@ def rank(
     with threadpool_limits(1, user_api="blas"):
         scores = score(base.features, features, used, n_threads)
     progress.finish("statistics")
+    with threadpool_limits(1, user_api="blas"):
+        outlook = outlook_of(base, left, scores, used, progress, n_threads)
     situation = Situation(plan, used, backbone, rounds, aside)
-    return RankedPools(ranking_record(base, left, scores, situation), base, left)
+    return RankedPools(ranking_record(base, left, scores, outlook, situation), base, left)
 
 
 def unlike(labelled: Pool, pool: Pool) -> str | None:

@@ -37,7 +37,7 @@ class Reading:
         self._order = rng_for(seed, "order", pool.name).choice(
             len(pool), min(len(pool), SPARE * most), replace=False
         )
-        self._n_tried = 0
+        self._seed, self._n_tried = seed, 0
         self._backbone, self._jobs = backbone, jobs
         self._cache, self._progress = cache, progress
         self._unreadable: list[tuple[int, str]] = []
@@ -48,14 +48,19 @@ class Reading:
         self.features: Array = np.empty((0, width), np.float32)
         self.kept: Rows = np.empty(0, np.int64)  # which image of the pool each row is
 
-    def grow(self, n_rows: int, others: frozenset[bytes] = frozenset()) -> None:
+    def grow(
+        self, n_rows: int, others: frozenset[bytes] = frozenset(), *, beyond: bool = False
+    ) -> None:
         """Read on until so many readable images are there, or the pool has no more.
 
         Args:
             n_rows: How many are wanted.
             others: The `prints` of images that do not count when they are met again.
+            beyond: Whether to read more than the draws need.
         """
-        wanted = min(n_rows, self.most)
+        wanted = n_rows if beyond else min(n_rows, self.most)
+        if beyond:
+            self._lengthen(SPARE * n_rows)
         self._leave_out(others)
         while len(self.features) < wanted and self._n_tried < len(self._order):
             n_missing = wanted - len(self.features)
@@ -65,6 +70,15 @@ class Reading:
             self.features = np.concatenate([self.features, features])
             self.kept = np.concatenate([self.kept, kept])
             self._leave_out(others)
+
+    def _lengthen(self, n_images: int) -> None:
+        """Have an order of so many images; those that were in it stay where they are."""
+        n_wanted = min(len(self.pool), n_images)
+        if len(self._order) < n_wanted:
+            rng = rng_for(self._seed, "further order", self.pool.name)
+            more = rng.choice(len(self.pool), n_wanted, replace=False)
+            more = more[~np.isin(more, self._order)][: n_wanted - len(self._order)]
+            self._order = np.concatenate([self._order, more])
 
     def prints(self) -> frozenset[bytes]:
         """Identifiers of the images read so far: equal images have equal features."""

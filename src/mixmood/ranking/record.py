@@ -15,6 +15,7 @@ from mixmood.data.pools.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.ranking.class_shares import one_sided, pool_class_shares
 from mixmood.ranking.nearness import nearness
+from mixmood.ranking.outlook import Outlook
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import Rounds
@@ -48,15 +49,20 @@ class Situation:
 
 
 def ranking_record(
-    labelled: Reading, pools: Mapping[str, Reading], scores: Scores, situation: Situation
+    labelled: Reading,
+    pools: Mapping[str, Reading],
+    scores: Scores,
+    outlook: Outlook,
+    situation: Situation,
 ) -> Ranking:
-    """The record of a ranking, pools in the order of the measure that ranks."""
+    """The record of a ranking, pools in the order that was asked for."""
     plan, backbone = situation.used, situation.backbone
-    order = sorted(pools, key=lambda name: scores.pools[name][plan.measure].rank)
+    order = sorted(pools, key=lambda name: outlook.places[name].rank)
     own = _labelled_set(labelled)
     shares = pool_class_shares(labelled, pools) or {}
     candidates = tuple(
-        _candidate(pools[name], scores, plan.measure, own, shares.get(name)) for name in order
+        _candidate(pools[name], scores, outlook, plan.measure, own, shares.get(name))
+        for name in order
     )
     width = labelled.features.shape[1]
     return Ranking(
@@ -71,11 +77,13 @@ def ranking_record(
         measure=plan.measure,
         candidates=candidates,
         best=candidates[0].name,
-        verdict=verdict(candidates, plan.measure, scores.noise_floor),
+        verdict=verdict(scores, plan.measure),
         noise_floor=scores.noise_floor,
         warnings=tuple(f"{labelled.pool.name}: {warning}" for warning in labelled.warnings),
-        notes=tuple(_notes(labelled, pools, situation)),
+        notes=(*_notes(labelled, pools, situation), *([outlook.note] if outlook.note else [])),
         set_aside=tuple(SetAside(*pair) for pair in sorted(situation.set_aside.items())),
+        by=outlook.by,
+        recommendation=outlook.recommendation,
     )
 
 
@@ -93,7 +101,7 @@ def _notes(labelled: Reading, pools: Mapping[str, Reading], situation: Situation
             f"Images of more than 8 bits are scaled by one range, fitted on the labelled images: "
             f"{fitted.low:g} is black and {fitted.high:g} white."
         )
-    n_read = sum(len(pool.features) for pool in pools.values())
+    n_read = rounds.n_read
     n_all = sum(pool.most for pool in pools.values())
     if asked.until is not None and used.until is None and situation.backbone is not None:
         yield (
@@ -115,31 +123,34 @@ def _notes(labelled: Reading, pools: Mapping[str, Reading], situation: Situation
 def _candidate(
     reading: Reading,
     scores: Scores,
+    outlook: Outlook,
     measure: str,
     labelled: LabelledSet,
     classes: dict[str, float] | None,
 ) -> Candidate:
     name = reading.pool.name
-    own = scores.pools[name][measure]
-    if own.p_best is None or own.rank_interval is None:
-        raise TypeError("The measure that ranks has a chance and an interval of ranks.")
+    own, place = scores.pools[name][measure], outlook.places[name]
     is_too_near = nearness(own, scores.noise_floor[measure]) == "nearer"
     warnings = [*reading.warnings, *([TOO_NEAR] if is_too_near else [])]
     one_class = None if classes is None else one_sided(classes, labelled)
     warnings += [one_class] if one_class else []
     return Candidate(
-        rank=own.rank,
+        rank=place.rank,
         name=name,
         n_images=len(reading.pool),
         n_unreadable=reading.n_unreadable,
         n_read=len(reading.features),
         fingerprint=reading.pool.fingerprint,
         measures=scores.pools[name],
-        p_best=own.p_best,
-        rank_interval=own.rank_interval,
+        p_best=place.p_best,
+        rank_interval=place.rank_interval,
         warnings=tuple(warnings),
         n_distinct=reading.n_distinct,
         classes=classes,
+        useful_share=outlook.shares[name],
+        probe=outlook.probes[name],
+        advice=outlook.advice[name].word,
+        advice_reason=outlook.advice[name].reason,
     )
 
 

@@ -23,12 +23,14 @@ class Rounds:
         too_small: The reason for each pool that holds no sample, by name.
         n_done: Rounds that were read, of `n_all`.
         chance: How probable it is that the nearest pool is the nearest; None if nobody asked.
+        n_read: Images of the pools that were read for the draws.
     """
 
     too_small: dict[str, str]
     n_done: int
     n_all: int
     chance: float | None
+    n_read: int
 
 
 def read_in_rounds(
@@ -59,7 +61,8 @@ def read_in_rounds(
         chance, hopeful = _standing(labelled, left, plan, jobs)
         if plan.until is not None and chance >= plan.until:
             break
-    return Rounds(too_small, n_done, n_all, chance)
+    n_read = sum(len(pool.features) for name, pool in pools.items() if name not in too_small)
+    return Rounds(too_small, n_done, n_all, chance, n_read)
 
 
 def _too_small(pools: Mapping[str, Reading], sample_size: int) -> dict[str, str]:

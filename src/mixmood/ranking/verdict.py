@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from mixmood.core.records.ranking import Candidate, NoiseFloor
+from mixmood.core.records.ranking import RankedDissimilarity
 from mixmood.ranking.nearness import Nearness, nearness
+from mixmood.ranking.statistics.score import Scores
 
 MOST_NAMED = 5
 """Pools that the sentence names; of more, it gives the number."""
@@ -15,41 +16,35 @@ UNLIKE_RIVAL: dict[Nearness, tuple[str, str]] = {
 """For one pool and for several."""
 
 
-def verdict(
-    candidates: Sequence[Candidate], measure: str, noise_floor: Mapping[str, NoiseFloor]
-) -> str:
-    """Which pool is the nearest, how sure that is, and whether it differs from the labelled set.
-
-    Args:
-        candidates: The pools in their order, nearest first.
-        measure: The measure that ranks.
-        noise_floor: The noise floor of each measure.
-    """
-    kinds = {c.name: nearness(c.measures[measure], noise_floor[measure]) for c in candidates}
-    best, others = candidates[0], candidates[1:]
+def verdict(scores: Scores, measure: str) -> str:
+    """Which pool is the nearest, how sure that is, and whether it differs from the labelled set."""
+    results = {name: found[measure] for name, found in scores.pools.items()}
+    kinds = {name: nearness(own, scores.noise_floor[measure]) for name, own in results.items()}
+    best, *others = sorted(results, key=lambda name: results[name].rank)
+    own = results[best]
     if not others:
-        return f"{best.name} {_relation(best, measure, kinds[best.name])}; no other to compare."
+        return f"{best} {_relation(own, kinds[best])}; no other to compare."
+    chance = own.p_best or 0.0
     # An estimated probability cannot show certainty.
-    value = "> 0.99" if best.p_best > 0.99 else f"= {best.p_best:.2f}"
+    value = "> 0.99" if chance > 0.99 else f"= {chance:.2f}"
     if set(kinds.values()) == {"same"}:
         return (
-            f"None of the {len(candidates)} pools can be told apart from the labelled set; "
-            f"{best.name} is the nearest (P {value})."
+            f"None of the {len(results)} pools can be told apart from the labelled set; "
+            f"{best} is the nearest (P {value})."
         )
-    join = ", but it" if kinds[best.name] != "same" else " and"
-    first = f"{best.name} is the nearest pool (P {value}){join}"
-    sentence = f"{first} {_relation(best, measure, kinds[best.name])}"
-    rivals = [candidate.name for candidate in others if candidate.rank_interval[0] == 1]
-    return f"{sentence}{_rivals(kinds[best.name], rivals, kinds)}."
+    join = ", but it" if kinds[best] != "same" else " and"
+    sentence = f"{best} is the nearest pool (P {value}){join} {_relation(own, kinds[best])}"
+    rivals = [name for name in others if (results[name].rank_interval or (2, 2))[0] == 1]
+    return f"{sentence}{_rivals(kinds[best], rivals, kinds)}."
 
 
-def _relation(candidate: Candidate, measure: str, kind: Nearness) -> str:
+def _relation(result: RankedDissimilarity, kind: Nearness) -> str:
     """How a pool relates to the labelled set, as the end of a sentence."""
     if kind == "same":
         return "cannot be told apart from the labelled set"
     if kind == "nearer":
         return "is nearer to the labelled set than chance allows: look for copies"
-    return f"differs from the labelled set (p = {candidate.measures[measure].p_holm:.2g})"
+    return f"differs from the labelled set (p = {result.p_holm:.2g})"
 
 
 def _rivals(best: Nearness, names: Sequence[str], kinds: Mapping[str, Nearness]) -> str:

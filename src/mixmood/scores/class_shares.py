@@ -8,7 +8,7 @@ from mixmood.core.errors import ShapeError
 from mixmood.numerics.logistic import fit_logistic, one_hot
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.checks import Labels
-from mixmood.scores.rows import roots
+from mixmood.scores.fitting.rows import roots
 
 PENALTY = 0.1
 """Of the logistic regression on unit rows."""

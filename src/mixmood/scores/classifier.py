@@ -5,10 +5,10 @@ import numpy as np
 from mixmood.core.arrays import Array
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.checks import Labels
-from mixmood.scores.content_folds import labelled_folds, pool_folds
-from mixmood.scores.fit import Fit, FitArrays
-from mixmood.scores.ridge import fit_fold_models
-from mixmood.scores.rows import roots
+from mixmood.scores.fitting.content_folds import labelled_folds, pool_folds
+from mixmood.scores.fitting.fit import Fit, FitArrays
+from mixmood.scores.fitting.ridge import fit_fold_models
+from mixmood.scores.fitting.rows import roots
 
 PENALTY = 0.03
 """Of unit rows whose importances sum to 1; chosen by AUROC on development tasks."""

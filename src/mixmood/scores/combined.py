@@ -7,10 +7,10 @@ from mixmood.core.arrays import Array
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.checks import Labels
 from mixmood.scores.classifier import apply_classifier, fit_classifier
-from mixmood.scores.content_folds import pool_folds
-from mixmood.scores.fit import Fit, FitArrays
+from mixmood.scores.fitting.content_folds import pool_folds
+from mixmood.scores.fitting.fit import Fit, FitArrays
+from mixmood.scores.fitting.rows import roots
 from mixmood.scores.knn import N_NEIGHBOURS
-from mixmood.scores.rows import roots
 
 
 def fit_combined(

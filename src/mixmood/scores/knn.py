@@ -5,8 +5,8 @@ import numpy as np
 from mixmood.core.arrays import Array
 from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
 from mixmood.scores.checks import Labels
-from mixmood.scores.fit import Fit, FitArrays
-from mixmood.scores.rows import roots
+from mixmood.scores.fitting.fit import Fit, FitArrays
+from mixmood.scores.fitting.rows import roots
 
 N_NEIGHBOURS = 3
 """On development tasks 1, 3 and 5 differ by less than 0.01 in AUROC; 3 is best."""

@@ -5,8 +5,8 @@ import numpy as np
 from mixmood.core.arrays import Array
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.checks import Labels
-from mixmood.scores.fit import Fit, FitArrays
-from mixmood.scores.rows import roots
+from mixmood.scores.fitting.fit import Fit, FitArrays
+from mixmood.scores.fitting.rows import roots
 
 
 def fit_prototypes(labelled: Array, pool: Array, labels: Labels | None = None) -> Fit:

@@ -13,7 +13,7 @@ from mixmood.core.suggest import unknown_name
 from mixmood.scores.checks import Labels, check_labelled, check_pool, check_rows
 from mixmood.scores.classifier import apply_classifier, fit_classifier
 from mixmood.scores.combined import apply_combined, fit_combined
-from mixmood.scores.fit import Fit, FitArrays
+from mixmood.scores.fitting.fit import Fit, FitArrays
 from mixmood.scores.knn import apply_knn, fit_knn
 from mixmood.scores.prototypes import apply_prototypes, fit_prototypes
 from mixmood.scores.subspace import apply_subspace, fit_subspace

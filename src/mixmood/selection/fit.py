@@ -16,8 +16,8 @@ from mixmood.data.pools.pool import FeatureSource, Labels, Pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.onnx_file import is_onnx_file
 from mixmood.features.extraction.extract import extract
+from mixmood.heads.fitting.problem import head_problem
 from mixmood.heads.linear import LinearHead
-from mixmood.heads.problem import head_problem
 from mixmood.heads.supervised import SupervisedHead
 from mixmood.selection.fitted import fit_filter
 from mixmood.selection.plan import FIT_SAMPLE, FilterPlan

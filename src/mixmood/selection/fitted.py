@@ -11,7 +11,7 @@ from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
 from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
 from mixmood.scores.checks import Labels, check_labelled, check_pool, check_rows
-from mixmood.scores.fit import FitArrays
+from mixmood.scores.fitting.fit import FitArrays
 from mixmood.scores.registry import (
     DEFAULT_SCORE,
     FittedScore,

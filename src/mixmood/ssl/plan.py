@@ -4,7 +4,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from mixmood.core.errors import OptionError
@@ -14,6 +14,7 @@ Setting = float | int | bool | str | None
 """The value of one setting of an algorithm."""
 
 SMALLEST_SIDE = 4
+HEAD, AUTO, NETWORK = "head", "auto", "network"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,9 @@ class Recipe:
             raise OptionError(f"ema must be at least 0 and below 1; got {self.ema}.")
 
 
+RECIPE = frozenset(one.name for one in fields(Recipe))
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainingPlan(Recipe):
     """All that decides a training run but its images.
@@ -54,28 +58,56 @@ class TrainingPlan(Recipe):
     """
 
     model: Any = option(
-        "wrn-thin",
-        "wrn-thin, wrn-small, wrn-tiny, wrn (the paper's), or wrn:blocks=2,...",
+        HEAD,
+        "head (a classifier on the features of the backbone), or a network from scratch: "
+        "wrn-thin, wrn-small, wrn-tiny, wrn (the paper's), wrn:blocks=2,...",
         kind=str,
     )
     algorithm: Any = option(
-        "mixmatch", "supervised, mixmatch, pseudo-label, fixmatch or mean-teacher.", kind=str
+        AUTO,
+        "supervised, mixmatch, pseudo-label; propagation (head); fixmatch, mean-teacher "
+        "(networks); auto: chosen by cross-validation (head), mixmatch (networks).",
+        kind=str,
+    )
+    backbone: str = option("efficientnet-lite0", "Whose features a head classifies.", only=HEAD)
+    resolution: int | None = option(
+        None, "Pixels a side that the backbone sees.", shown="96", only=HEAD
+    )
+    groups: str | None = option(
+        None,
+        "Images of one group stay in one fold: a column of the table, or a pattern on the path "
+        "such as 'patient(\\d+)'.",
+        only=HEAD,
+    )
+    pool_limit: int = option(
+        3000, "Images of the pool that a head uses at most; a random sample of more.", only=HEAD
     )
     augment: Any = option("paper", "paper, flips, flip-crop, crop or none.", kind=str)
-    settings: Mapping[str, Setting] = field(default_factory=dict)
+    settings: Mapping[str, Setting] = field(default_factory=dict, metadata={"only": NETWORK})
     """Settings of the algorithm that differ from its defaults."""
     image_size: int | None = option(
-        None, "Side of the square images in pixels.", shown="of the labelled images, at most 32"
+        None,
+        "Side of the square images in pixels.",
+        shown="of the labelled images, at most 32",
+        only=NETWORK,
     )
     test_share: float | None = option(
-        None, "Without test images: share of each class to set aside.", shown="0.25"
+        None, "Without test images: share of each class to set aside.", shown="0.25", only=NETWORK
     )
-    validation_share: float | None = option(None, "Share of each class to select the epoch by.")
-    updates: int | None = option(None, "Updates in all, in place of passes; tested epochs times.")
-    device: str = option("cpu", "cpu, cuda, cuda:1 or mps.")
-    precision: str = option("auto", "auto, float32 or bfloat16; auto is bfloat16 on GPUs for it.")
+    validation_share: float | None = option(
+        None, "Share of each class to select the epoch by.", only=NETWORK
+    )
+    updates: int | None = option(
+        None, "Updates in all, in place of passes; tested epochs times.", only=NETWORK
+    )
+    device: str = option("cpu", "cpu, cuda, cuda:1 or mps.", only=NETWORK)
+    precision: str = option(
+        "auto", "auto, float32 or bfloat16; auto is bfloat16 on GPUs for it.", only=NETWORK
+    )
     threads: int | None = option(
-        None, "Threads that torch computes with.", shown="the faster of one and all, measured"
+        None,
+        "Threads to compute with.",
+        shown="head: all cores; networks: the faster of one and all, measured",
     )
     seed: int = option(0, "Decides everything random.")
 
@@ -84,6 +116,7 @@ class TrainingPlan(Recipe):
         super().__post_init__()
         _check_count("updates", self.updates)
         _check_count("threads", self.threads)
+        _check_count("pool_limit", self.pool_limit)
         if self.image_size is not None and self.image_size < SMALLEST_SIDE:
             raise OptionError(
                 f"The image size must be at least {SMALLEST_SIDE} pixels; got {self.image_size}."
@@ -92,6 +125,26 @@ class TrainingPlan(Recipe):
             share = getattr(self, f"{what}_share")
             if share is not None and not 0 < share < 1:
                 raise OptionError(f"The {what} share must lie between 0 and 1; got {share:g}.")
+        self._check_use()
+
+    @property
+    def is_head(self) -> bool:
+        """Whether a head is trained, and no network."""
+        return isinstance(self.model, str) and self.model == HEAD
+
+    def _check_use(self) -> None:
+        """Refuse options that the model asked for does not have."""
+        other = NETWORK if self.is_head else HEAD
+        for one in fields(self):
+            default = {} if one.name == "settings" else one.default
+            is_network = one.name in RECIPE or one.metadata.get("only") == NETWORK
+            belongs = NETWORK if is_network else one.metadata.get("only")
+            if one.name != "model" and belongs == other and getattr(self, one.name) != default:
+                way = "--model wrn-thin" if self.is_head else "--model head"
+                raise OptionError(
+                    f"{one.name} is an option of {way}; the model is '{self.model}'. "
+                    f"Leave it out, or give {way}."
+                )
 
 
 def _check_count(name: str, value: int | None) -> None:

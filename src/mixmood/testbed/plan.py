@@ -3,17 +3,17 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import OptionError
+from mixmood.core.plan_options import option
 from mixmood.core.suggest import unknown_name
-from mixmood.testbed.grid.config import Config, load_config
 
 if TYPE_CHECKING:
     from mixmood.jobs.call import Spread
+    from mixmood.testbed.grid.config import Config
     from mixmood.testbed.runs.driver import Status, Watch
     from mixmood.testbed.runs.record import AnyRecord
     from mixmood.testbed.runs.run import Job
@@ -23,19 +23,25 @@ BACKENDS = ("local", "ray")
 
 @dataclass(frozen=True)
 class TestbedPlan:
-    """Which test bed runs, where and how; the arguments of `mixmood.run_testbed`."""
+    """Which runs of a test bed are made, where and how."""
 
-    testbed: str | Path
-    store: Path
-    jobs: int | None = None
-    backend: str = "local"
-    ray_address: str | None = None
-    gpus_per_run: float = 0.0
-    only: tuple[str, ...] = ()
-    seeds: int | None = None
-    retry_failed: bool = False
-    mlflow: str | None = None
-    cache: str = "default"
+    __test__ = False  # Its name would make pytest take it for a test.
+
+    jobs: int | None = option(None, "Runs at once.", shown="all cores")
+    backend: str = option("local", "local or ray.")
+    ray_address: str | None = option(None, "A running cluster; otherwise one is started here.")
+    gpus_per_run: float = option(0.0, "0.25 puts four runs on a GPU.")
+    only: tuple[str, ...] = option(
+        (), "Only these cells: task=mnist,n_labelled=60.", metavar="KEY=VALUE,..."
+    )
+    seeds: int | None = option(None, "Runs of each cell.", shown="as in the file")
+    retry_failed: bool = option(
+        False, "Repeat the runs that ended with an error.", flag="--retry-failed"
+    )
+    mlflow: str | None = option(
+        None, "Log to MLflow; 'default' is a SQLite file in the store.", metavar="URI"
+    )
+    cache: str = option("default", "Folder of the feature cache, or none.", metavar="DIR|none")
 
     def __post_init__(self) -> None:
         """Refuse options that do not fit together."""
@@ -44,11 +50,6 @@ class TestbedPlan:
             raise unknown_name("backend", self.backend, BACKENDS)
         if self.backend == "local" and (self.gpus_per_run or self.ray_address):
             raise OptionError("--gpus-per-run and --ray-address go with --backend ray.")
-
-    @cached_property
-    def config(self) -> Config:
-        """The test bed itself."""
-        return load_config(self.testbed)
 
     @property
     def n_jobs(self) -> int:
@@ -65,43 +66,54 @@ class TestbedPlan:
             return RaySpread(self.ray_address, self.gpus_per_run)
         return spread_local
 
-    def work(self) -> "list[Job]":
-        """The jobs that are asked for, once all names and data sets are checked."""
-        from mixmood.testbed.grid.cells import CellFilter, runs
-        from mixmood.testbed.grid.check import check_data, check_names
-        from mixmood.testbed.runs.run import job_for
 
-        wanted = runs(self.config, CellFilter.parse(self.only), self.seeds)
-        check_names(self.config)
-        device = "cuda" if self.gpus_per_run else "cpu"
-        work = [job_for(self.config, run, cache=self.cache, device=device) for run in wanted]
-        check_data(work)
-        return work
+@dataclass(frozen=True)
+class PreparedTestbed:
+    """A test bed whose names and data sets were checked, and the jobs that are asked for."""
+
+    config: "Config"
+    plan: TestbedPlan
+    work: "list[Job]"
 
     def run(
         self,
-        work: "list[Job]",
+        folder: str | Path,
         watch: "Watch" = lambda status, record: None,
         warn: Callable[[str], None] = warnings.warn,
     ) -> "Status":
-        """Run those jobs that the store has no record of."""
+        """Run those jobs that the store in the folder has no record of."""
         from mixmood.testbed.runs.driver import drive
         from mixmood.testbed.runs.store import Store
         from mixmood.testbed.runs.tracking import record_logger
 
-        spread = self.spread
-        store = Store.make(self.store, self.config)
-        log = record_logger(self.mlflow, store, warn)
+        plan = self.plan
+        spread = plan.spread
+        store = Store.make(folder, self.config)
+        log = record_logger(plan.mlflow, store, warn)
 
         def watch_and_log(status: "Status", record: "AnyRecord | None") -> None:
             watch(status, record)
             log(record)
 
         return drive(
-            work,
+            self.work,
             store,
             spread,
-            n_jobs=self.n_jobs,
-            retry_failed=self.retry_failed,
+            n_jobs=plan.n_jobs,
+            retry_failed=plan.retry_failed,
             watch=watch_and_log,
         )
+
+
+def prepare(config: "Config", plan: TestbedPlan) -> PreparedTestbed:
+    """The test bed with its jobs, once all names and data sets are checked."""
+    from mixmood.testbed.grid.cells import CellFilter, runs
+    from mixmood.testbed.grid.check import check_data, check_names
+    from mixmood.testbed.runs.run import job_for
+
+    wanted = runs(config, CellFilter.parse(plan.only), plan.seeds)
+    check_names(config)
+    device = "cuda" if plan.gpus_per_run else "cpu"
+    work = [job_for(config, run, cache=plan.cache, device=device) for run in wanted]
+    check_data(work)
+    return PreparedTestbed(config, plan, work)

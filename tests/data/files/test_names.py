@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixmood.data.files import names as names_module
-from mixmood.data.files.names import Names, is_image_path, labels_from_folders, printable
+from mixmood.data.files.names import Names, is_image_path, printable
+from mixmood.data.labels import folder_names
+from mixmood.data.labels.folder_names import labels_from_folders
 
 PATHS = st.lists(st.binary(min_size=1, max_size=12).filter(lambda path: b"\0" not in path))
 
@@ -92,7 +93,7 @@ def test_class_names_are_in_the_order_of_the_alphabet_and_counted():
 
 
 def test_nearly_as_many_folders_as_images_are_no_classes(monkeypatch):
-    monkeypatch.setattr(names_module, "_MOST_CLASSES", 3)
+    monkeypatch.setattr(folder_names, "MOST_CLASSES", 3)
     assert classes("a/1.png", "b/1.png", "c/1.png") is not None
     assert classes("a/1.png", "b/1.png", "c/1.png", "d/1.png") is None
 

@@ -174,3 +174,11 @@ def test_several_splits_or_a_stream_of_hugging_face_are_refused():
     for wrong in (datasets.DatasetDict({"train": data}), data.to_iterable_dataset()):
         with pytest.raises(InputError, match=r"one split that is not streamed; choose one"):
             open_pool(wrong, "hub")
+
+
+def test_a_hugging_face_column_of_words_with_a_usual_name_is_the_classes(png):
+    datasets = pytest.importorskip("datasets")
+    rows = {"image": [{"bytes": png(k), "path": None} for k in (1, 2)], "label": ["rose", "tulip"]}
+    kinds = datasets.Features({"image": datasets.Image(), "label": datasets.Value("string")})
+    pool = open_pool(datasets.Dataset.from_dict(rows, features=kinds))
+    assert pool.labels.counts() == {"rose": 1, "tulip": 1}

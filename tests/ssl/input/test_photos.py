@@ -9,7 +9,6 @@ from PIL import Image
 from mixmood.api.train import train
 from mixmood.core.progress import Silent
 from mixmood.data.pools.open import open_pool
-from mixmood.ssl.input import pictures
 from mixmood.ssl.input.pictures import common_side, load
 
 
@@ -32,12 +31,12 @@ def photos(tmp_path):
 def test_mixed_photos_become_small_squares_whatever_the_first_one_is(photos, tmp_path):
     assert common_side(open_pool(photos)) == 32
     said = []
-    record = train(
+    trained = train(
         photos, photos, algorithm="mixmatch", model="wrn-tiny", updates=1, epochs=1,
         batch_size=2, out=tmp_path / "run", inform=said.append,
     )  # fmt: skip
     assert "labelled: 6 images resized to 32 x 32 pixels." in said
-    assert record.n_parameters < 10_000
+    assert trained.record.n_parameters < 10_000
 
 
 def test_small_images_keep_their_size(tmp_path):
@@ -55,16 +54,16 @@ def test_a_pool_whose_first_images_are_broken_gets_a_size_all_the_same(tmp_path)
 
 def test_a_camera_jpeg_is_decoded_at_a_reduced_size(tmp_path, monkeypatch):
     write_photo(tmp_path / "large.jpg", (1600, 1200), np.random.default_rng(0))
-    sizes = []
-    decode = pictures.decode
+    pool, sizes = open_pool(tmp_path), []
+    whole_picture = pool.picture
 
-    def noting(raw, where, side=None):
-        picture = decode(raw, where, side=side)
+    def noting(index, side=None):
+        picture = whole_picture(index, side)
         sizes.append(picture.shape[:2])
         return picture
 
-    monkeypatch.setattr(pictures, "decode", noting)
-    small = load(open_pool(tmp_path), (32, 32), progress=Silent()).pixels[0]
+    monkeypatch.setattr(pool, "picture", noting)
+    small = load(pool, (32, 32), progress=Silent()).pixels[0]
     assert sizes == [(150, 200)]
     whole = Image.open(io.BytesIO((tmp_path / "large.jpg").read_bytes())).resize((32, 32))
     assert np.abs(small.astype(int) - np.asarray(whole).astype(int)).mean() < 8

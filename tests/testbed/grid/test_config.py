@@ -4,7 +4,8 @@ import pytest
 
 from mixmood.core.errors import InputError, OptionError
 from mixmood.testbed.grid.cells import Cell, CellFilter, Run, cells, runs
-from mixmood.testbed.grid.config import PRESETS, load_config, parse_config, preset_text
+from mixmood.testbed.grid.config import load_config, parse_config, preset_text
+from mixmood.testbed.presets import PRESETS
 
 SMALLEST = 'name = "x"\n[grid.tasks]\ndigits = ["gaussian"]\n'
 

@@ -104,7 +104,7 @@ def test_a_timed_run_has_the_settings_of_its_algorithm(jobs, monkeypatch):
     monkeypatch.setattr(
         "mixmood.ssl.loop.train.train",
         lambda *_, **options: (
-            seen.append((options["algorithm"], options["settings"]))
+            seen.append((options["plan"].algorithm, options["plan"].settings))
             or SimpleNamespace(
                 record=SimpleNamespace(n_unlabelled=1, images_per_s=1.0, elapsed_s=1.0)
             )
@@ -112,4 +112,4 @@ def test_a_timed_run_has_the_settings_of_its_algorithm(jobs, monkeypatch):
     )
     fixmatch = next(job for job in jobs if job.run.cell.algorithm == "fixmatch")
     module._training(fixmatch, module.draw_split(fixmatch.run.scenario(fixmatch.config)))
-    assert seen[0] == ("fixmatch", {"threshold": 0.5})
+    assert seen[0] == ("fixmatch", {"balanced": "both", "threshold": 0.5})

@@ -24,13 +24,14 @@ class Spread:
                 raise KeyboardInterrupt
             on_start(call)
             self.begun.append(call.key)
-            run = call.argument.run.to_dict()
+            (job,) = call.argument
+            run = job.run.to_dict()
             del run["contamination"]
             if run["source"] == self.broken:
                 yield Outcome(call.key, error=ValueError("broken on purpose"))
             else:
                 record = self.make_record(**run)
-                yield Outcome(call.key, record.model_copy(update={"key": call.key}))
+                yield Outcome(call.key, [record.model_copy(update={"key": call.key})])
 
 
 def test_every_job_is_run_once_and_written(store, jobs, make_record):

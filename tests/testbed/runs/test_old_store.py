@@ -9,7 +9,8 @@ import pytest
 from mixmood.report.testbed.sheet import render
 from mixmood.report.testbed.sheets import SHEETS
 from mixmood.testbed.analysis.tables import make_tables
-from mixmood.testbed.grid.cells import SCRATCH, runs
+from mixmood.testbed.grid.cells import runs
+from mixmood.testbed.grid.config import SCRATCH
 from mixmood.testbed.runs.run import job_for
 from mixmood.testbed.runs.store import Store
 

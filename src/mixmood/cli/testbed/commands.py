@@ -2,23 +2,24 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mixmood.cli.terminal import options
+from mixmood.cli.terminal.plan_command import takes
 from mixmood.cli.terminal.streams import say
 from mixmood.cli.testbed.lines import RunLines, describe_run, describe_status
 from mixmood.cli.testbed.report import report
-from mixmood.cli.testbed.tables import Only, StoreOption, correlate, tables
+from mixmood.cli.testbed.tables import StoreOption, correlate, tables
 from mixmood.core.errors import TrainingError
 from mixmood.report.charts.numbers import duration
 from mixmood.report.charts.printable import printable
+from mixmood.testbed.plan import TestbedPlan
+from mixmood.testbed.presets import PRESETS
 
 if TYPE_CHECKING:
-    from mixmood.testbed.plan import TestbedPlan
-    from mixmood.testbed.runs.run import Job
+    from mixmood.testbed.plan import PreparedTestbed
 
 app = typer.Typer(
     no_args_is_help=True, help="Train under controlled contamination, measure, correlate."
@@ -26,34 +27,14 @@ app = typer.Typer(
 
 
 @app.command()
+@takes(TestbedPlan)
 def run(
     testbed: Annotated[
         str,
-        typer.Argument(
-            metavar="PRESET|FILE.toml", help="paper, paper-small, digits, smoke, or your own file."
-        ),
+        typer.Argument(metavar="PRESET|FILE.toml", help=f"{', '.join(PRESETS)}, or your own file."),
     ],
     store: StoreOption,
-    jobs: Annotated[
-        int | None, typer.Option(help="Runs at once.", show_default="all cores")
-    ] = None,
-    backend: Annotated[str, typer.Option(help="local or ray.")] = "local",
-    ray_address: Annotated[
-        str | None, typer.Option(help="A running cluster; otherwise one is started here.")
-    ] = None,
-    gpus_per_run: Annotated[float, typer.Option(help="0.25 puts four runs on a GPU.")] = 0.0,
-    only: Only = None,
-    seeds: Annotated[
-        int | None, typer.Option(help="Runs of each cell.", show_default="as in the file")
-    ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run again what ended with an error.")
-    ] = False,
-    mlflow: Annotated[
-        str | None,
-        typer.Option(metavar="URI", help="Log to MLflow; 'default' is a SQLite file in the store."),
-    ] = None,
-    cache: options.Cache = "default",
+    plan: TestbedPlan,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would run and how long it may take.")
     ] = False,
@@ -63,32 +44,21 @@ def run(
 
     Example: mixmood testbed run smoke --store smoke --jobs 2
     """
-    from mixmood.testbed.plan import TestbedPlan
+    from mixmood.testbed.grid.config import load_config
+    from mixmood.testbed.plan import prepare
 
-    plan = TestbedPlan(
-        testbed=testbed,
-        store=Path(store),
-        jobs=jobs,
-        backend=backend,
-        ray_address=ray_address,
-        gpus_per_run=gpus_per_run,
-        only=tuple(only or ()),
-        seeds=seeds,
-        retry_failed=retry_failed,
-        mlflow=mlflow,
-        cache=cache,
-    )
+    config = load_config(testbed)
     tell = (lambda text: None) if quiet else say
-    tell(f"Checking the test bed {plan.config.name} and its data sets ...")
+    tell(f"Checking the test bed {config.name} and its data sets ...")
     with _nothing_kept():
-        work = plan.work()
+        prepared = prepare(config, plan)
         if dry_run:
-            _print_estimate(plan, work)
+            _print_estimate(prepared)
             return
     at_once = f"{plan.n_jobs} at once" if plan.n_jobs else "as many at once as the cluster takes"
-    tell(f"{len(work)} runs, {at_once}; what is done is kept in {store}.")
+    tell(f"{len(prepared.work)} runs, {at_once}; what is done is kept in {store}.")
     with RunLines(quiet) as lines:
-        status = plan.run(work, lines.show, lambda text: say(f"Warning: {text}"))
+        status = prepared.run(store, lines.show, lambda text: say(f"Warning: {text}"))
     say(f"{status.n_earlier + status.n_done} of {status.n_runs} runs are done.")
     if n_failed := status.n_failed + status.n_failed_earlier:
         raise TrainingError(
@@ -141,17 +111,18 @@ def _nothing_kept() -> Iterator[None]:
         raise typer.Exit(options.INTERRUPTED) from None
 
 
-def _print_estimate(plan: "TestbedPlan", work: "list[Job]") -> None:
+def _print_estimate(prepared: "PreparedTestbed") -> None:
     from mixmood.testbed.grid.cells import cells
     from mixmood.testbed.grid.estimate import estimate
 
-    typer.echo(f"test bed  {plan.config.name}")
-    typer.echo(f"cells     {len({job.run.cell for job in work})} of {len(cells(plan.config))}")
+    config, work = prepared.config, prepared.work
+    typer.echo(f"test bed  {config.name}")
+    typer.echo(f"cells     {len({job.run.cell for job in work})} of {len(cells(config))}")
     typer.echo(f"runs      {len(work)}")
     algorithms = ", ".join(dict.fromkeys(job.run.algorithm for job in work))
-    say(f"Timing a few updates of {plan.config.training.model} by {algorithms} ...")
+    say(f"Timing a few updates of {config.training.model} by {algorithms} ...")
     expected = estimate(work)
-    n_at_once = min(plan.n_jobs or 1, len(work))
+    n_at_once = min(prepared.plan.n_jobs or 1, len(work))
     typer.echo(f"update    {expected.update_s:.3f} s")
     typer.echo(f"run       {duration(expected.run_s)}")
     typer.echo(f"all       {duration(expected.wall_s(n_at_once))} with {n_at_once} at once")

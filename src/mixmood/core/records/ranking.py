@@ -68,6 +68,83 @@ class NoiseFloor:
 
 
 @dataclass(frozen=True)
+class ShareRecord:
+    """The part of a pool that looks like the labelled classes.
+
+    Attributes:
+        share: The estimate, 0 to 1.
+        interval: Its 95 % interval.
+        is_trustworthy: Whether near foreign classes would be noticed.
+        note: Why it is not trustworthy; empty if it is.
+    """
+
+    share: float
+    interval: tuple[float, float]
+    is_trustworthy: bool = True
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class LabelWorth:
+    """How many more labels would give as much, and the 95 % interval of it."""
+
+    labels: int
+    interval: tuple[int, int | None]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a pool would gain, from cross-validation with it and without it; in points (percent).
+
+    Attributes:
+        gain: Expected accuracy on new images of the head trained with the pool, minus that of the
+            supervised head.
+        interval: 95 % interval of the gain: labelled images, draw of the pool and training.
+        p_helps: The probability that the gain is above 0.
+        algorithm: The head that was trained with the pool.
+        change: What was measured: the change of the probability of the right class.
+        error: Its standard error from the labelled images alone.
+        accuracy: Cross-validated accuracy of the supervised head.
+        is_learnable: Whether that accuracy is better than chance.
+        n_pool: How many pool images were used.
+        worth: The gain in labels; None where the learning curve does not support it.
+    """
+
+    gain: float
+    interval: tuple[float, float]
+    p_helps: float
+    algorithm: str
+    change: float
+    error: float
+    accuracy: float
+    is_learnable: bool
+    n_pool: int
+    worth: LabelWorth | None = None
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to do, for the whole ranking.
+
+    Attributes:
+        pools: The pools to use; two if their union probes better than either; none if no pool
+            is advised.
+        gain: The expected gain of these in points; None without a probe.
+        interval: Its 95 % interval.
+        p_helps: The probability that it is above 0.
+        sentence: All of that in words.
+        command: What to type next; None if the sets are not paths.
+    """
+
+    pools: tuple[str, ...]
+    gain: float | None
+    interval: tuple[float, float] | None
+    p_helps: float | None
+    sentence: str
+    command: str | None = None
+
+
+@dataclass(frozen=True)
 class LabelledSet:
     """The labelled side of a ranking; `n_distinct` of the `n_read` images are distinct."""
 
@@ -100,6 +177,10 @@ class Candidate:
     warnings: tuple[str, ...]
     n_distinct: int | None = None
     classes: dict[str, float] | None = None
+    useful_share: ShareRecord | None = None
+    probe: Probe | None = None
+    advice: str | None = None
+    advice_reason: str = ""
 
     @property
     def distance(self) -> float:
@@ -140,6 +221,7 @@ class Ranking:
     notes: tuple[str, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
     by: str = "distance"
+    recommendation: Recommendation | None = None
 
     def ordered_by(self, measure: str) -> tuple[Candidate, ...]:
         """The pools in the order of one measure, nearest first."""

@@ -1,19 +1,25 @@
 """A ranking read back from its JSON, of this version or an earlier one."""
 
 import json
-from dataclasses import fields
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import (
     SCHEMA,
     Candidate,
     LabelledSet,
+    LabelWorth,
     NoiseFloor,
+    Probe,
     RankedDissimilarity,
     Ranking,
+    Recommendation,
     SetAside,
+    ShareRecord,
 )
+
+R = TypeVar("R")
 
 
 def ranking_from_json(text: str) -> Ranking:
@@ -51,6 +57,7 @@ def _ranking(record: dict[str, Any]) -> Ranking:
                 name: NoiseFloor(**_known(NoiseFloor, floor))
                 for name, floor in record["noise_floor"].items()
             },
+            "recommendation": _maybe(Recommendation, record.get("recommendation")),
             "warnings": tuple(record["warnings"]),
             "notes": tuple(record.get("notes", ())),
             "set_aside": tuple(
@@ -66,7 +73,20 @@ def _candidate(record: dict[str, Any], places: dict[str, int], ranked_by: str) -
         own = record if name == ranked_by else {"p_best": None, "rank_interval": None}
         old = {key: own[key] for key in ("p_best", "rank_interval")} | {"rank": places[name]}
         measures[name] = RankedDissimilarity(**_known(RankedDissimilarity, old | result))
-    return Candidate(**_known(Candidate, record) | {"measures": measures})
+    probe = _maybe(Probe, record.get("probe"))
+    if probe is not None:
+        probe = replace(probe, worth=_maybe(LabelWorth, record["probe"].get("worth")))
+    found = {
+        "measures": measures,
+        "useful_share": _maybe(ShareRecord, record.get("useful_share")),
+        "probe": probe,
+    }
+    return Candidate(**_known(Candidate, record) | found)
+
+
+def _maybe(kind: type[R], record: dict[str, Any] | None) -> R | None:
+    """A part of the record that may be null."""
+    return None if record is None else kind(**_known(kind, record))
 
 
 def _places(candidates: list[dict[str, Any]]) -> list[dict[str, int]]:

@@ -13,6 +13,7 @@ from mixmood.data.decoding.avif import check_brand
 from mixmood.data.decoding.jpeg import decode_plain_jpeg
 from mixmood.data.decoding.pixel_range import FULL, PixelRange
 from mixmood.data.decoding.quiet import QUIET
+from mixmood.data.medical.dicom import is_dicom, read_frame
 from mixmood.data.pools.pool import Raw
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "PPM", "ICO", "AVIF")
@@ -49,6 +50,8 @@ def decode(
         with QUIET:
             if isinstance(raw, np.ndarray):
                 return _from_array(raw, pixel_range)
+            if isinstance(raw, bytes) and is_dicom(raw):
+                return read_frame(raw).picture(pixel_range)
             if (pixels := _plain_jpeg(raw, side)) is not None:
                 return pixels
             return np.array(_rgb_image(raw, side, pixel_range))
@@ -77,6 +80,9 @@ def wide_values(raw: Raw, where: str) -> NDArray[Any] | None:
         with QUIET:
             if isinstance(raw, np.ndarray):
                 return raw if raw.dtype == np.uint16 else None
+            if isinstance(raw, bytes) and is_dicom(raw):
+                frame = read_frame(raw)
+                return frame.values if frame.is_wide else None
             if isinstance(raw, bytes) and not _may_be_wide(raw):
                 return None
             image = raw if isinstance(raw, Image.Image) else _opened(raw)
@@ -94,6 +100,8 @@ def _square(raw: Raw, side: int, pixel_range: PixelRange | None) -> Picture:
         if pixels.shape[:2] == (side, side):
             return pixels
         image = Image.fromarray(pixels)
+    elif isinstance(raw, bytes) and is_dicom(raw):
+        image = Image.fromarray(read_frame(raw).picture(pixel_range))
     elif (plain := _plain_jpeg(raw, side)) is not None:
         image = Image.fromarray(plain)
     else:

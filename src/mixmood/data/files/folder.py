@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from mixmood.core.errors import InputError, reason
@@ -14,6 +15,9 @@ from mixmood.data.files.names import (
     printable,
 )
 from mixmood.data.files.passed_over import PassedOver
+from mixmood.data.labels.detection import labels_from_coco, labels_from_yolo
+from mixmood.data.labels.label_file import FILES, label_file_in, labels_from_file
+from mixmood.data.pools.pool import Labels
 
 
 class FolderSource(PathSource):
@@ -24,9 +28,16 @@ class FolderSource(PathSource):
     image comes twice and no walk is endless. A pool that grows after it was opened keeps its list.
     """
 
-    def __init__(self, path: str | Path, name: str) -> None:
-        """List the images below `path`; refuse a folder that has none or cannot be listed."""
+    def __init__(self, path: str | Path, name: str, label: str | None = None) -> None:
+        """List the images below `path`; refuse a folder that has none or cannot be listed.
+
+        Args:
+            path: The folder.
+            name: What results call it.
+            label: The column of labels.csv with the classes; by default one with a usual name.
+        """
         self.name = name
+        self._label = label
         self._root = os.fsencode(Path(path).resolve())
         walk = _Walk(self._root)
         self._names = Names.sorted(walk)
@@ -38,6 +49,26 @@ class FolderSource(PathSource):
                 f"{' '.join((*self.notes, ''))}Give a folder with files like .png or .jpg, in "
                 "sub-folders or not."
             )
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The classes by labels.csv, by annotations of COCO or YOLO, or by the folders' names."""
+        folder = Path(os.fsdecode(self._root))
+        if (table := label_file_in(folder)) is not None:
+            labels, missing = labels_from_file(table, self._names, self._label)
+            self.notes += (missing,) if missing else ()
+            if labels is not None or missing:
+                return labels
+        if self._label is not None:
+            raise InputError(
+                f"{folder} has no table of labels with a column '{self._label}'. Put one into the "
+                f"folder, called {' or '.join(FILES)}."
+            )
+        return (
+            labels_from_coco(folder, self._names)
+            or labels_from_yolo(folder, self._names)
+            or super().labels
+        )
 
     def fetch(self, index: int) -> bytes:
         """The bytes of the file."""

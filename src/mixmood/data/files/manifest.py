@@ -5,7 +5,6 @@ import os
 from array import array
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -13,16 +12,11 @@ import numpy as np
 from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.bounded import read_image_file
 from mixmood.data.files.named_files import PathSource
-from mixmood.data.files.names import Names, labels_from_table, printable
+from mixmood.data.files.names import Names, printable
+from mixmood.data.labels.folder_names import labels_from_table
+from mixmood.data.labels.tables import label_column, lines_of, path_column, table_rows
 from mixmood.data.pools.pool import Labels
 
-PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "file_path", "image")
-"""Names of the column with the paths; the first one present counts."""
-
-LABEL_COLUMNS = ("label", "class", "class_name", "category", "target")
-"""Names of the column with the classes; it may be absent."""
-
-_LONGEST_LINE = 65_536
 _LOOKED_FOR = 100
 
 
@@ -31,15 +25,22 @@ class ManifestSource(PathSource):
 
     A .txt list has one path a line, where empty lines and lines that start with # do not count.
     A .csv or .tsv, with commas, semicolons or tabs, has a head with a column `path` and perhaps
-    one `label`; see PATH_COLUMNS and LABEL_COLUMNS for their other names. A list in which some
+    one `label`; `data/labels/tables.py` has their other names. A list in which some
     labels are blank counts as unlabelled. Folders may be separated by / or, as on Windows, by
     \\, whatever machine reads the list. A path that leaves the folder of the list is refused: a
     list from elsewhere must not make this machine read its own files.
     """
 
-    def __init__(self, path: str | Path, name: str) -> None:
-        """Read the list, not the images; refuse what is no list of images."""
+    def __init__(self, path: str | Path, name: str, label: str | None = None) -> None:
+        """Read the list, not the images; refuse what is no list of images.
+
+        Args:
+            path: The list.
+            name: What results call it.
+            label: The column with the classes; by default one of LABEL_COLUMNS.
+        """
         self.name = name
+        self._label = label
         self._path = Path(path)
         self._root = os.fsencode(self._path.resolve().parent)
         self._codes = array("i")
@@ -71,39 +72,36 @@ class ManifestSource(PathSource):
             return None
         return labels_from_table(np.array(self._codes, dtype=np.int32), self._table)
 
+    def column(self, name: str) -> list[str] | None:
+        """The words of another column of a table, one for each image; None if it is not there."""
+        if self._path.suffix.lower() not in (".csv", ".tsv"):
+            return None
+        rows = table_rows(self._path)
+        _, head = next(rows)
+        if name.strip().lower() not in head:
+            return None
+        place = head.index(name.strip().lower())
+        return [row[place].strip() for _, row in rows]
+
     def _absolute(self, index: int) -> bytes:
         return os.path.join(self._root, self._names[index])  # noqa: PTH118 - paths are bytes
 
     def _paths(self) -> Iterator[bytes]:
-        for number, line in enumerate(_lines(self._path), 1):
+        for number, line in enumerate(lines_of(self._path), 1):
             entry = line.strip()
             if entry and not entry.startswith(b"#"):
                 yield self._checked(entry, number)
 
     def _rows(self) -> Iterator[bytes]:
-        text = (line.decode("utf-8", "surrogateescape") for line in _lines(self._path))
-        first = next(text, "")
-        reader = csv.reader(chain([first], text), delimiter=_delimiter(first), strict=True)
-        head = [word.strip().lower() for word in next(reader, [])]
-        at_path = _column(head, PATH_COLUMNS)
-        at_label = _column(head, LABEL_COLUMNS)
-        if at_path is None:
-            raise ValueError(
-                f"its first line must name a column {' or '.join(PATH_COLUMNS)}, got "
-                f"'{', '.join(head)[:60]}'"
-            )
-        for row in reader:
-            if not row:
-                continue
-            if len(row) != len(head):
-                raise ValueError(
-                    f"line {reader.line_num} has {len(row)} fields, its head {len(head)}"
-                )
+        rows = table_rows(self._path)
+        _, head = next(rows)
+        at_path, at_label = path_column(head), label_column(head, self._label)
+        for number, row in rows:
             if at_label is not None:
                 label = row[at_label].strip().encode("utf-8", "surrogateescape")
                 self._codes.append(self._table.setdefault(label, len(self._table)))
             entry = row[at_path].strip().encode("utf-8", "surrogateescape")
-            yield self._checked(entry, reader.line_num)
+            yield self._checked(entry, number)
 
     def _checked(self, entry: bytes, number: int) -> bytes:
         entry = entry.replace(b"\\", b"/")
@@ -132,24 +130,3 @@ class ManifestSource(PathSource):
             f"{self._path} is not a list of images: {why}. Give a folder, an archive, or a text "
             "file with one path of an image a line, relative to the file."
         )
-
-
-def _delimiter(head: str) -> str:
-    """What parts the columns of a table, by its first line: a tab, a semicolon or a comma.
-
-    Where a comma stands in numbers, spreadsheets part columns by semicolons.
-    """
-    return max(",;\t", key=head.count)
-
-
-def _column(head: list[str], names: tuple[str, ...]) -> int | None:
-    return next((head.index(name) for name in names if name in head), None)
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        file.seek(3 if file.read(3) == b"\xef\xbb\xbf" else 0)
-        while line := file.readline(_LONGEST_LINE):
-            if len(line) == _LONGEST_LINE and not line.endswith(b"\n"):
-                raise ValueError(f"a line is longer than {_LONGEST_LINE} bytes")
-            yield line

@@ -2,7 +2,8 @@
 
 from functools import cached_property
 
-from mixmood.data.files.names import Names, labels_from_folders, printable
+from mixmood.data.files.names import Names, printable
+from mixmood.data.labels.folder_names import labels_from_folders
 from mixmood.data.pools.pool import ImageSource, Labels
 
 
@@ -30,5 +31,5 @@ class PathSource(ImageSource):
 
     @cached_property
     def labels(self) -> Labels | None:
-        """The classes that the folders tell; see `labels_from_folders`."""
+        """The classes by the names of folders; see `labels_from_folders`."""
         return labels_from_folders(self._names)

@@ -1,4 +1,4 @@
-"""Names of the images of a pool: which files count as images, kept compactly, and their classes."""
+"""Names of the images of a pool: which files count as images, and names kept compactly."""
 
 import hashlib
 from collections import defaultdict
@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.data.pools.pool import Labels
-
 IMAGE_SUFFIXES = frozenset(
-    b"avif bmp dib gif ico jfif jpe jpeg jpg mpo pbm pgm png pnm ppm tif tiff webp".split()
+    b"avif bmp dcm dib dicom gif ico jfif jpe jpeg jpg mpo pbm pgm png pnm ppm tif tiff "
+    b"webp".split()
 )
 """Ends of file names, in lower case and without the dot, that stand for an image."""
 
 _FOREIGN = frozenset([b"__MACOSX", b"@eaDir", b"lost+found"])
-_MOST_CLASSES = 65_536
 _BLOCK = 65_536
 
 
@@ -136,35 +134,6 @@ def _grow_ends(block: bytearray, paths: Iterable[bytes]) -> NDArray[np.int64]:
     return np.fromiter(ends(), dtype=np.int64)
 
 
-def labels_from_folders(names: Names) -> Labels | None:
-    """The classes that the folders of a pool tell, or None where they tell none.
-
-    The class of an image is its folder on the first level where the tree branches: `cat` for
-    `cat/1.png`, and also for `crawl/cat/new/1.png` if every path starts with `crawl/`. There are
-    classes only if every image is in a folder of that level and there are at least two of them.
-    """
-    skip = _shared_folder(names)
-    codes = np.empty(len(names), dtype=np.int32)
-    table: dict[bytes, int] = {}
-    for index, name in enumerate(names):
-        end = name.find(b"/", skip)
-        if end < 0:
-            return None
-        codes[index] = table.setdefault(name[skip:end], len(table))
-        if len(table) > _MOST_CLASSES:
-            return None
-    return labels_from_table(codes, table) if len(table) > 1 else None
-
-
-def labels_from_table(codes: NDArray[np.int32], table: dict[bytes, int]) -> Labels:
-    """Labels whose names are in the order of the alphabet, whatever order they were met in."""
-    ordered = sorted(table)
-    place = np.empty(len(table), dtype=np.int32)
-    for new, name in enumerate(ordered):
-        place[table[name]] = new
-    return Labels(place[codes], tuple(map(printable, ordered)))
-
-
 def printable(name: bytes) -> str:
     """A name as text that any output can take: bytes that are no text appear as \\xNN."""
     return name.decode("utf-8", "backslashreplace")
@@ -181,16 +150,3 @@ def printable_text(name: str) -> str:
     except UnicodeEncodeError:
         # No name that a system has; a Python string may hold anything.
         return name.encode("utf-8", "backslashreplace").decode()
-
-
-def _shared_folder(names: Names) -> int:
-    """The length of the folder that all names start with, its slash included."""
-    shared: bytes | None = None
-    for name in names:
-        if shared is None:
-            shared = name[: name.rfind(b"/") + 1]
-        while not name.startswith(shared):
-            shared = shared[: shared.rfind(b"/", 0, -1) + 1]
-        if not shared:
-            break
-    return len(shared or b"")

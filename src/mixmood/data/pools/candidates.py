@@ -25,9 +25,10 @@ SMALLEST_NOISE, LARGEST_NOISE = 8, 224
 
 @dataclass(frozen=True)
 class OpenedCandidates:
-    """The pools by name, and why others could not be opened."""
+    """The pools by name, what was given for each, and why others could not be opened."""
 
     pools: dict[str, Pool]
+    given: dict[str, Any]
     set_aside: dict[str, str]
 
 
@@ -36,6 +37,7 @@ def open_candidates(
     labelled: Pool,
     seed: int,
     cache: FeatureCache | None = None,
+    frames: str = "middle",
 ) -> OpenedCandidates:
     """The pools: from a dictionary, or from a list in which `web=crawl.zip` names one.
 
@@ -43,12 +45,13 @@ def open_candidates(
     nothing has been computed yet.
     """
     pools: dict[str, Pool] = {}
+    given: dict[str, Any] = {}
     set_aside: dict[str, str] = {}
     for number, (name, what) in enumerate(_named(candidates), start=1):
         # The labelled images are decoded only for noise that has to be of their size.
         side = noise_size(labelled) if _is_noise_of_any_size(what) else None
         try:
-            pool = open_pool(what, name, seed=seed, noise_size=side, cache=cache)
+            pool = open_pool(what, name, seed=seed, noise_size=side, cache=cache, frames=frames)
         except InputError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise
@@ -58,8 +61,8 @@ def open_candidates(
             set_aside[called] = str(error)
             continue
         _check_new(pool.name, pools, set_aside)
-        pools[pool.name] = pool
-    return OpenedCandidates(pools, set_aside)
+        pools[pool.name], given[pool.name] = pool, what
+    return OpenedCandidates(pools, given, set_aside)
 
 
 def _check_new(name: str, *known: Mapping[str, object]) -> None:
@@ -79,7 +82,9 @@ def _is_noise_of_any_size(what: Any) -> bool:
     )
 
 
-def _named(candidates: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[str | None, Any]]:
+def _named(
+    candidates: Mapping[str, Any] | Sequence[Any],
+) -> Iterator[tuple[str | None, Any]]:
     """What to open, and what to call it, where a name is given."""
     if isinstance(candidates, Mapping):
         yield from candidates.items()

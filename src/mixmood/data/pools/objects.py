@@ -14,6 +14,7 @@ from PIL import Image
 from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.bounded import read_image_file
 from mixmood.data.arrays.array_pools import labels_from_values
+from mixmood.data.labels.tables import LABEL_COLUMNS
 from mixmood.data.pools.pool import ImageSource, Labels, Raw
 
 _FINGERPRINT_IMAGES = 32
@@ -123,7 +124,12 @@ def from_hugging_face(dataset: Any, name: str) -> ObjectSource:
         columns = ", ".join(f"{column} ({kind})" for column, kind in kinds.items())
         raise InputError(f"{name}: the data set has no image column; it has: {columns or 'none'}.")
     label = next((column for column, kind in kinds.items() if kind == "ClassLabel"), None)
+    usual = next((column for column in LABEL_COLUMNS if kinds.get(column) == "Value"), None)
     labels = None
+    if label is None and usual is not None:
+        values = np.asarray(dataset[usual][:])
+        if values.dtype.kind in "iuU" and not any(v in ("", -1) for v in values.tolist()):
+            labels = labels_from_values(values, name)
     if label is not None:
         codes = np.asarray(dataset[label][:])
         if codes.dtype.kind in "iu" and codes.min(initial=0) >= 0:

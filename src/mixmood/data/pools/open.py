@@ -23,6 +23,7 @@ from mixmood.data.files.folder import FolderSource
 from mixmood.data.files.manifest import ManifestSource
 from mixmood.data.files.names import is_image_name, printable_text
 from mixmood.data.files.remote import RemoteFolder, open_fetched
+from mixmood.data.medical.frames import MIDDLE, with_frames
 from mixmood.data.pools.hugging_face import PREFIX as HUB_PREFIX
 from mixmood.data.pools.hugging_face import open_hub
 from mixmood.data.pools.kept import is_kept_list, open_kept
@@ -67,13 +68,15 @@ def open_pool(
     noise_size: int | None = None,
     cache: FeatureCache | None = None,
     role: str = "pool",
+    frames: str = "middle",
 ) -> Pool:
     """The pool that `what` stands for, opened but not read.
 
     Args:
         what: A path to a folder, archive (.zip, .tar, .tar.gz), array file (.npy, .npz), IDX or
             Parquet file, folder of Parquet files, or list of paths (.txt, .csv, .tsv); a URL that
-            fsspec knows; `hf://NAME@CONFIG:SPLIT`; `noise:gaussian` or `noise:salt-and-pepper`,
+            fsspec knows; a folder or table and its column of classes, `FILE.csv?label=COLUMN`;
+            `hf://NAME@CONFIG:SPLIT`; `noise:gaussian` or `noise:salt-and-pepper`,
             with options as in `noise:gaussian?count=500&size=64`; a NumPy array of images or
             features; a list of images; a torch-style or Hugging Face data set; or a pool.
         name: What to call it; otherwise the name of the file or folder, or of the kind.
@@ -81,8 +84,14 @@ def open_pool(
         noise_size: The side of a noise pool's images, where its text names none.
         cache: Where the index of a tar archive is looked up and kept; it is scanned if None.
         role: What a message calls a path that cannot be opened.
+        frames: "middle" for one image of a DICOM file with several frames, "each" for all.
     """
     pool = _opened(what, name, seed, noise_size, cache, role)
+    if frames != MIDDLE:
+        pool = with_frames(pool, frames)
+    if role != "pool":
+        # A table of labels that cannot be used is an error before any image is read.
+        _ = pool.labels
     # Once and for all: every output gets the name, and some can take no bytes that are no text.
     return _renamed(pool, printable_text(name or pool.name))
 
@@ -124,27 +133,50 @@ def _open_object(what: Any, name: str | None) -> Pool:
 
 
 def _open_path(path: Path, name: str | None, cache: FeatureCache | None, role: str) -> Pool:
-    path = expanded(path)
+    path, label = _split_label(expanded(path))
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
         hint = near_path(path) or " Check the path."
         raise InputError(f"Cannot open the {role} {path}: {reason(error)}.{hint}") from error
     if stat.S_ISDIR(mode):
-        return _open_folder(path, name or path.resolve().name)
+        return _open_folder(path, name or path.resolve().name, label)
     if not stat.S_ISREG(mode):
         raise InputError(f"Cannot open the {role} {path}: it is neither a file nor a folder.")
     suffix = _suffix(path.name)
     opener = OPENERS[suffix] if suffix else _opener_by_content(path, role)
     name = name or _stem(path.name, suffix)
+    if label is not None:
+        return _open_with_label(path, name, opener, label)
     if opener in (ManifestSource, ParquetSource) and is_kept_list(path):
         return open_kept(path, name, lambda base: _opened(base, None, 0, None, cache, "pool"))
     return TarSource(path, name, cache) if opener is TarSource else opener(path, name)
 
 
-def _open_folder(path: Path, name: str) -> Pool:
+def _split_label(path: Path) -> tuple[Path, str | None]:
+    """A path, and the column with the classes if it ends in `?label=COLUMN`."""
+    match = re.fullmatch(r"(.+)\?label=(.+)", str(path), re.DOTALL)
+    if match is None or path.exists():
+        return path, None
+    return Path(match[1]), match[2]
+
+
+def _open_with_label(
+    path: Path, name: str, opener: Callable[[str | Path, str], Pool], label: str
+) -> Pool:
+    if opener is ParquetSource:
+        return ParquetSource(path, name, label)
+    if opener is ManifestSource and path.suffix.lower() in (".csv", ".tsv"):
+        return ManifestSource(path, name, label)
+    raise InputError(
+        f"{path} has no columns, so that ?label={label} cannot be meant. Only folders with a "
+        "labels.csv, CSV and Parquet files have them."
+    )
+
+
+def _open_folder(path: Path, name: str, label: str | None) -> Pool:
     try:
-        return FolderSource(path, name)
+        return FolderSource(path, name, label)
     except InputError:
         root = path.resolve()
         # As with images: no FIFO, which would block, and no link that leaves the pool.
@@ -155,7 +187,7 @@ def _open_folder(path: Path, name: str) -> Pool:
         )
         if not shards:
             raise
-        return ParquetSource(shards, name)
+        return ParquetSource(shards, name, label)
 
 
 def _open_url(url: str, name: str | None) -> Pool:

@@ -13,14 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, reason
+from mixmood.core.suggest import unknown_name
 from mixmood.data.arrays.array_pools import labels_from_values
+from mixmood.data.labels.tables import LABEL_COLUMNS
 from mixmood.data.pools.pool import ImageSource, Labels
 
 _MAX_GROUP_BYTES = 2 * 2**30
 _ROWS_AT_ONCE = 16
 _KEPT_BYTES = 256 * 2**20
 _IMAGE_COLUMNS = ("image", "img", "picture", "photo", "bytes")
-_LABEL_COLUMNS = ("label", "labels", "class", "target")
 
 
 class _Columns(NamedTuple):
@@ -46,22 +47,31 @@ class ParquetSource(ImageSource):
     latest groups, up to 256 MiB, are kept, so that reading in rising order is the quickest.
     """
 
-    def __init__(self, paths: str | Path | Sequence[Path], name: str) -> None:
-        """Read the metadata; refuse files that are broken or have no column of images."""
+    def __init__(
+        self, paths: str | Path | Sequence[Path], name: str, label: str | None = None
+    ) -> None:
+        """Read the metadata; refuse files that are broken or have no column of images.
+
+        Args:
+            paths: The file or the files.
+            name: What results call it.
+            label: The column with the classes; by default the ClassLabel of Hugging Face, or one
+                with a usual name.
+        """
         self.name = name
         self._paths = [Path(paths)] if isinstance(paths, str | Path) else list(paths)
         self._lock = threading.Lock()
         self._kept: OrderedDict[_Group, Any] = OrderedDict()
         self._broken: dict[_Group, str] = {}
-        told = [_metadata(path) for path in self._paths]
-        self._columns = told[0][0]
-        for path, (columns, _) in zip(self._paths, told, strict=True):
+        found = [_metadata(path, label) for path in self._paths]
+        self._columns = found[0][0]
+        for path, (columns, _) in zip(self._paths, found, strict=True):
             if columns != self._columns:
                 raise InputError(
                     f"{path} and {self._paths[0]} must have the same columns of images and labels. "
                     "Give them as two pools."
                 )
-        self._groups = [group for _, groups in told for group in groups]
+        self._groups = [group for _, groups in found for group in groups]
         self._starts = np.cumsum([0, *(group.n_rows for group in self._groups)]).tolist()
         if not len(self):
             raise InputError(f"No images in {self._paths[0]}: it has no rows.")
@@ -145,7 +155,7 @@ def _pyarrow_parquet() -> Any:
     return pyarrow.parquet
 
 
-def _metadata(path: Path) -> tuple[_Columns, list[_Group]]:
+def _metadata(path: Path, label: str | None) -> tuple[_Columns, list[_Group]]:
     parquet = _pyarrow_parquet()
     try:
         with parquet.ParquetFile(path) as file:
@@ -161,7 +171,7 @@ def _metadata(path: Path) -> tuple[_Columns, list[_Group]]:
                 raise ValueError(f"it claims {n_rows} rows in {n_stored} bytes")
     except Exception as error:
         raise InputError(f"Cannot open {path} as a Parquet file: {reason(error)}.") from error
-    return _choose_columns(path, schema), groups
+    return _choose_columns(path, schema, label), groups
 
 
 def _read_column(path: Path, column: str, group: int | None) -> Any:
@@ -188,7 +198,7 @@ def _unpacked(file: Any, column: str, group: int) -> Any:
     return pyarrow.chunked_array(pieces)
 
 
-def _choose_columns(path: Path, schema: Any) -> _Columns:
+def _choose_columns(path: Path, schema: Any, wanted: str | None) -> _Columns:
     import pyarrow
 
     told = _hugging_face_features(schema)
@@ -212,10 +222,12 @@ def _choose_columns(path: Path, schema: Any) -> _Columns:
     usual = [
         field.name
         for field in schema
-        if field.name.lower() in _LABEL_COLUMNS
+        if field.name.lower() in LABEL_COLUMNS
         and (pyarrow.types.is_integer(field.type) or pyarrow.types.is_string(field.type))
     ]
-    label = next(iter([*classes, *usual]), None)
+    if wanted is not None and wanted not in schema.names:
+        raise unknown_name("label column", wanted, schema.names)
+    label = wanted or next(iter([*classes, *usual]), None)
     names = told.get(label, {}).get("names") if label is not None else None
     class_names = tuple(map(str, names)) if names and isinstance(names, list) else None
     return _Columns(chosen, chosen in structs, label, class_names)

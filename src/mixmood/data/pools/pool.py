@@ -79,6 +79,12 @@ class ImageSource(ABC):
         """
         return np.argsort(indices, kind="stable")
 
+    def wide_values(self, index: int) -> NDArray[Any] | None:
+        """The values of an image of more than eight bits as stored; None for any other."""
+        from mixmood.data.decoding.decode import wide_values
+
+        return wide_values(self.fetch(index), self.locate(index))
+
     def scaled_by(self, pixel_range: PixelRange | None) -> Self:
         """The same pool with its images of more than eight bits scaled by this range."""
         pool = copy.copy(self)

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import UnreadableImageError
-from mixmood.data.decoding.decode import wide_values
 from mixmood.data.decoding.pixel_range import PixelRange, fitted_range
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
 
@@ -50,7 +49,7 @@ def _samples(source: ImageSource, n_images: int) -> list[NDArray[Any]]:
     found = []
     for index in places.tolist():
         try:
-            values = wide_values(source.fetch(index), source.locate(index))
+            values = source.wide_values(index)
         except UnreadableImageError:
             continue
         if values is not None and np.isfinite(values).all():

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import threading
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.errors import BackboneError, ShapeError, reason
 from mixmood.features.backbones.backbone import PREPROCESSING
+from mixmood.features.backbones.devices import CPU, check_device, is_surely_cpu, open_on_device
 from mixmood.features.backbones.input_format import InputFormat
 from mixmood.features.backbones.runtime import onnx_runtime
 
@@ -61,17 +63,24 @@ class OnnxBackbone:
         self._format = input_format or InputFormat()
         self._weights_sha256 = hashlib.sha256(model).hexdigest()
         self._model, self._opened = model, session
-        self._opening = threading.Lock()
-        self._told_width, self._told_output = width, output
+        self._opening, self._running = threading.Lock(), threading.Lock()
+        self._known_width, self._known_output = width, output
+        self.device = CPU
 
     @cached_property
     def width(self) -> int:
-        """How many features an image gets; if not told, found by showing the network one."""
-        if self._told_width is not None:
-            return self._told_width
+        """How many features an image gets; if not known, found by showing the network one."""
+        if self._known_width is not None:
+            return self._known_width
         ramp = np.arange(self.resolution**2 * 3) % 256
         image = ramp.astype(np.uint8).reshape(1, self.resolution, self.resolution, 3)
         return int(self.embed(image).shape[1])
+
+    def use_device(self, device: str) -> None:
+        """Compute on a device from now on; BackboneError if it was named and cannot be used."""
+        if not is_surely_cpu(check_device(device)):
+            with self._opening:
+                self._opened, self.device = open_on_device(self._model, session_options(), device)
 
     @property
     def _session(self) -> Any:
@@ -81,18 +90,44 @@ class OnnxBackbone:
                 self._model = b""
             return self._opened
 
+    @property
+    def network(self) -> bytes:
+        """The ONNX file, as long as nothing was embedded; it is dropped when it is loaded."""
+        return self._model
+
+    @property
+    def input_format(self) -> InputFormat:
+        """What is done with pixels before the network sees them."""
+        return self._format
+
+    @property
+    def has_fixed_batch(self) -> bool:
+        """Whether the network takes batches of one size only."""
+        return self._is_fixed
+
+    def graph_names(self) -> tuple[str, str] | None:
+        """The graph's input and output, if the output holds features (n, d) as single floats."""
+        session = open_session(self._model)
+        output = self._known_output or str(session.get_outputs()[0].name)
+        found = next(one for one in session.get_outputs() if one.name == output)
+        is_plain = found.type == "tensor(float)" and len(found.shape) == 2
+        return (str(session.get_inputs()[0].name), output) if is_plain else None
+
     @cached_property
     def _input(self) -> str:
         return str(self._session.get_inputs()[0].name)
 
     @cached_property
     def _output(self) -> str:
-        return self._told_output or str(self._session.get_outputs()[0].name)
+        return self._known_output or str(self._session.get_outputs()[0].name)
 
     @cached_property
     def fingerprint(self) -> str:
         """A hex digest of weights, output, preprocessing and resolution."""
         words = {**self.describe(), "name": None, "output": self._output}
+        if self.device == CPU:
+            # Features of earlier versions, which knew no devices, are found under the same key.
+            del words["device"]
         return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
@@ -104,6 +139,7 @@ class OnnxBackbone:
             "width": self.width,
             "preprocessing": PREPROCESSING,
             "input": self._format.describe(),
+            "device": self.device,
         }
 
     def embed(self, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -121,8 +157,11 @@ class OnnxBackbone:
         if self._is_fixed and n_images < self.batch_size:
             n_missing = self.batch_size - n_images
             batch = np.pad(batch, ((0, n_missing), (0, 0), (0, 0), (0, 0)), mode="edge")
+        inputs = {self._input: self._format.apply(batch)}
         try:
-            (found,) = self._session.run([self._output], {self._input: self._format.apply(batch)})
+            # A graphics card does one thing at a time, and DirectML's sessions allow no more.
+            with nullcontext() if self.device == CPU else self._running:
+                (found,) = self._session.run([self._output], inputs)
         except Exception as error:
             # ONNX Runtime has no public base class for what it raises.
             raise BackboneError(
@@ -156,13 +195,16 @@ class OnnxBackbone:
 
 def open_session(model: bytes) -> Any:
     """An ONNX Runtime session on the CPU, with one thread, quiet but for errors."""
-    onnxruntime = onnx_runtime()
+    return open_on_device(model, session_options(), CPU)[0]
 
-    options = onnxruntime.SessionOptions()
+
+def session_options() -> Any:
+    """One thread, and silence but for errors."""
+    options = onnx_runtime().SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return options
 
 
 def check_batch(batch: NDArray[np.uint8], resolution: int) -> None:

@@ -24,7 +24,7 @@ def has_external_data(model: bytes) -> bool:
     return any(
         field == EXTERNAL_DATA or (field == DATA_LOCATION and value == 1)
         for tensor in _tensors(memoryview(model), "model", 0)
-        for field, value in _fields(tensor)
+        for field, value in fields_of(tensor)
     )
 
 
@@ -34,13 +34,13 @@ def _tensors(message: memoryview, kind: str, depth: int) -> Iterator[memoryview]
         return
     if depth > DEEPEST:
         raise ValueError("its graphs are nested too deeply")
-    for field, value in _fields(message):
+    for field, value in fields_of(message):
         child = CHILDREN[kind].get(field)
         if child is not None and isinstance(value, memoryview):
             yield from _tensors(value, child, depth + 1)
 
 
-def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+def fields_of(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     """Number and value of each field of a protobuf message; contents are not copied."""
     at = 0
     while at < len(message):

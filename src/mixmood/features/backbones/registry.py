@@ -5,6 +5,7 @@ from importlib.resources import files
 
 from mixmood.core.suggest import unknown_name
 from mixmood.features.backbones.backbone import Backbone, check_resolution
+from mixmood.features.backbones.devices import CPU, check_device
 from mixmood.features.backbones.onnx import OnnxBackbone
 from mixmood.features.backbones.onnx_file import is_onnx_file, load_onnx_file
 from mixmood.features.backbones.untrained_wrn import untrained_wrn
@@ -29,10 +30,22 @@ BACKBONES: dict[str, Callable[[int | None], Backbone]] = {
 }
 
 
-def load_backbone(name: str = DEFAULT_BACKBONE, resolution: int | None = None) -> Backbone:
-    """The backbone of this name, or in this ONNX file, for images of `resolution` pixels a side."""
+def load_backbone(
+    name: str = DEFAULT_BACKBONE, resolution: int | None = None, device: str = CPU
+) -> Backbone:
+    """The backbone of this name, or in this ONNX file.
+
+    Args:
+        name: One of BACKBONES, or the path of an ONNX file.
+        resolution: Pixels a side of the images it will get; its default if None.
+        device: Where it computes: auto, cpu, cuda, directml or coreml.
+    """
+    check_device(device)
     if is_onnx_file(name):
-        return load_onnx_file(name, resolution)
-    if name not in BACKBONES:
+        backbone: Backbone = load_onnx_file(name, resolution)
+    elif name in BACKBONES:
+        backbone = BACKBONES[name](resolution)
+    else:
         raise unknown_name("backbone", name, [*BACKBONES, "FILE.onnx"])
-    return BACKBONES[name](resolution)
+    backbone.use_device(device)
+    return backbone

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.cross_validation import out_of_fold_logits
+from mixmood.heads.evaluation.cross_validation import out_of_fold_logits
 from mixmood.heads.registry import head_named
 from mixmood.numerics.calibration import fit_temperature, log_likelihood
 from mixmood.numerics.folds import Folds, repeated_folds
@@ -17,7 +17,7 @@ Codes = NDArray[np.integer]
 N_FOLDS = 5
 N_PARTS = 2
 """Parts of the pool; each is probed with folds and training of its own."""
-N_PART = 400
+N_PART = 200
 """Pool images in a part. The number is fixed, so that reading more does not move the result."""
 
 

@@ -17,7 +17,7 @@ class Strip:
     place: int
     """The pool's place by this measure, 1 nearest."""
     moved: int
-    """How many places nearer (negative) or farther than in the ranking."""
+    """How many places nearer (negative) or farther than by the measure that ranks."""
 
     @property
     def low(self) -> float:
@@ -64,8 +64,8 @@ def _strips(ranking: Ranking, measure: str) -> list[Strip]:
     ends = [*(result.interval[1] for result in results), floor.upper]
     axis = Axis.of_distances([result.distance for result in results], ends)
     return [
-        Strip(result, floor, axis, result.rank, result.rank - candidate.rank)
-        for result, candidate in zip(results, ranking.candidates, strict=True)
+        Strip(result, floor, axis, result.rank, result.rank - own.measures[ranking.measure].rank)
+        for result, own in zip(results, ranking.candidates, strict=True)
     ]
 
 

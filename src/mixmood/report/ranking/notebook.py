@@ -3,17 +3,29 @@
 from html import escape
 
 from mixmood.core.records.ranking import Candidate, Ranking
-from mixmood.report.charts.numbers import chance, number, p_value, span
+from mixmood.report.charts.numbers import chance, number, p_value, signed, span
 from mixmood.report.charts.printable import printable
 
-HEADS = ("rank", "pool", "images", "distance", "95 % interval", "p (Holm)", "P(best)", "ranks")
+HEADS = (
+    "rank",
+    "pool",
+    "images",
+    "distance",
+    "95 % interval",
+    "p (Holm)",
+    "P(best)",
+    "ranks",
+    "gain",
+    "advice",
+)
 
 
 def ranking_html(ranking: Ranking) -> str:
     """The verdict and the table of the measure that ranks, as a fragment of HTML."""
     heads = "".join(f"<th>{escape(head)}</th>" for head in HEADS)
     rows = "".join(_row(candidate, ranking.measure) for candidate in ranking.candidates)
-    lines = [*ranking.notes, *(f"! {text}" for text in ranking.warnings)]
+    sentence = [ranking.recommendation.sentence] if ranking.recommendation else []
+    lines = [*sentence, *ranking.notes, *(f"! {text}" for text in ranking.warnings)]
     lines += [f"! {c.name}: {text}" for c in ranking.candidates for text in c.warnings]
     lines += [f"! set aside, {one.name}: {one.reason}" for one in ranking.set_aside]
     notes = "".join(f"<li>{_safe(line)}</li>" for line in lines)
@@ -36,6 +48,8 @@ def _row(candidate: Candidate, measure: str) -> str:
         p_value(result.p_holm),
         chance(candidate.p_best),
         span(*candidate.rank_interval),
+        "-" if candidate.probe is None else signed(candidate.probe.gain, 1),
+        candidate.advice or "-",
     )
     return "<tr>" + "".join(f"<td>{_safe(str(cell))}</td>" for cell in cells) + "</tr>"
 

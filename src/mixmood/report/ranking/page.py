@@ -5,6 +5,7 @@ import json
 from mixmood.core.records.page_material import PageMaterial
 from mixmood.core.records.ranking import Ranking
 from mixmood.report.charts.coverage import coverage
+from mixmood.report.charts.gains import gains
 from mixmood.report.charts.histograms import BAR_WIDTH, histograms
 from mixmood.report.charts.marks import LABELLED
 from mixmood.report.charts.scatter import clouds
@@ -46,6 +47,7 @@ def ranking_page(
             "clouds": drawn,
             "pictures_json": inert_json(json.dumps(pictures)),
             "coverage": coverage(ranking),
+            "gains": gains(ranking),
             "labelled_mark": LABELLED,
             "n_tiles": N_TILES,
             "warnings": _warnings(ranking, material),

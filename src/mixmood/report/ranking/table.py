@@ -21,8 +21,11 @@ LEAST_NAME = 12
 """Where names get no more than this, they need the room of the bar."""
 GAP = 2
 """Spaces between columns."""
-SPARED = ("images", "ranks", "p (Holm)")
+SPARED = ("images", "ranks", "p (Holm)", "P(best)")
 """The columns that are left out, in this order, where a terminal is too narrow for all."""
+
+
+STYLES = {"use": "green", "avoid": "red", "filter": "yellow", None: "", "unsure": ""}
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,9 @@ class RankingTable:
     def __init__(self, ranking: Ranking, measure: str, is_plain: bool) -> None:
         """Show this measure; plain means ASCII bars and no line below the heads."""
         self._ranking, self._measure = ranking, measure
-        self._pools = ranking.ordered_by(measure)
+        # The table of the measure that ranks has the order that was asked for, by gain or distance.
+        self._is_main = measure == ranking.measure
+        self._pools = ranking.candidates if self._is_main else ranking.ordered_by(measure)
         self._is_plain = is_plain
         self._marks: Marks = TYPED if is_plain else DRAWN
 
@@ -87,7 +92,9 @@ class RankingTable:
         """The columns that a width has room for."""
         rank, name, *numbers = self._all_columns()
         for head in SPARED:
-            if _total([rank, *numbers]) + min(name.width, LEAST_NAME) > width:
+            # Where there is advice, the bar is worth more than the number of images.
+            bar = LEAST_BAR + GAP if head == "images" and numbers[-1].head == "advice" else 0
+            if _total([rank, *numbers]) + min(name.width, LEAST_NAME) + bar > width:
                 numbers = [column for column in numbers if column.head != head]
         name_width, bar_width = room(name.width, _total([rank, *numbers]), width)
         if bar_width:
@@ -99,17 +106,33 @@ class RankingTable:
         """All columns but the bar."""
         pools = self._pools
         results = [pool.measures[self._measure] for pool in pools]
+        places = pools if self._is_main else results
         names = [Text(printable(p.name) + (" !" if p.warnings else "")) for p in pools]
         distance = Column.of(self._measure, [Text(f"{r.distance:.3g}") for r in results])
         return [
-            Column.of("rank", [Text(str(result.rank)) for result in results]),
+            Column.of("rank", [Text(str(place.rank)) for place in places]),
             Column.of("pool", names, "left"),
             Column.of("images", [Text(f"{pool.n_images:,}") for pool in pools]),
             replace(distance, style="bold"),
             Column.of("p (Holm)", [_p_value(result.p_holm) for result in results]),
-            Column.of("P(best)", [Text(_chance(result.p_best)) for result in results]),
-            Column.of("ranks", [Text(_span(result.rank_interval)) for result in results]),
+            Column.of("P(best)", [Text(_chance(place.p_best)) for place in places]),
+            Column.of("ranks", [Text(_span(place.rank_interval)) for place in places]),
+            *self._outlook(),
         ]
+
+    def _outlook(self) -> list[Column]:
+        """Gain and advice, beside the measure that ranks."""
+        pools = self._pools
+        if not self._is_main:
+            return []
+        columns = []
+        if any(pool.probe for pool in pools):
+            gains = [Text(f"{pool.probe.gain:+.1f}" if pool.probe else "-") for pool in pools]
+            columns.append(Column.of("gain", gains))
+        if any(pool.advice for pool in pools):
+            words = [Text(pool.advice or "-", style=STYLES.get(pool.advice, "")) for pool in pools]
+            columns.append(Column.of("advice", words, "left"))
+        return columns
 
     def _bars(self, width: int) -> Column:
         """Intervals on a common scale."""

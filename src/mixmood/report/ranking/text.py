@@ -19,6 +19,7 @@ def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
         parts += [] if is_plain else [Text()]
         parts.append(RankingTable(ranking, measure, is_plain))
     parts.append(Text(f"\n{_answer(ranking, measures)}", style="bold green"))
+    parts += [Text(printable(line), style="green") for line in _recommended(ranking)]
     parts += [Text(printable(text)) for text in ranking.notes]
     parts += [Text(f"! {printable(text)}", style="yellow") for text in _warnings(ranking)]
     parts += [
@@ -39,6 +40,14 @@ def _answer(ranking: Ranking, measures: Sequence[str]) -> str:
     """The verdict; with several measures, by which of them."""
     ranked_by = f" Ranked by {ranking.measure}." if len(measures) > 1 else ""
     return printable(ranking.verdict) + ranked_by
+
+
+def _recommended(ranking: Ranking) -> Iterator[str]:
+    """What to do, and what to type next."""
+    if ranking.recommendation is not None:
+        yield ranking.recommendation.sentence
+        if ranking.recommendation.command is not None:
+            yield f"Next: {ranking.recommendation.command}"
 
 
 def _headline(ranking: Ranking) -> str:

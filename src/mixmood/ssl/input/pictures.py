@@ -10,7 +10,6 @@ from PIL import Image as PillowImage
 from mixmood.core.arrays import Picture, Rows
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.core.progress import Progress
-from mixmood.data.decoding.decode import decode
 from mixmood.data.pools.pool import ImageSource
 from mixmood.ssl.plan import SMALLEST_SIDE
 
@@ -39,7 +38,7 @@ def read_at(
     """
     for row in rows:
         try:
-            picture = decode(source.fetch(row), source.locate(row), side=max(size))
+            picture = source.picture(row, max(size))
         except UnreadableImageError as error:
             yield error, False
             continue

@@ -27,7 +27,7 @@ from mixmood.ssl.loop.threads import computing_with, faster_threads
 from mixmood.ssl.models.memory import check_fits
 from mixmood.ssl.models.registry import WideResNetSpec, model_spec
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
-from mixmood.ssl.plan import TrainingPlan
+from mixmood.ssl.plan import AUTO, TrainingPlan
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,8 @@ def _restore(loop: Loop, saved: dict[str, Any], folder: Path | None) -> None:
 def _method(task: Task, plan: TrainingPlan) -> tuple[Algorithm, Length]:
     """The algorithm with its settings, and the length of the run, which one may depend on."""
     named = isinstance(plan.algorithm, str)
-    first = algorithm_named(plan.algorithm, plan.settings, 1) if named else plan.algorithm
+    name = "mixmatch" if plan.algorithm == AUTO else plan.algorithm
+    first = algorithm_named(name, plan.settings, 1) if named else plan.algorithm
     if first.needs_pool and task.unlabelled is None:
         raise OptionError(
             f"{first.name} needs unlabelled images; got none. "
@@ -132,7 +133,7 @@ def _method(task: Task, plan: TrainingPlan) -> tuple[Algorithm, Length]:
     length = Length.of(plan.epochs, plan.updates, len(images), per_update)
     if not named:
         return first, length
-    return algorithm_named(plan.algorithm, plan.settings, length.n_updates), length
+    return algorithm_named(name, plan.settings, length.n_updates), length
 
 
 def _per_update(plan: TrainingPlan, algorithm: Algorithm) -> int:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.spreadsheet import csv_text
 from mixmood.core.progress import Progress
-from mixmood.data.pools.pool import ImageSource
+from mixmood.data.decoding.pixel_range import PixelRange
+from mixmood.data.pools.pool import FeatureSource, ImageSource
+from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.onnx_safety import has_external_data
 from mixmood.features.backbones.runtime import onnx_runtime
 from mixmood.ssl.input.pictures import read_at
@@ -34,69 +36,110 @@ class Predictions:
     """Shape (n, classes)."""
     class_names: tuple[str, ...]
     unreadable: tuple[str, ...]
+    typicality: NDArray[np.float32] | None = None
+    """How much each image resembles the labelled ones, shape (n,); None where a model has none."""
+    threshold: float | None = None
+    """95 % of the labelled images are at least this typical."""
 
     @property
     def classes(self) -> list[str]:
         """The most likely class of each image."""
         return [self.class_names[code] for code in self.probabilities.argmax(axis=1)]
 
+    @property
+    def is_none(self) -> NDArray[np.bool_]:
+        """Which images are none of the classes: less typical than the threshold, shape (n,)."""
+        if self.typicality is None or self.threshold is None:
+            return np.zeros(len(self.images), dtype=bool)
+        return np.asarray(self.typicality < self.threshold)
+
     def to_csv(self) -> str:
-        """One line for each image: its name, its class, the confidence, every probability."""
+        """One line for each image: its name, its class, the confidence, every probability.
+
+        Where the model knows how typical images are, also that, and whether it is none of these.
+        """
         columns = ["image", "class", "confidence", *(f"p_{n}" for n in self.class_names)]
-        found = zip(self.images, self.classes, self.probabilities, strict=True)
-        return csv_text(
-            columns,
-            (
-                [image, name, f"{row.max():.6f}", *(f"{p:.6f}" for p in row)]
-                for image, name, row in found
-            ),
-        )
+        rows = [
+            [image, name, f"{row.max():.6f}", *(f"{p:.6f}" for p in row)]
+            for image, name, row in zip(self.images, self.classes, self.probabilities, strict=True)
+        ]
+        if self.typicality is not None:
+            columns += ["typicality", "none_of_these"]
+            for row, value, is_none in zip(rows, self.typicality, self.is_none, strict=True):
+                row += [f"{value:.6f}", str(int(is_none))]
+        return csv_text(columns, rows)
 
 
 class Classifier:
     """A trained model read from its ONNX file."""
 
-    def __init__(self, path: str | Path) -> None:
-        """Open a model file, or the one in the folder of a run."""
-        file = self._file = Path(path) / MODEL if Path(path).is_dir() else Path(path)
-        if not file.is_file():
-            raise InputError(
-                f"{file} does not exist. Give the folder that `mixmood train --out` wrote."
-            )
+    def __init__(self, model: str | Path | bytes) -> None:
+        """Open a model file, the one in the folder of a run, or its bytes."""
+        self._file = "The model" if isinstance(model, bytes) else str(_file_of(Path(model)))
         try:
-            model = file.read_bytes()
-            if has_external_data(model):
+            content = model if isinstance(model, bytes) else Path(self._file).read_bytes()
+            if has_external_data(content):
                 # Its weights could be any file of this machine.
                 raise ValueError("it keeps its weights in another file")
             self._session = onnx_runtime().InferenceSession(
-                model, providers=["CPUExecutionProvider"]
+                content, providers=["CPUExecutionProvider"]
             )
             known: dict[str, Any] = json.loads(
                 self._session.get_modelmeta().custom_metadata_map[METADATA]
             )
-            self.class_names = tuple(str(name) for name in known["class_names"])
-            self.size = int(known["height"]), int(known["width"])
-            self._channels = int(known["channels"])
-            if not 0 < self.size[0] * self.size[1] <= MOST_PIXELS:
-                raise ValueError(f"it claims to take images of {self.size} pixels")
+            self._read(known)
         except Exception as error:
             # ONNX Runtime raises classes of its own for a broken file.
             raise self._no_model(error) from error
 
-    def probabilities(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Class probabilities, shape (n, classes), of RGB images at the size of the model."""
-        if self._channels == 1:
+    def _read(self, known: dict[str, Any]) -> None:
+        """Take from the metadata what is needed, and nothing that cannot be."""
+        self.class_names = tuple(str(name) for name in known["class_names"])
+        self.input = str(known.get("input", INPUT))
+        self._channels = int(known["channels"])
+        self._backbone_name = known.get("backbone")
+        threshold, wide = known.get("threshold"), known.get("pixel_range")
+        self.threshold = None if threshold is None else float(threshold)
+        self.pixel_range = None if wide is None else PixelRange(**wide)
+        self.size: tuple[int, int] | None = None
+        if known["height"] is not None:
+            self.size = int(known["height"]), int(known["width"])
+            if not 0 < self.size[0] * self.size[1] <= MOST_PIXELS:
+                raise ValueError(f"it claims to take images of {self.size} pixels")
+
+    def answer(self, given: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """Class probabilities, shape (n, classes), and typicality, shape (n,), if it is known.
+
+        Args:
+            given: RGB images at the size of the model, or features if `input` says so.
+        """
+        if self.input == INPUT and self._channels == 1:
             # Trained on grey images, whose three channels are one.
-            pixels = pixels[..., :1]
+            given = given[..., :1]
         try:
-            answer: NDArray[np.float32] = self._session.run(None, {INPUT: pixels})[0]
-            if answer.shape != (len(pixels), len(self.class_names)) or answer.dtype != np.float32:
+            found = self._session.run(None, {self.input: given})
+            answer: NDArray[np.float32] = found[0]
+            if answer.shape != (len(given), len(self.class_names)) or answer.dtype != np.float32:
                 raise ValueError(f"it gives {answer.dtype} {answer.shape}")
+            typical = None if len(found) < 2 else np.asarray(found[1], np.float32).reshape(-1)
+            if typical is not None and typical.shape != (len(given),):
+                raise ValueError(f"it gives {len(typical)} values of typicality")
             if not np.isfinite(answer).all():
                 raise ValueError("its probabilities are not finite")
         except Exception as error:
             raise self._no_model(error) from error
-        return answer
+        return answer, typical
+
+    def backbone(self) -> Backbone:
+        """The backbone that gives this model its features."""
+        from mixmood.features.backbones.registry import load_backbone
+
+        if self._backbone_name is None or self.size is None:
+            raise InputError(
+                f"{self._file} was trained on features: give features of the same kind, as a 2-D "
+                "array of floats."
+            )
+        return load_backbone(str(self._backbone_name), self.size[0])
 
     def _no_model(self, error: Exception) -> InputError:
         return InputError(
@@ -105,10 +148,25 @@ class Classifier:
         )
 
 
+def _file_of(path: Path) -> Path:
+    file = path / MODEL if path.is_dir() else path
+    if not file.is_file():
+        raise InputError(
+            f"{file} does not exist. Give the folder that `mixmood train --out` wrote."
+        )
+    return file
+
+
+Answers = tuple[NDArray[np.float32], NDArray[np.float32] | None]
+
+
 def classified(
     classifier: Classifier, source: ImageSource, kept: list[int], progress: Progress
-) -> Iterator[NDArray[np.float32]]:
-    """Probabilities batch by batch, in the order of reading; `kept` grows by their images."""
+) -> Iterator[Answers]:
+    """Answers batch by batch, in the order of reading; `kept` grows by their images."""
+    backbone = None if classifier.input == INPUT else classifier.backbone()
+    if classifier.size is None:
+        raise InputError(f"{source.name} holds images; this model takes features.")
     task = f"classifying {source.name}"
     progress.start(task, len(source))
     order = source.reading_order(np.arange(len(source)))
@@ -121,6 +179,15 @@ def classified(
                 kept.append(row)
                 pictures.append(picture)
         if pictures:
-            yield classifier.probabilities(np.stack(pictures))
+            pixels = np.stack(pictures)
+            yield classifier.answer(pixels if backbone is None else backbone.embed(pixels))
         progress.advance(task, len(rows))
     progress.finish(task)
+
+
+def classified_features(classifier: Classifier, source: FeatureSource) -> Answers:
+    """The answer for features that are given."""
+    if classifier.input == INPUT:
+        raise InputError(f"{source.name} holds features; images are needed to classify.")
+    features = np.asarray(source.features(np.arange(len(source))), np.float32)
+    return classifier.answer(features)

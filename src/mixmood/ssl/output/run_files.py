@@ -6,4 +6,5 @@ WEIGHTS = "model.pt"
 MODEL = "model.onnx"
 CURVES = "curves.png"
 RECORD = "record.json"
-ALL = (CHECKPOINT, METRICS, WEIGHTS, MODEL, CURVES, RECORD)
+REPORT = "report.html"
+ALL = (CHECKPOINT, METRICS, WEIGHTS, MODEL, CURVES, RECORD, REPORT)

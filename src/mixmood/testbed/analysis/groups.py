@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.testbed.grid.cells import SCRATCH, Cell, Regime
+from mixmood.testbed.grid.cells import Cell
+from mixmood.testbed.grid.config import SCRATCH, Regime
 from mixmood.testbed.runs.record import Choice, RunRecord
 
 Numbers = NDArray[np.float64]

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, fields
-from typing import Annotated, Any, Literal
+from itertools import product
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
@@ -10,11 +11,8 @@ from pydantic.dataclasses import dataclass
 from mixmood.core.errors import OptionError
 from mixmood.core.suggest import unknown_name
 from mixmood.data.splits.scenario import NONE, Scenario
-from mixmood.testbed.grid.config import Config
+from mixmood.testbed.grid.config import FROZEN, SCRATCH, Config, Regime
 
-Regime = Literal["scratch", "frozen"]
-"""How a run trains: a network from random weights, or a head on the backbone's features."""
-SCRATCH: Regime = "scratch"
 SUPERVISED = {
     "supervised-epochs": "supervised, same epochs",
     "supervised-updates": "supervised, same updates",
@@ -85,18 +83,16 @@ def cells(config: Config) -> list[Cell]:
 
 def _cells(config: Config) -> Iterator[Cell]:
     grid = config.grid
-    for task, sources in grid.tasks.items():
-        for n_labelled in grid.n_labelled:
-            for baseline in grid.baselines:
-                if baseline != NONE:
-                    yield Cell(task, NONE, 0.0, n_labelled, baseline, grid.contamination[0])
-            for algorithm in grid.algorithms:
-                if NONE in grid.baselines:
-                    yield Cell(task, NONE, 0.0, n_labelled, algorithm, grid.contamination[0])
-                for mode in grid.contamination:
-                    for source in sources:
-                        for percent in grid.percents:
-                            yield Cell(task, source, float(percent), n_labelled, algorithm, mode)
+    for regime, (task, sources), n in product(grid.regimes, grid.tasks.items(), grid.n_labelled):
+        for baseline in grid.baselines:
+            if baseline != NONE:
+                name = "supervised" if regime == FROZEN else baseline
+                yield Cell(task, NONE, 0.0, n, name, grid.contamination[0], regime)
+        for algorithm in grid.algorithms:
+            if NONE in grid.baselines:
+                yield Cell(task, NONE, 0.0, n, algorithm, grid.contamination[0], regime)
+            for mode, source, percent in product(grid.contamination, sources, grid.percents):
+                yield Cell(task, source, float(percent), n, algorithm, mode, regime)
 
 
 def runs(config: Config, only: "CellFilter | None" = None, seeds: int | None = None) -> list[Run]:

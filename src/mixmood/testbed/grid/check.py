@@ -1,29 +1,53 @@
 """Mistakes found before the first run, not by all runs failing."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from mixmood.core.errors import OptionError
+from mixmood.core.suggest import unknown_name
 from mixmood.data.splits.split import check_split
 from mixmood.measures.registry import check_measures
 from mixmood.testbed.grid.cells import Cell
-from mixmood.testbed.grid.config import Config
+from mixmood.testbed.grid.config import FROZEN, SCRATCH, Config, Regime
 from mixmood.testbed.runs.run import Job
 
 
 def check_names(config: Config) -> None:
     """Refuse names and settings that no algorithm, network, augmentation or backbone has."""
     from mixmood.features.backbones.registry import load_backbone
+
+    for regime in config.grid.regimes:
+        CHECKS[regime](config)
+    check_measures(tuple(config.distances.measures))
+    load_backbone(config.distances.backbone, config.distances.resolution)
+
+
+def _check_scratch(config: Config) -> None:
     from mixmood.ssl.algorithms.registry import algorithm_named
     from mixmood.ssl.augmentation.weak import augmentation
     from mixmood.ssl.models.registry import model_spec
 
-    training, distances = config.training, config.distances
+    training = config.training
     model_spec(training.model)
     augmentation(training.augment)
     for algorithm in {*config.grid.algorithms, *training.settings}:
         algorithm_named(algorithm, training.settings.get(algorithm, {}), 1)
-    check_measures(tuple(distances.measures))
-    load_backbone(distances.backbone, distances.resolution)
+
+
+def _check_frozen(config: Config) -> None:
+    from mixmood.features.backbones.registry import load_backbone
+    from mixmood.heads.registry import HEADS
+
+    known = [name for name, entry in HEADS.items() if entry.uses_pool]
+    for algorithm in config.grid.algorithms:
+        if algorithm not in known:
+            raise unknown_name("algorithm of frozen features", algorithm, known)
+    load_backbone(config.frozen.backbone, config.frozen.resolution)
+
+
+CHECKS: dict[Regime, Callable[[Config], None]] = {
+    SCRATCH: _check_scratch,
+    FROZEN: _check_frozen,
+}
 
 
 def check_data(jobs: Iterable[Job]) -> None:

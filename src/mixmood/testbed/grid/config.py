@@ -13,16 +13,19 @@ from mixmood.core.suggest import unknown_name
 from mixmood.data.splits.scenario import Contamination
 from mixmood.measures.registry import PAPER
 from mixmood.ssl.plan import Recipe, TrainingPlan
+from mixmood.testbed.presets import PRESETS
 
 Percent = Annotated[float, Field(gt=0, le=100)]
 Count = Annotated[int, Field(ge=1)]
-Baseline = Literal["none", "supervised-epochs", "supervised-updates"]
+Baseline = Literal["none", "supervised", "supervised-epochs", "supervised-updates"]
+Regime = Literal["scratch", "frozen"]
+"""How a run trains: a network from random weights, or a head on the backbone's features."""
+SCRATCH: Regime = "scratch"
+FROZEN: Regime = "frozen"
 Setting = bool | int | float | str
 
 MOST_RUNS = 1_000_000
 """The paper's whole grid has about a thousand."""
-
-PRESETS = ("paper", "paper-small", "digits", "smoke")
 
 
 class _Section(BaseModel):
@@ -32,8 +35,9 @@ class _Section(BaseModel):
 class Grid(_Section):
     """Which cells, and how often each is run.
 
-    `tasks` has the sources of each task. `none` is the 0 % cell; the two supervised baselines
-    have the epochs, and the number of updates, of the others.
+    `tasks` has the sources of each task. `none` is the 0 % cell. From scratch there are two
+    supervised baselines, with the epochs and with the number of updates of the others; frozen
+    there is one, whatever it is called here.
     """
 
     tasks: dict[str, list[str]] = Field(min_length=1)
@@ -43,6 +47,16 @@ class Grid(_Section):
     algorithms: list[str] = ["mixmatch"]
     contamination: list[Contamination] = Field(["fixed-total"], min_length=1)
     baselines: list[Baseline] = ["none", "supervised-epochs", "supervised-updates"]
+    regimes: list[Regime] = Field([SCRATCH], min_length=1)
+
+    @model_validator(mode="after")
+    def _has_baselines_of_its_regimes(self) -> Self:
+        if SCRATCH in self.regimes and "supervised" in self.baselines:
+            raise ValueError(
+                "from scratch the baseline is supervised-epochs or supervised-updates, not "
+                "supervised"
+            )
+        return self
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
@@ -50,13 +64,14 @@ class Grid(_Section):
         n_sources = sum(map(len, self.tasks.values())) * len(self.percents)
         n_contaminated = n_sources * len(self.algorithms) * len(self.contamination)
         n_clean = len(self.tasks) * len(self.baselines) * max(1, len(self.algorithms))
-        n_runs = (n_contaminated + n_clean) * len(self.n_labelled) * self.seeds
+        n_cells = (n_contaminated + n_clean) * len(self.n_labelled) * len(self.regimes)
+        n_runs = n_cells * self.seeds
         if n_runs > MOST_RUNS:
             raise ValueError(f"the grid has about {n_runs} runs, more than {MOST_RUNS}")
         return self
 
 
-class SplitPlan(_Section):
+class SplitSection(_Section):
     """How images are split; see `mixmood.data.splits.scenario.Scenario`."""
 
     n_unlabelled: Count = 3000
@@ -98,7 +113,14 @@ class TrainingSection(_Section):
         return TrainingPlan(**recipe, algorithm=algorithm, settings=settings, **others)
 
 
-class DistancePlan(_Section):
+class FrozenSection(_Section):
+    """What a head is trained on in the regime `frozen`; see `mixmood.heads`."""
+
+    backbone: str = "efficientnet-lite0"
+    resolution: int | None = None
+
+
+class DistanceSection(_Section):
     """How distances are measured; see `mixmood.ranking.plan.RankingPlan`."""
 
     measures: list[str] = list(PAPER)
@@ -113,13 +135,16 @@ class Config(_Section):
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     grid: Grid
-    split: SplitPlan = SplitPlan()
+    split: SplitSection = SplitSection()
     training: TrainingSection = TrainingSection()
-    distances: DistancePlan = DistancePlan()
+    frozen: FrozenSection = FrozenSection()
+    distances: DistanceSection = DistanceSection()
 
-    def protocol(self) -> dict[str, Any]:
-        """All that is the same for every run, in plain values."""
-        return self.model_dump(mode="json", include={"split", "training", "distances"})
+    def protocol(self, regime: Regime | None = None) -> dict[str, Any]:
+        """All that is the same for every run, or for those of one regime, in plain values."""
+        own = {SCRATCH: {"training"}, FROZEN: {"frozen"}}
+        parts = own[regime] if regime else {part for found in own.values() for part in found}
+        return self.model_dump(mode="json", include={"split", "distances", *parts})
 
 
 def load_config(word: str | Path) -> Config:

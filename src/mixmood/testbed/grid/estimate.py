@@ -11,7 +11,8 @@ import numpy as np
 from mixmood.data.arrays.array_pools import ImageArray
 from mixmood.data.splits.split import Split, draw_split
 from mixmood.testbed.grid.cells import Run
-from mixmood.testbed.runs.run import Job, loaded_backbone, train_on
+from mixmood.testbed.runs.distances import loaded_backbone
+from mixmood.testbed.runs.run import Job, train_on
 
 TRIES = (1, 4)
 """Updates of a first try, and of a second if the first was quick."""

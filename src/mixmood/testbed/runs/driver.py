@@ -11,7 +11,7 @@ from typing import Any
 from mixmood.core.files.atomic import write_atomic
 from mixmood.jobs.call import Call, Outcome, Spread
 from mixmood.testbed.runs.record import AnyRecord, FailedRun
-from mixmood.testbed.runs.run import Job, execute, failure
+from mixmood.testbed.runs.run import Job, batches, execute_batch, failure
 from mixmood.testbed.runs.store import DRIVER, Store
 
 Watch = Callable[["Status", AnyRecord | None], None]
@@ -70,22 +70,22 @@ def drive(
         failed = set() if retry_failed else keys & store.keys(failed=True)
         waiting = [job for job in jobs if job.key not in done | failed]
         status = Status(len(jobs), n_jobs, n_earlier=len(done), n_failed_earlier=len(failed))
-        by_key = {job.key: job for job in waiting}
-        calls = [Call(job.key, execute, job, job.threads) for job in waiting]
+        found = {batch[0].key: batch for batch in batches(waiting)}
+        calls = [Call(key, execute_batch, own, own[0].threads) for key, own in found.items()]
         report = _Report(store, status, watch)
-        for outcome in spread(calls, n_jobs, lambda call: report.started(by_key[call.key])):
-            record = _record(by_key[outcome.key], outcome)
-            store.write(record)
-            report.finished(record)
+        for outcome in spread(calls, n_jobs, lambda call: report.started(call.argument)):
+            for record in _records(found[outcome.key], outcome):
+                store.write(record)
+                report.finished(record)
     return status
 
 
-def _record(job: Job, outcome: Outcome) -> AnyRecord:
-    """The record of a run, also of one that its worker did not survive."""
+def _records(jobs: Sequence[Job], outcome: Outcome) -> Sequence[AnyRecord]:
+    """The records of runs, also of those that their worker did not survive."""
     if outcome.error is not None:
-        return failure(job, outcome.error)
-    record: AnyRecord = outcome.value
-    return record
+        return [failure(job, outcome.error) for job in jobs]
+    records: Sequence[AnyRecord] = outcome.value
+    return records
 
 
 class _Report:
@@ -99,8 +99,9 @@ class _Report:
         status.started, status.pid, status.host = time.time(), os.getpid(), platform.node()
         self._write(None)
 
-    def started(self, job: Job) -> None:
-        self._running[job.key] = " ".join(map(str, job.run.to_dict().values()))
+    def started(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            self._running[job.key] = " ".join(map(str, job.run.to_dict().values()))
         self._write(None)
 
     def finished(self, record: AnyRecord) -> None:

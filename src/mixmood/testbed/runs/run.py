@@ -5,30 +5,27 @@ import json
 import math
 import time
 import traceback
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from mixmood.core.cache.features import open_cache
 from mixmood.core.errors import InputError, MixmoodError
-from mixmood.core.seeds import rng_for
 from mixmood.core.version import __version__
-from mixmood.data.arrays.array_pools import ImageArray
 from mixmood.data.splits.split import Split, data_fingerprint, draw_split
 from mixmood.testbed.grid.cells import Run
-from mixmood.testbed.grid.config import Config
+from mixmood.testbed.grid.config import SCRATCH, Config
 from mixmood.testbed.runs.record import SCHEMA, AnyRecord, FailedRun, RunError, RunRecord
 
 if TYPE_CHECKING:
-    from mixmood.features.backbones.backbone import Backbone
     from mixmood.ssl.output.record import TrainingRecord
 
 PACKAGES = ("numpy", "scipy", "torch", "onnxruntime", "pillow", "scikit-learn")
+
+Results = Callable[["Job"], dict[str, Any]]
+"""The part of a record that depends on the regime."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +49,46 @@ class Job:
 def job_for(config: Config, run: Run, home: Path | None = None, **options: Any) -> Job:
     """The job of a run; reads its data sets, to distinguish them from others of the same name."""
     data = data_fingerprint(run.scenario(config), home)
-    content = {"protocol": config.protocol(), "run": run.to_dict(), "data": data}
+    content = {"protocol": config.protocol(run.regime), "run": run.to_dict(), "data": data}
     text = json.dumps({"schema": SCHEMA} | content, sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()[:20]
     return Job(key, data, config, run, home, **options)
 
 
-def execute(job: Job) -> AnyRecord:
+def batches(jobs: Sequence[Job]) -> list[tuple[Job, ...]]:
+    """Jobs that one worker should do together, in the order of their first ones.
+
+    Frozen runs of one task, source and seed share their images: their features and the distances
+    of their pools are computed once. Runs of the same pool come one after the other. A run from
+    scratch is alone.
+    """
+    found: dict[object, list[Job]] = {}
+    for job in jobs:
+        run = job.run
+        together = (run.task, run.source, run.contamination, run.seed)
+        found.setdefault(job.key if run.regime == SCRATCH else together, []).append(job)
+    return [tuple(sorted(own, key=_pool_order)) for own in found.values()]
+
+
+def _pool_order(job: Job) -> tuple[int, float]:
+    return job.run.n_labelled, job.run.percent
+
+
+def execute_batch(jobs: Sequence[Job]) -> list[AnyRecord]:
+    """The records of jobs that are done together."""
+    from mixmood.testbed.runs.frozen import FrozenPools, frozen_results
+
+    if jobs[0].run.regime == SCRATCH:
+        return [execute(job) for job in jobs]
+    pools = FrozenPools()
+    return [execute(job, partial(frozen_results, pools=pools)) for job in jobs]
+
+
+def execute(job: Job, results: Results | None = None) -> AnyRecord:
     """The record of a run; of one that ends with an error, the record of its failure."""
     start = time.perf_counter()
     try:
-        content = _head(job) | _results(job)
+        content = _head(job) | (results or _results)(job)
         content["times"]["total_s"] = time.perf_counter() - start
         return RunRecord.model_validate_json(json.dumps(content))
     except Exception as error:
@@ -103,27 +129,39 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _results(job: Job) -> dict[str, Any]:
-    from mixmood.ssl.loop.threads import limit_threads
-
-    limit_threads(job.threads)
+def drawn(job: Job) -> Split:
+    """The split of a job; InputError if the data sets are not those that the driver has."""
     scenario = job.run.scenario(job.config)
     if data_fingerprint(scenario, job.home) != job.data:
         raise InputError(
-            f"The data sets of {job.run.cell.task} and {job.run.cell.source} are not the same "
+            f"The data sets of {job.run.task} and {job.run.source} are not the same "
             "here as where the test bed was started. Give all machines the same packs."
         )
-    split = draw_split(scenario, job.home)
-    start = time.perf_counter()
-    distances = None if job.run.cell.is_supervised else _distances(job, split)
-    distances_s = time.perf_counter() - start
-    trained = train_on(job, split)
+    return draw_split(scenario, job.home)
+
+
+def description(job: Job, split: Split) -> dict[str, Any]:
+    """The part of a record that describes the images."""
     return {
-        "scenario": scenario.to_dict(),
+        "scenario": job.run.scenario(job.config).to_dict(),
         "classes": list(split.class_names),
         "n_test": len(split.test),
         "n_pool": len(split.unlabelled),
         "n_ood": int(split.is_ood.sum()),
+    }
+
+
+def _results(job: Job) -> dict[str, Any]:
+    from mixmood.ssl.loop.threads import limit_threads
+    from mixmood.testbed.runs.distances import pool_distances
+
+    limit_threads(job.threads)
+    split = drawn(job)
+    start = time.perf_counter()
+    distances = None if job.run.is_supervised else pool_distances(job, split)
+    distances_s = time.perf_counter() - start
+    trained = train_on(job, split)
+    return description(job, split) | {
         "training": _without_times(trained),
         "accuracy": {
             "best": trained.accuracy_best,
@@ -182,43 +220,3 @@ def _without_times(trained: "TrainingRecord") -> dict[str, Any]:
         "selected_epoch": trained.selected_epoch,
         "epochs": epochs,
     }
-
-
-def _distances(job: Job, split: Split) -> dict[str, dict[str, Any]]:
-    """Every measure between the labelled and the unlabelled images, as they are trained on."""
-    from mixmood.features.extraction.extract import extract
-    from mixmood.ranking.plan import RankingPlan
-    from mixmood.ranking.statistics.dissimilarity import distances_of
-
-    plan = job.config.distances
-    drawn = RankingPlan(
-        measures=tuple(plan.measures),
-        sample_size=plan.sample_size,
-        draws=plan.draws,
-        seed=job.run.seed,
-    ).fitted(len(split.labelled))
-    # The pool is in random order: its first images are a random sample, enough for all draws.
-    n_pool = min(len(split.unlabelled), drawn.sample_size * drawn.draws)
-    order = rng_for(job.run.seed, "order", "labelled").permutation(len(split.labelled))
-    backbone = loaded_backbone(plan.backbone, plan.resolution)
-    with open_cache(job.cache) or nullcontext() as kept:
-        features = [
-            extract(ImageArray(images, name), rows, backbone, jobs=1, cache=kept).features
-            for name, images, rows in (
-                ("labelled", split.labelled, order),
-                ("pool", split.unlabelled, np.arange(n_pool)),
-            )
-        ]
-    measured = distances_of(features[0], features[1], drawn)
-    return {
-        name: {key: value for key, value in asdict(found).items() if key not in ("inter", "intra")}
-        for name, found in measured.items()
-    }
-
-
-@cache
-def loaded_backbone(name: str, resolution: int | None) -> "Backbone":
-    """The backbone, loaded once in a worker for all of its runs."""
-    from mixmood.features.backbones.registry import load_backbone
-
-    return load_backbone(name, resolution)

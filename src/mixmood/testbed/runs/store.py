@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from mixmood.core.errors import InputError, OutputError, reason
 from mixmood.core.files.atomic import sweep, write_atomic
 from mixmood.core.files.lock import LOOK, TAKE, hold
+from mixmood.core.files.places import make_folder
 from mixmood.testbed.grid.config import Config
 from mixmood.testbed.runs.record import SCHEMA, AnyRecord, FailedRun, RunRecord, first_problem
 
@@ -69,13 +70,13 @@ class Store:
                     f"{place} holds other files and is no store of a test bed. "
                     "Name an empty or a new folder."
                 )
-            _make_folder(place)
+            make_folder(place)
             head = {"schema": SCHEMA, "config": config.model_dump(mode="json")}
             write_atomic(place / HEAD, json.dumps(head, indent=1) + "\n")
         store = cls(place)
         store._check_protocol(config)
         for name in ("runs", "failed"):
-            _make_folder(place / name)
+            make_folder(place / name)
         return store
 
     def write(self, record: AnyRecord) -> None:
@@ -159,13 +160,6 @@ class Store:
                         f"is {theirs[section][key]!r} there and {value!r} here. "
                         "Name another --store."
                     )
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"Cannot make the folder {path}: {reason(error)}.") from error
 
 
 def _record(path: Path, kind: type[R]) -> R:

@@ -1,0 +1,1 @@
+"""The classes of images, from where people have them."""

@@ -1,0 +1,124 @@
+"""Classes of whole images from the annotations of object detectors, in the manner of COCO or YOLO.
+
+An image has a class if all its objects are of one class.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from mixmood.core.errors import InputError, reason
+from mixmood.data.files.names import Names
+from mixmood.data.labels.folder_names import labels_from_table
+from mixmood.data.labels.tables import lines_of
+from mixmood.data.pools.pool import Labels
+
+COCO_FILES = ("annotations/*.json", "*annotations*.json", "*/_annotations.coco.json")
+YOLO_LISTS = ("data.yaml", "dataset.yaml", "classes.txt", "obj.names")
+MOST_JSON_BYTES = 256 * 2**20
+_INLINE = re.compile(r"^names:\s*\[(.*)\]\s*$")
+_ITEM = re.compile(r"^\s+(?:\d+\s*:|-)\s*(.+?)\s*$")
+
+
+def labels_from_coco(folder: Path, names: Names) -> Labels | None:
+    """The classes of images by COCO annotations; None if there are none, or not for all images."""
+    classes: dict[str, set[str]] = {}
+    for pattern in COCO_FILES:
+        for path in sorted(folder.glob(pattern)):
+            for file, kind in _coco_pairs(path):
+                classes.setdefault(file.rpartition("/")[2], set()).add(kind)
+    found = (classes.get(_text(name).rpartition("/")[2], set()) for name in names)
+    return _labels(found, len(names)) if classes else None
+
+
+def labels_from_yolo(folder: Path, names: Names) -> Labels | None:
+    """The classes of images by YOLO's texts; None if there are none, or not for all images.
+
+    The text of `images/train/1.jpg` is `labels/train/1.txt`; each of its lines starts with the
+    number of a class, whose name is in data.yaml or classes.txt.
+    """
+    if not (folder / "labels").is_dir() or not len(names) or not names[0].startswith(b"images/"):
+        return None
+    kinds = yolo_names(folder)
+
+    def classes(name: bytes) -> set[str]:
+        text = folder / "labels" / (_text(name).removeprefix("images/").rpartition(".")[0] + ".txt")
+        try:
+            numbers = {int(line.split()[0]) for line in lines_of(text) if line.strip()}
+        except FileNotFoundError:
+            return set()
+        except (OSError, ValueError) as error:
+            raise InputError(f"Cannot read the labels in {text}: {reason(error)}.") from error
+        return {kinds.get(number, str(number)) for number in numbers}
+
+    return _labels((classes(name) for name in names), len(names))
+
+
+def yolo_names(folder: Path) -> dict[int, str]:
+    """The names of YOLO's classes by number; empty if no list of them is found."""
+    path = next((folder / name for name in YOLO_LISTS if (folder / name).is_file()), None)
+    if path is None:
+        return {}
+    try:
+        lines = [line.decode("utf-8", "replace").rstrip() for line in lines_of(path)]
+    except (OSError, ValueError) as error:
+        raise InputError(f"Cannot read the classes in {path}: {reason(error)}.") from error
+    if path.suffix != ".yaml":
+        words = [line.strip() for line in lines if line.strip()]
+    else:
+        words = [word.strip().strip("'\"") for word in _yaml_names(lines)]
+    return dict(enumerate(words))
+
+
+def _yaml_names(lines: list[str]) -> Iterator[str]:
+    """The items of `names`, as one line, as a list or as numbered lines."""
+    is_inside = False
+    for line in lines:
+        if match := _INLINE.match(line):
+            yield from match[1].split(",")
+        elif is_inside and (match := _ITEM.match(line)):
+            yield match[1]
+        else:
+            is_inside = line.strip() == "names:"
+
+
+def _coco_pairs(path: Path) -> Iterator[tuple[str, str]]:
+    """The file and the class of every object; nothing for JSON of another kind."""
+    try:
+        if path.stat().st_size > MOST_JSON_BYTES:
+            raise ValueError(f"it has more than {MOST_JSON_BYTES} bytes")
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"Cannot read the labels in {path}: {reason(error)}.") from error
+    keys = ("images", "annotations", "categories")
+    if not isinstance(content, dict) or not all(isinstance(content.get(k), list) for k in keys):
+        return
+    try:
+        files = {image["id"]: str(image["file_name"]) for image in content["images"]}
+        kinds = {kind["id"]: str(kind["name"]) for kind in content["categories"]}
+        for thing in content["annotations"]:
+            if "category_id" in thing:
+                yield files[thing["image_id"]], kinds[thing["category_id"]]
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"Cannot read the labels in {path}: {type(error).__name__}: {reason(error)}. "
+            "Its images, annotations and categories must refer to each other."
+        ) from error
+
+
+def _labels(classes: Iterator[set[str]], n_images: int) -> Labels | None:
+    table: dict[bytes, int] = {}
+    codes = np.empty(n_images, np.int32)
+    for index, found in enumerate(classes):
+        if len(found) != 1:
+            return None
+        word = next(iter(found)).encode("utf-8", "surrogateescape")
+        codes[index] = table.setdefault(word, len(table))
+    return labels_from_table(codes, table)
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "surrogateescape")

@@ -1,0 +1,64 @@
+"""Classes from the names of folders."""
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.data.files.names import Names, printable
+from mixmood.data.pools.pool import Labels
+
+MOST_CLASSES = 65_536
+SPLIT = re.compile(rb"(train|training|val|valid|validation|dev|test|testing|images|data)(20\d\d)?")
+"""Folders of these names part a set for use; they are no classes (YOLO and COCO have them)."""
+
+
+def labels_from_folders(names: Names) -> Labels | None:
+    """The classes by the folders of a pool, or None where there are none.
+
+    The class of an image is its folder on the first level where the tree branches: `cat` for
+    `cat/1.png`, and also for `crawl/cat/new/1.png` if every path starts with `crawl/`. Where that
+    level parts the set for use, such as `train/cat/1.png` and `val/dog/2.png`, it is the level
+    below. There are classes only if every image is in a folder of that level and there are at
+    least two of them.
+    """
+    skip = _shared_folder(names)
+    codes = np.empty(len(names), dtype=np.int32)
+    table: dict[bytes, int] = {}
+    is_split = _is_split_level(names, skip)
+    for index, name in enumerate(names):
+        start = name.find(b"/", skip) + 1 if is_split else skip
+        end = name.find(b"/", start)
+        if end < 0:
+            return None
+        codes[index] = table.setdefault(name[start:end], len(table))
+        if len(table) > MOST_CLASSES:
+            return None
+    return labels_from_table(codes, table) if len(table) > 1 else None
+
+
+def labels_from_table(codes: NDArray[np.int32], table: dict[bytes, int]) -> Labels:
+    """Labels whose names are in the order of the alphabet, whatever order they were met in."""
+    ordered = sorted(table)
+    place = np.empty(len(table), dtype=np.int32)
+    for new, name in enumerate(ordered):
+        place[table[name]] = new
+    return Labels(place[codes], tuple(map(printable, ordered)))
+
+
+def _is_split_level(names: Names, skip: int) -> bool:
+    """Whether all folders of a level part the set for use."""
+    return all(SPLIT.fullmatch(name[skip:].partition(b"/")[0].lower()) for name in names)
+
+
+def _shared_folder(names: Names) -> int:
+    """The length of the folder that all names start with, its slash included."""
+    shared: bytes | None = None
+    for name in names:
+        if shared is None:
+            shared = name[: name.rfind(b"/") + 1]
+        while not name.startswith(shared):
+            shared = shared[: shared.rfind(b"/", 0, -1) + 1]
+        if not shared:
+            break
+    return len(shared or b"")

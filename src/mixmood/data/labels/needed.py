@@ -1,0 +1,22 @@
+"""Labels that a command cannot do without."""
+
+from mixmood.core.errors import InputError
+from mixmood.data.pools.pool import Labels, Pool
+
+WAYS = (
+    "a sub-folder for each class (cat/1.jpg, dog/2.jpg); a table labels.csv with the columns path "
+    "and label in the folder of the images; a column label of a CSV or Parquet file (another "
+    "column: FILE.csv?label=COLUMN); a Hugging Face data set with a ClassLabel; or COCO or YOLO "
+    "annotations with one class an image"
+)
+
+
+def needed_labels(pool: Pool, role: str = "labelled set") -> Labels:
+    """The classes of a pool's images; InputError with all the ways to give them if it has none."""
+    if pool.labels is None:
+        because = " ".join(getattr(pool, "notes", ()))
+        raise InputError(
+            f"The {role} {pool.name} has no classes. {because + ' ' if because else ''}"
+            f"Give them in one of these ways: {WAYS}."
+        )
+    return pool.labels

@@ -1,0 +1,1 @@
+"""Medical images: DICOM files and their frames."""

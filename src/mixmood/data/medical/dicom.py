@@ -1,0 +1,198 @@
+"""DICOM files -> pixels; nothing else of a file leaves this module, no text of its header.
+
+Errors name the kind of fault and never quote the file: headers hold names of patients.
+"""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Picture
+from mixmood.data.decoding.pixel_range import PixelRange
+from mixmood.data.medical.window import Window, window_of
+
+MAX_PIXELS = 175_000_000
+DEFLATED = b"1.2.840.10008.1.2.1.99"
+"""This transfer syntax packs the whole file, so that its size is unknown until it is unpacked."""
+HEADER_BYTES = 4096
+T = TypeVar("T")
+
+GREY = ("MONOCHROME1", "MONOCHROME2")
+
+
+class DicomError(ValueError):
+    """What is wrong with a file, in words that hold nothing of it."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of a DICOM file.
+
+    Attributes:
+        values: Grey values in the units of the modality, shape (height, width); or colours as
+            uint8, shape (height, width, 3).
+        window: The values that the file itself wants to be seen as black and white.
+        full: The values that its bits could hold, for files without a window.
+        is_inverted: Whether small values are white (MONOCHROME1).
+    """
+
+    values: NDArray[Any]
+    window: Window | None
+    full: PixelRange
+    is_inverted: bool
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether its grey values have more than eight bits and no window of their own."""
+        is_grey = self.values.ndim == 2
+        return is_grey and self.window is None and self.full.high - self.full.low > 255
+
+    def picture(self, pixel_range: PixelRange | None) -> Picture:
+        """The frame as RGB uint8: by its window, else by the range given, else by its bits."""
+        if self.values.ndim == 3:
+            return np.ascontiguousarray(self.values, dtype=np.uint8)
+        if self.window is not None:
+            grey = self.window.apply(self.values)
+        else:
+            grey = (pixel_range if self.is_wide and pixel_range else self.full).apply(self.values)
+        grey = 255 - grey if self.is_inverted else grey
+        return np.repeat(grey[:, :, None], 3, axis=2)
+
+
+def is_dicom(raw: bytes) -> bool:
+    """Whether a file starts like DICOM: 128 bytes of anything, then DICM."""
+    return raw[128:132] == b"DICM"
+
+
+def count_frames(raw: bytes) -> int:
+    """How many frames a DICOM file has."""
+    return _guarded(lambda: _n_frames(_read(raw, is_header=True)))
+
+
+def read_frame(raw: bytes, index: int | None = None) -> Frame:
+    """One frame of a DICOM file, by default the middle one; DicomError if it has no such image."""
+    return _guarded(lambda: _frame(_read(raw, is_header=False), index))
+
+
+def _guarded(work: Callable[[], T]) -> T:
+    """What `work` gives; any other error than ours is named by its class alone."""
+    try:
+        return work()
+    except DicomError:
+        raise
+    except Exception as error:
+        # The messages of pydicom quote values of the header.
+        what = type(error).__name__
+        raise DicomError(f"it is a damaged or unusual DICOM file ({what})") from None
+
+
+def _read(raw: bytes, is_header: bool) -> Any:
+    try:
+        import pydicom
+    except ImportError:
+        raise DicomError(
+            "it is a DICOM file, which needs packages that are not installed. "
+            "Install them with: pip install 'mixmood[medical]'"
+        ) from None
+    if DEFLATED in raw[:HEADER_BYTES]:
+        raise DicomError("it is a deflated DICOM file; save it in another transfer syntax")
+    tags: Any = ["NumberOfFrames"] if is_header else None
+    return pydicom.dcmread(io.BytesIO(raw), stop_before_pixels=is_header, specific_tags=tags)
+
+
+def _n_frames(data: Any) -> int:
+    count = int(data.get("NumberOfFrames", None) or 1)
+    if count < 1:
+        raise DicomError("it is a DICOM file without frames")
+    return count
+
+
+def _frame(data: Any, index: int | None) -> Frame:
+    from pydicom import pixels
+
+    if "PixelData" not in data:
+        raise DicomError("it is a DICOM file without pixels")
+    n_frames = _n_frames(data)
+    wanted = n_frames // 2 if index is None else index
+    if not 0 <= wanted < n_frames:
+        raise DicomError(f"it is a DICOM file of {n_frames} frames, and number {wanted} was wanted")
+    n_pixels = int(data.Rows) * int(data.Columns)
+    if not 0 < n_pixels <= MAX_PIXELS:
+        raise DicomError(f"its {n_pixels} pixels are none, or more than the {MAX_PIXELS} allowed")
+    values = _decoded(data, wanted)
+    kind = str(data.PhotometricInterpretation)
+    if kind == "PALETTE COLOR":
+        values = pixels.apply_color_lut(values, data)
+    if kind not in GREY:
+        return Frame(_eight_bits(values), None, PixelRange(0, 255), False)
+    if values.ndim != 2:
+        raise DicomError("it is a DICOM file of grey values with several samples a pixel")
+    full = _full_range(data)
+    return Frame(
+        np.asarray(pixels.apply_modality_lut(values, data)),
+        window_of(data),
+        full,
+        kind == "MONOCHROME1",
+    )
+
+
+def _decoded(data: Any, index: int) -> NDArray[Any]:
+    """The stored values of a frame; a compressed file is refused by its transfer syntax's name."""
+    from pydicom.pixels import get_decoder, pixel_array
+
+    syntax = data.file_meta.TransferSyntaxUID
+    if not syntax.is_compressed:
+        return np.asarray(pixel_array(data, index=index))
+    # Of a UID that is in no register, even the number stays unsaid.
+    name = syntax.name if syntax.name != str(syntax) else "an unknown transfer syntax"
+    advice = "install pylibjpeg with its plug-ins, or save it uncompressed"
+    try:
+        is_available = get_decoder(syntax).is_available
+    except NotImplementedError:
+        is_available = False
+    if not is_available:
+        raise DicomError(
+            f"it is a DICOM file in {name}, for which no decoder is installed; {advice}"
+        )
+    try:
+        return np.asarray(pixel_array(data, index=index))
+    except Exception:
+        # Damaged, or of a kind that the decoder lacks, such as 12 bits in Pillow's JPEG.
+        raise DicomError(
+            f"it is a DICOM file in {name}, which the installed decoders cannot read; {advice}"
+        ) from None
+
+
+def _full_range(data: Any) -> PixelRange:
+    """The values that the bits of a file can hold, in the units of the modality."""
+    from pydicom.pixels import apply_modality_lut
+
+    n_bits = int(data.BitsStored)
+    if not 1 <= n_bits <= 32:
+        raise DicomError(f"it claims {n_bits} bits a pixel")
+    is_signed = int(data.get("PixelRepresentation", 0) or 0) == 1
+    ends = (-(2 ** (n_bits - 1)), 2 ** (n_bits - 1) - 1) if is_signed else (0, 2**n_bits - 1)
+    if "ModalityLUTSequence" in data:
+        ends = (0, 2 ** int(data.ModalityLUTSequence[0].LUTDescriptor[2]) - 1)
+        low, high = float(ends[0]), float(ends[1])
+    else:
+        found = apply_modality_lut(np.array([ends], dtype=np.int64), data)
+        low, high = sorted(float(value) for value in found.ravel())
+    if not np.isfinite([low, high]).all() or high <= low:
+        raise DicomError("its slope and intercept leave no range of values")
+    return PixelRange(low, high)
+
+
+def _eight_bits(values: NDArray[Any]) -> NDArray[np.uint8]:
+    """Colours as uint8, shape (height, width, 3)."""
+    if values.ndim != 3 or values.shape[2] not in (3, 4) or values.dtype.kind != "u":
+        raise DicomError("it is a DICOM file of colours in a form that is not known")
+    most = 2 ** (8 * values.dtype.itemsize) - 1
+    colours = values[:, :, :3]
+    if most == 255:
+        return colours.astype(np.uint8)
+    return PixelRange(0, most).apply(colours)

@@ -1,0 +1,106 @@
+"""Where ONNX Runtime computes: on the processor, or on a graphics card that its build knows."""
+
+import platform
+import warnings
+from importlib import metadata
+from typing import Any
+
+from mixmood.core.errors import BackboneError
+from mixmood.core.suggest import unknown_name
+from mixmood.features.backbones.runtime import onnx_runtime
+
+AUTO, CPU = "auto", "cpu"
+PROVIDERS = {
+    CPU: "CPUExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "directml": "DmlExecutionProvider",
+    "coreml": "CoreMLExecutionProvider",
+}
+"""What ONNX Runtime calls each device; `auto` takes the last three in this order."""
+DEVICES = (AUTO, *PROVIDERS)
+ADVICE = {
+    "cuda": "pip uninstall onnxruntime, then pip install onnxruntime-gpu, with NVIDIA's driver, "
+    "CUDA and cuDNN",
+    "directml": "on Windows: pip uninstall onnxruntime, then pip install onnxruntime-directml",
+    "coreml": "it is part of onnxruntime for macOS",
+}
+
+
+def check_device(device: str) -> str:
+    """The device, if it is one."""
+    if device not in DEVICES:
+        raise unknown_name("device", device, DEVICES)
+    return device
+
+
+def is_surely_cpu(device: str) -> bool:
+    """Whether the processor will be used, as far as can be known without loading ONNX Runtime.
+
+    The plain package has nothing else but on macOS. A run that finds all features in its cache
+    needs no more than this.
+    """
+    if device != AUTO:
+        return device == CPU
+    try:
+        metadata.version("onnxruntime")
+    except metadata.PackageNotFoundError:
+        return False
+    return platform.system() != "Darwin" and not _has_gpu_package()
+
+
+def open_on_device(model: bytes, options: Any, device: str) -> tuple[Any, str]:
+    """A session, and the device that it really uses.
+
+    With a missing driver ONNX Runtime uses the processor without an error, so that the session is
+    asked. BackboneError if a device was named and is not used; a RuntimeWarning if `auto` found
+    one in the build that cannot be used.
+    """
+    runtime = onnx_runtime()
+    available = runtime.get_available_providers()
+    wanted = [name for name in PROVIDERS if name != CPU] if device == AUTO else [device]
+    wanted = [name for name in wanted if PROVIDERS[name] in available]
+    for name in wanted:
+        session = _session(runtime, model, options, name)
+        if session is not None and session.get_providers()[0] == PROVIDERS[name]:
+            return session, name
+    if device not in (AUTO, CPU):
+        found = [name for name, provider in PROVIDERS.items() if provider in available]
+        raise BackboneError(
+            f"The device {device} cannot be used: this ONNX Runtime has {', '.join(found)}"
+            f"{', and the driver for it is missing or too old' if wanted else ''}. "
+            f"Install it ({ADVICE[device]}), or leave --device out."
+        )
+    if wanted and device == AUTO:
+        warnings.warn(
+            f"ONNX Runtime has {wanted[0]} but cannot use it; the processor is used. "
+            "Check the driver, or give --device cpu.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return runtime.InferenceSession(model, options, providers=[PROVIDERS[CPU]]), CPU
+
+
+def _session(runtime: Any, model: bytes, options: Any, name: str) -> Any:
+    """A session on a device with the processor behind it; None if it cannot be made."""
+    if name == "directml":
+        options.enable_mem_pattern = False
+    providers = list(dict.fromkeys([PROVIDERS[name], PROVIDERS[CPU]]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return runtime.InferenceSession(model, options, providers=providers)
+        except Exception:
+            # A damaged model fails on the processor too, and is refused there by its own error.
+            if name == CPU:
+                raise
+            return None
+
+
+def _has_gpu_package() -> bool:
+    for package in ("onnxruntime-gpu", "onnxruntime-directml"):
+        try:
+            metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+        return True
+    return False

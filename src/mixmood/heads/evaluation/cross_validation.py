@@ -1,0 +1,103 @@
+"""Out-of-fold predictions of heads, with and without a pool, on the same folds."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import ShapeError
+from mixmood.heads.fitting.problem import HeadProblem, head_problem
+from mixmood.heads.fitting.rows import directions
+from mixmood.heads.linear import LinearHead
+from mixmood.heads.registry import Head
+from mixmood.numerics.folds import Folds, training_weights
+
+LARGEST = 60_000_000
+"""Numbers that one array of a batch of folds may hold; larger ones are fitted part by part."""
+
+
+def out_of_fold_logits(
+    heads: Mapping[str, Head],
+    features: Array,
+    codes: NDArray[np.integer],
+    n_classes: int,
+    pool: Array | None,
+    folds: Folds,
+    rng: np.random.Generator,
+) -> dict[str, Array]:
+    """Logits of every labelled row by heads that did not train on it: (repeats, n, k) for each.
+
+    All folds of all repeats are fitted at once, every head on the same folds and with random
+    numbers of its own that do not depend on the other heads. Rows that are never held out are NaN.
+    The held-out rows are not added to the pool.
+
+    Args:
+        heads: What to fit; `{"supervised": HEADS["supervised"].head}` is the base line.
+        features: Of the labelled images, shape (n, d).
+        codes: Their classes, shape (n,).
+        n_classes: How many classes there are.
+        pool: Of the unlabelled images, shape (m, d); none if None.
+        folds: From `repeated_folds`, shape (repeats, n).
+        rng: Decides every random choice.
+    """
+    if folds.ndim != 2 or folds.shape[1] != len(codes):
+        raise ShapeError(f"folds must be (repeats, {len(codes)}); got {folds.shape}.")
+    weights, held_out = training_weights(folds)
+    _, logits = all_logits(heads, features, codes, n_classes, pool, weights, rng)
+    repeat_of = np.repeat(np.arange(len(folds)), [len(np.unique(row[row >= 0])) for row in folds])
+    found = {}
+    for name, one in logits.items():
+        outside = np.full((*folds.shape, n_classes), np.nan)
+        for repeat, out, row in zip(repeat_of, held_out, one, strict=True):
+            outside[repeat, out] = row[out]
+        found[name] = outside
+    return found
+
+
+def all_logits(
+    heads: Mapping[str, Head],
+    features: Array,
+    codes: NDArray[np.integer],
+    n_classes: int,
+    pool: Array | None,
+    weights: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> tuple[dict[str, LinearHead], dict[str, Array]]:
+    """Each head's first problem, and its logits for every labelled row: shape (B, n, k).
+
+    `weights`, shape (B, n), say who trains in each problem; the other arguments are those of
+    `out_of_fold_logits`.
+    """
+    problem = head_problem(features, codes, n_classes, pool, weights)
+    rows, seed = directions(features), int(rng.integers(2**63))
+    first: dict[str, LinearHead] = {}
+    logits = {}
+    for name, head in heads.items():
+        found = []
+        for part in parts(problem):
+            # The same numbers for every part: how folds are batched changes nothing.
+            fitted = head.fit(part, np.random.default_rng([seed, *name.encode()]))
+            first.setdefault(name, fitted[0])
+            found.append(fitted.logits_of_rows(rows))
+        logits[name] = np.concatenate(found)
+    return first, logits
+
+
+def parts(problem: HeadProblem) -> Iterator[HeadProblem]:
+    """The problem in parts whose arrays fit into memory."""
+    n_rows = len(problem.rows) + len(problem.pool) + problem.rows.shape[1]
+    size = max(1, LARGEST // max(1, n_rows * problem.n_classes))
+    if size >= problem.n_problems:
+        yield problem
+        return
+    for start in range(0, problem.n_problems, size):
+        yield problem.part(start, min(start + size, problem.n_problems))
+
+
+def right_by_image(logits: Array, codes: NDArray[np.integer]) -> Array:
+    """How often each row was classified rightly when held out, shape (n,); NaN if it never was."""
+    is_seen = np.isfinite(logits).all(axis=(0, 2))
+    right = np.full(len(codes), np.nan)
+    right[is_seen] = (logits[:, is_seen].argmax(axis=2) == codes[is_seen]).mean(axis=0)
+    return right

@@ -1,0 +1,1 @@
+"""What heads are fitted to, and how."""

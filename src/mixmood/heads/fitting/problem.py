@@ -1,0 +1,98 @@
+"""What heads are fitted to: labelled rows, a pool, and who trains in each of B problems."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import ShapeError
+from mixmood.heads.checks import check_labelled, check_pool
+from mixmood.heads.fitting.rows import canonical_order, directions
+from mixmood.numerics.logistic import one_hot
+
+
+@dataclass(frozen=True)
+class HeadProblem:
+    """B problems that share their rows: the folds of a cross-validation, or one for all rows."""
+
+    rows: Array
+    """Directions of the labelled features, shape (n, d)."""
+    codes: NDArray[np.integer]
+    """The class of each, shape (n,)."""
+    n_classes: int
+    pool: Array
+    """Directions of the unlabelled features, shape (m, d); m may be 0."""
+    weights: NDArray[np.float64]
+    """1 where a labelled row trains, 0 where it is held out, shape (B, n)."""
+
+    @cached_property
+    def targets(self) -> NDArray[np.float64]:
+        """The labels as probabilities, shape (n, k)."""
+        return one_hot(self.codes, self.n_classes)
+
+    @cached_property
+    def spread(self) -> float:
+        """The mean squared distance of the labelled rows from their mean; 1 if they are all equal.
+
+        Penalties are multiples of it, so that they mean the same for every backbone.
+        """
+        rows = np.asarray(self.rows, float)
+        spread = float(((rows - rows.mean(axis=0)) ** 2).sum(axis=1).mean())
+        return spread if spread > 0 else 1.0
+
+    @property
+    def n_problems(self) -> int:
+        """How many problems there are (B)."""
+        return len(self.weights)
+
+    def part(self, first: int, last: int) -> "HeadProblem":
+        """The problems first to last - 1."""
+        part = HeadProblem(
+            self.rows, self.codes, self.n_classes, self.pool, self.weights[first:last]
+        )
+        # What does not depend on who trains is computed once, whatever the parts.
+        shared = ("targets", "spread", "neighbourhood", "basis")
+        part.__dict__.update({key: self.__dict__[key] for key in shared if key in self.__dict__})
+        return part
+
+    def without_pool(self) -> "HeadProblem":
+        """The same labelled rows alone."""
+        return HeadProblem(self.rows, self.codes, self.n_classes, self.pool[:0], self.weights)
+
+
+def head_problem(
+    features: Array,
+    codes: NDArray[np.integer],
+    n_classes: int,
+    pool: Array | None = None,
+    weights: NDArray[np.float64] | None = None,
+) -> HeadProblem:
+    """The checked problem of features as they come from a backbone.
+
+    Rows are put in an order that depends on their content alone, so that heads do not depend on
+    the order in which files are listed.
+
+    Args:
+        features: Of the labelled images, shape (n, d).
+        codes: Their classes, 0 to n_classes - 1, shape (n,).
+        n_classes: How many classes there are.
+        pool: Of the unlabelled images, shape (m, d); none if None.
+        weights: Who trains in each problem, shape (B, n); one problem with all rows if None.
+    """
+    check_labelled(features, codes, n_classes)
+    unlabelled = features[:0] if pool is None else pool
+    check_pool(unlabelled, features.shape[1])
+    who = np.ones((1, len(codes))) if weights is None else weights
+    if who.ndim != 2 or who.shape[1] != len(codes):
+        raise ShapeError(f"weights must be (B, {len(codes)}); got {who.shape}.")
+    rows, others = directions(features), directions(unlabelled)
+    order = canonical_order(rows, codes)
+    return HeadProblem(
+        rows[order],
+        codes[order],
+        n_classes,
+        others[canonical_order(others)],
+        np.asarray(who[:, order], float),
+    )

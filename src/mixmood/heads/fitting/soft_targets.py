@@ -1,0 +1,49 @@
+"""Linear heads fitted to labelled rows and to class probabilities of the pool."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.heads.fitting.basis import joint_coordinates
+from mixmood.heads.fitting.problem import HeadProblem
+from mixmood.heads.linear import LinearHeads
+from mixmood.numerics.logistic import Logistic, fit_logistic
+
+TOLERANCE = 1e-3
+
+
+def fit_joint(
+    problem: HeadProblem,
+    labels: Array,
+    pool_targets: Array,
+    pool_weights: Array,
+    penalties: NDArray[np.float64],
+    start: LinearHeads | None = None,
+) -> LinearHeads:
+    """Logistic regressions on labelled and unlabelled rows together, in the joint basis.
+
+    Args:
+        problem: Rows, pool and who trains.
+        labels: Targets of the labelled rows, shape (n, k) or (B, n, k).
+        pool_targets: Class probabilities of the pool, shape (B, m, k).
+        pool_weights: How much each row of the pool counts, shape (B, m).
+        penalties: Shape (B,), in multiples of the spread.
+        start: Heads to start from; what lies outside the basis is ignored.
+    """
+    basis, coordinates = joint_coordinates(problem)
+    shape = (problem.n_problems, len(problem.rows), problem.n_classes)
+    targets = np.concatenate([np.broadcast_to(labels, shape), pool_targets], axis=1)
+    weights = np.concatenate([problem.weights, pool_weights], axis=1)
+    first = None
+    if start is not None:
+        first = Logistic(np.matmul(basis.T, start.weights), start.bias)
+    fit = fit_logistic(
+        coordinates,
+        targets,
+        weights,
+        penalties * problem.spread,
+        tolerance=TOLERANCE,
+        start=first,
+        single=True,
+    )
+    return LinearHeads(np.matmul(basis, fit.weights), fit.bias)

@@ -1,0 +1,141 @@
+"""What is to be expected of every pool: probe, useful share, advice, and the order by gain."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from mixmood.core.progress import Progress
+from mixmood.core.records.ranking import Probe, Recommendation, ShareRecord
+from mixmood.core.seeds import rng_for
+from mixmood.ranking.advice import PoolAdvice, advise
+from mixmood.ranking.nearness import nearness
+from mixmood.ranking.plan import RankingPlan
+from mixmood.ranking.probing import N_POOL, Prober, prober, share_of
+from mixmood.ranking.reading import Reading
+from mixmood.ranking.recommendation import recommend
+from mixmood.ranking.statistics.certainty import N_POSSIBLE, chances_of_best, rank_intervals
+from mixmood.ranking.statistics.score import Scores
+
+
+@dataclass(frozen=True)
+class Place:
+    """A pool's place in the ranking."""
+
+    rank: int
+    p_best: float
+    rank_interval: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """By the names of the pools, what is to be expected of them.
+
+    Attributes:
+        shares: The useful shares.
+        probes: The probes; None without classes.
+        advice: What to do.
+        places: The places in the order that was asked for.
+        by: What orders: "distance" or "gain".
+        recommendation: What to do, for the ranking as a whole.
+        note: Why there is no probe, where one was wanted.
+    """
+
+    shares: dict[str, ShareRecord | None]
+    probes: dict[str, Probe | None]
+    advice: dict[str, PoolAdvice]
+    places: dict[str, Place]
+    by: str
+    recommendation: Recommendation
+    note: str | None
+
+
+def outlook_of(
+    labelled: Reading,
+    pools: Mapping[str, Reading],
+    scores: Scores,
+    plan: RankingPlan,
+    progress: Progress,
+    n_threads: int,
+) -> Outlook:
+    """Probe, share and advice of the pools of a ranking; the probe may read further images."""
+    own = prober(labelled, plan) if plan.probe else None
+    asked = own if isinstance(own, Prober) else None
+    if asked:
+        copies = labelled.prints()
+        for pool in pools.values():
+            pool.grow(N_POOL, copies, beyond=True)
+    progress.start("probe", len(pools))
+
+    def of_pool(name: str) -> tuple[ShareRecord | None, Probe | None]:
+        rows = pools[name].features
+        share = share_of(labelled, rows, name, plan.seed)
+        probe = asked.probe(rows, name, share) if asked else None
+        progress.advance("probe")
+        return share, probe
+
+    with ThreadPoolExecutor(n_threads) as threads:
+        found = dict(zip(pools, threads.map(of_pool, pools), strict=True))
+    progress.finish("probe")
+    shares = {name: share for name, (share, _) in found.items()}
+    probes = {name: probe for name, (_, probe) in found.items()}
+    floor = scores.noise_floor[plan.measure]
+    advice = {
+        name: advise(probes[name], shares[name], nearness(scores.pools[name][plan.measure], floor))
+        for name in pools
+    }
+
+    def union(pair: tuple[str, str]) -> Probe:
+        if asked is None:
+            raise TypeError("Without a prober, nothing is probed.")
+        rows, name = interleaved(*(pools[name].features for name in pair)), " + ".join(pair)
+        return asked.probe(rows, name, share_of(labelled, rows, name, plan.seed))
+
+    is_by_gain = plan.by == "gain" and asked is not None
+    return Outlook(
+        shares,
+        probes,
+        advice,
+        _by_gain(probes, plan.seed) if is_by_gain else _by_distance(scores, plan.measure),
+        "gain" if is_by_gain else "distance",
+        recommend(advice, probes, union if asked else None),
+        own if isinstance(own, str) else None,
+    )
+
+
+def interleaved(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Rows of two pools by turns, as many of each.
+
+    >>> interleaved(np.array([[1], [2], [3]]), np.array([[7], [8]])).ravel().tolist()
+    [1, 7, 2, 8]
+    """
+    n = min(len(first), len(second))
+    rows = np.stack([first[:n], second[:n]], axis=1)
+    return np.asarray(rows.reshape(2 * n, -1))
+
+
+def _by_distance(scores: Scores, measure: str) -> dict[str, Place]:
+    places = {}
+    for name, results in scores.pools.items():
+        own = results[measure]
+        if own.p_best is None or own.rank_interval is None:
+            raise TypeError("A ranking knows how sure its order is.")
+        places[name] = Place(own.rank, own.p_best, own.rank_interval)
+    return places
+
+
+def _by_gain(probes: Mapping[str, Probe | None], seed: int) -> dict[str, Place]:
+    """Places by gain; chances from gains as they could have come out, each on its own."""
+    known = {name: probe for name, probe in probes.items() if probe is not None}
+    order = sorted(known, key=lambda name: (-known[name].gain, name))
+    means = np.array([probe.gain for probe in known.values()])
+    errors = np.array([(p.interval[1] - p.interval[0]) / (2 * 1.96) for p in known.values()])
+    moves = rng_for(seed, "possible gains").standard_normal((len(known), N_POSSIBLE))
+    # The nearest is the smallest: gains count the other way round.
+    possible = -(means[:, None] + errors[:, None] * moves)
+    chances, ranks = chances_of_best(possible), rank_intervals(possible)
+    return {
+        name: Place(order.index(name) + 1, float(chances[k]), (int(ranks[k][0]), int(ranks[k][1])))
+        for k, name in enumerate(known)
+    }

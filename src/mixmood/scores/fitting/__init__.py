@@ -1,0 +1,1 @@
+"""What scores are fitted to, and how."""

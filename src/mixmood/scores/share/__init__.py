@@ -1,0 +1,1 @@
+"""Mixture proportions: how much of a pool is foreign."""

@@ -1,0 +1,107 @@
+"""A head as ONNX: behind its backbone in one graph from images, or alone from features."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.backbones.input_format import InputFormat
+from mixmood.features.backbones.onnx import OnnxBackbone
+from mixmood.features.backbones.onnx_compose import FLOAT, UINT8, Part, Values, alone, extended
+from mixmood.heads.linear import LinearHead
+from mixmood.ssl.head.typicality import Typicality
+from mixmood.ssl.output.predict import INPUT, METADATA
+
+FEATURES, PROBABILITIES, TYPICALITY = "features", "probabilities", "typicality"
+
+
+def model_file(
+    head: LinearHead, typicality: Typicality, backbone: Backbone | None, known: Mapping[str, Any]
+) -> tuple[bytes, str]:
+    """The ONNX file, and what it takes: `images` or `features`.
+
+    Without a backbone that is itself an ONNX graph from single images to features, the head
+    stands alone.
+
+    Args:
+        head: The classifier.
+        typicality: How much an image resembles the labelled ones.
+        backbone: A backbone that has embedded nothing yet: its file is still in memory.
+        known: What `predict` needs to know; it is kept in the file.
+    """
+    outputs: Values = {
+        PROBABILITIES: (FLOAT, ["n", len(head.bias)]),
+        TYPICALITY: (FLOAT, ["n", 1]),
+    }
+    network = _network(backbone)
+    takes = FEATURES if network is None else INPUT
+    metadata = {METADATA: json.dumps(dict(known) | {"input": takes})}
+    if network is None or backbone is None:
+        part = Part("mixmood_")
+        _add_head(part, FEATURES, head, typicality)
+        inputs: Values = {FEATURES: (FLOAT, ["n", len(head.weights)])}
+        return alone(part, inputs=inputs, outputs=outputs, metadata=metadata), takes
+    model, images, features, pixel_format = network
+    before, after = Part("mixmood_in_"), Part("mixmood_")
+    if images != INPUT or pixel_format.dtype != "uint8" or pixel_format.layout != "nhwc":
+        _add_pixels(before, images, pixel_format)
+    _add_head(after, features, head, typicality)
+    side = backbone.resolution
+    inputs = {INPUT: (UINT8, ["n", side, side, 3])}
+    made = extended(model, before, after, inputs=inputs, outputs=outputs, metadata=metadata)
+    return made, takes
+
+
+def _network(backbone: Backbone | None) -> tuple[bytes, str, str, InputFormat] | None:
+    """File, input and output of a backbone that can be part of one graph with the head."""
+    if not isinstance(backbone, OnnxBackbone) or not backbone.network:
+        return None
+    if backbone.is_batch_dependent or backbone.has_fixed_batch:
+        return None
+    model = backbone.network
+    names = backbone.graph_names()
+    is_float32 = backbone.input_format.dtype in ("uint8", "float32")
+    return (model, *names, backbone.input_format) if names and is_float32 else None
+
+
+def _add_pixels(part: Part, name: str, wanted: InputFormat) -> None:
+    """From uint8 images (n, side, side, 3) to what the network takes under this name."""
+    value = INPUT
+    if wanted.dtype != "uint8":
+        value = part.node("Cast", value, to=FLOAT)
+        scale = np.float32(wanted.range) / np.float32(255)
+        for kind, number in (("Mul", scale), ("Sub", wanted.mean), ("Div", wanted.std)):
+            constant = np.asarray(number, np.float32).reshape(-1)
+            value = part.node(kind, value, part.constant(constant))
+    if wanted.layout == "nchw":
+        value = part.lists("Transpose", value, perm=[0, 3, 1, 2])
+    part.named(name, value)
+
+
+def _add_head(part: Part, features: str, head: LinearHead, typicality: Typicality) -> None:
+    """softmax((directions(x) @ weights + bias) / temperature), and the mean of nearest cosines.
+
+    Only operators that mean the same in every version of ONNX from 10 on: sums are products with
+    ones. The squares of signed roots are the absolute features.
+    """
+    size = part.node("Abs", features)
+    roots = part.node("Mul", part.node("Sign", features), part.node("Sqrt", size))
+    width = len(head.weights)
+    total = part.node("MatMul", size, _constant(part, np.ones((width, 1))))
+    length = part.node("Max", part.node("Sqrt", total), _constant(part, np.array([1e-30])))
+    rows = part.node("Div", roots, length)
+    product = part.node("MatMul", rows, _constant(part, head.weights / head.temperature))
+    logits = part.node("Add", product, _constant(part, head.bias / head.temperature))
+    part.named(PROBABILITIES, part.node("Softmax", logits, axis=1))
+    cosines = part.node("MatMul", rows, _constant(part, typicality.references.T))
+    count = part.constant(np.array([typicality.n_nearest], np.int64))
+    nearest = part.node("TopK", cosines, count, n_outputs=2, axis=1)
+    shares = np.full((typicality.n_nearest, 1), 1 / typicality.n_nearest)
+    part.named(TYPICALITY, part.node("MatMul", nearest, _constant(part, shares)))
+
+
+def _constant(part: Part, values: NDArray[Any]) -> str:
+    return part.constant(np.asarray(values, np.float32))

@@ -1,0 +1,101 @@
+"""Classes of whole images from folders and annotations in the manner of COCO and YOLO."""
+
+import json
+
+import pytest
+
+from mixmood.core.errors import InputError
+from mixmood.data.pools.open import open_pool
+
+
+def classes_of(pool):
+    labels = pool.labels
+    return None if labels is None else [labels.names[code] for code in labels.codes]
+
+
+def test_folders_that_part_a_set_for_use_are_no_classes(tree):
+    pool = open_pool(tree({"train/cat/1.png": 1, "train/dog/2.png": 2, "val/cat/3.png": 3}))
+    assert sorted(classes_of(pool)) == ["cat", "cat", "dog"]
+
+
+def test_a_set_parted_for_use_and_nothing_else_has_no_classes(tree):
+    assert open_pool(tree({"train2017/1.png": 1, "val2017/2.png": 2})).labels is None
+
+
+@pytest.fixture
+def coco(tree):
+    def make(objects):
+        folder = tree({"train/1.png": 1, "train/2.png": 2, "val/3.png": 3})
+        (folder / "annotations").mkdir()
+        content = {
+            "images": [{"id": k, "file_name": f"{k}.png"} for k in (1, 2, 3)],
+            "categories": [{"id": 7, "name": "rose"}, {"id": 8, "name": "tulip"}],
+            "annotations": [{"image_id": i, "category_id": c} for i, c in objects],
+        }
+        (folder / "annotations" / "instances.json").write_text(json.dumps(content))
+        return folder
+
+    return make
+
+
+def test_coco_annotations_of_one_class_an_image_are_classes(coco):
+    pool = open_pool(coco([(1, 7), (1, 7), (2, 8), (3, 8)]))
+    assert dict(zip(map(pool.locate, range(3)), classes_of(pool), strict=True)) == {
+        "train/1.png": "rose",
+        "train/2.png": "tulip",
+        "val/3.png": "tulip",
+    }
+
+
+@pytest.mark.parametrize("objects", [[(1, 7), (1, 8), (2, 8), (3, 8)], [(1, 7), (2, 8)]])
+def test_an_image_with_objects_of_several_classes_or_none_has_no_class(coco, objects):
+    assert open_pool(coco(objects)).labels is None
+
+
+def test_coco_annotations_that_refer_to_nothing_are_an_error(coco):
+    with pytest.raises(InputError, match="annotations and categories must refer to each other"):
+        open_pool(coco([(9, 7)]), role="labelled set")
+
+
+def test_broken_json_is_named(coco):
+    folder = coco([(1, 7)])
+    (folder / "annotations" / "instances.json").write_text("{")
+    with pytest.raises(InputError, match=r"Cannot read the labels in .*instances.json"):
+        _ = open_pool(folder).labels
+
+
+def test_json_of_another_kind_is_left_alone(tree):
+    folder = tree({"a/1.png": 1, "b/2.png": 2})
+    (folder / "annotations.json").write_text("[1]")
+    assert classes_of(open_pool(folder)) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("data.yaml", "nc: 2\nnames: ['rose', \"tulip\"]\n"),
+        ("data.yaml", "names:\n  0: rose\n  1: tulip\nnc: 2\n"),
+        ("data.yaml", "names:\n  - rose\n  - tulip\n"),
+        ("classes.txt", "rose\ntulip\n"),
+    ],
+)
+def test_yolo_texts_of_one_class_an_image_are_classes(tree, file, text):
+    folder = tree({"images/train/1.png": 1, "images/val/2.png": 2})
+    (folder / file).write_text(text)
+    for name, objects in (("train/1.txt", "1 .5 .5 .1 .1\n1 .2 .2 .1 .1\n"), ("val/2.txt", "0 0")):
+        (folder / "labels" / name).parent.mkdir(parents=True)
+        (folder / "labels" / name).write_text(objects)
+    pool = open_pool(folder)
+    found = dict(zip(map(pool.locate, range(2)), classes_of(pool), strict=True))
+    assert found == {"images/train/1.png": "tulip", "images/val/2.png": "rose"}
+
+
+def test_a_yolo_text_that_is_none_is_named(tree):
+    folder = tree({"images/1.png": 1, "labels/1.txt": b"rose 1 2\n"})
+    with pytest.raises(InputError, match=r"Cannot read the labels in .*1.txt: invalid literal"):
+        _ = open_pool(folder).labels
+
+
+def test_a_missing_yolo_text_leaves_the_set_unlabelled(tree):
+    folder = tree({"images/1.png": 1, "images/2.png": 2, "labels/1.txt": b"0 1 2\n"})
+    assert open_pool(folder).labels is None

@@ -1,0 +1,161 @@
+import numpy as np
+import pytest
+
+from mixmood.core.errors import OptionError
+from mixmood.heads import HEADS, fit_head, train_head
+from mixmood.heads.evaluation.accuracy import accuracy_interval, mean_and_error
+from mixmood.heads.evaluation.compare import Comparison, best_of, compare
+from mixmood.heads.evaluation.nested import nested_plan
+from mixmood.numerics.folds import repeated_folds
+
+
+def clouds(n=30, m=120, d=12, k=3, noise=1.5, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = np.arange(n) % k
+    centres = 2 * rng.normal(size=(k, d))
+    pool = centres[rng.integers(0, k, m)] + noise * rng.normal(size=(m, d))
+    return centres[codes] + noise * rng.normal(size=(n, d)), codes, pool
+
+
+def trained(features, codes, pool, **options):
+    return train_head(features, codes, 3, pool, np.random.default_rng(4), **options)
+
+
+def test_auto_says_what_it_compared_and_is_the_same_for_a_seed():
+    first, second = (trained(*clouds(), candidates=("mixmatch", "propagation")) for _ in range(2))
+    assert {one.name for one in first.comparisons} == {"mixmatch", "propagation"}
+    assert [one.name for one in trained(*clouds()).comparisons] == ["mixmatch"]
+    assert first.head.weights.tobytes() == second.head.weights.tobytes()
+    assert first.accuracy == second.accuracy
+    assert 0 <= first.accuracy.low <= first.accuracy.value <= first.accuracy.high <= 1
+
+
+def test_a_pool_that_has_nothing_to_do_with_the_classes_is_not_used():
+    features, codes, _ = clouds()
+    for seed in range(5):
+        pool = np.random.default_rng(seed).normal(size=(150, 12))
+        found = trained(features, codes, pool)
+        assert found.name == "supervised"
+        assert "the pool is not used" in found.reason
+
+
+def test_without_a_pool_auto_is_supervised():
+    features, codes, pool = clouds()
+    expected = fit_head("supervised", features, codes, 3, None, np.random.default_rng(0))
+    for empty in (None, pool[:0]):
+        found = trained(features, codes, empty)
+        assert found.name == "supervised"
+        assert found.comparisons == ()
+        assert found.head.weights == pytest.approx(expected.weights, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_a_named_head_is_used_and_tested_whatever_the_pool(name):
+    found = trained(*clouds(), algorithm=name)
+    assert found.name == name
+    assert found.logits.shape == (1, 30, 3)
+    assert found.accuracy.value > 0.5
+    assert found.reason == f"{name} was asked for."
+
+
+def test_the_nested_accuracy_is_that_of_the_folds_own_choices():
+    """Where every fold chooses supervised, it is the accuracy of the supervised head."""
+    features, codes, _ = clouds(noise=4)
+    pool = np.random.default_rng(0).normal(size=(100, 12))
+    auto, plain = (
+        trained(features, codes, pool),
+        trained(features, codes, pool, algorithm="supervised"),
+    )
+    assert auto.accuracy.value == pytest.approx(plain.accuracy.value, abs=0.1)
+
+
+def test_random_labels_are_not_predicted():
+    """The accuracy must not profit from the choice: it is a third but for chance."""
+    rng = np.random.default_rng(1)
+    values = []
+    for _ in range(12):
+        features, codes = rng.normal(size=(30, 12)), rng.permutation(np.arange(30) % 3)
+        values.append(trained(features, codes, rng.normal(size=(60, 12))).accuracy.value)
+    assert np.mean(values) == pytest.approx(1 / 3, abs=0.09)
+
+
+def test_images_of_a_group_are_held_out_together():
+    """Copies of an image in other folds would make a random label predictable."""
+    rng = np.random.default_rng(2)
+    single, labels = rng.normal(size=(20, 30)), rng.permutation(np.arange(20) % 2)
+    features, codes, groups = (np.repeat(a, 3, axis=0) for a in (single, labels, np.arange(20)))
+    noisy = features + 0.01 * rng.normal(size=features.shape)
+    apart = train_head(noisy, codes, 2, None, np.random.default_rng(0), groups=groups)
+    mixed = train_head(noisy, codes, 2, None, np.random.default_rng(0))
+    assert mixed.accuracy.value > 0.9
+    assert apart.accuracy.value < 0.8
+    assert apart.accuracy.high - apart.accuracy.low > mixed.accuracy.high - mixed.accuracy.low
+
+
+def test_one_image_of_each_class_cannot_be_tested_but_trained():
+    features, codes, pool = clouds(n=3)
+    found = trained(features, codes, pool)
+    assert found.accuracy is None
+    assert found.name == "supervised"
+    assert "cannot be estimated" in found.reason
+    assert trained(features, codes, pool, algorithm="mixmatch").name == "mixmatch"
+
+
+def test_two_images_of_each_class_are_too_few_to_choose():
+    found = trained(*clouds(n=6), n_folds=2)
+    assert found.name == "supervised"
+    assert "Too few" in found.reason
+    assert found.accuracy is not None
+
+
+def test_a_nested_plan_never_trains_on_what_it_predicts():
+    folds = repeated_folds(np.arange(20) % 2, 4, 2, np.random.default_rng(0))
+    plan = nested_plan(folds, with_pairs=True)
+    assert len(plan.weights) == 1 + 2 * (4 + 6)
+    assert plan.weights[0].all()
+    for (repeat, first, second), fit in plan.inner.items():
+        out = np.isin(folds[repeat], (first, second))
+        assert (plan.weights[fit] == ~out).all()
+    for (repeat, fold), fit in plan.outer.items():
+        assert (plan.weights[fit] == (folds[repeat] != fold)).all()
+    logits = np.random.default_rng(0).normal(size=(len(plan.weights), 20, 2))
+    inside = plan.inside(logits, 0, 1)
+    assert (np.isnan(inside[0, :, 0]) == (folds[0] == 1)).all()
+
+
+def test_more_confidence_alone_is_no_gain():
+    """Logits times three give the same calibrated probabilities."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 50)
+    logits = rng.normal(size=(2, 50, 3)) + 1.5 * np.eye(3)[codes]
+    (found,) = compare({"supervised": logits, "mixmatch": 3 * logits}, codes)
+    assert found.surer == pytest.approx(0, abs=1e-6)
+    assert found.gain.value == 0
+    (better,) = compare({"supervised": logits, "mixmatch": logits + np.eye(3)[codes]}, codes)
+    assert better.is_clear
+    assert best_of((better,)) == "mixmatch"
+
+
+def test_a_head_that_is_surer_but_less_accurate_is_not_chosen():
+    worse = accuracy_interval(np.zeros(4))
+    lower = type(worse)(-0.01, -0.1, 0.1)
+    assert best_of((Comparison("mixmatch", lower, 0.1, 0.01),)) == "supervised"
+
+
+def test_errors_by_hand():
+    """Four values 0 0 1 1: mean 1/2, error sqrt(1/3) / 2; as two groups of equal rows, 1/2."""
+    values = np.array([0.0, 0.0, 1.0, 1.0])
+    assert mean_and_error(values) == pytest.approx((0.5, np.sqrt(1 / 3) / 2))
+    assert mean_and_error(values, np.array([0, 0, 1, 1])) == pytest.approx((0.5, 0.5))
+    assert mean_and_error(values, np.zeros(4, int))[1] == np.inf
+
+
+def test_wilsons_interval_by_hand():
+    """8 of 10 right: the standard example has 0.490 to 0.943."""
+    found = accuracy_interval(np.array([1.0] * 8 + [0.0] * 2))
+    assert (found.low, found.high) == pytest.approx((0.490, 0.943), abs=1e-3)
+
+
+def test_an_unknown_algorithm_is_refused():
+    with pytest.raises(OptionError, match="propagation"):
+        trained(*clouds(), algorithm="propagate")

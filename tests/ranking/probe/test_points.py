@@ -1,0 +1,52 @@
+"""From what is measured to points."""
+
+import numpy as np
+import pytest
+
+from mixmood.heads.registry import HEADS
+from mixmood.ranking.plan import PROBE_ALGORITHMS
+from mixmood.ranking.probe.learning_curve import LearningCurve, learning_curve
+from mixmood.ranking.probe.measure import PoolEffect, labelled_folds
+from mixmood.ranking.probe.points import Gain, gain_of
+from mixmood.ranking.probe.points_table import POINTS
+
+
+def test_every_head_that_uses_a_pool_can_be_probed():
+    own = {name for name, entry in HEADS.items() if entry.uses_pool}
+    assert set(PROBE_ALGORITHMS) == own == set(POINTS)
+
+
+@pytest.mark.parametrize("algorithm", PROBE_ALGORITHMS)
+def test_a_larger_change_is_a_larger_gain_and_a_larger_error_a_wider_interval(algorithm):
+    small, large = (gain_of(PoolEffect(p, 1.0, 0.5, p), 0.5, algorithm) for p in (0.0, 8.0))
+    assert large.points > small.points
+    assert large.p_helps > small.p_helps
+    blurred = gain_of(PoolEffect(0.0, 9.0, 0.5, 0.0), 0.5, algorithm)
+    assert blurred.error >= small.error
+    assert gain_of(PoolEffect(0.0, 1.0, 0.5, 0.0), None, algorithm) == small
+
+
+def test_the_interval_is_centred_and_the_chance_is_the_normal_one():
+    gain = Gain(2.0, 1.0)
+    assert gain.interval == pytest.approx((0.04, 3.96))
+    assert Gain(-2.0, 1.0).p_helps == pytest.approx(1 - gain.p_helps)
+
+
+def test_the_worth_in_labels_is_read_from_the_curve_only_where_it_is_clear():
+    clear = LearningCurve(slope=10.0, error=2.0, n_labels=60)
+    assert clear.worth(0.0) == 0
+    assert clear.worth(10 * np.log(1.5)) == 30
+    assert clear.worth(50.0) is None  # beyond three times the labels there are
+    assert LearningCurve(10.0, 6.0, 60).worth(2.0) is None
+    assert LearningCurve(-1.0, 0.1, 60).worth(2.0) is None
+
+
+def test_the_curve_rises_where_labels_help_and_not_where_they_mean_nothing():
+    rng = np.random.default_rng(0)
+    codes = np.arange(90) % 3
+    features = rng.normal(size=(90, 60)) + 3 * np.eye(60)[codes]
+    real = learning_curve(labelled_folds(features, codes, 3, rng), rng)
+    assert real.is_clear
+    permuted = rng.permutation(codes)
+    nothing = learning_curve(labelled_folds(features, permuted, 3, rng), rng)
+    assert not nothing.is_clear

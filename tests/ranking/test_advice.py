@@ -1,0 +1,209 @@
+"""The rules of the advice, and what is recommended in the end."""
+
+import numpy as np
+import pytest
+
+import mixmood
+from mixmood.core.errors import OptionError
+from mixmood.core.records.ranking import LabelWorth, Probe, ShareRecord
+from mixmood.data.arrays.array_pools import FeatureArray
+from mixmood.data.pools.pool import Labels
+from mixmood.ranking.advice import PoolAdvice, advise
+from mixmood.ranking.recommendation import recommend
+
+
+def probe(gain=3.0, p_helps=0.97, is_learnable=True, worth=None):
+    interval = (gain - 2, gain + 2)
+    return Probe(gain, interval, p_helps, "mixmatch", gain, 1.0, 80.0, is_learnable, 400, worth)
+
+
+def share(value, low=None, high=None):
+    return ShareRecord(value, (value - 0.1 if low is None else low, high or value + 0.1))
+
+
+@pytest.mark.parametrize(
+    ("found", "useful", "kind", "word"),
+    [
+        (probe(), share(0.9), "same", "use"),
+        (probe(), share(0.5), "different", "use"),
+        (probe(), None, "different", "use"),
+        (probe(gain=0.3), share(0.9), "same", "unsure"),  # sure, but not worth a pool
+        (probe(p_helps=0.6), share(0.9), "same", "unsure"),
+        (probe(p_helps=0.6), share(0.5), "different", "filter"),
+        (probe(-3.0, 0.02), share(0.5), "different", "filter"),
+        (probe(-3.0, 0.02), share(0.05, 0.0), "different", "avoid"),
+        (probe(-3.0, 0.02), None, "different", "avoid"),
+        (probe(0.3, 0.6), share(0.02, 0.0, 0.1), "different", "avoid"),
+        (probe(), share(0.9), "nearer", "unsure"),
+        (probe(is_learnable=False), share(0.9), "same", "unsure"),
+        (None, share(0.9), "same", "unsure"),
+        (None, share(0.5), "different", "filter"),
+        (None, share(0.02, 0.0, 0.1), "different", "avoid"),
+        (None, None, "same", "unsure"),
+    ],
+)
+def test_each_rule(found, useful, kind, word):
+    assert advise(found, useful, kind).word == word
+
+
+def test_the_reason_gives_the_numbers():
+    assert advise(probe(), share(0.62, 0.51, 0.73), "same").reason == (
+        "mixmatch gains +3.0 points (+1.0 to +5.0), P(helps) 0.97, about 62% of it is useful "
+        "(51% to 73%)"
+    )
+
+
+def test_the_best_pool_is_recommended_with_its_gain_and_worth():
+    probes = {"web": probe(2.0), "clinic": probe(4.1, worth=LabelWorth(25, (10, 50)))}
+    advice = {name: PoolAdvice("use", "") for name in probes}
+    found = recommend(advice, probes, lambda pair: probe(4.2))
+    assert found.pools == ("clinic",)
+    assert found.sentence == (
+        "Use clinic: +4.1 points expected (+2.1 to +6.1, P = 0.97), worth about 25 more labels, "
+        "for a mixmatch head on these features."
+    )
+
+
+def test_two_pools_are_recommended_where_their_union_is_clearly_better():
+    probes = {"web": probe(3.0), "clinic": probe(4.0)}
+    advice = {name: PoolAdvice("use", "") for name in probes}
+    found = recommend(advice, probes, lambda pair: probe(6.0))
+    assert set(found.pools) == {"web", "clinic"}
+    assert found.sentence.startswith("Use clinic and web together: +6.0 points")
+
+
+def test_a_pool_that_needs_a_filter_is_named_when_none_can_be_used():
+    advice = {
+        "web": PoolAdvice("filter", "about 50% of it is useful"),
+        "x": PoolAdvice("avoid", ""),
+    }
+    found = recommend(advice, {"web": probe(0.2, 0.5), "x": probe(-3, 0.0)}, None)
+    assert found.pools == ("web",)
+    assert found.sentence == "Filter web first: about 50% of it is useful."
+
+
+def test_no_pool_is_recommended_when_all_harm_or_none_is_sure():
+    harmful = {"a": probe(-3, 0.0), "b": probe(-2, 0.01)}
+    avoid = {name: PoolAdvice("avoid", "") for name in harmful}
+    assert recommend(avoid, harmful, None).sentence == (
+        "Use no pool: all are expected to make the model worse."
+    )
+    unsure = {name: PoolAdvice("unsure", "") for name in harmful}
+    assert "none of them is sure to help" in recommend(unsure, harmful, None).sentence
+    without = dict.fromkeys(harmful)
+    assert "without classes" in recommend(unsure, without, None).sentence
+
+
+WIDTH = 96
+
+
+class Labelled(FeatureArray):
+    """Features with classes."""
+
+    def __init__(self, features, codes):
+        super().__init__(features, "mine")
+        self.codes = codes
+
+    @property
+    def labels(self):
+        names = tuple(f"class {k}" for k in range(self.codes.max() + 1))
+        return Labels(self.codes.astype(np.int32), names)
+
+
+def of_class(rng, codes):
+    return np.abs(rng.normal(size=(len(codes), WIDTH))) + 2.5 * np.eye(WIDTH)[codes]
+
+
+@pytest.fixture(scope="module")
+def sets():
+    rng = np.random.default_rng(0)
+    codes = np.arange(40) % 4
+    pools = {
+        "same": of_class(rng, rng.integers(0, 4, 500)),
+        "foreign": np.abs(rng.normal(size=(500, WIDTH))) + 2.5 * np.eye(WIDTH)[9],
+    }
+    return of_class(rng, codes), codes, pools
+
+
+def test_a_labelled_set_with_classes_is_probed(sets):
+    features, codes, pools = sets
+    report = mixmood.rank(Labelled(features, codes), pools, draws=4)
+    same, foreign = (
+        next(c for c in report.candidates if c.name == name) for name in ("same", "foreign")
+    )
+    assert same.probe.algorithm == "mixmatch"
+    assert same.probe.gain > foreign.probe.gain
+    assert same.probe.n_pool == 400
+    assert same.useful_share.share > foreign.useful_share.share
+    assert {same.advice, foreign.advice} <= {"use", "filter", "avoid", "unsure"}
+    assert foreign.advice != "use"
+    assert report.recommendation.sentence
+    assert report.to_json() == mixmood.rank(Labelled(features, codes), pools, draws=4).to_json()
+
+
+def test_the_reading_moves_distances_but_not_the_probe(sets):
+    features, codes, pools = sets
+    early, full = (
+        mixmood.rank(Labelled(features, codes), pools, until=until) for until in (0.99, None)
+    )
+    assert [c.probe for c in early.candidates] == [c.probe for c in full.candidates]
+
+
+def test_permuted_labels_are_never_told_to_use_a_pool(sets):
+    features, codes, pools = sets
+    for seed in range(3):
+        permuted = np.random.default_rng(seed).permutation(codes)
+        report = mixmood.rank(Labelled(features, permuted), pools, draws=2)
+        assert {c.advice for c in report.candidates} <= {"unsure", "avoid", "filter"}
+        assert not any(c.advice == "use" for c in report.candidates)
+
+
+def test_pools_are_ordered_by_gain_where_that_is_asked_for(sets):
+    features, codes, pools = sets
+    report = mixmood.rank(Labelled(features, codes), pools, draws=4, by="gain")
+    gains = [candidate.probe.gain for candidate in report.candidates]
+    assert report.by == "gain"
+    assert gains == sorted(gains, reverse=True)
+    assert sum(candidate.p_best for candidate in report.candidates) == pytest.approx(1)
+    assert "gain" in report.to_text(120)
+
+
+def test_without_classes_there_is_no_probe_and_a_note_says_how_to_get_one(sets):
+    features, _, pools = sets
+    report = mixmood.rank(features, pools, draws=4, by="gain")
+    assert report.by == "distance"
+    assert all(candidate.probe is None for candidate in report.candidates)
+    assert all(candidate.advice != "use" for candidate in report.candidates)
+    assert "The probe needs classes: put the labelled images into one folder" in report.notes[-1]
+
+
+def test_no_probe_measures_no_gain(sets):
+    features, codes, pools = sets
+    report = mixmood.rank(Labelled(features, codes), pools, draws=4, probe=False)
+    assert report.candidates[0].probe is None
+    assert "probe" not in " ".join(report.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": "gian"}, "Unknown order 'gian'. Did you mean 'gain'"),
+        ({"by": "gain", "probe": False}, "ordered by gain only with a probe"),
+        ({"probe_algorithm": "mixmach"}, "Did you mean 'mixmatch'"),
+        ({"probe_algorithm": "supervised"}, "Unknown probe_algorithm 'supervised'"),
+        ({"groups": "(["}, "groups must be a regular expression"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(sets, options, message):
+    with pytest.raises(OptionError, match=message):
+        mixmood.rank(sets[0], sets[2], **options)
+
+
+def test_groups_come_from_the_path_and_must_match_every_image(sets):
+    features, codes, pools = sets
+    labelled = Labelled(features, codes)
+    every_ten = mixmood.rank(labelled, pools, draws=2, groups=r"\[(\d)\d?\]")
+    assert every_ten.candidates[0].probe is not None
+    none = mixmood.rank(labelled, pools, draws=2, groups="patient")
+    assert none.candidates[0].probe is None
+    assert "'patient' does not match mine[" in none.notes[-1]

@@ -1,0 +1,276 @@
+"""A head from folders of images: what is written, reported and refused; torch is not imported."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import mixmood
+from mixmood.api.predict import predict
+from mixmood.api.train import train
+from mixmood.core.errors import InputError, OptionError, OutputError, ShapeError, TrainingError
+from mixmood.ssl.head.record import HeadRecord
+from mixmood.ssl.head.train import confusion
+
+
+@pytest.fixture(scope="module")
+def run(photos, tmp_path_factory):
+    """A finished run with a pool and test images, and its folder."""
+    out = tmp_path_factory.mktemp("run") / "out"
+    trained = train(photos / "labelled", photos / "pool", test=photos / "test", out=out, cache=None)
+    return out, trained
+
+
+def test_a_run_writes_record_model_and_page_and_nothing_else(run):
+    out, trained = run
+    assert {path.name for path in out.iterdir()} == {"record.json", "model.onnx", "report.html"}
+    written = json.loads((out / "record.json").read_text())
+    assert written["model"] == "head"
+    assert written["algorithm"] in ("supervised", "mixmatch", "propagation")
+    assert set(written["accuracy"]) == {"cross_validated", "interval", "test"}
+    low, high = written["accuracy"]["interval"]
+    assert low <= written["accuracy"]["cross_validated"] <= high
+    assert HeadRecord.from_json((out / "record.json").read_text()) == trained.record
+
+
+def test_the_accuracy_is_that_of_all_labelled_images_held_out(run):
+    record = run[1].record
+    assert record.n_labelled == 24
+    assert record.accuracy.cross_validated > 0.95
+    assert record.accuracy.test > 0.95
+    assert np.sum(record.confusion) == pytest.approx(24)
+    assert record.n_pool == 30
+
+
+def test_the_file_answers_as_the_head_in_memory_does_in_plain_onnxruntime(run, photos):
+    """`run` checks it as well before the file is kept; here nothing of mixmood takes part."""
+    import onnxruntime
+
+    out, _ = run
+    session = onnxruntime.InferenceSession(
+        (out / "model.onnx").read_bytes(), providers=["CPUExecutionProvider"]
+    )
+    (given,) = session.get_inputs()
+    assert (given.name, given.type) == ("images", "tensor(uint8)")
+    ours = predict(out, photos / "test")
+    files = [photos / "test" / name for name in ours.images]
+    pixels = np.stack(
+        [np.asarray(Image.open(f).resize((96, 96), Image.Resampling.BILINEAR)) for f in files]
+    )
+    found = session.run(["probabilities"], {"images": pixels})[0]
+    assert np.allclose(found, ours.probabilities, atol=1e-5)
+    assert np.allclose(found.sum(axis=1), 1, atol=1e-5)
+    names = [ours.class_names[code] for code in found.argmax(axis=1)]
+    assert np.mean([f.parent.name == name for f, name in zip(files, names, strict=True)]) > 0.9
+
+
+def test_a_model_in_memory_classifies_as_the_one_in_the_folder(run, photos):
+    out, trained = run
+    ours, theirs = trained.predict(photos / "test"), predict(out, photos / "test")
+    assert np.array_equal(ours.probabilities, theirs.probabilities)
+    assert repr(trained).startswith("TrainedModel(head, ")
+    assert len(repr(trained)) < 120
+    assert "cross-validated" in trained._repr_html_()
+
+
+def test_the_same_seed_gives_the_same_bytes(photos):
+    ours, theirs = (train(photos / "labelled", photos / "pool", seed=3) for _ in range(2))
+    assert ours.model == theirs.model
+    assert ours.record.accuracy == theirs.record.accuracy
+
+
+def test_neither_torch_nor_onnx_nor_scikit_learn_is_needed(photos, tmp_path):
+    code = (
+        "import sys\n"
+        "for name in ('torch', 'onnx', 'mlflow'): sys.modules[name] = None\n"
+        "from mixmood.cli.main import app\n"
+        "sys.argv[1:] = sys.argv[1:]\n"
+        "app(standalone_mode=False)\n"
+        "assert sys.modules['torch'] is None\n"
+    )
+    words = ["train", "--labelled", photos / "labelled", "--unlabelled", photos / "pool"]
+    command = [sys.executable, "-c", code, *map(str, [*words, "--out", tmp_path / "run"])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 5
+    assert "cross-validated" in done.stdout.splitlines()[0]
+
+
+def test_a_promise_about_the_labelled_images_and_strange_ones_refused(run, photos, tmp_path):
+    out, trained = run
+    assert trained.record.threshold is not None
+    known = predict(out, photos / "test")
+    assert known.is_none.mean() <= 0.35  # 12 images; 5 % of many
+    rng = np.random.default_rng(0)
+    for number in range(6):
+        noise = rng.integers(0, 2, (40, 40, 3), dtype=np.uint8) * 255
+        Image.fromarray(noise).save(tmp_path / f"{number}.png")
+    strange = predict(out, tmp_path)
+    assert strange.is_none.mean() > 0.8
+    header, first = strange.to_csv().splitlines()[:2]
+    assert header.endswith(",typicality,none_of_these")
+    assert first.endswith(",1")
+
+
+@pytest.mark.parametrize("algorithm", ["supervised", "mixmatch", "pseudo-label", "propagation"])
+def test_every_algorithm_can_be_asked_for(photos, algorithm):
+    record = train(photos / "labelled", photos / "pool", algorithm=algorithm).record
+    assert record.algorithm == algorithm
+    assert record.n_unlabelled == (0 if algorithm == "supervised" else 30)
+    assert record.accuracy.cross_validated > 0.9
+
+
+def test_without_a_pool_the_head_is_supervised_and_says_so(photos):
+    record = train(photos / "labelled").record
+    assert (record.algorithm, record.n_pool, record.pool_shares) == ("supervised", 0, None)
+    assert record.reason == "There is no pool: the supervised head is used."
+
+
+def test_a_large_pool_is_sampled_and_that_is_said(photos, told):
+    record = train(photos / "labelled", photos / "pool", pool_limit=7, notify=told.append).record
+    assert record.n_pool == 30
+    assert "pool: a random sample of 7 of its 30 images is used; --pool-limit changes that." in told
+    assert record.warnings == tuple(told)
+
+
+def test_labelled_images_in_the_pool_are_left_out_of_it(photos, told):
+    record = train(
+        photos / "labelled", photos / "labelled", algorithm="propagation", notify=told.append
+    ).record
+    assert any("24 images are also among the labelled images; they are left out" in t for t in told)
+    assert record.n_unlabelled == 0
+
+
+def test_test_images_that_are_labelled_too_are_reported(photos, told):
+    train(photos / "labelled", test=photos / "labelled", notify=told.append)
+    assert any("24 images are also among the labelled images: their accuracy" in t for t in told)
+
+
+def test_groups_by_a_pattern_on_the_path_stay_in_one_fold(photos):
+    record = train(photos / "labelled", groups=r"-p(\d)-").record
+    assert record.n_groups == 4
+    with pytest.raises(InputError, match="groups 'patient' is no column .* is not found in"):
+        train(photos / "labelled", groups="patient")
+    with pytest.raises(OptionError, match=r"groups must be a column .* got '\(' "):
+        train(photos / "labelled", groups="(")
+
+
+def test_groups_by_a_column_of_the_table(photos, tmp_path):
+    shutil.copytree(photos / "labelled", tmp_path / "images")
+    lines = ["path,label,Patient"]
+    for number, file in enumerate(sorted((tmp_path / "images").rglob("*.png"))):
+        lines.append(f"{file.relative_to(tmp_path)},{file.parent.name},{number % 6}")
+    (tmp_path / "list.csv").write_text("\n".join(lines))
+    assert train(tmp_path / "list.csv", groups="patient").record.n_groups == 6
+
+
+def test_features_are_taken_as_they_are(photos):
+    features = mixmood.embed(photos / "labelled")
+    assert features.shape == (24, 1280)
+    pool = mixmood.embed(photos / "pool")
+    labelled = {"features": features}  # an array has no classes of its own
+    with pytest.raises(InputError, match="has no classes"):
+        train(labelled["features"], pool)
+
+
+def test_a_pool_of_other_features_is_refused(photos):
+    with pytest.raises(ShapeError, match="same width as the labelled images, 1280; got"):
+        train(photos / "labelled", np.ones((5, 7), np.float32), algorithm="propagation")
+
+
+def test_a_pool_that_is_not_finite_is_refused(photos):
+    pool = np.full((5, 1280), np.nan, np.float32)
+    with pytest.raises(InputError, match=r"NaN|not finite|finite"):
+        train(photos / "labelled", pool, algorithm="propagation")
+
+
+def test_one_class_only_is_refused(tmp_path, make_photos):
+    make_photos(tmp_path, ("red",), 4, 0)
+    with pytest.raises(InputError, match="has no classes. Put the images of each class"):
+        train(tmp_path)
+    files = [file.relative_to(tmp_path) for file in sorted(tmp_path.rglob("*.png"))]
+    (tmp_path / "list.csv").write_text("path,label\n" + "".join(f"{f},red\n" for f in files))
+    with pytest.raises(TrainingError, match=r"2 classes are needed to train; got 1 \(red\)"):
+        train(tmp_path / "list.csv")
+
+
+def test_a_class_with_one_image_trains_and_is_named(tmp_path, make_photos, told):
+    make_photos(tmp_path, ("red", "blue"), 6, 0)
+    make_photos(tmp_path, ("striped",), 1, 1)
+    record = train(tmp_path, notify=told.append).record
+    assert any("one image only, whose accuracy cannot be estimated: striped." in t for t in told)
+    assert record.class_counts == (6, 6, 1)
+    assert np.sum(record.confusion) == pytest.approx(12)
+
+
+def test_one_image_of_every_class_trains_untested(tmp_path, make_photos):
+    record = train(make_photos(tmp_path, ("red", "blue"), 1, 0)).record
+    assert record.accuracy.cross_validated is None
+    assert record.threshold is None
+
+
+def test_images_without_classes_are_refused(photos):
+    with pytest.raises(InputError, match="The labelled pool pool has no classes. Put the images"):
+        train(photos / "pool")
+
+
+def test_a_pool_without_a_readable_image_is_refused(photos, tmp_path):
+    (tmp_path / "a.png").write_bytes(b"broken")
+    with pytest.raises(InputError, match="has no readable image among 1. Check the files"):
+        train(photos / "labelled", tmp_path)
+
+
+def test_an_unreadable_class_is_left_out_and_named(tmp_path, make_photos, told):
+    make_photos(tmp_path, ("red", "blue"), 4, 0)
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "gone" / "a.png").write_bytes(b"broken")
+    record = train(tmp_path, notify=told.append).record
+    assert record.class_names == ("blue", "red")
+    assert any("Classes without a readable image are left out: gone." in text for text in told)
+
+
+def test_nothing_is_written_when_training_fails(photos, tmp_path):
+    with pytest.raises(InputError):
+        train(photos / "pool", out=tmp_path / "run")
+    assert not list((tmp_path / "run").iterdir())
+
+
+def test_a_folder_that_holds_a_run_is_not_overwritten(run, photos):
+    out, _ = run
+    with pytest.raises(OutputError, match="holds a run already. Train it again by --resume"):
+        train(photos / "labelled", out=out)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"algorithm": "fixmatch"}, "fixmatch trains networks. Give --model wrn-thin, or one of"),
+        ({"algorithm": "mixmatsch"}, "Unknown algorithm 'mixmatsch'. Did you mean 'mixmatch'"),
+        ({"algorithm": "propagation"}, "propagation needs unlabelled images; got none"),
+        ({"epochs": 3}, "epochs is an option of --model wrn-thin; the model is 'head'"),
+        ({"settings": {"gamma": 1.0}}, "settings is an option of --model wrn-thin"),
+        ({"model": "wrn-tiny", "pool_limit": 3}, "pool_limit is an option of --model head"),
+        ({"mlflow": "sqlite:///x.db"}, "heads are not. Leave it out"),
+        ({"pool_limit": 0}, "pool_limit must be at least 1"),
+        ({"backbone": "resnet"}, "Unknown backbone 'resnet'"),
+    ],
+)
+def test_an_option_that_does_not_fit_is_refused(photos, options, message):
+    with pytest.raises(OptionError, match=message):
+        train(photos / "labelled", **options)
+
+
+def test_a_confusion_table_counts_every_repeat_by_its_share_and_leaves_out_who_was_never_tested():
+    nothing = [np.nan, np.nan]
+    logits = np.array([[[1, 0], [1, 0], nothing], [[1, 0], [0, 1], nothing]])
+    assert confusion(logits, np.array([0, 1, 1]), 2) == ((1.0, 0.0), (0.5, 0.5))
+    assert confusion(logits, np.array([0, 1, 1]), 1000) is None
+
+
+def test_what_is_no_record_is_refused():
+    with pytest.raises(InputError, match="This is no record of a head"):
+        HeadRecord.from_json('{"schema": 1, "model": "wrn"}')
