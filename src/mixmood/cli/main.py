@@ -90,12 +90,12 @@ def main() -> None:
         finally:
             # Here and not at Python's very end, where nothing can be said any more.
             sys.stdout.flush()
-            # All is said: who presses Ctrl-C once more need not read where Python was.
+            # Output is complete: a late Ctrl-C prints no traceback.
             for number in ENDS:
                 if callable(signal.getsignal(number)):
                     signal.signal(number, signal.SIG_DFL)
     except BrokenPipeError:
-        # Whoever read us has seen enough.
+        # The reader closed the pipe.
         abandon_stdout()
         sys.exit(1)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""How long work tells of its progress without knowing who listens."""
+"""The interface through which long work reports progress."""
 
 from typing import Protocol
 

@@ -47,7 +47,7 @@ def say(text: str, style: str = "") -> None:
     """One line on stderr; control characters in it are shown, not obeyed."""
     from rich.text import Text
 
-    # A full disk behind stderr leaves nobody to tell; it is no reason to end in a traceback.
+    # A full disk behind stderr cannot be reported; it must not end in a traceback.
     with suppress(OSError):
         console(is_error=True).print(Text(printable(text), style=style))
 

@@ -1,7 +1,7 @@
-"""One SQLite file for all processes of a user, that never stands in the way of work.
+"""One SQLite file for all processes of a user, whose failure never stops a run.
 
 The file is a cache and nothing more: whatever happens to it, work goes on without it. What went
-wrong is told once, in `warnings`.
+wrong is reported once, in `warnings`.
 """
 
 import sqlite3
@@ -48,7 +48,7 @@ class CacheFile:
             self._drop_connection()
 
     def __enter__(self) -> Self:
-        """Itself."""
+        """Enter a block that closes the file at its end."""
         return self
 
     def __exit__(

@@ -37,7 +37,7 @@ class _Checkpoint(NamedTuple):
 class SeekableGzip:
     """A gzip file readable at any place, unpacked once as far as it is asked for.
 
-    Whoever walks further than any before keeps a copy of the decompressor's state (about 45 kB)
+    A reader that goes further than any yet keeps a copy of the decompressor's state (about 45 kB)
     every so often; a later read starts from the nearest one before, or from where an earlier read
     stopped. At most 512 copies are kept: once there are more, every second one is dropped. So
     memory stays below 32 MB whatever the size of the file, and a read costs the unpacking of
@@ -64,7 +64,7 @@ class SeekableGzip:
 
     def read_at(self, offset: int, size: int) -> bytes:
         """The bytes at a place of the unpacked data, fewer only at its end; for any thread."""
-        # Where nobody was before, one goes ahead and leaves checkpoints for the others.
+        # In a part not read before, one reader goes ahead and leaves checkpoints for the others.
         with self._pioneer if self._is_new(offset) else nullcontext():
             walk = self._nearest(offset)
             try:

@@ -226,7 +226,7 @@ def _opener_by_content(path: Path, role: str) -> Callable[[str | Path, str], Poo
 
 
 def _stem(file: str, suffix: str | None) -> str:
-    """The file's name without the end that tells its kind: `crawl` for `crawl.tar.gz`."""
+    """The file's name without its suffix: `crawl` for `crawl.tar.gz`."""
     if suffix is None or len(suffix) == len(file):
         return file
     return re.sub(r"[-.]idx\d$", "", file[: -len(suffix)])

@@ -1,4 +1,4 @@
-"""The sets of the demonstration: embedded images with an order that anybody can foretell."""
+"""The sets of the demonstration: embedded images with a known order."""
 
 import numpy as np
 

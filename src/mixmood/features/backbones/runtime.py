@@ -1,4 +1,4 @@
-"""ONNX Runtime, loaded where it is needed and told to keep what it sees to itself."""
+"""ONNX Runtime, loaded where it is needed, with telemetry switched off."""
 
 import os
 from typing import Any

@@ -56,7 +56,7 @@ def extract(
         backbone: What turns images into features.
         jobs: Working threads; all cores that the process may use if None.
         cache: Where features are looked up and kept; nothing is if None.
-        progress: Told of every image done, under the name of the pool.
+        progress: Called after every image, under the name of the pool.
     """
     asked = np.asarray(indices, dtype=np.int64)
     n_workers = checked_jobs(jobs)

@@ -183,9 +183,9 @@ def _first_problem(error: ValidationError, where: str) -> OptionError:
     place = [part for part in problem["loc"] if isinstance(part, str)]
     if problem["type"] == "extra_forbidden":
         return unknown_name(f"key of {where}", place[-1], _fields_at(place[:-1]))
-    told = ".".join(str(part) for part in problem["loc"])
+    key = ".".join(str(part) for part in problem["loc"])
     got = "" if problem["type"] == "missing" else f"; got {problem['input']!r:.200}"
-    return OptionError(f"{where}: {told}: {problem['msg']}{got}.")
+    return OptionError(f"{where}: {key}: {problem['msg']}{got}.")
 
 
 def _fields_at(place: list[str]) -> list[str]:
