@@ -1,4 +1,4 @@
-"""The program: its commands, and what becomes of an error."""
+"""The program: its commands, and how errors are shown."""
 
 import errno
 import signal
@@ -18,7 +18,7 @@ from mixmood.core.interrupt import ENDS
 from mixmood.core.version import __version__
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""What a disk says that takes no more."""
+"""The error numbers of a full disk."""
 
 
 class Commands(TyperGroup):
@@ -88,7 +88,7 @@ def main() -> None:
         try:
             app()
         finally:
-            # Here and not at Python's very end, where nothing can be said any more.
+            # Here and not at Python's very end, where errors can no longer be printed.
             sys.stdout.flush()
             # Output is complete: a late Ctrl-C prints no traceback.
             for number in ENDS:

@@ -35,7 +35,7 @@ class PassedOver:
         self._counts: Counter[bytes] = Counter()
 
     def add(self, name: bytes) -> None:
-        """Count a file by its name without its folder, unless it is an image or no matter.
+        """Count a file by its name without its folder, unless it is an image or ignored.
 
         A name that begins with a dot is hidden, and one without a dot has no kind.
         """

@@ -50,7 +50,7 @@ OPENERS: dict[str, Callable[[str | Path, str], Pool]] = {
     ".idx.gz": open_idx,
     ".parquet": ParquetSource,
 }
-"""Who opens a file, by the end of its name."""
+"""The opener of a file, by its suffix."""
 
 _OPENERS_BY_START: dict[bytes, Callable[[str | Path, str], Pool]] = {
     b"PK\3\4": ZipSource,

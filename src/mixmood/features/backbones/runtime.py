@@ -9,7 +9,7 @@ def onnx_runtime() -> Any:
 
     Official builds from 1.29 on report their use to Microsoft over the network, and leave an
     identifier in the temporary directory, unless this variable is set before they are loaded.
-    Who sets it otherwise is obeyed.
+    A value set by the user is kept.
     """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime

@@ -104,7 +104,7 @@ def with_companions(batches: Iterable[list[T]], size: int) -> Iterator[tuple[lis
     """Each batch after as many of the items before it as it lacks to its full size.
 
     For backbones that look at the batch as a whole: statistics over the two images of a short
-    last batch would make them strangers to the rest.
+    last batch would make them unlike the rest.
 
     >>> list(with_companions([[1, 2, 3], [4]], size=3))
     [([], [1, 2, 3]), ([2, 3], [4])]

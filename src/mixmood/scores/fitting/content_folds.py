@@ -1,8 +1,8 @@
 """Folds of labelled and pool images; an image of the pool finds its fold by its own features.
 
 A row of the pool that was used for fitting must be scored by a model that has not seen it. The
-fold of such a row follows from its features alone: whenever and wherever the row comes by, the
-model is chosen that was fitted without that fold. A stream needs no memory of who is where.
+fold of such a row follows from its features alone: whenever the row is met, the
+model is chosen that was fitted without that fold. No list of folds is kept.
 """
 
 import numpy as np

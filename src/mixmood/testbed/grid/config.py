@@ -1,4 +1,4 @@
-"""A test bed in words: what a TOML file may say, checked once."""
+"""The configuration of a test bed: the schema of its TOML file, checked once."""
 
 import tomllib
 from importlib.resources import files
@@ -60,7 +60,7 @@ class Grid(_Section):
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
-        """A slip of the keyboard must not list runs until the memory is full."""
+        """A typing error must not list runs until the memory is full."""
         n_sources = sum(map(len, self.tasks.values())) * len(self.percents)
         n_contaminated = n_sources * len(self.algorithms) * len(self.contamination)
         n_clean = len(self.tasks) * len(self.baselines) * max(1, len(self.algorithms))
