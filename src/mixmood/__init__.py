@@ -44,7 +44,7 @@ _HOMES = {
 
 
 def __dir__() -> list[str]:
-    """Public names too that nobody has used yet, for those who look around with Tab."""
+    """All public names, also those not loaded yet, for completion with Tab."""
     return sorted({*globals(), *__all__})
 
 

@@ -83,7 +83,7 @@ def test_what_must_not_be_interrupted_ends_first():
 
 
 @needs_masks
-def test_children_are_deaf_and_their_parent_is_not():
+def test_children_ignore_an_interrupt_and_their_parent_does_not():
     assert blocks_ctrl_c() == "False"
     with children_ignore_interrupt():
         assert blocks_ctrl_c() == "True"

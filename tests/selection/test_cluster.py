@@ -99,9 +99,7 @@ def test_a_pool_that_differs_on_a_worker_is_refused(scan, tmp_path):
     local, rows = scan
     PartFolder(tmp_path, 100).begin({}, resume=False)
     order = ScanOrder(rows + 1.0, 0, local.pool.fingerprint, tmp_path)
-    with pytest.raises(
-        InputError, match="array holds other images on a worker"
-    ):
+    with pytest.raises(InputError, match="array holds other images on a worker"):
         scan_ray(local, order, ranges(100), Silent())
 
 

@@ -71,7 +71,7 @@ class Kept:
         return written(filter_page(self.record, material, command), path)
 
     def __repr__(self) -> str:
-        """One line."""
+        """The number of kept images and the useful share."""
         return (
             f"<Kept {self.record.n_kept} of {self.record.n_images} images of {self.record.pool}; "
             f"useful share {self.useful_share.share:.0%}>"

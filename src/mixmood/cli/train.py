@@ -72,7 +72,7 @@ def _stopped(out: Path) -> str:
 
     if not (out / CHECKPOINT).exists():
         return "Stopped before the first checkpoint: nothing is kept but features in the cache."
-    return f"Stopped. What was learnt is in {out}: the same command with --resume goes on."
+    return f"Stopped. The checkpoint is in {out}: the same command with --resume goes on."
 
 
 def _settings(algorithm: str, words: list[str] | None) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _of_head(record: "HeadRecord", out: Path) -> list[str]:
 
 
 def _of_network(record: "TrainingRecord", out: Path) -> list[str]:
-    """The accuracies of a network, the honest ones first."""
+    """The accuracies of a network, unbiased ones first."""
     lines = [
         f"test accuracy, last epoch {record.accuracy_last:.4f}",
         f"  median of the last five {record.accuracy_median:.4f}",

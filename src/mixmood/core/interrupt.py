@@ -1,4 +1,4 @@
-"""Ctrl-C, and SIGTERM where it is treated like it, at a moment that suits."""
+"""Ctrl-C, and SIGTERM where it is treated like it, handled at a safe moment."""
 
 import signal
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 ENDS = (signal.SIGINT, signal.SIGTERM)
-"""What asks a process to end."""
+"""The signals that ask a process to end."""
 
 
 class Interrupt:

@@ -17,7 +17,7 @@ KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a word"
 
 
 def option(default: T, text: str, **more: Any) -> T:
-    """A field of a plan: its default and its help; `more` is for whoever shows the option."""
+    """A field of a plan: its default and its help; `more` is extra metadata for the interface."""
     value: T = field(default=default, metadata={"help": text, **more})
     return value
 

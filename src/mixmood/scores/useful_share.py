@@ -59,8 +59,8 @@ def useful_share(
 ) -> UsefulShare:
     """The useful share of a pool, from features of the labelled images and of a sample of the pool.
 
-    A cross-fitted score tells labelled from pool images; the useful part of the pool is the part
-    that it cannot tell (`scores.share.mixture`). Classes may have other shares in the pool than
+    A cross-fitted score separates labelled from pool images; the useful part of the pool is that
+    which it cannot distinguish (`scores.share.mixture`). Classes may have other shares there than
     among the labelled images: the score is also fitted with labelled images weighted to the shares
     found in the pool, and the larger estimate counts where the difference is clear.
     With three classes or more, each plays the foreign one in turn.

@@ -187,7 +187,7 @@ def test_data_sets_are_listed_with_licence_and_digest(mixmood, tmp_path, monkeyp
     assert code == 0
     assert str(tmp_path) in out
     assert "mnist  not here, 60000 images, 10 MB to fetch; MNIST, training images" in out
-    assert "none published: taken on trust" in out
+    assert "none published: not verified" in out
 
 
 def test_an_unknown_data_set_cannot_be_got(mixmood):

@@ -51,7 +51,7 @@ class Bars:
 def rate(speed: float | None, seconds: float | None, unit: str) -> str:
     """Steps per second in words; nothing before a second has passed.
 
-    What comes from the cache is there at once, and its rate is that of nothing that was done.
+    Cached results come at once: their rate would mean nothing.
 
     >>> rate(812.4, 3.0, "images"), rate(75140.0, 0.01, "images"), rate(None, None, "images")
     ('812 images/s', '', '')

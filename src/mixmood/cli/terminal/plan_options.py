@@ -33,7 +33,7 @@ def takes_plan(
         own = inspect.signature(command, eval_str=True).parameters
         kept = [parameter for name, parameter in own.items() if name != "options"]
         parameters = [*kept, *(_parameter(found) for found in fields.values())]
-        # Python lets no parameter without a default follow one with it; typer does not mind.
+        # Python allows no parameter without a default after one with a default; typer does.
         parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
         taking.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         taking.__annotations__ = {p.name: p.annotation for p in parameters}

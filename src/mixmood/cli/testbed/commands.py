@@ -40,7 +40,7 @@ def run(
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Run what is not done yet; stop it at will and start it again.
+    """Run what is not done yet; can be stopped and started again.
 
     Example: mixmood testbed run smoke --store smoke --jobs 2
     """
@@ -48,15 +48,15 @@ def run(
     from mixmood.testbed.plan import prepare
 
     config = load_config(testbed)
-    tell = (lambda text: None) if quiet else say
-    tell(f"Checking the test bed {config.name} and its data sets ...")
+    inform = (lambda text: None) if quiet else say
+    inform(f"Checking the test bed {config.name} and its data sets ...")
     with _nothing_kept():
         prepared = prepare(config, plan)
         if dry_run:
             _print_estimate(prepared)
             return
     at_once = f"{plan.n_jobs} at once" if plan.n_jobs else "as many at once as the cluster takes"
-    tell(f"{len(prepared.work)} runs, {at_once}; what is done is kept in {store}.")
+    inform(f"{len(prepared.work)} runs, {at_once}; what is done is kept in {store}.")
     with RunLines(quiet) as lines:
         status = prepared.run(store, lines.show, lambda text: say(f"Warning: {text}"))
     say(f"{status.n_earlier + status.n_done} of {status.n_runs} runs are done.")

@@ -39,7 +39,7 @@ def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def sweep(folder: Path, *names: str) -> None:
-    """Remove what killed processes left of these files of a folder that nobody else writes to."""
+    """Remove temporary files of killed processes; the folder must have no other writer."""
     for name in names:
         for leftover in folder.glob(f".{escape(name)}.*"):
             leftover.unlink(missing_ok=True)

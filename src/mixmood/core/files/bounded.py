@@ -65,7 +65,7 @@ def inflate(data: bytes, size: int, wbits: int = -zlib.MAX_WBITS) -> bytes:
     """Unpacked deflate data, `size` bytes and never more; ValueError if it has another size."""
     unpack = zlib.decompressobj(wbits)
     try:
-        # One byte more than promised shows a lie without unpacking the rest of it.
+        # One byte more than promised shows a wrong size without unpacking the rest of it.
         result = unpack.decompress(data, size + 1)
     except zlib.error as error:
         raise ValueError(f"broken compressed data: {error}") from error

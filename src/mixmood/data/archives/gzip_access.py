@@ -45,7 +45,7 @@ class SeekableGzip:
     """
 
     def __init__(self, path: str | Path) -> None:
-        """Stand at the front of the file; nothing is read yet."""
+        """Start at the beginning of the file; nothing is read yet."""
         self._path = Path(path)
         self._spacing = _FIRST_SPACING
         self._checkpoints = [_Checkpoint(0, 0, zlib.decompressobj(31))]
@@ -83,7 +83,7 @@ class SeekableGzip:
             return offset > self._checkpoints[-1].unpacked_at + self._spacing
 
     def _nearest(self, offset: int) -> "_Pass":
-        """A walk of one's own that stands at or before a place, as near as there is one."""
+        """A separate pass that starts at the nearest known point at or before a place."""
         with self._lock:
             place = bisect_right(self._checkpoints, offset, key=lambda found: found.unpacked_at)
             start = self._checkpoints[place - 1]

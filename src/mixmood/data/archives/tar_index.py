@@ -42,7 +42,7 @@ class PlainStream:
     """A file from front to back, with data left out without being read."""
 
     def __init__(self, path: Path) -> None:
-        """Stand at the front of the file."""
+        """Start at the beginning of the file."""
         self._file = path.open("rb")
         self._length = self._file.seek(0, 2)
         self._file.seek(0)
@@ -65,7 +65,7 @@ class PackedStream:
     """The unpacked content of a gzip file from front to back."""
 
     def __init__(self, packed: SeekableGzip) -> None:
-        """Stand where the first pass of `packed` stands."""
+        """Start where the first pass of `packed` is."""
         self._packed = packed
 
     def read(self, size: int) -> bytes:

@@ -127,7 +127,7 @@ class ParquetSource(ImageSource):
             self._kept.move_to_end(group)
             return self._kept[group]
         if group in self._broken:
-            # Found out once: a bomb must not go off for each of its rows.
+            # Remembered: a decompression bomb must not be unpacked once for each of its rows.
             raise ValueError(self._broken[group])
         if group.n_bytes > _MAX_GROUP_BYTES:
             raise ValueError(
@@ -183,7 +183,7 @@ def _read_column(path: Path, column: str, group: int | None) -> Any:
 
 
 def _unpacked(file: Any, column: str, group: int) -> Any:
-    """One column of a row group, piece by piece: what it unpacks to is no matter of its claims."""
+    """One column of a row group, piece by piece: the unpacked size is measured, not trusted."""
     import pyarrow
 
     pieces, n_bytes = [], 0

@@ -1,4 +1,4 @@
-"""Getting a data set of the catalogue: fetched, verified, unpacked once, and whole or not there."""
+"""Getting a data set of the catalogue: fetched, verified, unpacked once, written atomically."""
 
 import hashlib
 import re
@@ -131,7 +131,7 @@ def _fetch(file: RemoteFile, folder: Path, progress: Progress) -> Path:
         except OSError as error:
             raise OutputError(f"Cannot write to {folder}: {reason(error)}.") from error
         except ValueError as error:
-            # Pooch's word for another digest than the one wanted.
+            # Pooch raises this for a wrong digest.
             found = re.search(r"expected \S+ but got \S+", str(error))
             problems.append(f"{url}: not the official file ({found[0] if found else error})")
     raise InputError(
@@ -169,7 +169,7 @@ class Resuming:
             with self._part.open("ab" if is_rest else "wb") as part:
                 self._copy(answer.iter_content(CHUNK), part)
         self._progress.finish(self._file.name)
-        # Whole by the server's own count: whether it is the right file is for pooch to say.
+        # Whole by the server's own count: pooch checks whether it is the right file.
         self._part.replace(str(output_file))
 
     def _copy(self, chunks: Any, part: IO[bytes]) -> None:
@@ -184,7 +184,7 @@ class Resuming:
 
 
 def _write_pack(pack: Path, content: Unpacked, class_names: tuple[str, ...] | None) -> None:
-    """Write the pack, which is whole or not there.
+    """Write the pack atomically.
 
     Not compressed: images hardly shrink, and single images can be read from the file in place.
     """

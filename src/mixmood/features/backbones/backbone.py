@@ -35,7 +35,7 @@ class Backbone(Protocol):
 
     @property
     def batch_size(self) -> int:
-        """How many images it likes to get at once."""
+        """Preferred batch size."""
 
     @property
     def is_batch_dependent(self) -> bool:

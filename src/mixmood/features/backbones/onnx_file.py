@@ -19,7 +19,7 @@ from mixmood.features.backbones.onnx_safety import has_external_data
 
 PREFIX = "mixmood."
 LARGEST_BATCH, LARGEST_SIDE = 1024, 4096
-"""More is a slip or an attack: each batch is made in memory as a whole."""
+"""More is a mistake or an attack: each batch is made in memory as a whole."""
 KINDS = {"tensor(uint8)": "uint8", **FLOATS}
 
 

@@ -4,7 +4,7 @@ scan.json          what is scanned with what; a scan goes on only where this is 
 filter.npz         the fitted filter
 part-START.npz     the scores of a range of images
 
-A range is scored as a whole and its file appears as a whole. Whoever scores it, and in which
+A range is scored as a whole and its file appears as a whole. Which process scores it, and in which
 order, changes nothing: the parts are read in the order of the pool.
 """
 
