@@ -72,6 +72,8 @@ def _annotation(name: str, hint: Any, text: OptionText) -> Any:
     if text.takes_none:
         wanted = float if float in get_args(hint) else str
         return Annotated[Any, described(parser=partial(_or_none, name, wanted))]
+    if hint is Any:
+        hint = str  # Python users may give other things, the command line words
     if set(get_args(hint)) == {str, Path, NoneType}:
         hint = str | None  # a path is typed as text
     if get_origin(hint) is tuple:
