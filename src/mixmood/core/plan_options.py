@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, get_annotations
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -56,7 +56,13 @@ def option(
 
 def option_texts(plan: type) -> dict[str, OptionText]:
     """The options of a plan by the name of their field."""
-    return {one.name: one.metadata[KEY] for one in fields(plan) if KEY in one.metadata}
+    return {one.name: one.metadata[KEY] for one in plan_fields(plan) if KEY in one.metadata}
+
+
+def plan_fields(plan: Any) -> list[Field[Any]]:
+    """The fields of a plan in the order they are shown: its own, then those it extends."""
+    own = get_annotations(plan)
+    return sorted(fields(plan), key=lambda one: one.name not in own)
 
 
 def plan_from(plan: type[P], options: Mapping[str, Any], start: P | None = None) -> P:
@@ -89,7 +95,7 @@ def with_options(function: Any, plan: type) -> None:
         Parameter(
             one.name, Parameter.KEYWORD_ONLY, default=_default(one), annotation=hints[one.name]
         )
-        for one in fields(plan)
+        for one in plan_fields(plan)
     ]
     kept = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
     order = sorted([*kept, *named], key=lambda parameter: parameter.kind)

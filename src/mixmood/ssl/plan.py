@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from mixmood.core.errors import OptionError
+from mixmood.core.family_names import DEFAULT_BACKBONE
 from mixmood.core.plan_options import check_kinds, option, option_texts
 
 Setting = float | int | bool | str | None
@@ -65,7 +66,7 @@ class TrainingPlan(Recipe):
         "supervised, mixmatch, pseudo-label; propagation (head); fixmatch, mean-teacher "
         "(networks); auto: chosen by cross-validation (head), mixmatch (networks).",
     )
-    backbone: str = option("efficientnet-lite0", "Whose features a head classifies.", only=HEAD)
+    backbone: str = option(DEFAULT_BACKBONE, "Whose features a head classifies.", only=HEAD)
     resolution: int | None = option(
         None, "Pixels a side that the backbone sees.", shown="96", only=HEAD
     )
