@@ -6,11 +6,12 @@ import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError
+from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.scores.checks import Labels, check_labelled, check_pool
 from mixmood.scores.class_shares import class_probabilities, class_shares
 from mixmood.scores.fitting.fit import Fit
 from mixmood.scores.fitting.sample import MOST_LABELLED, MOST_POOL, random_part
-from mixmood.scores.registry import DEFAULT_SCORE, score_family
+from mixmood.scores.registry import score_family
 from mixmood.scores.share.mixture import MixtureShare, mixture_share
 from mixmood.scores.share.self_calibration import NearTest, near_tests
 from mixmood.scores.typicality import typical_threshold

@@ -13,7 +13,7 @@ from mixmood.ssl.models.registry import TUNED
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
 from mixmood.ssl.output.tracking import log_to_mlflow
 from mixmood.ssl.output.write import write_run
-from mixmood.ssl.plan import Setting, TrainingPlan
+from mixmood.ssl.plan import AUTO, Setting, TrainingPlan
 
 MEMORY_LIMIT_BYTES = 2 * 1024**3
 """Larger pools are read from disk batch by batch."""
@@ -85,7 +85,7 @@ def parsed_settings(algorithm: str, words: list[str]) -> dict[str, Setting]:
     check_torch()
     from mixmood.ssl.algorithms.registry import parsed
 
-    return parsed(algorithm, words)
+    return parsed("mixmatch" if algorithm == AUTO else algorithm, words)
 
 
 def check_torch() -> None:

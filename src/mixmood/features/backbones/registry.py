@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from importlib.resources import files
 
+from mixmood.core.family_names import DEFAULT_BACKBONE
 from mixmood.core.suggest import unknown_name
 from mixmood.features.backbones.backbone import Backbone, MovableBackbone, check_resolution
 from mixmood.features.backbones.devices import CPU
@@ -12,8 +13,6 @@ from mixmood.features.backbones.onnx import OnnxBackbone
 from mixmood.features.backbones.onnx_file import is_onnx_file, load_onnx_file
 from mixmood.features.backbones.untrained_wrn import untrained_wrn
 from mixmood.features.backbones.wide_resnet import wide_resnet50_2
-
-DEFAULT_BACKBONE = "efficientnet-lite0"
 
 
 def efficientnet_lite0(resolution: int | None = None) -> MovableBackbone:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from mixmood.core.errors import InputError, OptionError, reason
+from mixmood.core.family_names import DEFAULT_BACKBONE
 from mixmood.core.files.places import expanded
 from mixmood.core.suggest import unknown_name
 from mixmood.data.splits.scenario import Contamination
@@ -116,7 +117,7 @@ class TrainingSection(_Section):
 class FrozenSection(_Section):
     """What a head is trained on in the regime `frozen`; see `mixmood.heads`."""
 
-    backbone: str = "efficientnet-lite0"
+    backbone: str = DEFAULT_BACKBONE
     resolution: int | None = None
 
 
@@ -124,7 +125,7 @@ class DistanceSection(_Section):
     """How distances are measured; see `mixmood.ranking.plan.RankingPlan`."""
 
     measures: list[str] = list(PAPER)
-    backbone: str = "efficientnet-lite0"
+    backbone: str = DEFAULT_BACKBONE
     resolution: int | None = None
     sample_size: Count = 80
     draws: Annotated[int, Field(ge=2)] = 30

@@ -49,8 +49,8 @@ class FrozenPool:
         if place == (frozen.backbone, frozen.resolution):
             return quickly_measured(self.labelled, self.unlabelled, plan)
         some = self.split.unlabelled[: plan.sample_size * plan.draws]
-        both = (features_of(self.job, images, *place) for images in (self.split.labelled, some))
-        return quickly_measured(*both, plan)
+        labelled = features_of(self.job, self.split.labelled, *place)
+        return quickly_measured(labelled, features_of(self.job, some, *place), plan)
 
     def _features(self, images: Images) -> Array:
         frozen = self.job.config.frozen
