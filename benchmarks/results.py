@@ -19,7 +19,7 @@ HEAD = """# Benchmarks
 
 Written by `make bench` (`python -m benchmarks`); do not edit. Each ratio compares two things that
 were measured in turn (A B A B ...) in one run: the median of the rounds, then the smallest and
-the largest. What each case does is told in [docs/performance.md](../docs/performance.md).
+the largest. What each case does is explained in [docs/performance.md](../docs/performance.md).
 
 | case | what | against | values | ratio | goal | reached |
 |---|---|---|---|---|---|---|
@@ -49,7 +49,7 @@ def surroundings() -> dict[str, str]:
 
 
 def processor() -> str:
-    """The name of the processor, where the system tells it."""
+    """The name of the processor, if the system gives it."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     named = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]

@@ -14,9 +14,10 @@ import numpy as np
 
 from benchmarks.filter.material import OTHER, Scene, is_near, scene, sources, tasks
 from benchmarks.filter.rows_file import RowsFile
+from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.core.seeds import rng_for
 from mixmood.heads import fit_head
-from mixmood.scores.registry import DEFAULT_SCORE, SCORES, fit_score
+from mixmood.scores.registry import SCORES, fit_score
 from mixmood.scores.share.mixture import area
 from mixmood.scores.useful_share import useful_share
 from mixmood.selection.fitted import fit_filter

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.core.files import write_atomic
-from mixmood.scores.registry import DEFAULT_SCORE, SCORES
+from mixmood.scores.registry import SCORES
 
 RESULTS = Path(__file__).parents[2] / "results" / "filter"
 PARTS = ("development", "report")

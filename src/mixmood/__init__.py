@@ -6,6 +6,7 @@ from mixmood.core.version import __version__
 
 if TYPE_CHECKING:
     from mixmood import measures
+    from mixmood.api.demo import demo
     from mixmood.api.embed import embed
     from mixmood.api.filter import Kept, filter
     from mixmood.api.predict import predict
@@ -18,6 +19,7 @@ __all__ = [
     "Kept",
     "RankReport",
     "__version__",
+    "demo",
     "dissimilarity",
     "embed",
     "filter",
@@ -32,6 +34,7 @@ __all__ = [
 _HOMES = {
     "Kept": "mixmood.api.filter.Kept",
     "filter": "mixmood.api.filter.filter",
+    "demo": "mixmood.api.demo.demo",
     "RankReport": "mixmood.api.rank.RankReport",
     "rank": "mixmood.api.rank.rank",
     "report_testbed": "mixmood.api.testbed.report_testbed",
@@ -44,7 +47,7 @@ _HOMES = {
 
 
 def __dir__() -> list[str]:
-    """Public names too that nobody has used yet, for those who look around with Tab."""
+    """All public names, also those not loaded yet, for completion with Tab."""
     return sorted({*globals(), *__all__})
 
 

@@ -10,6 +10,7 @@ import pytest
 import mixmood
 from mixmood.core.cache.features import FeatureCache
 from mixmood.data.archives.kept_index import archive_stamp
+from mixmood.jobs.call import Outcome
 from mixmood.testbed.runs.driver import drive, read_status
 from mixmood.testbed.runs.store import Store
 
@@ -104,9 +105,9 @@ def test_a_driver_s_estimate_is_never_negative_when_the_clock_is_set_back(
     left = []
 
     def spread(waiting, n_jobs, on_start):
-        for job in waiting:
-            on_start(job)
-            yield record_of(job)
+        for call in waiting:
+            on_start(call)
+            yield Outcome(call.key, [record_of(job) for job in call.argument])
 
     drive(jobs, store, spread, n_jobs=1, watch=lambda now, _: left.append(now.seconds_left))
     assert all(0 <= seconds < 60 for seconds in left if seconds is not None)

@@ -154,13 +154,17 @@ def test_permuted_labels_are_never_told_to_use_a_pool(sets):
     for seed in range(3):
         permuted = np.random.default_rng(seed).permutation(codes)
         report = mixmood.rank(Labelled(features, permuted), pools, draws=2)
-        assert {c.advice for c in report.candidates} <= {"unsure", "avoid", "filter"}
-        assert not any(c.advice == "use" for c in report.candidates)
+        assert {c.advice for c in report.candidates} <= {"unsure", "avoid"}
+        assert report.by == "distance"
 
 
-def test_pools_are_ordered_by_gain_where_that_is_asked_for(sets):
+def test_pools_are_ordered_by_gain_unless_distance_is_asked_for(sets):
     features, codes, pools = sets
-    report = mixmood.rank(Labelled(features, codes), pools, draws=4, by="gain")
+    by_distance = mixmood.rank(Labelled(features, codes), pools, draws=4, by="distance")
+    assert [c.rank for c in by_distance.candidates] == [
+        c.measures["cosine"].rank for c in by_distance.candidates
+    ]
+    report = mixmood.rank(Labelled(features, codes), pools, draws=4)
     gains = [candidate.probe.gain for candidate in report.candidates]
     assert report.by == "gain"
     assert gains == sorted(gains, reverse=True)
@@ -181,6 +185,7 @@ def test_no_probe_measures_no_gain(sets):
     features, codes, pools = sets
     report = mixmood.rank(Labelled(features, codes), pools, draws=4, probe=False)
     assert report.candidates[0].probe is None
+    assert report.by == "distance"
     assert "probe" not in " ".join(report.notes)
 
 
@@ -188,7 +193,6 @@ def test_no_probe_measures_no_gain(sets):
     ("options", "message"),
     [
         ({"by": "gian"}, "Unknown order 'gian'. Did you mean 'gain'"),
-        ({"by": "gain", "probe": False}, "ordered by gain only with a probe"),
         ({"probe_algorithm": "mixmach"}, "Did you mean 'mixmatch'"),
         ({"probe_algorithm": "supervised"}, "Unknown probe_algorithm 'supervised'"),
         ({"groups": "(["}, "groups must be a regular expression"),

@@ -8,7 +8,7 @@ import typer.main
 from mixmood.api.train import train
 from mixmood.cli.main import app
 from mixmood.core.errors import OptionError
-from mixmood.core.plans import options_of
+from mixmood.core.plan_options import option_texts
 from mixmood.ssl.plan import Recipe, TrainingPlan
 from mixmood.testbed.grid.config import TrainingSection, load_config
 
@@ -16,16 +16,17 @@ from mixmood.testbed.grid.config import TrainingSection, load_config
 def test_the_command_line_has_an_option_for_every_field_of_the_plan():
     command = typer.main.get_command(app).commands["train"]
     options = {parameter.name: parameter for parameter in command.params}
-    for name, declared in options_of(TrainingPlan).items():
-        assert options[name].default == declared.default
-        assert options[name].help == declared.metadata["help"]
+    for name, text in option_texts(TrainingPlan).items():
+        assert options[name].default == getattr(TrainingPlan(), name)
+        assert options[name].help == text.help
 
 
 def test_python_takes_every_field_of_the_plan_by_name():
     parameters = inspect.signature(train).parameters
-    for name, declared in options_of(TrainingPlan).items():
-        assert parameters[name].default == declared.default
-        assert f"{name}: {declared.metadata['help']}" in train.__doc__
+    for name, text in option_texts(TrainingPlan).items():
+        assert parameters[name].default == getattr(TrainingPlan(), name)
+        assert f"{name}: {text.help}" in train.__doc__
+    assert parameters["settings"].default == {}
 
 
 def test_the_test_bed_has_the_fields_and_defaults_of_the_recipe():

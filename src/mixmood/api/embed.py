@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.cache.features import open_cache
 from mixmood.core.errors import InputError
+from mixmood.core.family_names import DEFAULT_BACKBONE
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource
@@ -19,7 +20,7 @@ from mixmood.ssl.input.pictures import left_out
 def embed(
     images: Any,
     *,
-    backbone: str = "efficientnet-lite0",
+    backbone: str = DEFAULT_BACKBONE,
     resolution: int | None = None,
     jobs: int | None = None,
     cache: str | Path | None = "default",

@@ -71,7 +71,7 @@ class Kept:
         return written(filter_page(self.record, material, command), path)
 
     def __repr__(self) -> str:
-        """One line."""
+        """The number of kept images and the useful share."""
         return (
             f"<Kept {self.record.n_kept} of {self.record.n_images} images of {self.record.pool}; "
             f"useful share {self.useful_share.share:.0%}>"
@@ -137,7 +137,7 @@ def filter_planned(
         if plan.save is not None:
             _save(Path(plan.save), scorer)
         with _part_folder(target, len(crawl)) as parts:
-            job = FilterJob(crawl, plan, scorer, embedder, parts)
+            job = FilterJob(crawl, _findable(pool), plan, scorer, embedder, parts)
             decision = job.run()
             if target is not None:
                 _write_list(target, _word(pool, target), job, decision)
@@ -188,6 +188,13 @@ def _word(pool: Any, out: Path) -> str:
     """How the list names its pool; an object in memory has no place to be found again."""
     is_place = isinstance(pool, str | Path)
     return pool_word(str(pool), out) if is_place else type(pool).__name__
+
+
+def _findable(pool: Any) -> Any:
+    """What a worker with another working directory opens the pool from."""
+    if isinstance(pool, str) and ("://" in pool or pool.startswith("noise:")):
+        return pool
+    return Path(pool).expanduser().resolve() if isinstance(pool, str | Path) else pool
 
 
 def _network(pool: Pool, plan: FilterPlan) -> Any:

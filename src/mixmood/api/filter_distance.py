@@ -3,6 +3,7 @@
 import numpy as np
 
 from mixmood.core.arrays import Rows
+from mixmood.core.family_names import DEFAULT_MEASURE
 from mixmood.core.records.filtering import Distances, Reach
 from mixmood.core.seeds import rng_for
 from mixmood.data.pools.pool import Pool
@@ -10,7 +11,6 @@ from mixmood.ranking.statistics.dissimilarity import dissimilarity
 from mixmood.selection.filter import Decision, FilterJob
 from mixmood.selection.fit import sampled
 
-MEASURE = "cosine"
 MOST_IMAGES = 400
 """Images of each set that are compared; most of their features are in the cache."""
 SAMPLE_SIZE = 80
@@ -31,10 +31,11 @@ def before_and_after(labelled: Pool, job: FilterJob, decision: Decision) -> Dist
     if size < LEAST_SAMPLE:
         return None
     before, after = (
-        dissimilarity(own, rows, MEASURE, sample_size=size, seed=seed) for rows in (whole, part)
+        dissimilarity(own, rows, DEFAULT_MEASURE, sample_size=size, seed=seed)
+        for rows in (whole, part)
     )
     return Distances(
-        MEASURE,
+        DEFAULT_MEASURE,
         size,
         Reach(before.distance, before.interval),
         Reach(after.distance, after.interval),

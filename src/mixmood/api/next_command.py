@@ -18,7 +18,9 @@ def with_command(record: Ranking, labelled: Any, given: Mapping[str, Any]) -> Ra
         given: What was given for each pool.
     """
     advised = record.recommendation
-    if advised is None or not all(map(_is_path, (labelled, *(given[n] for n in advised.pools)))):
+    if advised is None or len(advised.pools) > 1:
+        return record  # no command trains with two pools
+    if not all(map(_is_path, (labelled, *(given[name] for name in advised.pools)))):
         return record
     command = _command(record, str(labelled), [str(given[name]) for name in advised.pools])
     return replace(record, recommendation=replace(advised, command=command))
@@ -30,10 +32,7 @@ def _command(record: Ranking, labelled: str, pools: list[str]) -> str:
     if advised and words[advised[0]] == "filter":
         return shlex.join(["mixmood", "filter", labelled, pools[0], "--out", "kept.csv"])
     command = ["mixmood", "train", "--labelled", labelled]
-    for pool in pools:
-        command += ["--unlabelled", pool]
-    if not pools:
-        command += ["--algorithm", "supervised"]
+    command += ["--unlabelled", pools[0]] if pools else ["--algorithm", "supervised"]
     return shlex.join([*command, "--out", "run"])
 
 

@@ -42,8 +42,10 @@ class RankReport(Ranking):
     def __repr__(self) -> str:
         """One line: the nearest pool, and how many were compared."""
         best = self.candidates[0]
+        word = "gains most" if self.by == "gain" else "is the nearest"
+        gain = f", gain {best.probe.gain:+.1f} points" if best.probe else ""
         return (
-            f"<RankReport: {best.name!r} is the nearest of {len(self.candidates)} pools, "
+            f"<RankReport: {best.name!r} {word} of {len(self.candidates)} pools{gain}, "
             f"{self.measure} {best.distance:.3g}, p_best {best.p_best:.2f}>"
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 from mixmood.api.predict import predict
 from mixmood.core.errors import OptionError, OutputError
 from mixmood.core.files.atomic import sweep, write_atomic
-from mixmood.core.plans import takes_options_of
+from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.suggest import unknown_name
 from mixmood.heads.registry import HEADS
@@ -49,12 +49,11 @@ class TrainedModel:
         return f"<p><b>mixmood</b> {escape(summary_line(self.record))}</p>"
 
 
-@takes_options_of(TrainingPlan)
 def train(
     labelled: Any,
     unlabelled: Any = None,
     *,
-    plan: TrainingPlan,
+    plan: TrainingPlan | None = None,
     test: Any = None,
     out: str | Path | None = None,
     resume: bool = False,
@@ -65,6 +64,7 @@ def train(
     notify: Callable[[str], None] = lambda message: None,
     inform: Callable[[str], None] = lambda message: None,
     on_epoch: Callable[[EpochRecord], None] = lambda epoch: None,
+    **options: Any,
 ) -> TrainedModel:
     """A model trained on a few labelled images and a pool of unlabelled ones, and its record.
 
@@ -76,7 +76,7 @@ def train(
     Args:
         labelled: Images with classes.
         unlabelled: The pool; not needed for `supervised`.
-        plan: How to train; or its options by name.
+        plan: How to train; the options change it.
         test: Images with classes to test on.
         out: The folder for results.
         resume: Go on from the checkpoint in `out`, if there is one; train a head again.
@@ -87,7 +87,9 @@ def train(
         notify: Called with each warning.
         inform: Called with each choice made for the user, such as the size of the images.
         on_epoch: Called with each finished epoch of a network.
+        options: The fields of `mixmood.ssl.plan.TrainingPlan`, as follows.
     """
+    plan = plan_from(TrainingPlan, options, plan)
     folder = None if out is None else Path(out)
     listener = progress or Silent()
     if plan.is_head:
@@ -117,6 +119,9 @@ def train(
     )
     model = None if folder is None else (folder / run_files.MODEL).read_bytes()
     return TrainedModel(record, model)
+
+
+with_options(train, TrainingPlan)
 
 
 def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:

@@ -70,7 +70,7 @@ def _tiles(embedded: Embedded, rows: Rows) -> tuple[Tile, ...]:
         try:
             uri = thumbnail(pool.picture(index, SIDE))
         except UnreadableImageError:
-            # It was readable a moment ago; a page is no reason to fail.
+            # It was readable before; a missing picture must not fail the page.
             uri = None
         tiles.append(Tile(pool.locate(index), uri, None))
     return tuple(tiles)

@@ -1,1 +1,1 @@
-"""Words in, exit code out."""
+"""The command line: arguments in, exit code out."""

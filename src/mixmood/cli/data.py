@@ -38,7 +38,7 @@ def list_sets() -> None:
         for file in entry.files:
             for place, url in enumerate(file.urls):
                 typer.echo(f"  {'or' if place else 'from':<8} {url}")
-            typer.echo(f"  sha256   {file.sha256 or 'none published: taken on trust'}")
+            typer.echo(f"  sha256   {file.sha256 or 'none published: not verified'}")
     for name, pack in packed.items():
         typer.echo(readable(f"\n{name}  {_here(pack)}"))
 

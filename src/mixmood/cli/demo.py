@@ -20,7 +20,7 @@ def demo(
 
     It needs no files and no network, and takes less than a minute. The labelled set is
     sixty handwritten digits 0 to 4. The pools are more of the same, the digits 5 to 9, patches of
-    two photos, and two kinds of noise; this is the order to expect.
+    two photos, and two kinds of noise: only the first should help.
 
     Example: mixmood demo --html report.html
     """

@@ -1,4 +1,4 @@
-"""The program: its commands, and what becomes of an error."""
+"""The program: its commands, and how errors are shown."""
 
 import errno
 import signal
@@ -18,7 +18,7 @@ from mixmood.core.interrupt import ENDS
 from mixmood.core.version import __version__
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""What a disk says that takes no more."""
+"""The error numbers of a full disk."""
 
 
 class Commands(TyperGroup):
@@ -88,14 +88,14 @@ def main() -> None:
         try:
             app()
         finally:
-            # Here and not at Python's very end, where nothing can be said any more.
+            # Here and not at Python's very end, where errors can no longer be printed.
             sys.stdout.flush()
-            # All is said: who presses Ctrl-C once more need not read where Python was.
+            # Output is complete: a late Ctrl-C prints no traceback.
             for number in ENDS:
                 if callable(signal.getsignal(number)):
                     signal.signal(number, signal.SIG_DFL)
     except BrokenPipeError:
-        # Whoever read us has seen enough.
+        # The reader closed the pipe.
         abandon_stdout()
         sys.exit(1)
     except OSError as error:

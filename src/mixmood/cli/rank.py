@@ -32,7 +32,7 @@ def rank(
     html: options.Html = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Rank pools of images by their distance from a labelled set.
+    """Rank pools of images: what each would gain, and how near it is to a labelled set.
 
     A set is a folder (class sub-folders give labels), a zip or tar of images, a .npy or .npz array
     of images or features, an IDX file, a Parquet file, a .txt or .csv list of paths, or noise

@@ -1,13 +1,14 @@
 """`mixmood train`: a model from a few labelled images and a pool of unlabelled ones."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mixmood.cli.terminal import options as shared
-from mixmood.cli.terminal.plan_options import takes_plan
+from mixmood.cli.terminal.plan_command import takes
 from mixmood.ssl.plan import TrainingPlan
 
 if TYPE_CHECKING:
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     from mixmood.ssl.output.record import TrainingRecord
 
 
-@takes_plan(TrainingPlan)
+@takes(TrainingPlan)
 def train(
     labelled: Annotated[str, typer.Option(help="Labelled images: class folders, a manifest, ...")],
     out: Annotated[Path, typer.Option(help="Folder for the model, its record and its page.")],
-    options: dict[str, Any],
+    plan: TrainingPlan,
     unlabelled: Annotated[
         str | None, typer.Option(help="The pool; not needed for supervised.")
     ] = None,
@@ -50,7 +51,7 @@ def train(
             trained = train_model(
                 labelled,
                 unlabelled,
-                plan=TrainingPlan(**options, settings=_settings(options["algorithm"], setting)),
+                plan=replace(plan, settings=_settings(plan.algorithm, setting)),
                 test=test,
                 out=out,
                 resume=resume,
@@ -72,7 +73,7 @@ def _stopped(out: Path) -> str:
 
     if not (out / CHECKPOINT).exists():
         return "Stopped before the first checkpoint: nothing is kept but features in the cache."
-    return f"Stopped. What was learnt is in {out}: the same command with --resume goes on."
+    return f"Stopped. The checkpoint is in {out}: the same command with --resume goes on."
 
 
 def _settings(algorithm: str, words: list[str] | None) -> dict[str, Any]:
@@ -120,7 +121,7 @@ def _of_head(record: "HeadRecord", out: Path) -> list[str]:
 
 
 def _of_network(record: "TrainingRecord", out: Path) -> list[str]:
-    """The accuracies of a network, the honest ones first."""
+    """The accuracies of a network, unbiased ones first."""
     lines = [
         f"test accuracy, last epoch {record.accuracy_last:.4f}",
         f"  median of the last five {record.accuracy_median:.4f}",

@@ -10,7 +10,7 @@ from mixmood.core.errors import MissingExtraError, OutputError, reason
 MOST_AT_ONCE = 900
 """MLflow takes at most 1000 metrics in one request."""
 MOST_CHARACTERS = 500
-"""Of a parameter's value."""
+"""The longest value of a parameter."""
 
 MetricRow = tuple[str, float, int, int]
 """Name, value, time in milliseconds, step."""

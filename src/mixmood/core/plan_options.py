@@ -1,16 +1,20 @@
 """Options declared once: the fields of a frozen plan, which command line and Python share."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from inspect import Parameter, Signature
-from typing import Any, TypeVar, get_type_hints
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from inspect import Parameter, Signature, get_annotations
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from mixmood.core.errors import OptionError
 from mixmood.core.suggest import unknown_name
 
 P = TypeVar("P")
 
 KEY = "option"
 """Where a field's metadata holds its `OptionText`."""
+
+KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a word", bool: "a bool"}
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,7 @@ class OptionText:
         metavar: What `--help` calls the value.
         default: What `--help` shows as the default; the default itself if None.
         takes_none: Whether the word "none" on the command line stands for None.
+        only: What the option belongs to, where a plan serves several things.
     """
 
     help: str
@@ -30,6 +35,7 @@ class OptionText:
     metavar: str | None = None
     default: str | None = None
     takes_none: bool = False
+    only: str | None = None
 
 
 def option(
@@ -40,20 +46,32 @@ def option(
     metavar: str | None = None,
     shown: str | None = None,
     takes_none: bool = False,
+    only: str | None = None,
 ) -> Any:
     """A field of a plan that is an option of its command; see `OptionText`."""
     words = (flag,) if isinstance(flag, str) else flag
-    text = OptionText(help, words, metavar, shown, takes_none)
+    text = OptionText(help, words, metavar, shown, takes_none, only)
     return field(default=default, metadata={KEY: text})
 
 
 def option_texts(plan: type) -> dict[str, OptionText]:
     """The options of a plan by the name of their field."""
-    return {one.name: one.metadata[KEY] for one in fields(plan) if KEY in one.metadata}
+    return {one.name: one.metadata[KEY] for one in plan_fields(plan) if KEY in one.metadata}
 
 
-def plan_from(plan: type[P], options: Mapping[str, Any]) -> P:
+def plan_fields(plan: Any) -> list[Field[Any]]:
+    """The fields of a plan in the order they are shown: its own, then those it extends."""
+    own = get_annotations(plan)
+    return sorted(fields(plan), key=lambda one: one.name not in own)
+
+
+def plan_from(plan: type[P], options: Mapping[str, Any], start: P | None = None) -> P:
     """The plan with these options; a name that it does not have is refused, with the nearest one.
+
+    Args:
+        plan: The kind of plan.
+        options: Values by the name of their field.
+        start: A plan that the other values are taken from; the defaults if None.
 
     >>> @dataclass(frozen=True)
     ... class Plan:
@@ -62,11 +80,11 @@ def plan_from(plan: type[P], options: Mapping[str, Any]) -> P:
     Traceback (most recent call last):
     mixmood.core.errors.OptionError: Unknown option 'draw'. Did you mean 'draws'? Known: draws.
     """
-    known = option_texts(plan)
+    known = [one.name for one in fields(plan)]  # type: ignore[arg-type]
     for name in options:
         if name not in known:
             raise unknown_name("option", name, known)
-    return plan(**options)
+    return plan(**options) if start is None else replace(start, **options)  # type: ignore[type-var]
 
 
 def with_options(function: Any, plan: type) -> None:
@@ -74,12 +92,43 @@ def with_options(function: Any, plan: type) -> None:
     own = Signature.from_callable(function)
     hints = get_type_hints(plan)
     named = [
-        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in fields(plan)
-        if KEY in one.metadata
+        Parameter(
+            one.name, Parameter.KEYWORD_ONLY, default=_default(one), annotation=hints[one.name]
+        )
+        for one in plan_fields(plan)
     ]
     kept = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
     order = sorted([*kept, *named], key=lambda parameter: parameter.kind)
     function.__signature__ = own.replace(parameters=order)
     lines = [f"        {name}: {text.help}" for name, text in option_texts(plan).items()]
     function.__doc__ = "\n".join([(function.__doc__ or "").rstrip(), *lines, "    "])
+
+
+def _default(one: Field[Any]) -> Any:
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+def check_kinds(plan: Any) -> None:
+    """Refuse values that are not of the kind their field declares: numbers, words, bools."""
+    hints = get_type_hints(type(plan))
+    for name, value in ((one.name, getattr(plan, one.name)) for one in fields(plan)):
+        wanted = _kinds(hints[name])
+        if not wanted or (value is None and type(None) in wanted):
+            continue
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        is_whole = isinstance(value, int) and not isinstance(value, bool)
+        fits = (
+            (int in wanted and is_whole)
+            or (float in wanted and is_number)
+            or (str in wanted and isinstance(value, str))
+            or (bool in wanted and isinstance(value, bool))
+        )
+        if not fits:
+            kind = next(KINDS[part] for part in wanted if part in KINDS)
+            raise OptionError(f"{name} must be {kind}; got {value!r:.100}.")
+
+
+def _kinds(hint: Any) -> tuple[Any, ...]:
+    """The plain kinds of a field; none for a field that takes other things."""
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return parts if all(part in KINDS or part is type(None) for part in parts) else ()

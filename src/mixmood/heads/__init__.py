@@ -40,7 +40,7 @@ _ESTIMATORS = ("MixMatchClassifier", "PropagationClassifier", "PseudoLabelClassi
 
 
 def __dir__() -> list[str]:
-    """Also the names that nobody has used yet."""
+    """All public names, also those not loaded yet."""
     return sorted({*globals(), *__all__})
 
 

@@ -73,7 +73,7 @@ class MixMatchHead:
         logits = state.logits(rows)
         guesses = sharpened(softmax(logits[state.n_labelled :], axis=1), self.temperature, axis=1)
         targets = np.concatenate([state.targets, guesses])
-        # A held-out row is nobody's partner: its label must stay unknown.
+        # A held-out row is never a partner: its label must stay unknown.
         lost_by = lost[:, None, None] * state.may_mix(len(rows))[partners]
         mixed_p = softmax(logits + lost_by * (logits[partners] - logits), axis=1)
         error = mixed_p - (targets + lost_by * (targets[partners] - targets))

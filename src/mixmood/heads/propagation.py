@@ -74,7 +74,7 @@ class PropagationHead:
     def _reached(self, problem: HeadProblem) -> Array:
         """What a label on each labelled row gives to every row, shape (n + m, n).
 
-        The graph does not depend on who trains, and spreading is linear in the labels: this one
+        The graph is the same for all training rows, and spreading is linear in the labels: this one
         matrix serves all problems.
         """
         key = ("neighbourhood", self.n_neighbours, self.reach, self.n_steps)

@@ -21,7 +21,7 @@ class PseudoLabelHead:
     In every round the head guesses the pool. Of each class it takes the surest images, a share of
     the pool that grows from round to round up to `last_share`, as if they were labelled. Together
     they weigh `pool_weight` times what the labelled rows weigh. Taking the same number of each
-    class keeps one class from swallowing the others. An empty pool gives the supervised head.
+    class keeps one class from dominating the others. An empty pool gives the supervised head.
     """
 
     n_rounds: int = 2
@@ -55,7 +55,7 @@ class PseudoLabelHead:
 
 
 def surest_of_each(p: Array, n_each: int) -> tuple[Array, NDArray[np.bool_]]:
-    """Hard labels of the surest rows of each class: targets (B, m, k) and who is taken (B, m).
+    """Hard labels of the surest rows of each class: targets (B, m, k) and which are taken (B, m).
 
     A row belongs to the class it most likely is of. Each class takes its `n_each` surest rows, or
     all that it has; of equally sure rows the first.

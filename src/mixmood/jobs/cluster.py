@@ -36,14 +36,15 @@ class RaySpread:
         """The outcomes of all calls as they finish; with n_jobs 0, as many at once as fit."""
         if not calls:
             return
-        ray = self._connected(n_jobs)
+        ray = self.connected(n_jobs)
         try:
             at_once = n_jobs or max(1, int(ray.cluster_resources()["CPU"] / calls[0].n_threads))
             yield from self._outcomes(ray, calls, at_once, on_start)
         finally:
             ray.shutdown()
 
-    def _connected(self, n_jobs: int) -> Any:
+    def connected(self, n_jobs: int) -> Any:
+        """The library, connected to the cluster; a Ray started here gets `n_jobs` cores, or all."""
         for name, value in _QUIET.items():
             os.environ.setdefault(name, value)
         try:

@@ -10,7 +10,7 @@ PENALTY = 1.0
 """The ridge penalty as a multiple of the mean squared distance of a row from the mean.
 
 Chosen from 0.003 to 3 on classes 0 to 4 of MNIST, CIFAR-10 and FashionMNIST, three of them
-labelled, with the other two and SVHN as foreign images: smaller ones tell a foreign share of 25 or
+labelled, with the other two and SVHN as foreign images: smaller ones find a foreign share of 25 or
 50 % less clearly, larger ones a wholly foreign pool."""
 TIE = 1e-9
 """Scores that differ by less than this share of what they are made of are equal."""

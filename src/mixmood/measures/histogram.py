@@ -66,7 +66,7 @@ class Bins:
         np.clip(position, 0, self.n_bins - 1, out=position)
         found = position.astype(np.min_scalar_type(self.n_bins + 1))
         found += 1
-        # Outer values are told by comparing, not by position: rounding must not move the maximum.
+        # Outer values are found by comparison, not by position: rounding must not move the maximum.
         np.copyto(found, 0, where=values < self.low)
         np.copyto(found, self.n_bins + 1, where=values > self.high)
         return found

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError
+from mixmood.core.family_names import DEFAULT_MEASURE
 from mixmood.core.suggest import unknown_name
 from mixmood.measures.checks import check_pair
 from mixmood.measures.classifier import classifier_between_subsets, classifier_distance
@@ -163,7 +164,6 @@ MEASURES: dict[str, Measure] = {
 
 PAPER = ("l1", "l2", "js", "cosine")
 """The paper's measures, in its order."""
-DEFAULT = "cosine"
 
 
 def check_measures(names: Sequence[str]) -> tuple[str, ...]:
@@ -175,7 +175,7 @@ def check_measures(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if name != "all" and name not in MEASURES:
             raise unknown_name("measure", name, [*MEASURES, "all"])
-        wanted.extend([DEFAULT, *MEASURES] if name == "all" else [name])
+        wanted.extend([DEFAULT_MEASURE, *MEASURES] if name == "all" else [name])
     return tuple(dict.fromkeys(wanted))
 
 

@@ -1,4 +1,4 @@
-"""Temperature scaling: probabilities that mean what they say."""
+"""Temperature scaling: calibrated probabilities."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -29,7 +29,7 @@ def repeated_folds(
     Args:
         codes: The class of each row, shape (n,).
         n_folds: How many folds; at least 2.
-        n_repeats: How often the rows are divided anew.
+        n_repeats: How often the rows are divided again.
         rng: Decides the division.
         groups: The group of each row, shape (n,), any integers; every row is its own if None.
 
@@ -59,7 +59,7 @@ def repeated_folds(
 
 
 def training_weights(folds: Folds) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """For every fold of every repeat, who trains and who is held out: two arrays (B, n).
+    """For every fold of every repeat, which rows train and which are held out: two arrays (B, n).
 
     The first holds 1.0 for training rows and 0.0 for others, the second is True where a row is
     held out. Folds without rows are left out; the rest stand repeat by repeat.

@@ -68,7 +68,7 @@ def cosine_neighbours(queries: Array, references: Array | None, n_neighbours: in
 def _largest(values: Array, k: int) -> tuple[NDArray[np.int64], Array]:
     """Columns and values of the k largest of each row, the largest first, ties by column."""
     threshold = -np.partition(-values, k - 1, axis=1)[:, k - 1 : k]
-    # argpartition alone would choose among equal values as it likes.
+    # argpartition alone would choose among equal values arbitrarily.
     is_above, is_equal = values > threshold, values == threshold
     missing = k - is_above.sum(axis=1, keepdims=True)
     is_kept = is_above | (is_equal & (np.cumsum(is_equal, axis=1) <= missing))

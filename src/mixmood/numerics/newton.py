@@ -119,7 +119,7 @@ def minimise(problem: LogisticProblem, tolerance: float, start: Array | None = N
 
 
 def _newton_step(part: LogisticProblem, slope: Array, p: Array) -> Array:
-    """The step that solves Hessian * step = -slope, as exactly as the slope deserves.
+    """The step that solves Hessian * step = -slope, with a tolerance relative to the slope.
 
     The columns of the coordinates are nearly orthogonal, so the Hessian is nearly diagonal
     within a class: its diagonal makes a good preconditioner.

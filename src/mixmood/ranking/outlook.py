@@ -12,7 +12,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.ranking.advice import PoolAdvice, advise
 from mixmood.ranking.nearness import nearness
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.probing import N_POOL, Prober, prober, share_of
+from mixmood.ranking.probing import N_POOL, Prober, is_learnable, prober, share_of
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.recommendation import recommend
 from mixmood.ranking.statistics.certainty import N_POSSIBLE, chances_of_best, rank_intervals
@@ -92,7 +92,8 @@ def outlook_of(
         rows, name = interleaved(*(pools[name].features for name in pair)), " + ".join(pair)
         return asked.probe(rows, name, share_of(labelled, rows, name, plan.seed))
 
-    is_by_gain = plan.by == "gain" and asked is not None
+    # Gains of labels that cannot be learnt are noise.
+    is_by_gain = plan.by == "gain" and asked is not None and is_learnable(asked.folds)
     return Outlook(
         shares,
         probes,

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mixmood.core.errors import InputError, OptionError
+from mixmood.core.family_names import BASELINE, DEFAULT_MEASURE, either, member_names
 from mixmood.core.plan_options import option
 from mixmood.core.suggest import unknown_name
+from mixmood.features.extraction.plan import ExtractionPlan
 
 if TYPE_CHECKING:
     # Not at run time: the command line shows these options before NumPy is imported.
@@ -16,24 +17,20 @@ if TYPE_CHECKING:
 
 MIN_LABELLED = 8
 BY = ("distance", "gain")
-PROBE_ALGORITHMS = ("mixmatch", "pseudo-label", "propagation")
+MEASURE_NAMES = member_names("measures.registry", "MEASURES")
+PROBE_ALGORITHMS = tuple(
+    name for name in member_names("heads.registry", "HEADS") if name != BASELINE
+)
 
 
-@dataclass(frozen=True)
-class RankingPlan:
+@dataclass(frozen=True, kw_only=True)
+class RankingPlan(ExtractionPlan):
     """What a ranking is asked for; command line, Python and test bed share it."""
 
     measures: tuple[str, ...] = option(
-        ("cosine",),
-        "cosine, js, l1, l2, frechet, kernel, energy, sliced-wasserstein, classifier, typicality "
-        "or all; several may be given, the first one ranks.",
+        (DEFAULT_MEASURE,),
+        f"{either(MEASURE_NAMES, 'all')}; several may be given, the first one ranks.",
         flag="--measure",
-    )
-    backbone: str = option(
-        "efficientnet-lite0", "efficientnet-lite0, wide-resnet50-2, untrained-wrn, or FILE.onnx."
-    )
-    resolution: int | None = option(
-        None, "Pixels a side that the backbone sees.", shown="96", metavar="PIXELS"
     )
     device: str = option(
         "auto", "Where the backbone computes: auto, cpu, cuda, directml or coreml."
@@ -54,9 +51,11 @@ class RankingPlan:
     )
     probe_algorithm: str = option(
         "mixmatch",
-        "The head that is trained with each pool: mixmatch, pseudo-label or propagation.",
+        f"The head that is trained with each pool: {either(PROBE_ALGORITHMS)}.",
     )
-    by: str = option("distance", "What orders the pools: distance or gain.")
+    by: str = option(
+        "gain", "What orders the pools: gain, or distance; without a probe it is distance."
+    )
     groups: str | None = option(
         None,
         "Labelled images that belong together, such as slices of a patient: a regular expression "
@@ -71,20 +70,12 @@ class RankingPlan:
     strict: bool = option(
         False, "Fail if a pool cannot be ranked, instead of setting it aside.", flag="--strict"
     )
-    seed: int = option(0, "Decides every random choice.")
-    jobs: int | None = option(None, "Threads.", shown="all cores")
-    cache: str | Path | None = option(
-        "default",
-        "Where features are kept between runs.",
-        metavar="DIR|none",
-        shown="the user's cache directory",
-        takes_none=True,
-    )
 
     def __post_init__(self) -> None:
         """Refuse options that make no sense, before any image is read."""
         from mixmood.measures.registry import check_measures
 
+        super().__post_init__()
         given: Sequence[str] | str = self.measures  # Python users may give one name
         names = (given,) if isinstance(given, str) else tuple(given)
         object.__setattr__(self, "measures", check_measures(names))
@@ -103,13 +94,7 @@ class RankingPlan:
             raise unknown_name("order", self.by, BY)
         if self.probe_algorithm not in PROBE_ALGORITHMS:
             raise unknown_name("probe_algorithm", self.probe_algorithm, PROBE_ALGORITHMS)
-        if self.by == "gain" and not self.probe:
-            raise OptionError("Pools are ordered by gain only with a probe. Leave out no-probe.")
         self._check_groups()
-        if self.jobs is not None and self.jobs < 1:
-            raise OptionError(
-                f"jobs must be at least 1; got {self.jobs}. Leave it out to use all cores."
-            )
 
     def _check_groups(self) -> None:
         if self.groups is None:

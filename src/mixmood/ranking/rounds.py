@@ -22,7 +22,7 @@ class Rounds:
     Attributes:
         too_small: The reason for each pool that holds no sample, by name.
         n_done: Rounds that were read, of `n_all`.
-        chance: How probable it is that the nearest pool is the nearest; None if nobody asked.
+        chance: How probable it is that the nearest pool is the nearest; None if not asked for.
         n_read: Images of the pools that were read for the draws.
     """
 

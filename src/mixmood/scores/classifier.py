@@ -1,4 +1,4 @@
-"""Labelled or pool? A cross-fitted linear classifier: what it takes for labelled is useful."""
+"""Cross-fitted linear classifier: pool images classified as labelled are useful."""
 
 import numpy as np
 
@@ -22,10 +22,10 @@ def fit_classifier(
     labels: Labels | None = None,
     importance: Array | None = None,
 ) -> Fit:
-    """Value of a linear classifier that tells labelled images (+1) from the pool's (-1).
+    """Value of a linear classifier that separates labelled images (+1) from the pool's (-1).
 
     Both sides weigh the same, whatever their numbers. If the pool holds useful and foreign images,
-    only the foreign ones can be told from the labelled ones, so that they get the lowest values.
+    only the foreign ones differ from the labelled ones, so that they get the lowest values.
     Every image, labelled or not, is scored by a model that was fitted without its fold: a useful
     image of the pool has the same distribution of scores as a labelled one.
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError, OptionError
+from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.core.suggest import unknown_name
 from mixmood.scores.checks import Labels, check_labelled, check_pool, check_rows
 from mixmood.scores.classifier import apply_classifier, fit_classifier
@@ -17,8 +18,6 @@ from mixmood.scores.fitting.fit import Fit, FitArrays
 from mixmood.scores.knn import apply_knn, fit_knn
 from mixmood.scores.prototypes import apply_prototypes, fit_prototypes
 from mixmood.scores.subspace import apply_subspace, fit_subspace
-
-DEFAULT_SCORE = "combined"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The scale of a score: as typical as which part of your own images."""
+"""The scale of a score: the share of labelled images that an image is as typical as."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -6,11 +6,12 @@ import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError
+from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.scores.checks import Labels, check_labelled, check_pool
 from mixmood.scores.class_shares import class_probabilities, class_shares
 from mixmood.scores.fitting.fit import Fit
 from mixmood.scores.fitting.sample import MOST_LABELLED, MOST_POOL, random_part
-from mixmood.scores.registry import DEFAULT_SCORE, score_family
+from mixmood.scores.registry import score_family
 from mixmood.scores.share.mixture import MixtureShare, mixture_share
 from mixmood.scores.share.self_calibration import NearTest, near_tests
 from mixmood.scores.typicality import typical_threshold
@@ -59,8 +60,8 @@ def useful_share(
 ) -> UsefulShare:
     """The useful share of a pool, from features of the labelled images and of a sample of the pool.
 
-    A cross-fitted score tells labelled from pool images; the useful part of the pool is the part
-    that it cannot tell (`scores.share.mixture`). Classes may have other shares in the pool than
+    A cross-fitted score separates labelled from pool images; the useful part of the pool is that
+    which it cannot distinguish (`scores.share.mixture`). Classes may have other shares there than
     among the labelled images: the score is also fitted with labelled images weighted to the shares
     found in the pool, and the larger estimate counts where the difference is clear.
     With three classes or more, each plays the foreign one in turn.

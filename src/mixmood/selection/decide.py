@@ -89,7 +89,7 @@ def decide(
         n_kept = rule.count or max(1, round((rule.share or 0.0) * len(pool.scores)))
         is_kept = keep_best(pool.scores, n_kept, pool.is_candidate)
     reasons = pool.reasons.copy()
-    # Who asks for a number may get fewer than are useful: those left are not called foreign.
+    # A requested number may be smaller than the useful part: the rest is not called foreign.
     is_limited = not (rule.is_auto or rule.threshold is not None)
     dropped = np.where(is_like & is_limited, REASONS.index(OVER_COUNT), REASONS.index(FOREIGN))
     is_dropped = pool.is_candidate & ~is_kept

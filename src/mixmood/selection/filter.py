@@ -57,9 +57,13 @@ class Decision:
 
 @dataclass(frozen=True)
 class FilterJob:
-    """A pool, what scores it, and where the parts of the scan are kept."""
+    """A pool, what scores it, and where the parts of the scan are kept.
+
+    `source` is what the pool was opened from, for workers that open it themselves.
+    """
 
     pool: Pool
+    source: Any
     plan: FilterPlan
     scorer: Scorer
     embedder: Embedder
@@ -97,9 +101,11 @@ class FilterJob:
         cache = self.embedder.cache if keeps else None
         scan = Scan(self.pool, self.scorer, self.embedder.backbone, self.embedder.jobs, cache)
         if self.plan.backend == "ray":
-            from mixmood.selection.scan.cluster import scan_ray
+            from mixmood.selection.scan.cluster import ScanOrder, scan_ray
 
-            scan_ray(scan, missing, self.parts.folder, progress)
+            folder = self.parts.folder.resolve()
+            order = ScanOrder(self.source, self.plan.seed, self.pool.fingerprint, folder)
+            scan_ray(scan, order, missing, progress)
         else:
             scan_local(scan, missing, self.parts.folder, progress)
         progress.finish(self.pool.name)

@@ -1,6 +1,7 @@
 """Fitting a filter: the labelled images, a random sample of the pool, and a classifier."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.data.pools.kept import located
 from mixmood.data.pools.pool import FeatureSource, Labels, Pool
 from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.backbones.onnx_file import is_onnx_file
 from mixmood.features.extraction.extract import extract
 from mixmood.heads.fitting.problem import head_problem
 from mixmood.heads.linear import LinearHead
@@ -78,9 +80,14 @@ def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, embedder: Embedder)
         class_names=class_names,
         labelled_names=tuple(located(labelled, int(row)) for row in own_rows),
         backbone=backbone.fingerprint if backbone else "",
-        backbone_name=backbone.name if backbone else "",
+        backbone_name=_findable(plan.backbone) if backbone else "",
         resolution=backbone.resolution if backbone else 0,
     )
+
+
+def _findable(backbone: str) -> str:
+    """The name of a backbone; the whole path of a file, which is loaded again from elsewhere."""
+    return str(Path(backbone).resolve()) if is_onnx_file(backbone) else backbone
 
 
 def sampled(pool: Pool, most: int, seed: int) -> Rows:

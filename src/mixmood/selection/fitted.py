@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
+from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
 from mixmood.scores.checks import Labels, check_labelled, check_pool, check_rows
 from mixmood.scores.fitting.fit import FitArrays
 from mixmood.scores.registry import (
-    DEFAULT_SCORE,
     FittedScore,
     fit_score,
     score_family,

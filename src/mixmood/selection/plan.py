@@ -5,19 +5,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mixmood.core.errors import OptionError
+from mixmood.core.family_names import DEFAULT_SCORE, either, member_names
 from mixmood.core.plan_options import option
+from mixmood.features.extraction.plan import ExtractionPlan
+from mixmood.jobs.backends import LOCAL, check_backend
 
 if TYPE_CHECKING:
     # Not at run time: the command line shows these options before NumPy is imported.
     from mixmood.selection.keep import KeepRule
 
-BACKENDS = ("local", "ray")
+SCORE_NAMES = member_names("scores.registry", "SCORES")
 FIT_SAMPLE = 1000
 """Random pool images that the filter is fitted with: more change nothing but the time."""
 
 
-@dataclass(frozen=True)
-class FilterPlan:
+@dataclass(frozen=True, kw_only=True)
+class FilterPlan(ExtractionPlan):
     """What a filter is asked for; command line and Python share it."""
 
     keep: str = option(
@@ -28,7 +31,7 @@ class FilterPlan:
     threshold: float | None = option(
         None, "Keep what scores at least this; in place of --keep.", metavar="SCORE"
     )
-    score: str = option("combined", "combined, classifier, knn, prototypes or subspace.")
+    score: str = option(DEFAULT_SCORE, f"{either(SCORE_NAMES)}.")
     balance: bool = option(False, "Keep as many images of each class.", flag="--balance")
     diverse: float = option(
         0.0, "Above 0, up to 1: keep the half that differ most from each other.", metavar="WEIGHT"
@@ -43,28 +46,14 @@ class FilterPlan:
     load: str | Path | None = option(
         None, "Use such a file; LABELLED is then -.", metavar="FILE.npz"
     )
-    backbone: str = option(
-        "efficientnet-lite0", "efficientnet-lite0, wide-resnet50-2, untrained-wrn, or FILE.onnx."
-    )
-    resolution: int | None = option(
-        None, "Pixels a side that the backbone sees.", shown="96", metavar="PIXELS"
-    )
-    backend: str = option("local", "local, or ray for Ray Data on a cluster.")
+    backend: str = option(LOCAL, "local, or ray for Ray Data on a cluster.")
     resume: bool = option(False, "Go on with a scan that was interrupted.", flag="--resume")
-    seed: int = option(0, "Decides every random choice.")
-    jobs: int | None = option(None, "Threads.", shown="all cores")
-    cache: str | Path | None = option(
-        "default",
-        "Where features are kept between runs.",
-        metavar="DIR|none",
-        shown="the user's cache directory",
-        takes_none=True,
-    )
 
     def __post_init__(self) -> None:
         """Refuse options that make no sense, before any image is read."""
         from mixmood.scores.registry import score_family
 
+        super().__post_init__()
         score_family(self.score)
         if self.threshold is not None and self.keep != "auto":
             raise OptionError(
@@ -72,12 +61,7 @@ class FilterPlan:
             )
         if not 0 <= self.diverse <= 1:
             raise OptionError(f"diverse must be between 0 and 1; got {self.diverse:g}.")
-        if self.backend not in BACKENDS:
-            raise OptionError(f"backend must be local or ray; got '{self.backend}'.")
-        if self.jobs is not None and self.jobs < 1:
-            raise OptionError(
-                f"jobs must be at least 1; got {self.jobs}. Leave it out to use all cores."
-            )
+        check_backend(self.backend)
         _ = self.rule
 
     @property

@@ -22,7 +22,7 @@ class Scorer:
 
     Attributes:
         filter: What scores features.
-        head: What tells the class; None without labels.
+        head: The classifier; None without labels.
         class_names: The names of the head's classes.
         labelled_names: What the labelled images are called, for the nearest one.
         backbone: The fingerprint of the backbone that features must come from; "" for features.

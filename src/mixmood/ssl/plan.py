@@ -1,14 +1,13 @@
 """What a training run is asked for: every option, declared once."""
 
-# ruff: noqa: RUF009 - `option` makes a dataclass field
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from mixmood.core.errors import OptionError
-from mixmood.core.plans import check_kinds, option
+from mixmood.core.family_names import DEFAULT_BACKBONE
+from mixmood.core.plan_options import check_kinds, option, option_texts
 
 Setting = float | int | bool | str | None
 """The value of one setting of an algorithm."""
@@ -70,15 +69,13 @@ class TrainingPlan(Recipe):
         "head (a classifier on the features of the backbone), efficientnet-lite0 (the backbone "
         "fine-tuned; torch), or a network from scratch (torch): wrn-thin, wrn-small, wrn-tiny, "
         "wrn (the paper's), wrn:blocks=2,...",
-        kind=str,
     )
     algorithm: Any = option(
         AUTO,
         "supervised, mixmatch, pseudo-label; propagation (head); fixmatch, mean-teacher "
         "(networks); auto: chosen by cross-validation (head), mixmatch (networks).",
-        kind=str,
     )
-    backbone: str = option("efficientnet-lite0", "Whose features a head classifies.", only=HEAD)
+    backbone: str = option(DEFAULT_BACKBONE, "Whose features a head classifies.", only=HEAD)
     resolution: int | None = option(
         None, "Pixels a side that the backbone sees.", shown="96", only=HEAD
     )
@@ -91,8 +88,8 @@ class TrainingPlan(Recipe):
     pool_limit: int = option(
         3000, "Images of the pool that a head uses at most; a random sample of more.", only=HEAD
     )
-    augment: Any = option("paper", "paper, flips, flip-crop, crop or none.", kind=str)
-    settings: Mapping[str, Setting] = field(default_factory=dict, metadata={"only": NETWORK})
+    augment: Any = option("paper", "paper, flips, flip-crop, crop or none.")
+    settings: Mapping[str, Setting] = field(default_factory=dict)
     """Settings of the algorithm that differ from its defaults."""
     image_size: int | None = option(
         None,
@@ -155,10 +152,11 @@ class TrainingPlan(Recipe):
     def _check_use(self) -> None:
         """Refuse options that the model asked for does not have."""
         other = NETWORK if self.is_head else HEAD
+        texts = option_texts(type(self))
         for one in fields(self):
             default = {} if one.name == "settings" else one.default
-            is_network = one.name in RECIPE or one.metadata.get("only") == NETWORK
-            belongs = NETWORK if is_network else one.metadata.get("only")
+            is_network = one.name in RECIPE or one.name == "settings"
+            belongs = NETWORK if is_network else texts[one.name].only
             if one.name != "model" and belongs == other and getattr(self, one.name) != default:
                 way = "--model wrn-thin" if self.is_head else "--model head"
                 raise OptionError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import OptionError
 from mixmood.core.plan_options import option
-from mixmood.core.suggest import unknown_name
+from mixmood.jobs.backends import LOCAL, RAY, check_backend
 
 if TYPE_CHECKING:
     from mixmood.jobs.call import Spread
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from mixmood.testbed.runs.driver import Status, Watch
     from mixmood.testbed.runs.record import AnyRecord
     from mixmood.testbed.runs.run import Job
-
-BACKENDS = ("local", "ray")
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class TestbedPlan:
     __test__ = False  # Its name would make pytest take it for a test.
 
     jobs: int | None = option(None, "Runs at once.", shown="all cores")
-    backend: str = option("local", "local or ray.")
+    backend: str = option(LOCAL, "local or ray.")
     ray_address: str | None = option(None, "A running cluster; otherwise one is started here.")
     gpus_per_run: float = option(0.0, "0.25 puts four runs on a GPU.")
     only: tuple[str, ...] = option(
@@ -46,9 +44,8 @@ class TestbedPlan:
     def __post_init__(self) -> None:
         """Refuse options that do not fit together."""
         checked_jobs(self.jobs)
-        if self.backend not in BACKENDS:
-            raise unknown_name("backend", self.backend, BACKENDS)
-        if self.backend == "local" and (self.gpus_per_run or self.ray_address):
+        check_backend(self.backend)
+        if self.backend == LOCAL and (self.gpus_per_run or self.ray_address):
             raise OptionError("--gpus-per-run and --ray-address go with --backend ray.")
 
     @property
@@ -62,7 +59,7 @@ class TestbedPlan:
         from mixmood.jobs.cluster import RaySpread
         from mixmood.jobs.local import spread_local
 
-        if self.backend == "ray":
+        if self.backend == RAY:
             return RaySpread(self.ray_address, self.gpus_per_run)
         return spread_local
 

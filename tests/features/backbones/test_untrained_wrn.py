@@ -60,10 +60,19 @@ def test_it_says_that_companions_matter_and_comes_in_batches_of_64(backbone):
     assert (backbone.batch_size, backbone.resolution) == (64, 32)
 
 
-def test_stopping_early_is_refused_because_it_would_cut_other_batches(rng):
-    images = rng.integers(0, 256, size=(20, 8, 8, 3), dtype=np.uint8)
-    with pytest.raises(OptionError, match="until cannot be used with untrained-wrn"):
-        mixmood.rank(images, {"pool": images}, backbone="untrained-wrn", until=0.9, cache=None)
+def test_reading_does_not_stop_early_because_that_would_cut_other_batches(rng):
+    images = rng.integers(0, 256, size=(40, 8, 8, 3), dtype=np.uint8)
+    report = mixmood.rank(
+        images[:20],
+        {"pool": images[20:]},
+        backbone="untrained-wrn",
+        until=0.9,
+        sample_size=4,
+        draws=2,
+        cache=None,
+        probe=False,
+    )
+    assert any("All images were read: untrained-wrn makes features" in n for n in report.notes)
 
 
 @pytest.mark.slow

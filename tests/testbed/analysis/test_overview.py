@@ -246,7 +246,7 @@ def test_the_command_writes_the_page(filled, tmp_path):
     code, err = typed("--store", filled.folder, "--html", out, "--selection", "best")
     assert (code, "The page is in" in err) == (0, True)
     text = out.read_text("utf-8")
-    assert "best on the test images, as in the paper; this flatters" in text
+    assert "best on the test images, as in the paper; this is optimistic" in text
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 
 from mixmood.cli.terminal.streams import console
 from mixmood.core.progress import Progress, Silent
+from mixmood.report.charts.numbers import duration
 from mixmood.report.charts.printable import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
+
+
+LEAST_S = 5.0
+"""Before so many seconds a rate says little, and less time than that needs no words."""
 
 
 class Bars:
@@ -46,12 +51,22 @@ class Bars:
 def rate(speed: float | None, seconds: float | None, unit: str) -> str:
     """Steps per second in words; nothing before a second has passed.
 
-    What comes from the cache is there at once, and its rate is that of nothing that was done.
+    Cached results come at once: their rate would mean nothing.
 
     >>> rate(812.4, 3.0, "images"), rate(75140.0, 0.01, "images"), rate(None, None, "images")
     ('812 images/s', '', '')
     """
     return f"{speed:,.0f} {unit}/s" if speed and seconds and seconds >= 1 else ""
+
+
+def time_left(seconds_left: float | None, seconds: float | None) -> str:
+    """The time that remains in words; nothing before it can be estimated or when it is short.
+
+    >>> time_left(192.0, 30.0), time_left(192.0, 2.0), time_left(1.0, 30.0), time_left(None, None)
+    ('3 min 12 s left', '', '', '')
+    """
+    is_known = seconds_left and seconds and seconds >= LEAST_S and seconds_left >= LEAST_S
+    return f"{duration(seconds_left or 0.0)} left" if is_known else ""
 
 
 @contextmanager
@@ -70,6 +85,11 @@ def progress_bars(is_quiet: bool, unit: str = "images") -> Iterator[Progress]:
             speed, seconds = task.finished_speed or task.speed, task.finished_time or task.elapsed
             return Text(rate(speed, seconds, unit) if task.total != 1 else "")
 
-    columns = (TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn(), Speed())
+    class Left(ProgressColumn):
+        def render(self, task: RichTask) -> Text:
+            return Text(time_left(task.time_remaining, task.elapsed))
+
+    texts = (TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn())
+    columns = (*texts, Speed(), Left())
     with RichProgress(*columns, console=console(is_error=True), transient=True) as display:
         yield Bars(display)

@@ -1,7 +1,6 @@
 """A command whose options are the fields of a plan."""
 
 from collections.abc import Callable
-from dataclasses import fields
 from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 
 from mixmood.core.errors import OptionError
-from mixmood.core.plan_options import KEY, OptionText, option_texts
+from mixmood.core.plan_options import KEY, OptionText, option_texts, plan_fields
 
 
 def takes(
@@ -57,7 +56,7 @@ def _parameters(plan: type, names: list[str]) -> list[Parameter]:
             default=list(one.default) if isinstance(one.default, tuple) else one.default,
             annotation=_annotation(one.name, hints[one.name], one.metadata[KEY]),
         )
-        for one in fields(plan)
+        for one in plan_fields(plan)
         if one.name in names
     ]
 
@@ -72,6 +71,8 @@ def _annotation(name: str, hint: Any, text: OptionText) -> Any:
     if text.takes_none:
         wanted = float if float in get_args(hint) else str
         return Annotated[Any, described(parser=partial(_or_none, name, wanted))]
+    if hint is Any:
+        hint = str  # Python users may give other things, the command line words
     if set(get_args(hint)) == {str, Path, NoneType}:
         hint = str | None  # a path is typed as text
     if get_origin(hint) is tuple:

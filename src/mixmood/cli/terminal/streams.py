@@ -28,7 +28,7 @@ def open_closed_streams() -> None:
 
 
 def abandon_stdout() -> None:
-    """Drop what could not be written: at the end Python would try again, and complain."""
+    """Drop what could not be written: at exit Python would try again and print an error."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)
@@ -44,10 +44,10 @@ def console(is_error: bool = False) -> "Console":
 
 
 def say(text: str, style: str = "") -> None:
-    """One line on stderr; control characters in it are shown, not obeyed."""
+    """One line on stderr; control characters in it are escaped."""
     from rich.text import Text
 
-    # A full disk behind stderr leaves nobody to tell; it is no reason to end in a traceback.
+    # A full disk behind stderr cannot be reported; it must not end in a traceback.
     with suppress(OSError):
         console(is_error=True).print(Text(printable(text), style=style))
 
@@ -58,14 +58,14 @@ def show(view: "RenderableType") -> None:
 
 
 def readable(text: str) -> str:
-    """Lines for people: control characters in them are shown, not obeyed."""
+    """Lines for people: control characters in them are escaped."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def put(target: str | None, text: str) -> None:
     """A result into the file that was asked for, if one was; `-` is stdout."""
     if target == "-":
-        # A file or a program gets the text as it is; a terminal would obey what is in it.
+        # A file or a program gets the text as it is; a terminal would interpret control characters.
         sys.stdout.write(readable(text) if sys.stdout.isatty() else text)
         sys.stdout.flush()
     elif target is not None:
@@ -74,7 +74,7 @@ def put(target: str | None, text: str) -> None:
 
 @contextmanager
 def warnings_said() -> Iterator[None]:
-    """Warnings raised inside are said on stderr, once each and without their place in the code."""
+    """Warnings raised inside are printed on stderr, once each and without a source location."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:

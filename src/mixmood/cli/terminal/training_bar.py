@@ -114,7 +114,7 @@ class TrainingBar:
             self._console.print(Text(note))
 
     def inform(self, message: str) -> None:
-        """A line above the bars; control characters in it are shown, not obeyed."""
+        """A line above the bars; control characters in it are escaped."""
         self._console.print(Text(printable(message)))
 
     def warn(self, message: str) -> None:

@@ -40,7 +40,7 @@ def run(
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Run what is not done yet; stop it at will and start it again.
+    """Run what is not done yet; can be stopped and started again.
 
     Example: mixmood testbed run smoke --store smoke --jobs 2
     """
@@ -48,15 +48,15 @@ def run(
     from mixmood.testbed.plan import prepare
 
     config = load_config(testbed)
-    tell = (lambda text: None) if quiet else say
-    tell(f"Checking the test bed {config.name} and its data sets ...")
+    inform = (lambda text: None) if quiet else say
+    inform(f"Checking the test bed {config.name} and its data sets ...")
     with _nothing_kept():
         prepared = prepare(config, plan)
         if dry_run:
             _print_estimate(prepared)
             return
     at_once = f"{plan.n_jobs} at once" if plan.n_jobs else "as many at once as the cluster takes"
-    tell(f"{len(prepared.work)} runs, {at_once}; what is done is kept in {store}.")
+    inform(f"{len(prepared.work)} runs, {at_once}; what is done is kept in {store}.")
     with RunLines(quiet) as lines:
         status = prepared.run(store, lines.show, lambda text: say(f"Warning: {text}"))
     say(f"{status.n_earlier + status.n_done} of {status.n_runs} runs are done.")
@@ -120,9 +120,10 @@ def _print_estimate(prepared: "PreparedTestbed") -> None:
     typer.echo(f"cells     {len({job.run.cell for job in work})} of {len(cells(config))}")
     typer.echo(f"runs      {len(work)}")
     algorithms = ", ".join(dict.fromkeys(job.run.algorithm for job in work))
-    say(f"Timing a few updates of {config.training.model} by {algorithms} ...")
+    say(f"Timing {algorithms} for a moment ...")
     expected = estimate(work)
     n_at_once = min(prepared.plan.n_jobs or 1, len(work))
-    typer.echo(f"update    {expected.update_s:.3f} s")
+    if expected.update_s is not None:
+        typer.echo(f"update    {expected.update_s:.3f} s")
     typer.echo(f"run       {duration(expected.run_s)}")
     typer.echo(f"all       {duration(expected.wall_s(n_at_once))} with {n_at_once} at once")

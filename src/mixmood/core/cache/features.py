@@ -81,7 +81,7 @@ class FeatureCache(CacheFile):
         return self._attempt(lambda db: self._index_of(db, archive), None)
 
     def keep_index(self, archive: bytes, index: bytes) -> None:
-        """Keep what was found in an archive; the oldest give way, and one too large is not kept."""
+        """Keep what was found in an archive; the oldest are removed; one too large is not kept."""
         if len(index) <= self.limit_bytes // INDEX_SHARE:
             self._attempt(lambda db: self._keep_index(db, archive, index), None)
 
@@ -103,7 +103,7 @@ class FeatureCache(CacheFile):
         aside_of(self.path).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Write what is left to write and let go of the file."""
+        """Write what is left to write and close the file."""
         self.put({})
         super().close()
 

@@ -1,7 +1,7 @@
-"""One SQLite file for all processes of a user, that never stands in the way of work.
+"""One SQLite file for all processes of a user, whose failure never stops a run.
 
 The file is a cache and nothing more: whatever happens to it, work goes on without it. What went
-wrong is told once, in `warnings`.
+wrong is said once, in `warnings`.
 """
 
 import sqlite3
@@ -16,13 +16,13 @@ from mixmood.core.errors import reason
 LONGEST_WAIT_S = 30.0
 BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 FAILURES = (sqlite3.Error, UnicodeDecodeError, MemoryError)
-"""What a damaged file brings up; where its message quotes the file, that may be no text at all."""
+"""Errors that a damaged file raises; a message that quotes the file may not be valid text."""
 
 T = TypeVar("T")
 
 
 class CacheFile:
-    """A database that is set aside when it is damaged and done without when it cannot be used.
+    """A database that is set aside when it is damaged and not used when it cannot be opened.
 
     It may be used by any number of threads and processes. A crash at any point leaves it valid.
     """
@@ -43,12 +43,12 @@ class CacheFile:
         return self._db is not None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             self._drop_connection()
 
     def __enter__(self) -> Self:
-        """Itself."""
+        """Enter a block that closes the file at its end."""
         return self
 
     def __exit__(

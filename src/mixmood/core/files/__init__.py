@@ -1,1 +1,1 @@
-"""Reading without trust, writing without halves, locks, and where a user keeps things."""
+"""Bounded reads, atomic writes, locks, and the directories of a user."""

@@ -24,7 +24,7 @@ def write_atomic(path: str | Path, content: bytes | str) -> None:
 
 @contextmanager
 def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file that comes to be as a whole at the end, or not at all if anything fails.
+    """A file that is there as a whole at the end, or not at all if anything fails.
 
     It is written under a temporary name beside the file and renamed over it. A link stays one:
     what it leads to is replaced. What is no file, such as /dev/null, a pipe or this process's own
@@ -39,7 +39,7 @@ def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def sweep(folder: Path, *names: str) -> None:
-    """Remove what killed processes left of these files of a folder that nobody else writes to."""
+    """Remove temporary files of killed processes; the folder must have no other writer."""
     for name in names:
         for leftover in folder.glob(f".{escape(name)}.*"):
             leftover.unlink(missing_ok=True)

@@ -39,7 +39,7 @@ def read_image_file(path: str | bytes, where: str) -> bytes:
 def read_at(path: str | Path, offset: int, size: int, where: str) -> bytes:
     """Exactly `size` bytes of a file from `offset` on; UnreadableImageError if they are not there.
 
-    The file is opened anew each time: no handle is shared between threads or processes, and a
+    The file is opened each time: no handle is shared between threads or processes, and a
     file that shrinks meanwhile is an error and not, as with a memory map, the end of the process.
     """
     try:
@@ -65,7 +65,7 @@ def inflate(data: bytes, size: int, wbits: int = -zlib.MAX_WBITS) -> bytes:
     """Unpacked deflate data, `size` bytes and never more; ValueError if it has another size."""
     unpack = zlib.decompressobj(wbits)
     try:
-        # One byte more than promised shows a lie without unpacking the rest of it.
+        # One byte more than promised shows a wrong size without unpacking the rest of it.
         result = unpack.decompress(data, size + 1)
     except zlib.error as error:
         raise ValueError(f"broken compressed data: {error}") from error

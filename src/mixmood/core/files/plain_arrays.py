@@ -1,4 +1,4 @@
-"""Arrays in one .npz file: no pickle, whole or not there, and no larger than they claim."""
+"""Arrays in one .npz file: no pickle, written atomically, and no larger than they claim."""
 
 import io
 import zipfile

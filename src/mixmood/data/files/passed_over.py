@@ -9,7 +9,7 @@ COMPANIONS = frozenset(
     b"csv db htm html ini json jsonl lst md md5 names pdf py sha256 toml tsv txt url xml yaml "
     b"yml".split()
 )
-"""Texts that often lie beside images; nobody takes them for images."""
+"""Texts that often lie beside images; they are never images."""
 
 ARCHIVES = frozenset(b"7z bz2 gz rar tar tgz xz zip zst".split())
 ADVICE = {
@@ -35,7 +35,7 @@ class PassedOver:
         self._counts: Counter[bytes] = Counter()
 
     def add(self, name: bytes) -> None:
-        """Count a file by its name without its folder, unless it is an image or no matter.
+        """Count a file by its name without its folder, unless it is an image or ignored.
 
         A name that begins with a dot is hidden, and one without a dot has no kind.
         """

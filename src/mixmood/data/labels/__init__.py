@@ -1,1 +1,1 @@
-"""The classes of images, from where people have them."""
+"""The classes of images: from folders, tables and annotations."""

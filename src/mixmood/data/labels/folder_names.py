@@ -10,7 +10,7 @@ from mixmood.data.pools.pool import Labels
 
 MOST_CLASSES = 65_536
 SPLIT = re.compile(rb"(train|training|val|valid|validation|dev|test|testing|images|data)(20\d\d)?")
-"""Folders of these names part a set for use; they are no classes (YOLO and COCO have them)."""
+"""Folders of these names are splits of a set, not classes (YOLO and COCO have them)."""
 
 
 def labels_from_folders(names: Names) -> Labels | None:
@@ -18,7 +18,7 @@ def labels_from_folders(names: Names) -> Labels | None:
 
     The class of an image is its folder on the first level where the tree branches: `cat` for
     `cat/1.png`, and also for `crawl/cat/new/1.png` if every path starts with `crawl/`. Where that
-    level parts the set for use, such as `train/cat/1.png` and `val/dog/2.png`, it is the level
+    level holds splits, such as `train/cat/1.png` and `val/dog/2.png`, it is the level
     below. There are classes only if every image is in a folder of that level and there are at
     least two of them.
     """
@@ -47,7 +47,7 @@ def labels_from_table(codes: NDArray[np.int32], table: dict[bytes, int]) -> Labe
 
 
 def _is_split_level(names: Names, skip: int) -> bool:
-    """Whether all folders of a level part the set for use."""
+    """Whether all folders of a level are splits such as train and test, not classes."""
     return all(SPLIT.fullmatch(name[skip:].partition(b"/")[0].lower()) for name in names)
 
 

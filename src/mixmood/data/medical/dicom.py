@@ -147,7 +147,7 @@ def _decoded(data: Any, index: int) -> NDArray[Any]:
     syntax = data.file_meta.TransferSyntaxUID
     if not syntax.is_compressed:
         return np.asarray(pixel_array(data, index=index))
-    # Of a UID that is in no register, even the number stays unsaid.
+    # Of a UID that is in no register, even the number is not shown.
     name = syntax.name if syntax.name != str(syntax) else "an unknown transfer syntax"
     advice = "install pylibjpeg with its plug-ins, or save it uncompressed"
     try:

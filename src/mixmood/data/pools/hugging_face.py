@@ -85,7 +85,7 @@ def _answers(hub: Any) -> bool:
     try:
         hub.utils.get_session().head(hub.constants.ENDPOINT, timeout=PATIENCE_S)
     except Exception:
-        # Each version of the package speaks through another library, with errors of its own.
+        # Each version of the package uses another HTTP library, with its own errors.
         return False
     return True
 

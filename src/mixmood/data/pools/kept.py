@@ -254,7 +254,7 @@ def _parquet_columns(path: Path) -> list[str]:
     try:
         with parquet.ParquetFile(path) as file:
             return list(file.schema_arrow.names)
-    except Exception:  # damaged: whoever opens it as a pool says what is wrong
+    except Exception:  # damaged: opening it as a pool reports what is wrong
         return []
 
 

@@ -1,4 +1,4 @@
-"""Pools of noise: what no candidate should be worse than, made on demand and never stored."""
+"""Pools of noise: a baseline for candidates, made on demand and never stored."""
 
 from functools import cached_property
 from typing import Any

@@ -1,4 +1,4 @@
-"""Getting a data set of the catalogue: fetched, verified, unpacked once, and whole or not there."""
+"""Getting a data set of the catalogue: fetched, verified, unpacked once, written atomically."""
 
 import hashlib
 import re
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DOWNLOADS = "downloads"
 CHUNK = 256 * 1024
 TIMEOUT_S = 60
-# A file whose size nobody publishes may be this much larger than we were told.
+# A file without a published size may be this much larger than expected.
 TOLERANCE = 1.5
 
 
@@ -131,7 +131,7 @@ def _fetch(file: RemoteFile, folder: Path, progress: Progress) -> Path:
         except OSError as error:
             raise OutputError(f"Cannot write to {folder}: {reason(error)}.") from error
         except ValueError as error:
-            # Pooch's word for another digest than the one wanted.
+            # Pooch raises this for a wrong digest.
             found = re.search(r"expected \S+ but got \S+", str(error))
             problems.append(f"{url}: not the official file ({found[0] if found else error})")
     raise InputError(
@@ -148,7 +148,7 @@ class Resuming:
     """A downloader for pooch that keeps what came, in NAME.part, and asks only for the rest."""
 
     def __init__(self, file: RemoteFile, folder: Path, progress: Progress) -> None:
-        """Tell `progress` of bytes, under the name of the file."""
+        """Report bytes to `progress`, under the name of the file."""
         self._file, self._progress = file, progress
         self._part = folder / f"{file.name}.part"
 
@@ -160,7 +160,7 @@ class Resuming:
         headers = {"Range": f"bytes={n_before}-"} if n_before else {}
         with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
             if n_before and not answer.ok:
-                # The rest may have been refused because there is none: begin anew next time.
+                # The rest may have been refused because there is none: begin again next time.
                 self._part.unlink()
             answer.raise_for_status()
             is_rest = answer.status_code == requests.codes.partial_content
@@ -169,7 +169,7 @@ class Resuming:
             with self._part.open("ab" if is_rest else "wb") as part:
                 self._copy(answer.iter_content(CHUNK), part)
         self._progress.finish(self._file.name)
-        # Whole by the server's own count: whether it is the right file is for pooch to say.
+        # Whole by the server's own count: pooch checks whether it is the right file.
         self._part.replace(str(output_file))
 
     def _copy(self, chunks: Any, part: IO[bytes]) -> None:
@@ -184,7 +184,7 @@ class Resuming:
 
 
 def _write_pack(pack: Path, content: Unpacked, class_names: tuple[str, ...] | None) -> None:
-    """Write the pack, which is whole or not there.
+    """Write the pack atomically.
 
     Not compressed: images hardly shrink, and single images can be read from the file in place.
     """

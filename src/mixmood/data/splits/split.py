@@ -28,7 +28,7 @@ Shape = tuple[int, int, int]
 class Split:
     """The images of one scenario: uint8, shape (n, height, width, 1 or 3), codes from 0.
 
-    `is_ood` tells for each unlabelled image whether it is from the source.
+    `is_ood` is true for each unlabelled image from the source.
     """
 
     labelled: Images

@@ -69,7 +69,7 @@ class OnnxBackbone:
 
     @cached_property
     def width(self) -> int:
-        """How many features an image gets; if not known, found by showing the network one."""
+        """How many features an image gets; if not known, found by a trial run."""
         if self._known_width is not None:
             return self._known_width
         ramp = np.arange(self.resolution**2 * 3) % 256

@@ -31,7 +31,7 @@ def require_onnx(backbone: str) -> None:
 
 
 class Graph:
-    """A graph from `images`, uint8 (n, side, side, 3), to whatever `save` is told to return."""
+    """A graph from `images`, uint8 (n, side, side, 3), to the outputs named in `save`."""
 
     def __init__(self, name: str, *, half: bool = False) -> None:
         """Begin a graph; `half` stores the weights as 16-bit numbers, cast back when loaded."""

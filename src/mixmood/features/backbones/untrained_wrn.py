@@ -38,7 +38,7 @@ class UntrainedWrn(OnnxBackbone):
 def untrained_wrn(resolution: int | None = None) -> OnnxBackbone:
     """The Wide-ResNet with 3 groups of 4 blocks, 64 first filters, 512 features, at random.
 
-    Its weights are those of seed 0. It sees images of 32 pixels unless told otherwise: every
+    Its weights are those of seed 0. It sees images of 32 pixels by default: every
     layer of the first group works at full size, so 96 pixels take nine times as long.
     """
     require_onnx(NAME)
@@ -60,7 +60,7 @@ class _Network:
 
     def build(self) -> bytes:
         channels = 3
-        # ImageNet's statistics: the paper does not tell which were used.
+        # ImageNet's statistics: the paper does not say which were used.
         images = self._graph.images(IMAGENET_MEAN, IMAGENET_DEVIATION)
         x = self._conv(images, channels, FIRST)
         channels = FIRST

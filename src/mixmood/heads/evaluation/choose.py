@@ -76,7 +76,7 @@ def train_head(
         algorithm: `auto` or one of HEADS.
         groups: Rows of one group are held out together; each row is its own if None.
         n_folds: Folds of the cross-validation.
-        n_repeats: How often the rows are divided anew.
+        n_repeats: How often the rows are divided again.
         candidates: What `auto` chooses from, beside supervised.
     """
     check_labelled(features, codes, n_classes)

@@ -66,7 +66,7 @@ def all_logits(
 ) -> tuple[dict[str, LinearHead], dict[str, Array]]:
     """Each head's first problem, and its logits for every labelled row: shape (B, n, k).
 
-    `weights`, shape (B, n), say who trains in each problem; the other arguments are those of
+    `weights`, shape (B, n), say which rows train in each problem; the other arguments are those of
     `out_of_fold_logits`.
     """
     problem = head_problem(features, codes, n_classes, pool, weights)

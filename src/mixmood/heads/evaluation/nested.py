@@ -20,7 +20,7 @@ FEWEST_FOLDS = 3
 
 @dataclass(frozen=True)
 class NestedPlan:
-    """Who trains in which fit: all rows first, then each outer fold out, then each pair out."""
+    """Rows that train in each fit: all rows first, then each outer fold out, then each pair out."""
 
     folds: Folds
     """Shape (repeats, n)."""

@@ -1,4 +1,4 @@
-"""A threshold for "none of these", as a promise about the labelled images."""
+"""A threshold for "none of these", with a guarantee for images like the labelled ones."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def keep_threshold(confidences: Array, share: float = 0.95) -> float:
     At least `share` of new images like the labelled ones keep their class. `confidences` are the
     largest probabilities of labelled images by heads that did not train on them; the threshold is
     the floor((n + 1) (1 - share))-th smallest of them. It is 0, so that all are kept, where there
-    are too few images for any promise.
+    are too few images for a guarantee.
 
     Source: Vovk et al., "Algorithmic learning in a random world", 2005 (split conformal).
 

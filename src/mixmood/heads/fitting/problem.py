@@ -1,4 +1,4 @@
-"""What heads are fitted to: labelled rows, a pool, and who trains in each of B problems."""
+"""What heads are fitted to: labelled rows, a pool, and which rows train in each of B problems."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,7 +52,7 @@ class HeadProblem:
         part = HeadProblem(
             self.rows, self.codes, self.n_classes, self.pool, self.weights[first:last]
         )
-        # What does not depend on who trains is computed once, whatever the parts.
+        # What does not depend on which rows train is computed once, whatever the parts.
         shared = ("targets", "spread", "neighbourhood", "basis")
         part.__dict__.update({key: self.__dict__[key] for key in shared if key in self.__dict__})
         return part
@@ -79,7 +79,7 @@ def head_problem(
         codes: Their classes, 0 to n_classes - 1, shape (n,).
         n_classes: How many classes there are.
         pool: Of the unlabelled images, shape (m, d); none if None.
-        weights: Who trains in each problem, shape (B, n); one problem with all rows if None.
+        weights: 1 where a row trains, shape (B, n); one problem with all rows if None.
     """
     check_labelled(features, codes, n_classes)
     unlabelled = features[:0] if pool is None else pool

@@ -23,7 +23,7 @@ def fit_joint(
     """Logistic regressions on labelled and unlabelled rows together, in the joint basis.
 
     Args:
-        problem: Rows, pool and who trains.
+        problem: Rows, pool and which rows train.
         labels: Targets of the labelled rows, shape (n, k) or (B, n, k).
         pool_targets: Class probabilities of the pool, shape (B, m, k).
         pool_weights: How much each row of the pool counts, shape (B, m).

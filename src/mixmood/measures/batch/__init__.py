@@ -1,1 +1,1 @@
-"""One measure between many pairs of samples of the same rows, without starting anew each time."""
+"""One measure between many pairs of samples of the same rows, with the common work done once."""

@@ -8,7 +8,7 @@ import numpy as np
 from mixmood.core.arrays import Array
 
 N_FITTED = 200
-"""Rows of each set that decide the axes: as many of each, so that a large pool has no more say."""
+"""Rows of each set that decide the axes: as many of each, so that large pools weigh no more."""
 
 
 @dataclass(frozen=True)

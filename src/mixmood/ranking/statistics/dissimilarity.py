@@ -3,6 +3,7 @@
 from dataclasses import fields
 
 from mixmood.core.arrays import Array
+from mixmood.core.family_names import DEFAULT_MEASURE
 from mixmood.core.records.ranking import Dissimilarity
 from mixmood.core.seeds import rng_for
 from mixmood.measures.checks import check_pair
@@ -14,7 +15,7 @@ from mixmood.ranking.statistics.score import score
 def dissimilarity(
     features_a: Array,
     features_b: Array,
-    measure: str = "cosine",
+    measure: str = DEFAULT_MEASURE,
     sample_size: int = 80,
     draws: int = 30,
     seed: int = 0,

@@ -1,4 +1,4 @@
-"""How much distances owe to the very images at hand: groups of images are left out, in turn.
+"""How much distances depend on the images at hand: groups of images are left out in turn.
 
 The draws of a ranking come from the same finite sets, so that their spread says nothing of what
 other images would have given. Here a twentieth of the labelled and of each pool's images is left

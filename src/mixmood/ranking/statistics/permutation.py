@@ -1,4 +1,4 @@
-"""P-values from exchanging images between the two sets: honest whatever the number of draws."""
+"""P-values from exchanging images between the two sets: valid for any number of draws."""
 
 from collections.abc import Sequence
 

@@ -42,10 +42,10 @@ def score(labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: 
     check_widths(labelled, pools)
     drawn, certainty = measure(labelled, pools, plan, jobs)
     with ThreadPoolExecutor(jobs) as threads:
-        columns = threads.map(lambda name: _p_values(labelled, pools[name], plan, name), pools)
-        p_values = np.stack(list(columns), axis=1)
+        columns = threads.map(lambda name: p_values(labelled, pools[name], plan, name), pools)
+        chances = np.stack(list(columns), axis=1)
     by_measure = {
-        name: _one_measure(m, list(pools), drawn, certainty, p_values[m], plan.seed)
+        name: _one_measure(m, list(pools), drawn, certainty, chances[m], plan.seed)
         for m, name in enumerate(plan.measures)
     }
     found = {
@@ -160,7 +160,7 @@ def noise_floor(labelled: Array, plan: RankingPlan) -> dict[str, NoiseFloor]:
     }
 
 
-def _p_values(labelled: Array, pool: Array, plan: RankingPlan, name: str) -> Array:
+def p_values(labelled: Array, pool: Array, plan: RankingPlan, name: str) -> Array:
     """Permutation p-values of one pool, shape (measures,)."""
     # Twice the sample size shows what a draw can show, and bounds the time.
     most = 2 * plan.sample_size

@@ -1,4 +1,4 @@
-"""How a set is told from the others: a colour and a shape, kept through the whole page."""
+"""The mark of a set: a colour and a shape, the same on the whole page."""
 
 from dataclasses import dataclass
 

@@ -71,4 +71,4 @@ def _pyarrow() -> tuple[Any, Any]:
 
 
 WRITERS = {".csv": _write_csv, ".parquet": _write_parquet, ".txt": _write_text}
-"""Who writes a list, by the end of its name."""
+"""The writer of a list, by its suffix."""

@@ -23,8 +23,8 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
   }
 }
 
-/* A picture with points: the one nearest to the pointer, or the one with the focus, is told about.
-   `fill(point)` puts what is told into `hover`; returned is what makes one point reachable anew. */
+/* A picture with points: the one nearest to the pointer, or the one with the focus, is described.
+   `fill(point)` puts the description into `hover`; returns what makes one point reachable by keyboard again. */
 const explore = (frame, hover, fill) => {
   const reach = 28;
   let shown = null;
@@ -175,7 +175,7 @@ if (filters) {
   filter();
 }
 
-/* The record: copied or shown as it stands in the page. */
+/* The record: copied or shown unchanged. */
 const record = document.getElementById("record").textContent;
 const copied = document.getElementById("copied");
 const sheet = document.getElementById("json");

@@ -20,7 +20,7 @@ SELECTIONS = {
     "last": "after the last epoch",
     "median": "the median of the last five epochs",
     "validation": "at the epoch that was best on validation images",
-    "best": "at the epoch that was best on the test images, as in the paper; this flatters",
+    "best": "at the epoch that was best on the test images, as in the paper; this is optimistic",
 }
 
 

@@ -1,8 +1,8 @@
 """Folds of labelled and pool images; an image of the pool finds its fold by its own features.
 
 A row of the pool that was used for fitting must be scored by a model that has not seen it. The
-fold of such a row follows from its features alone: whenever and wherever the row comes by, the
-model is chosen that was fitted without that fold. A stream needs no memory of who is where.
+fold of such a row follows from its features alone: whenever the row is met, the
+model is chosen that was fitted without that fold. No list of folds is kept.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from mixmood.scores.checks import Labels
 N_BITS = 64
 FEWEST_FOLDS, MOST_FOLDS = 5, 10
 N_GROUPS = 8
-"""How many groups stand in for classes where there are no labels."""
+"""How many groups replace classes where there are no labels."""
 MOST_TO_GROUP = 1000
 """With more labelled images than this, random folds hold every class in nearly equal parts."""
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -49,7 +49,7 @@ def labelled_folds(rows: Array, labels: Labels | None) -> NDArray[np.int64]:
     would be rare in what the model is fitted on, just when its images are scored: they would seem
     foreign (the AUC of wholly useful pools, mean
     of four development pairs and four seeds, is 0.45 without this and 0.49 with it). Groups of
-    similar images stand in for classes where there are no labels.
+    similar images replace classes where there are no labels.
     """
     codes = _groups(rows) if labels is None else np.unique(labels, return_inverse=True)[1]
     folds = np.empty(len(rows), np.int64)

@@ -4,7 +4,7 @@ scan.json          what is scanned with what; a scan goes on only where this is 
 filter.npz         the fitted filter
 part-START.npz     the scores of a range of images
 
-A range is scored as a whole and its file appears as a whole. Whoever scores it, and in which
+A range is scored as a whole and its file appears as a whole. Which process scores it, and in which
 order, changes nothing: the parts are read in the order of the pool.
 """
 
@@ -120,7 +120,7 @@ class PartFolder:
         return [
             (start, stop)
             for start, stop in ranges(self._n_images)
-            if not (self.folder / _name(start)).exists()
+            if not has_part(self.folder, start)
         ]
 
     def write(self, start: int, part: ScanPart) -> None:
@@ -168,6 +168,11 @@ class PartFolder:
 def write_part(folder: Path, start: int, part: ScanPart) -> None:
     """Write one part as a whole; workers on other machines call it with a shared folder."""
     write_arrays(folder / _name(start), {name: getattr(part, name) for name in PART_KINDS})
+
+
+def has_part(folder: Path, start: int) -> bool:
+    """Whether the part that begins at this index is written."""
+    return (folder / _name(start)).exists()
 
 
 def _name(start: int) -> str:

@@ -63,7 +63,7 @@ def sharpen(probabilities: Tensor, temperature: float) -> Tensor:
 
 
 def check_same_shape(x: Tensor, y: Tensor) -> None:
-    """Refuse two tensors that would be broadcast against each other without a word."""
+    """Refuse two tensors that would be broadcast against each other silently."""
     if x.shape != y.shape:
         raise ShapeError(
             f"Values and their counterparts must have one shape; "

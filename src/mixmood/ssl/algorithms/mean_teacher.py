@@ -1,4 +1,4 @@
-"""Mean teacher: agree with the average of your own past."""
+"""Mean teacher: consistency with an exponential moving average of the weights."""
 
 from dataclasses import dataclass
 from typing import ClassVar

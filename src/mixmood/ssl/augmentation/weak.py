@@ -78,7 +78,7 @@ def _places(height: int, width: int, device: torch.device) -> tuple[Tensor, Tens
     """The places of all pixels as rows (x, y, 1), and the factors that fit maps to them.
 
     Maps are given in pixels; places go from -1 to 1 on both sides, whatever their lengths. They
-    are what `affine_grid` makes anew in every call, which takes as long as the sampling itself.
+    are what `affine_grid` computes in every call, which takes as long as the sampling itself.
     """
     unmoved = functional.affine_grid(
         torch.eye(2, 3)[None], [1, 1, height, width], align_corners=False

@@ -37,7 +37,7 @@ def fit_typicality(
 ) -> Typicality:
     """References and threshold from labelled features, shape (n, d).
 
-    The threshold is a promise about images like the labelled ones: each of these is compared with
+    The threshold holds for new images like the labelled ones: each of these is compared with
     the others (of other groups) only, and the k-th smallest value is taken with
     k = floor((n + 1) * 5 %), so that a further image of the same kind falls below it with a
     probability of at most 5 %. With fewer than 19 images there is no such k: nothing is refused.

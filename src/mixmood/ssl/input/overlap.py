@@ -1,4 +1,4 @@
-"""Images that stand in two sets at once."""
+"""Images that are in two sets at once."""
 
 from hashlib import blake2b
 from typing import Any

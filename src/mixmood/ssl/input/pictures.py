@@ -97,7 +97,7 @@ def common_side(source: ImageSource) -> int:
     read = source.read(rows)
     sides = [min(p.shape[:2]) for p in read if not isinstance(p, UnreadableImageError)]
     if not sides:
-        # The few were all broken: let whoever reads all of them say so, or find others.
+        # The few were all broken: the reader of all images reports it, or finds others.
         return MOST_SIDE
     return max(SMALLEST_SIDE, min(MOST_SIDE, int(np.median(sides))))
 

@@ -1,4 +1,4 @@
-"""From what a user names to arrays that can be trained on."""
+"""From the pools of a user to arrays that can be trained on."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -97,10 +97,10 @@ def checked_task(
         if images is not None
     }
     if len(set(shapes.values())) > 1:
-        told = ", ".join(f"{what} {shape}" for what, shape in shapes.items())
+        listed = ", ".join(f"{what} {shape}" for what, shape in shapes.items())
         raise ShapeError(
             "All images must have one shape (channels, height, width); "
-            f"got {told}. Resize or convert them first."
+            f"got {listed}. Resize or convert them first."
         )
     return Task(train_part, pool, test_part, validation_part, names)
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from mixmood.core.errors import OptionError
-from mixmood.core.plans import takes_options_of
+from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.seeds import rng_for
 from mixmood.ssl.algorithms.algorithm import Algorithm, unlabelled_ratio
@@ -45,7 +45,6 @@ class Trained:
     standardise: Standardise
 
 
-@takes_options_of(TrainingPlan)
 def train(
     labelled: ImagesLike,
     labels: Codes,
@@ -53,13 +52,14 @@ def train(
     test: ImagesLike,
     test_labels: Codes,
     *,
-    plan: TrainingPlan,
+    plan: TrainingPlan | None = None,
     validation: tuple[ImagesLike, Codes] | None = None,
     class_names: Sequence[str] | None = None,
     out: str | Path | None = None,
     resume: bool = False,
     progress: Progress | None = None,
     on_epoch: Callable[[EpochRecord], None] = lambda epoch: None,
+    **options: Any,
 ) -> Trained:
     """A model trained on a few labelled images and a pool of unlabelled ones, and its record.
 
@@ -74,14 +74,16 @@ def train(
         unlabelled: The pool; algorithms without a pool ignore it.
         test: Images to test on after each epoch; nothing is chosen by them.
         test_labels: Their classes.
-        plan: How to train; or its options by name. A module given as `model` is trained in place.
+        plan: How to train; the options change it. A module given as `model` is trained in place.
         validation: Images and labels to select the epoch by.
         class_names: Names of the classes; their numbers if left out.
         out: A folder for checkpoints and metrics.
         resume: Go on from the checkpoint in `out`, if there is one.
         progress: Called after every update.
         on_epoch: Called with each finished epoch.
+        options: The fields of `TrainingPlan`, as follows.
     """
+    plan = plan_from(TrainingPlan, options, plan)
     task = checked_task(
         (labelled, labels), unlabelled, (test, test_labels), validation, class_names
     )
@@ -110,6 +112,9 @@ def train(
     with computing_with(n_threads):
         loop.run(folder, configuration, progress or Silent(), on_epoch)
         return _trained(loop, configuration)
+
+
+with_options(train, TrainingPlan)
 
 
 def _restore(loop: Loop, saved: dict[str, Any], folder: Path | None) -> None:

@@ -65,7 +65,7 @@ class TrainingRecord:
 
     @property
     def accuracy_best(self) -> float:
-        """Test accuracy of the best epoch, as the paper reports; it flatters."""
+        """Test accuracy of the best epoch, as the paper reports; it is optimistic."""
         return max(epoch.test_accuracy for epoch in self.epochs)
 
     @property

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def write_run(folder: Path, trained: "Trained", shape: tuple[int, int, int]) -> None:
-    """Weights, curves, record and ONNX model; the last one can fail by the model's fault."""
+    """Weights, curves, record and ONNX model; the last one can fail for some models."""
     import torch
 
     from mixmood.ssl.output.onnx_export import to_onnx

@@ -100,13 +100,13 @@ def agreements(accuracies: Iterable[Accuracy], distances: Iterable[Distance]) ->
 
 
 def _groups(rows: Iterable[tuple[Key, Accuracy | Distance]]) -> dict[Key, dict[Pool, float]]:
-    """The contaminated cells of each key; one that stands in the table twice is refused."""
+    """The contaminated cells of each key; one that is in the table twice is refused."""
     found: dict[Key, dict[Pool, float]] = defaultdict(dict)
     for key, row in rows:
         source, percent = row.pool
         if row.pool in found[key]:
             raise InputError(
-                f"{row.task}, {source} {percent:g} % stands in the table twice with nothing to "
+                f"{row.task}, {source} {percent:g} % is in the table twice with nothing to "
                 "tell the rows apart. Give the columns n_labelled, algorithm, contamination or "
                 "regime, or keep one of the rows."
             )

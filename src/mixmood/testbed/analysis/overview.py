@@ -121,7 +121,7 @@ class Overview:
         }
 
     def to_json(self) -> str:
-        """The record as it stands in the page."""
+        """The record as embedded in the page."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""A test bed in words: what a TOML file may say, checked once."""
+"""The configuration of a test bed: the schema of its TOML file, checked once."""
 
 import tomllib
 from importlib.resources import files
@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from mixmood.core.errors import InputError, OptionError, reason
+from mixmood.core.family_names import DEFAULT_BACKBONE
 from mixmood.core.files.places import expanded
 from mixmood.core.suggest import unknown_name
 from mixmood.data.splits.scenario import Contamination
@@ -60,7 +61,7 @@ class Grid(_Section):
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
-        """A slip of the keyboard must not list runs until the memory is full."""
+        """A typing error must not list runs until the memory is full."""
         n_sources = sum(map(len, self.tasks.values())) * len(self.percents)
         n_contaminated = n_sources * len(self.algorithms) * len(self.contamination)
         n_clean = len(self.tasks) * len(self.baselines) * max(1, len(self.algorithms))
@@ -116,7 +117,7 @@ class TrainingSection(_Section):
 class FrozenSection(_Section):
     """What a head is trained on in the regime `frozen`; see `mixmood.heads`."""
 
-    backbone: str = "efficientnet-lite0"
+    backbone: str = DEFAULT_BACKBONE
     resolution: int | None = None
 
 
@@ -124,7 +125,7 @@ class DistanceSection(_Section):
     """How distances are measured; see `mixmood.ranking.plan.RankingPlan`."""
 
     measures: list[str] = list(PAPER)
-    backbone: str = "efficientnet-lite0"
+    backbone: str = DEFAULT_BACKBONE
     resolution: int | None = None
     sample_size: Count = 80
     draws: Annotated[int, Field(ge=2)] = 30
@@ -183,9 +184,9 @@ def _first_problem(error: ValidationError, where: str) -> OptionError:
     place = [part for part in problem["loc"] if isinstance(part, str)]
     if problem["type"] == "extra_forbidden":
         return unknown_name(f"key of {where}", place[-1], _fields_at(place[:-1]))
-    told = ".".join(str(part) for part in problem["loc"])
+    key = ".".join(str(part) for part in problem["loc"])
     got = "" if problem["type"] == "missing" else f"; got {problem['input']!r:.200}"
-    return OptionError(f"{where}: {told}: {problem['msg']}{got}.")
+    return OptionError(f"{where}: {key}: {problem['msg']}{got}.")
 
 
 def _fields_at(place: list[str]) -> list[str]:

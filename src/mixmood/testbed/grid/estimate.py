@@ -11,6 +11,8 @@ import numpy as np
 from mixmood.data.arrays.array_pools import ImageArray
 from mixmood.data.splits.split import Split, draw_split
 from mixmood.testbed.grid.cells import Run
+from mixmood.testbed.grid.config import FROZEN
+from mixmood.testbed.grid.estimate_frozen import frozen_s
 from mixmood.testbed.runs.distances import loaded_backbone
 from mixmood.testbed.runs.run import Job, train_on
 
@@ -30,11 +32,12 @@ N_IMAGES = 32
 class Estimate:
     """Seconds of one core.
 
-    For a worker to start, for one update with a pool, for one run on average, and for all runs.
+    For a worker to start, for one update with a pool (None without networks to train), for one
+    run on average, and for all runs.
     """
 
     start_s: float
-    update_s: float
+    update_s: float | None
     run_s: float
     total_s: float
 
@@ -64,6 +67,16 @@ class _Costs:
 
 def estimate(jobs: list[Job]) -> Estimate:
     """What the jobs take, if all of an algorithm run like the first of them."""
+    frozen = [job for job in jobs if job.run.regime == FROZEN]
+    trained = [job for job in jobs if job.run.regime != FROZEN]
+    frozen_total_s = frozen_s(frozen) if frozen else 0.0
+    update_s, total_s = _trained_s(trained) if trained else (None, 0.0)
+    total_s += frozen_total_s
+    return Estimate(_start_s(), update_s, total_s / len(jobs), total_s)
+
+
+def _trained_s(jobs: list[Job]) -> tuple[float, float]:
+    """Seconds of an update, and of all runs that train a network."""
     from mixmood.ssl.loop.threads import limit_threads
 
     limit_threads(jobs[0].threads)
@@ -71,7 +84,7 @@ def estimate(jobs: list[Job]) -> Estimate:
     costs = {kind: _timed(job) for kind, job in first.items()}
     total_s = sum(costs[_kind(job)].run_s(job) for job in jobs)
     shown = next((kind for kind in costs if kind != SUPERVISED), SUPERVISED)
-    return Estimate(_start_s(), costs[shown].update_s, total_s / len(jobs), total_s)
+    return costs[shown].update_s, total_s
 
 
 def _kind(job: Job) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from mixmood.core.arrays import Array
 from mixmood.core.seeds import rng_for
 from mixmood.data.splits.split import Images, Split
-from mixmood.testbed.runs.distances import Distances, distance_plan, features_of, measured
+from mixmood.testbed.runs.distances import Distances, distance_plan, features_of, quickly_measured
 from mixmood.testbed.runs.run import Job, description, drawn
 
 
@@ -47,10 +47,10 @@ class FrozenPool:
         place = (section.backbone, section.resolution)
         plan = distance_plan(self.job)
         if place == (frozen.backbone, frozen.resolution):
-            return measured(self.labelled, self.unlabelled, plan)
+            return quickly_measured(self.labelled, self.unlabelled, plan)
         some = self.split.unlabelled[: plan.sample_size * plan.draws]
         labelled = features_of(self.job, self.split.labelled, *place)
-        return measured(labelled, features_of(self.job, some, *place), plan)
+        return quickly_measured(labelled, features_of(self.job, some, *place), plan)
 
     def _features(self, images: Images) -> Array:
         frozen = self.job.config.frozen

@@ -23,7 +23,7 @@ SCHEMA = 1
 
 Choice = Literal["last", "median", "validation", "best"]
 """Which epoch's accuracy counts: the last; the median of the last five; the best on validation
-images; the best on the test images, as in the paper, which flatters."""
+images; the best on the test images, as in the paper, which is optimistic."""
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Measure = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]

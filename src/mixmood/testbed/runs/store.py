@@ -4,7 +4,7 @@ store.json    what all runs have in common, written once
 runs/         a record for every finished run, named by the digest of its configuration
 failed/       the same for runs that ended with an error
 driver.json   what the driver is doing, for `testbed status`
-lock.sqlite   held by the driver; the system lets go of it when the driver dies
+lock.sqlite   locked by the driver; released by the system when the driver dies
 """
 
 import json

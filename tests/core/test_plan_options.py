@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from mixmood.core.errors import OptionError
-from mixmood.core.plans import check_kinds, option, options_of, takes_options_of
+from mixmood.core.plan_options import check_kinds, option, option_texts, plan_from, with_options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,16 +21,18 @@ class Plan:
         check_kinds(self)
 
 
-@takes_options_of(Plan)
-def work(what, *, plan, times=1):
+def work(what, *, plan=None, times=1, **options):
     """Do it.
 
     Args:
         what: The thing.
-        plan: How; or its options by name.
+        plan: How; the options change it.
         times: How often.
     """
-    return what, plan, times
+    return what, plan_from(Plan, options, plan), times
+
+
+with_options(work, Plan)
 
 
 def test_options_given_by_name_become_the_plan():
@@ -50,7 +52,7 @@ def test_the_signature_and_the_docstring_list_the_options():
     assert parameters["size"].default == 3
     assert parameters["more"].default == {}
     assert "size: How large." in work.__doc__
-    assert list(options_of(Plan)) == ["size", "share", "name", "is_quick"]
+    assert list(option_texts(Plan)) == ["size", "share", "name", "is_quick"]
 
 
 @pytest.mark.parametrize(

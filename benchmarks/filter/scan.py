@@ -1,0 +1,175 @@
+"""What a scan costs: against the bare session in processor time, and with entries and no images.
+
+    python -m benchmarks.filter.scan throughput             a scan, against inference alone
+    python -m benchmarks.filter.scan entries 10000000       decide and list so many images
+    python -m benchmarks.filter.scan files 100000           open a folder of so many files
+
+Processor time, not time on the wall: other work on the machine does not change it.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.material import small_jpegs
+from mixmood.core.progress import Silent
+from mixmood.data.decoding.decode import decode_square
+from mixmood.data.files.folder import FolderSource
+from mixmood.data.pools.pool import FeatureSource
+from mixmood.features.backbones.registry import load_backbone
+from mixmood.report.filter.lists import write_list
+from mixmood.report.filter.rows import ListContent
+from mixmood.selection.decide import decide, gather_parts
+from mixmood.selection.fit import Embedder, fit_scorer
+from mixmood.selection.keep import parse_keep
+from mixmood.selection.plan import FilterPlan
+from mixmood.selection.scan.local import Scan, scan_local
+from mixmood.selection.scan.parts import PartFolder, ScanPart, ranges, write_part
+
+N_ROUNDS = 9
+N_IMAGES = 512
+MICRO_BATCH = 16
+
+
+def main() -> None:
+    """Measure what was asked for and print it as JSON."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.filter.scan")
+    parser.add_argument("what", choices=["throughput", "entries", "files"])
+    parser.add_argument("count", nargs="?", type=int, default=1_000_000)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        measure = {"throughput": throughput, "entries": entries, "files": files}[asked.what]
+        print(json.dumps(measure(Path(folder), asked.count), indent=1))
+
+
+def throughput(folder: Path, _: int) -> dict[str, float]:
+    """Processor seconds of the bare session and of a scan of the same images, on one thread."""
+    pool = FolderSource(small_jpegs(folder / "pool", N_IMAGES), "pool")
+    labelled = FolderSource(small_jpegs(folder / "labelled", 100, seed=1), "labelled")
+    backbone = load_backbone()
+    embedder = Embedder(backbone, 1, None, Silent())
+    scorer = fit_scorer(labelled, pool, FilterPlan(), embedder)
+    side = backbone.resolution
+    ready = np.stack([decode_square(pool.fetch(i), str(i), side) for i in range(N_IMAGES)])
+    session, name = backbone._session, backbone._input
+    scan = Scan(pool, scorer, backbone, jobs=1, cache=None)
+
+    def bare() -> None:
+        for start in range(0, N_IMAGES, MICRO_BATCH):
+            session.run(None, {name: ready[start : start + MICRO_BATCH]})
+
+    def scanned() -> None:
+        scan_local(scan, ranges(N_IMAGES), folder, Silent())
+
+    bare()
+    found = [(_processor_s(bare), _processor_s(scanned)) for _ in range(N_ROUNDS)]
+    ratios = [alone / whole for alone, whole in found]
+    return {
+        "images_per_core_second_bare": N_IMAGES / statistics.median(alone for alone, _ in found),
+        "images_per_core_second_scan": N_IMAGES / statistics.median(whole for _, whole in found),
+        "ratio": statistics.median(ratios),
+        "lowest_ratio": min(ratios),
+        "highest_ratio": max(ratios),
+    }
+
+
+class _Entries(FeatureSource):
+    """So many rows that have names and nothing else."""
+
+    name = "entries"
+    fingerprint = "entries"
+    width = 1
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def features(self, indices: np.ndarray) -> np.ndarray:
+        return np.zeros((len(indices), 1))
+
+
+def entries(folder: Path, count: int) -> dict[str, float]:
+    """Time and memory of all that a driver does, with parts that were made up."""
+    rng = np.random.default_rng(0)
+    parts = PartFolder(folder / "parts", count)
+    parts.begin({}, resume=False)
+    start = time.process_time()
+    for first, stop in ranges(count):
+        write_part(parts.folder, first, _made_up(stop - first, rng))
+    written_s = time.process_time() - start
+    n_bytes = sum(path.stat().st_size for path in parts.folder.iterdir())
+    start = time.process_time()
+    n_missing = len(parts.missing())
+    resumed_s = time.process_time() - start
+    start = time.process_time()
+    scanned = gather_parts(parts)
+    gathered_s = time.process_time() - start
+    start = time.process_time()
+    reasons = decide(scanned, parse_keep(0.3), 0.5)
+    decided_s = time.process_time() - start
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    start = time.process_time()
+    content = ListContent(_Entries(count), "pool", parts, reasons, ("a", "b"), ("own",))
+    write_list(folder / "kept.csv", content)
+    return {
+        "entries": count,
+        "missing": n_missing,
+        "write_parts_s": written_s,
+        "part_bytes_per_entry": n_bytes / count,
+        "look_for_missing_parts_s": resumed_s,
+        "gather_and_duplicates_s": gathered_s,
+        "decide_s": decided_s,
+        "peak_mb_before_list": peak_mb,
+        "write_list_s": time.process_time() - start,
+        "list_bytes_per_entry": (folder / "kept.csv").stat().st_size / count,
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def _made_up(n: int, rng: np.random.Generator) -> ScanPart:
+    return ScanPart(
+        scores=rng.normal(size=n),
+        nearest=np.zeros(n, np.int64),
+        is_copy=np.zeros(n, bool),
+        codes=rng.integers(0, 2**63, size=(n, 2), dtype=np.uint64),
+        classes=rng.integers(0, 2, n).astype(np.int32),
+        confidence=rng.random(n),
+        problems=np.full(n, "", "U1"),
+    )
+
+
+def files(folder: Path, count: int) -> dict[str, float]:
+    """Time to list a folder of so many files."""
+    pool = folder / "pool"
+    for number in range(0, count, 1000):
+        (pool / f"{number:09d}").mkdir(parents=True)
+        for own in range(number, min(number + 1000, count)):
+            (pool / f"{number:09d}" / f"{own:09d}.jpg").touch()
+    start = time.perf_counter()
+    opened = FolderSource(pool, "pool")
+    _ = opened.fingerprint
+    wall_s = time.perf_counter() - start
+    return {
+        "files": len(opened),
+        "open_wall_s": wall_s,
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def _processor_s(work: Callable[[], None]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""The options of every command that computes features."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mixmood.core.cores import checked_jobs
+from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
+from mixmood.core.plan_options import option
+
+BACKBONES = member_names("features.backbones.registry", "BACKBONES")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtractionPlan:
+    """How features are computed and where they are kept; plans of commands extend it."""
+
+    backbone: str = option(
+        DEFAULT_BACKBONE, f"{', '.join(BACKBONES)}, FILE.onnx, hf:NAME or hf:DIR."
+    )
+    resolution: int | None = option(
+        None, "Pixels a side that the backbone sees.", shown="96", metavar="PIXELS"
+    )
+    seed: int = option(0, "Decides every random choice.")
+    jobs: int | None = option(None, "Threads.", shown="all cores")
+    cache: str | Path | None = option(
+        "default",
+        "Where features are kept between runs.",
+        metavar="DIR|none",
+        shown="the user's cache directory",
+        takes_none=True,
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a number of threads below one."""
+        checked_jobs(self.jobs)

@@ -1,0 +1,108 @@
+"""A scan on Ray Data: the same bytes as on one machine, and nothing lost when a worker dies."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mixmood.core.errors import InputError
+from mixmood.core.progress import Silent
+from mixmood.data.arrays.array_pools import array_pool
+from mixmood.data.pools.pool import FeatureSource
+from mixmood.selection.fitted import fit_filter
+from mixmood.selection.scan.cluster import ScanOrder, scan_ray
+from mixmood.selection.scan.local import Scan, scan_local
+from mixmood.selection.scan.parts import PartFolder, ranges
+from mixmood.selection.scorer import Scorer
+
+pytest.importorskip("ray")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.filterwarnings("ignore"),  # Ray's own, at import and at its end
+]
+
+
+class DiesOnce(FeatureSource):
+    """Rows of features whose reader is killed once, when it comes to a certain row."""
+
+    name = "dies once"
+    fingerprint = "the same everywhere"
+
+    def __init__(self, rows, marker):
+        self._rows, self._marker = rows, Path(marker)
+
+    def __len__(self):
+        return len(self._rows)
+
+    @property
+    def width(self):
+        return self._rows.shape[1]
+
+    def features(self, indices):
+        if 40 in indices and not self._marker.exists():
+            self._marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self._rows[indices]
+
+
+class Counts(Silent):
+    """Adds up the steps."""
+
+    def __init__(self):
+        self.n = 0
+
+    def advance(self, task, steps=1):
+        self.n += steps
+
+
+@pytest.fixture
+def scan(world, rng, monkeypatch):
+    """A scan of 100 rows in parts of 8."""
+    monkeypatch.setattr("mixmood.selection.scan.parts.PART_SIZE", 8)
+    labelled, labels = world.useful(40)
+    rows = np.concatenate([world.useful(50)[0], world.foreign(50)])
+    fitted = fit_filter(labelled, rows, rng, labels=labels)
+    names = tuple(f"own {i}" for i in range(40))
+    scorer = Scorer(fitted, None, (), names, backbone="", backbone_name="", resolution=0)
+    return Scan(array_pool(rows, "rows"), scorer, None, jobs=2, cache=None), rows
+
+
+def written(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("part-*.npz"))}
+
+
+def test_parts_are_the_same_bytes_though_a_worker_was_killed(scan, tmp_path):
+    from ray import cloudpickle
+
+    local, rows = scan
+    folders = {name: tmp_path / name for name in ("here", "there")}
+    for folder in folders.values():
+        PartFolder(folder, 100).begin({}, resume=False)
+    scan_local(local, ranges(100), folders["here"], Silent())
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    source = DiesOnce(rows, tmp_path / "killed")
+    order = ScanOrder(source, 0, source.fingerprint, folders["there"])
+    counts = Counts()
+    scan_ray(local, order, ranges(100), counts)
+    assert (tmp_path / "killed").exists()
+    assert counts.n == 100
+    assert written(folders["there"]) == written(folders["here"])
+    assert len(written(folders["there"])) == 13
+    assert PartFolder(folders["there"], 100).missing() == []
+
+
+def test_a_pool_that_differs_on_a_worker_is_refused(scan, tmp_path):
+    local, rows = scan
+    PartFolder(tmp_path, 100).begin({}, resume=False)
+    order = ScanOrder(rows + 1.0, 0, local.pool.fingerprint, tmp_path)
+    with pytest.raises(InputError, match="array holds other images on a worker"):
+        scan_ray(local, order, ranges(100), Silent())
+
+
+def test_nothing_is_started_where_nothing_is_missing(scan, tmp_path, monkeypatch):
+    monkeypatch.setattr("mixmood.jobs.cluster.RaySpread.connected", None)
+    scan_ray(scan[0], ScanOrder(None, 0, "", tmp_path), [], Silent())
