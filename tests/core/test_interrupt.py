@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from mixmood.core.interrupt import deaf_children, deferred, uninterrupted
+from mixmood.core.interrupt import children_ignore_interrupt, deferred, uninterrupted
 
 ASKS_WHAT_IS_BLOCKED = "import signal; print(signal.SIGINT in signal.pthread_sigmask(0, []))"
 
@@ -85,7 +85,7 @@ def test_what_must_not_be_interrupted_ends_first():
 @needs_masks
 def test_children_are_deaf_and_their_parent_is_not():
     assert blocks_ctrl_c() == "False"
-    with deaf_children():
+    with children_ignore_interrupt():
         assert blocks_ctrl_c() == "True"
     assert blocks_ctrl_c() == "False"
     with pytest.raises(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Names for the arrays that pass between layers; shapes are told in docstrings."""
+"""Names for the arrays that pass between layers; shapes are in docstrings."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ class Interrupt:
     """Whether the user has asked to stop."""
 
     def __init__(self) -> None:
-        """Nobody has asked yet."""
+        """Begin without a request."""
         self.is_requested = False
 
     def request(self, signal_number: int, frame: FrameType | None) -> None:
@@ -25,15 +25,15 @@ class Interrupt:
 
 @contextmanager
 def deferred() -> Iterator[Interrupt]:
-    """Within, the first Ctrl-C is only noted, and whoever holds it back asks when to stop.
+    """Within, the first Ctrl-C is only noted; the caller looks at it and stops when it can.
 
     A signal that is ignored, or that Python has left to its host or the system, is left alone.
     """
     interrupt = Interrupt()
-    heard = {number: signal.getsignal(number) for number in ENDS}
-    heard = {number: handler for number, handler in heard.items() if callable(handler)}
+    handled = {number: signal.getsignal(number) for number in ENDS}
+    handled = {number: handler for number, handler in handled.items() if callable(handler)}
     try:
-        for number in heard:
+        for number in handled:
             signal.signal(number, interrupt.request)
     except ValueError:
         # Signals reach the main thread alone; elsewhere nothing needs deferring.
@@ -42,13 +42,13 @@ def deferred() -> Iterator[Interrupt]:
     try:
         yield interrupt
     finally:
-        for number, handler in heard.items():
+        for number, handler in handled.items():
             signal.signal(number, handler)
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Within, Ctrl-C waits until the end; who presses it twice does not wait."""
+    """Within, Ctrl-C waits until the end; pressed twice, it stops at once."""
     with deferred() as interrupt:
         yield
     if interrupt.is_requested:
@@ -56,10 +56,10 @@ def uninterrupted() -> Iterator[None]:
 
 
 @contextmanager
-def deaf_children() -> Iterator[None]:
-    """Processes and threads started within do not hear Ctrl-C: who started them stops them.
+def children_ignore_interrupt() -> Iterator[None]:
+    """Processes and threads started within ignore SIGINT; the parent stops them.
 
-    A terminal sends it to all its processes, and each would tell of it in a way of its own.
+    A terminal sends it to all its processes, and each would print a message of its own.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

@@ -1,4 +1,4 @@
-"""How long work tells of its progress without knowing who listens."""
+"""How long work reports its progress, whoever listens."""
 
 from typing import Protocol
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from mixmood.core.errors import TrainingError
-from mixmood.core.interrupt import deaf_children, uninterrupted
+from mixmood.core.interrupt import children_ignore_interrupt, uninterrupted
 from mixmood.jobs.call import Call, Outcome, compute
 
 MOST_BREAKDOWNS = 3
@@ -78,7 +78,7 @@ def _pass(calls: list[Call], n_jobs: int, on_start: Callable[[Call], None]) -> I
         outcomes = None
         try:
             # Loky cannot be stopped while its workers start: it would wait for ever.
-            with uninterrupted(), deaf_children():
+            with uninterrupted(), children_ignore_interrupt():
                 outcomes = parallel(dispatched())
             # Not `yield from`: joblib warns of lost results when it is closed.
             for outcome in outcomes:  # noqa: UP028

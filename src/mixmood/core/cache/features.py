@@ -103,7 +103,7 @@ class FeatureCache(CacheFile):
         aside_of(self.path).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Write what is left to write and let go of the file."""
+        """Write what is left to write and close the file."""
         self.put({})
         super().close()
 

@@ -1,7 +1,7 @@
 """One SQLite file for all processes of a user, that never stands in the way of work.
 
 The file is a cache and nothing more: whatever happens to it, work goes on without it. What went
-wrong is told once, in `warnings`.
+wrong is said once, in `warnings`.
 """
 
 import sqlite3
@@ -43,7 +43,7 @@ class CacheFile:
         return self._db is not None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             self._drop_connection()
 

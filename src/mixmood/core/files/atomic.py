@@ -24,7 +24,7 @@ def write_atomic(path: str | Path, content: bytes | str) -> None:
 
 @contextmanager
 def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file that comes to be as a whole at the end, or not at all if anything fails.
+    """A file that is there as a whole at the end, or not at all if anything fails.
 
     It is written under a temporary name beside the file and renamed over it. A link stays one:
     what it leads to is replaced. What is no file, such as /dev/null, a pipe or this process's own

@@ -39,7 +39,7 @@ def read_image_file(path: str | bytes, where: str) -> bytes:
 def read_at(path: str | Path, offset: int, size: int, where: str) -> bytes:
     """Exactly `size` bytes of a file from `offset` on; UnreadableImageError if they are not there.
 
-    The file is opened anew each time: no handle is shared between threads or processes, and a
+    The file is opened each time: no handle is shared between threads or processes, and a
     file that shrinks meanwhile is an error and not, as with a memory map, the end of the process.
     """
     try:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 TAKE = "BEGIN EXCLUSIVE"
 LOOK = "SELECT count(*) FROM sqlite_master"
-"""Only reads: who takes the lock at this very moment does not have to give up."""
+"""Only reads: a process that takes the lock at this moment does not fail."""
 
 
 def hold(path: Path, statement: str = TAKE, patience_s: float = 0.0) -> sqlite3.Connection | None:

@@ -93,7 +93,7 @@ def archive_key(path: Path) -> bytes:
 
 
 def archive_stamp(path: Path) -> bytes | None:
-    """What changes when the archive does; None while it is too new to tell.
+    """What changes when the archive does; None while it is too new to know.
 
     As with git's index: a file may be written twice within one tick of its clock.
     """

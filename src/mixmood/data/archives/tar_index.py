@@ -120,12 +120,12 @@ def _check_block(block: bytes) -> None:
     if len(block) < _BLOCK:
         raise ValueError("it is cut")
     rest = block[:148] + b" " * 8 + block[156:]
-    told = _number(block[148:156])
+    claimed = _number(block[148:156])
     # The lower half of Adler's sum is one more than the sum of the bytes, modulo 65521: the same
     # test ten times as fast as adding them up here. Some old programs added signed bytes.
-    if zlib.adler32(rest) & 0xFFFF != (told + 1) % 65_521:
+    if zlib.adler32(rest) & 0xFFFF != (claimed + 1) % 65_521:
         signed = sum(rest) - 256 * sum(byte > 127 for byte in rest)
-        if told != signed:
+        if claimed != signed:
             raise ValueError("a header is damaged, or it is no tar at all")
 
 

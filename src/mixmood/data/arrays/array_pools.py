@@ -147,7 +147,7 @@ def array_pool(rows: RowStore, name: str, labels: Labels | None = None) -> Pool:
 def labels_from_values(
     values: NDArray[Any], name: str, class_names: tuple[str, ...] | None = None
 ) -> Labels:
-    """Labels from one integer or word per image; class_names tells what the integers mean."""
+    """Labels from one integer or word per image; class_names are the names of the integers."""
     if values.ndim != 1 or values.dtype.kind not in "iubU":
         raise ShapeError(
             f"{name}: labels must be a 1-D array of integers or words, "

@@ -20,7 +20,7 @@ FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "PPM", "ICO", "AV
 """The only ones of Pillow's parsers that a file can reach; EPS would start another program."""
 
 MAX_PIXELS = 175_000_000
-"""No image may have more, as its header tells: a little below where Pillow itself refuses. Draft
+"""No image may have more, by its header: a little below where Pillow itself refuses. Draft
 mode is not counted in its favour, because a progressive JPEG keeps all of its coefficients in
 memory whatever size is asked for."""
 

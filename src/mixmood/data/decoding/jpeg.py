@@ -35,6 +35,6 @@ def decode_plain_jpeg(raw: bytes, most_pixels: int, below: int | None = None) ->
             return None
         picture: Picture = simplejpeg.decode_jpeg(raw, "RGB")
     except Exception:
-        # Damaged, even if only a little, or a kind it does not know: it raises more than it tells.
+        # Damaged, even if only a little, or a kind it does not know; it names no class of errors.
         return None
     return picture

@@ -14,7 +14,7 @@ class _Quiet:
     would leave the filters of the whole process changed. The first one in sets the filter, the
     last one out restores; only warnings raised inside these packages are touched. Those of
     pydicom, and its log, quote headers, which hold names of patients. Setting the filter takes as
-    long as opening a small image, so whoever decodes many stays inside meanwhile.
+    long as opening a small image, so that code which decodes many stays inside.
     """
 
     def __init__(self) -> None:

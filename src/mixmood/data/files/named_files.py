@@ -11,7 +11,7 @@ class PathSource(ImageSource):
     """A pool whose images have paths; a kind of pool lists them and reads them.
 
     They are in the order of their names, the same in a folder and in an archive of its files, so
-    that no result depends on who listed or packed them. Only a list of paths keeps its own order.
+    that no result depends on the order of a listing. Only a list of paths keeps its own order.
     """
 
     _names: Names

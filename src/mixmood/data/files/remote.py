@@ -69,7 +69,7 @@ class RemoteFolder(PathSource):
 
 
 def open_fetched(url: str, opener: Callable[[Path, str], Pool], name: str) -> Pool:
-    """The pool in a file behind a URL, fetched to a temporary file that goes when the pool does."""
+    """The pool in a file behind a URL, fetched to a temporary file for as long as the pool lives."""
     system, path = _connect(url)
     place = _Place()
     target = place.folder / Path(path).name

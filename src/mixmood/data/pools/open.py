@@ -50,7 +50,7 @@ OPENERS: dict[str, Callable[[str | Path, str], Pool]] = {
     ".idx.gz": open_idx,
     ".parquet": ParquetSource,
 }
-"""Who opens a file, by the end of its name."""
+"""The reader of a file, by the end of its name."""
 
 _OPENERS_BY_START: dict[bytes, Callable[[str | Path, str], Pool]] = {
     b"PK\3\4": ZipSource,
@@ -226,7 +226,7 @@ def _opener_by_content(path: Path, role: str) -> Callable[[str | Path, str], Poo
 
 
 def _stem(file: str, suffix: str | None) -> str:
-    """The file's name without the end that tells its kind: `crawl` for `crawl.tar.gz`."""
+    """The file's name without the end that names its kind: `crawl` for `crawl.tar.gz`."""
     if suffix is None or len(suffix) == len(file):
         return file
     return re.sub(r"[-.]idx\d$", "", file[: -len(suffix)])

@@ -201,7 +201,7 @@ def _unpacked(file: Any, column: str, group: int) -> Any:
 def _choose_columns(path: Path, schema: Any, wanted: str | None) -> _Columns:
     import pyarrow
 
-    told = _hugging_face_features(schema)
+    stated = _hugging_face_features(schema)
     structs = [field.name for field in schema if pyarrow.types.is_struct(field.type)]
     structs = [name for name in structs if schema.field(name).type.get_field_index("bytes") >= 0]
     binaries = [
@@ -211,14 +211,14 @@ def _choose_columns(path: Path, schema: Any, wanted: str | None) -> _Columns:
     ]
     named = [name for name in binaries if name.lower() in _IMAGE_COLUMNS]
     stored = [*structs, *binaries]
-    images = [name for name in stored if told.get(name, {}).get("_type") == "Image"]
+    images = [name for name in stored if stated.get(name, {}).get("_type") == "Image"]
     chosen = next(iter([*images, *structs, *named]), None)
     if chosen is None:
         raise InputError(
             f"{path} has no column of images (bytes, or a struct with a field 'bytes'); "
             f"it has: {', '.join(schema.names) or 'none'}."
         )
-    classes = [name for name in schema.names if told.get(name, {}).get("_type") == "ClassLabel"]
+    classes = [name for name in schema.names if stated.get(name, {}).get("_type") == "ClassLabel"]
     usual = [
         field.name
         for field in schema
@@ -228,7 +228,7 @@ def _choose_columns(path: Path, schema: Any, wanted: str | None) -> _Columns:
     if wanted is not None and wanted not in schema.names:
         raise unknown_name("label column", wanted, schema.names)
     label = wanted or next(iter([*classes, *usual]), None)
-    names = told.get(label, {}).get("names") if label is not None else None
+    names = stated.get(label, {}).get("names") if label is not None else None
     class_names = tuple(map(str, names)) if names and isinstance(names, list) else None
     return _Columns(chosen, chosen in structs, label, class_names)
 
@@ -241,4 +241,4 @@ def _hugging_face_features(schema: Any) -> dict[str, dict[str, Any]]:
         return {}
     if not isinstance(features, dict):
         return {}
-    return {name: told for name, told in features.items() if isinstance(told, dict)}
+    return {name: stated for name, stated in features.items() if isinstance(stated, dict)}

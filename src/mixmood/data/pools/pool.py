@@ -68,7 +68,7 @@ class ImageSource(ABC):
 
     @property
     def labels(self) -> Labels | None:
-        """The classes, where the pool tells them."""
+        """The classes, where the pool has them."""
         return None
 
     def reading_order(self, indices: Rows) -> Rows:
@@ -139,7 +139,7 @@ class FeatureSource(ABC):
 
     @property
     def labels(self) -> Labels | None:
-        """The classes, where the pool tells them."""
+        """The classes, where the pool has them."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""The paper's data sets: where they are, how to know them, whom to thank.
+"""The paper's data sets: addresses, digests, licences and citations.
 
 Digests are those published with the data or by several independent projects that use it.
 """
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 class RemoteFile:
     """A file of a data set: addresses in the order to try, and the SHA-256 of its content.
 
-    `sha256` is None where nobody has published one: the file is then taken on trust, and what
-    came is told.
+    `sha256` is None where none is published: the file is then taken on trust.
     """
 
     name: str

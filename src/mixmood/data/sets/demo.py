@@ -1,4 +1,4 @@
-"""The sets of the demonstration: embedded images with an order that anybody can foretell."""
+"""The sets of the demonstration: embedded images whose order is known in advance."""
 
 import numpy as np
 

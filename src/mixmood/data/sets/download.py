@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DOWNLOADS = "downloads"
 CHUNK = 256 * 1024
 TIMEOUT_S = 60
-# A file whose size nobody publishes may be this much larger than we were told.
+# A file without a published size may be this much larger than expected.
 TOLERANCE = 1.5
 
 
@@ -148,7 +148,7 @@ class Resuming:
     """A downloader for pooch that keeps what came, in NAME.part, and asks only for the rest."""
 
     def __init__(self, file: RemoteFile, folder: Path, progress: Progress) -> None:
-        """Tell `progress` of bytes, under the name of the file."""
+        """Report bytes to `progress`, under the name of the file."""
         self._file, self._progress = file, progress
         self._part = folder / f"{file.name}.part"
 
@@ -160,7 +160,7 @@ class Resuming:
         headers = {"Range": f"bytes={n_before}-"} if n_before else {}
         with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
             if n_before and not answer.ok:
-                # The rest may have been refused because there is none: begin anew next time.
+                # The rest may have been refused because there is none: begin again next time.
                 self._part.unlink()
             answer.raise_for_status()
             is_rest = answer.status_code == requests.codes.partial_content

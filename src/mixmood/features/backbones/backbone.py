@@ -41,14 +41,18 @@ class Backbone(Protocol):
     def is_batch_dependent(self) -> bool:
         """Whether an image's features depend on its companions; such features are never cached."""
 
-    def use_device(self, device: str) -> None:
-        """Compute on a device from now on; BackboneError if it was named and cannot be used."""
-
     def describe(self) -> dict[str, Any]:
         """What a record says about it: name, weights, resolution, width, preprocessing."""
 
     def embed(self, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Features, shape (n, width), of images, shape (n, resolution, resolution, 3)."""
+
+
+class MovableBackbone(Backbone, Protocol):
+    """A backbone that can compute on several devices."""
+
+    def use_device(self, device: str) -> None:
+        """Compute on a device from now on; BackboneError if it was named and cannot be used."""
 
 
 def check_resolution(

@@ -31,13 +31,13 @@ def is_onnx_file(name: str) -> bool:
 def load_onnx_file(name: str, resolution: int | None = None) -> OnnxBackbone:
     """The backbone in a file: `net.onnx`, or `net.onnx?range=1&mean=0.5&std=0.25`.
 
-    What the network wants done with pixels is told, in this order, by the words after the
+    What the network wants done with pixels is said, in this order, by the words after the
     question mark, by the file's metadata properties (`mixmood.range` and so on), by its graph:
 
-    - `layout`: nhwc or nchw. The graph tells it unless neither axis is 3 or both are.
+    - `layout`: nhwc or nchw. The graph shows it unless neither axis is 3 or both are.
     - `range`: what white is, 1 or 255. Needed unless the input is uint8.
     - `mean`, `std`: taken off and divided by, in units of that range; one number or three.
-    - `resolution`: the side of the images. The graph tells it unless any size will do.
+    - `resolution`: the side of the images. The graph shows it unless any size will do.
     - `output`: the output with the features, (n, d), or maps of features to be averaged.
     """
     path, _, query = name.partition("?")
@@ -88,14 +88,14 @@ def _open(model: bytes, path: str) -> Any:
 
 def _words(session: Any, query: str) -> dict[str, str]:
     properties = session.get_modelmeta().custom_metadata_map
-    told = {
+    stated = {
         key.removeprefix(PREFIX): value
         for key, value in properties.items()
         if key.startswith(PREFIX)
     }
     typed = dict(parse_qsl(query, keep_blank_values=True))
-    check_words({**told, **typed})
-    return {**told, **typed}
+    check_words({**stated, **typed})
+    return {**stated, **typed}
 
 
 def _only_input(session: Any, path: str) -> Any:
@@ -155,8 +155,8 @@ def _resolution(
 ) -> int:
     height, width = node.shape[2:] if input_format.layout == "nchw" else node.shape[1:3]
     fixed = {side for side in (height, width) if isinstance(side, int)}
-    told = number(words, "resolution")
-    side = asked or (int(told) if told else None) or next(iter(fixed), DEFAULT_RESOLUTION)
+    stated = number(words, "resolution")
+    side = asked or (int(stated) if stated else None) or next(iter(fixed), DEFAULT_RESOLUTION)
     if not 1 <= side <= LARGEST_SIDE or fixed - {side}:
         raise BackboneError(
             f"{path} takes images of {height} x {width} pixels; squares of {side} do not fit. "

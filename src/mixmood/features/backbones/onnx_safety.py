@@ -45,15 +45,15 @@ def fields_of(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     at = 0
     while at < len(message):
         tag, at = _varint(message, at)
-        wire = tag & 7
-        if wire == 0:
+        wire_type = tag & 7
+        if wire_type == 0:
             value, at = _varint(message, at)
             yield tag >> 3, value
             continue
-        if wire == 2:
+        if wire_type == 2:
             size, at = _varint(message, at)
-        elif wire in (1, 5):
-            size = 8 if wire == 1 else 4
+        elif wire_type in (1, 5):
+            size = 8 if wire_type == 1 else 4
         else:
             raise ValueError("not an ONNX file")
         if at + size > len(message):

@@ -5,15 +5,17 @@ from importlib.resources import files
 
 from mixmood.core.family_names import DEFAULT_BACKBONE
 from mixmood.core.suggest import unknown_name
-from mixmood.features.backbones.backbone import Backbone, check_resolution
-from mixmood.features.backbones.devices import CPU, check_device
+from mixmood.features.backbones.backbone import Backbone, MovableBackbone, check_resolution
+from mixmood.features.backbones.devices import CPU
+from mixmood.features.backbones.hub.find import is_hub_model
+from mixmood.features.backbones.hub.model import HubBackbone
 from mixmood.features.backbones.onnx import OnnxBackbone
 from mixmood.features.backbones.onnx_file import is_onnx_file, load_onnx_file
 from mixmood.features.backbones.untrained_wrn import untrained_wrn
 from mixmood.features.backbones.wide_resnet import wide_resnet50_2
 
 
-def efficientnet_lite0(resolution: int | None = None) -> Backbone:
+def efficientnet_lite0(resolution: int | None = None) -> MovableBackbone:
     """EfficientNet-Lite0 with ImageNet weights, 1280 features; its file is in the package."""
     model = (
         files("mixmood.features.backbones").joinpath("weights/efficientnet_lite0.onnx").read_bytes()
@@ -22,7 +24,7 @@ def efficientnet_lite0(resolution: int | None = None) -> Backbone:
     return OnnxBackbone(DEFAULT_BACKBONE, model, side, output="features", width=1280)
 
 
-BACKBONES: dict[str, Callable[[int | None], Backbone]] = {
+BACKBONES: dict[str, Callable[[int | None], MovableBackbone]] = {
     "efficientnet-lite0": efficientnet_lite0,
     "wide-resnet50-2": wide_resnet50_2,
     "untrained-wrn": untrained_wrn,
@@ -35,16 +37,19 @@ def load_backbone(
     """The backbone of this name, or in this ONNX file.
 
     Args:
-        name: One of BACKBONES, or the path of an ONNX file.
+        name: One of BACKBONES, the path of an ONNX file, or a model of the Hugging Face hub:
+            hf:NAME, hf:NAME@REVISION, or hf:DIR for one that was saved to a folder.
         resolution: Pixels a side of the images it will get; its default if None.
-        device: Where it computes: auto, cpu, cuda, directml or coreml.
+        device: Where it computes: auto, cpu, cuda, directml or coreml; models of the hub have
+            auto, cpu, cuda and mps.
     """
-    check_device(device)
-    if is_onnx_file(name):
-        backbone: Backbone = load_onnx_file(name, resolution)
+    if is_hub_model(name):
+        backbone: MovableBackbone = HubBackbone(name, resolution)
+    elif is_onnx_file(name):
+        backbone = load_onnx_file(name, resolution)
     elif name in BACKBONES:
         backbone = BACKBONES[name](resolution)
     else:
-        raise unknown_name("backbone", name, [*BACKBONES, "FILE.onnx"])
+        raise unknown_name("backbone", name, [*BACKBONES, "FILE.onnx", "hf:NAME"])
     backbone.use_device(device)
     return backbone

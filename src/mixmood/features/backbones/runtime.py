@@ -1,4 +1,4 @@
-"""ONNX Runtime, loaded where it is needed and told to keep what it sees to itself."""
+"""ONNX Runtime, loaded where it is needed, with its telemetry off."""
 
 import os
 from typing import Any
@@ -9,7 +9,7 @@ def onnx_runtime() -> Any:
 
     Official builds from 1.29 on report their use to Microsoft over the network, and leave an
     identifier in the temporary directory, unless this variable is set before they are loaded.
-    Who sets it otherwise is obeyed.
+    A value that the user has set is kept.
     """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime

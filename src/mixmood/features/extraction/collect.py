@@ -18,7 +18,7 @@ Features = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Extraction:
-    """Features of the readable images among those asked for, and the story of the others."""
+    """Features of the readable images among those asked for, and why others are missing."""
 
     features: Features
     """Shape (k, width), row i for image kept[i]."""
@@ -51,7 +51,7 @@ class Collector:
         cache: FeatureCache | None,
         advance: Callable[[int], None],
     ) -> None:
-        """Begin with nothing; `advance` is told how many images are done."""
+        """Begin with nothing; `advance` is called with the number of images done."""
         self._asked = asked
         self._features = np.empty((len(asked), backbone.width), np.float32)
         self._is_kept = np.zeros(len(asked), bool)
@@ -92,7 +92,7 @@ class Collector:
         """All rows, without gaps for the unreadable."""
         kept, n_kept = self._asked[self._is_kept], int(self._is_kept.sum())
         features = self._features if n_kept == len(self._asked) else self._features[self._is_kept]
-        # By place: the order in which threads met them is nobody's business.
+        # By place: the order in which threads met them must not show.
         unreadable = [(int(self._asked[i]), text) for i, text in sorted(self._problems.items())]
         flags = self._flags[self._is_kept]
         return Extraction(

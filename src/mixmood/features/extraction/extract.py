@@ -6,7 +6,7 @@
     this thread       puts the rows in order and into the cache
 
 Both queues between threads are bounded, so memory does not grow with the pool. Pillow and ONNX
-Runtime let go of the interpreter while they work, so threads are enough. Decoding and inference
+Runtime release the interpreter lock while they work, so threads are enough. Decoding and inference
 share a thread because both want a core: a stage of its own for each made threads wait for the
 interpreter. No more threads decode or embed than there are cores to use.
 """
@@ -56,7 +56,7 @@ def extract(
         backbone: What turns images into features.
         jobs: Working threads; all cores that the process may use if None.
         cache: Where features are looked up and kept; nothing is if None.
-        progress: Told of every image done, under the name of the pool.
+        progress: Called after every image, with the name of the pool.
     """
     asked = np.asarray(indices, dtype=np.int64)
     n_workers = checked_jobs(jobs)
@@ -104,7 +104,7 @@ def with_companions(batches: Iterable[list[T]], size: int) -> Iterator[tuple[lis
     """Each batch after as many of the items before it as it lacks to its full size.
 
     For backbones that look at the batch as a whole: statistics over the two images of a short
-    last batch would make them strangers to the rest.
+    last batch would make them unlike the rest.
 
     >>> list(with_companions([[1, 2, 3], [4]], size=3))
     [([], [1, 2, 3]), ([2, 3], [4])]

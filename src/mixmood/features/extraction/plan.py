@@ -14,7 +14,9 @@ BACKBONES = member_names("features.backbones.registry", "BACKBONES")
 class ExtractionPlan:
     """How features are computed and where they are kept; plans of commands extend it."""
 
-    backbone: str = option(DEFAULT_BACKBONE, f"{', '.join(BACKBONES)}, or FILE.onnx.")
+    backbone: str = option(
+        DEFAULT_BACKBONE, f"{', '.join(BACKBONES)}, FILE.onnx, hf:NAME or hf:DIR."
+    )
     resolution: int | None = option(
         None, "Pixels a side that the backbone sees.", shown="96", metavar="PIXELS"
     )

@@ -121,7 +121,7 @@ class Preparer:
         rows = self._cache.get([image.key for image in images if image.key])
         for image in images:
             row = rows.get(image.key)
-            # A row of another length is none of ours, whatever its checksum says.
+            # A row of another length was not made here, even if its checksum is right.
             if row is not None and len(row) in (self._width, self._width + 1):
                 image.row, image.raw = row[: self._width], None
                 image.flags |= _flags_of(row[self._width :])
@@ -190,7 +190,7 @@ def cache_space(backbone: Backbone, pixel_range: PixelRange | None = None) -> by
 
 
 def _runtime_version() -> str:
-    """The version of ONNX Runtime, told by its package: cached features do not need it loaded."""
+    """The version of ONNX Runtime, by its package: cached features do not need it loaded."""
     try:
         return metadata.version("onnxruntime")
     except metadata.PackageNotFoundError:

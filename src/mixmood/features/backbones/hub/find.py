@@ -1,0 +1,121 @@
+"""Where the files of a model are: a folder, this machine's copy of the hub, or the hub."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from mixmood.core.errors import BackboneError, MissingExtraError, OptionError, reason
+from mixmood.core.files.places import expanded
+
+PREFIX = "hf:"
+CONFIG, SETTINGS = "config.json", "preprocessor_config.json"
+INDEX = "model.safetensors.index.json"
+WEIGHTS = "*.safetensors"
+PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+PATIENCE_S = 10
+_NAME = re.compile(r"([\w.-]+(?:/[\w.-]+)?)(?:@([\w./-]+))?")
+
+
+def is_hub_model(name: str) -> bool:
+    """Whether the name of a backbone means a model of the hub or in a folder."""
+    return name.startswith(PREFIX) and not name.startswith("hf://")
+
+
+def model_folder(name: str) -> Path:
+    """The folder with the files of `hf:DIR`, `hf:NAME` or `hf:NAME@REVISION`.
+
+    A folder of this name is taken first, then a copy that the hub's package keeps on this machine,
+    then the hub. Only JSON and safetensors are fetched: neither programs nor pickled weights.
+    """
+    text = name.removeprefix(PREFIX)
+    folder = expanded(text)
+    if folder.is_dir():
+        check_folder(folder)
+        return folder
+    parts = _NAME.fullmatch(text)
+    if parts is None:
+        raise OptionError(
+            f"A model of the hub is written hf:NAME, hf:NAME@REVISION or hf:DIR; got '{name}'. "
+            "There is no folder of this name."
+        )
+    kept = _snapshot(parts[1], parts[2], is_local=True)
+    if kept is not None and _has_weights(kept):
+        check_folder(kept)
+        return kept
+    fetched = _snapshot(parts[1], parts[2], is_local=False)
+    if fetched is None:
+        raise BackboneError(f"The hub has no files for {name}.")
+    check_folder(fetched)
+    return fetched
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder without a configuration, with pickled weights only, or with half of them."""
+    if not (folder / CONFIG).is_file():
+        raise BackboneError(
+            f"{folder} has no {CONFIG}, so that it is no model in the form of Hugging Face. "
+            "Save it with model.save_pretrained(DIR)."
+        )
+    config = _json(folder / CONFIG)
+    if "auto_map" in config:
+        raise BackboneError(
+            f"The model in {folder} brings its own program, which is never run. Choose a model "
+            "whose family is part of transformers."
+        )
+    if not _has_weights(folder):
+        is_pickled = any(next(folder.glob(pattern), None) for pattern in PICKLED)
+        why = "only pickled weights, which are never loaded" if is_pickled else "no weights"
+        raise BackboneError(
+            f"{folder} has {why}. Save them as safetensors: "
+            "model.save_pretrained(DIR, safe_serialization=True)."
+        )
+    if (folder / INDEX).is_file():
+        parts = _json(folder / INDEX).get("weight_map")
+        wanted = set(map(str, parts.values())) if isinstance(parts, dict) else set()
+        missing = sorted(part for part in wanted if not (folder / part).is_file())
+        if missing:
+            raise BackboneError(
+                f"{folder} lacks {len(missing)} of {len(wanted)} files of weights, such as "
+                f"{missing[0]}: the download is not complete. Fetch it again."
+            )
+
+
+def _has_weights(folder: Path) -> bool:
+    return next(folder.glob(WEIGHTS), None) is not None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise BackboneError(f"Cannot read {path}: {reason(error)}.") from error
+    if not isinstance(content, dict):
+        raise BackboneError(f"Cannot read {path}: it holds no settings.")
+    return content
+
+
+def _snapshot(name: str, revision: str | None, is_local: bool) -> Path | None:
+    """The folder that the hub's package keeps; None if it is not to be asked and has none."""
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise MissingExtraError("Models of the hub", "hf") from None
+    try:
+        return Path(
+            huggingface_hub.snapshot_download(
+                name,
+                revision=revision,
+                allow_patterns=["*.json", WEIGHTS],
+                local_files_only=is_local,
+                etag_timeout=PATIENCE_S,
+            )
+        )
+    except Exception as error:
+        # The network, the hub and the disk each have errors of their own.
+        if is_local:
+            return None
+        raise BackboneError(
+            f"The model {name} is not on this machine and cannot be fetched from the hub "
+            f"({type(error).__name__}). Connect once, or copy its folder here and give hf:DIR."
+        ) from error
