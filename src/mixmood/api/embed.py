@@ -22,6 +22,8 @@ def embed(
     *,
     backbone: str = DEFAULT_BACKBONE,
     resolution: int | None = None,
+    device: str = "auto",
+    frames: str = "middle",
     jobs: int | None = None,
     cache: str | Path | None = "default",
     progress: Progress | None = None,
@@ -33,8 +35,10 @@ def embed(
 
     Args:
         images: Anything that `rank` takes as a pool.
-        backbone: The name of a backbone, or the path of an ONNX file.
+        backbone: The name of a backbone, the path of an ONNX file, hf:NAME or hf:DIR.
         resolution: Pixels a side that the backbone sees; its default if None.
+        device: Where the backbone computes, as for `rank`.
+        frames: Of a DICOM file with several frames, the "middle" one, or "each" as an image.
         jobs: Threads; all cores if None.
         cache: A directory that keeps features between runs, or None for none.
         progress: Called after every image read.
@@ -43,11 +47,11 @@ def embed(
     from mixmood.features.extraction.extract import extract
 
     with open_cache(cache) or nullcontext() as store:
-        pool = open_pool(images, cache=store)
+        pool = open_pool(images, cache=store, frames=frames)
         everything = np.arange(len(pool))
         if isinstance(pool, FeatureSource):
             return np.asarray(pool.features(everything), np.float32)
-        network = load_backbone(backbone, resolution)
+        network = load_backbone(backbone, resolution, device)
         found = extract(
             pool, everything, network, jobs=jobs, cache=store, progress=progress or Silent()
         )

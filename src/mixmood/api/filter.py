@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mixmood.api.backbone_choice import BackboneChoice, ChoiceOptions, choose_backbone
+from mixmood.api.mlflow_runs import log_filter, mlflow_log
 from mixmood.core.cache.features import FeatureCache, open_cache
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.files.atomic import check_writable, written
@@ -18,7 +20,7 @@ from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.filtering import Filtering, Share
 from mixmood.data.pools.kept import lists_below, located, pool_word
-from mixmood.data.pools.open import open_pool
+from mixmood.data.pools.open import open_pool, with_frames_word
 from mixmood.data.pools.pool import FeatureSource, Pool
 from mixmood.selection.plan import FilterPlan
 
@@ -125,14 +127,20 @@ def filter_planned(
     from mixmood.selection.folder import images_of
 
     target = None if out is None else Path(out)
+    pool = with_frames_word(pool, plan.frames)
     _check_paths(labelled, pool, target, plan)
+    log, listener = mlflow_log(plan.mlflow), progress or Silent()
     with open_cache(plan.cache) or nullcontext() as store:
-        crawl = open_pool(pool, seed=plan.seed, cache=store)
+        crawl = open_pool(pool, seed=plan.seed, cache=store, frames=plan.frames)
         if plan.link is not None or plan.copy is not None:
             images_of(crawl)
-        network = _network(crawl, plan)
-        embedder = Embedder(network, plan.jobs, store, progress or Silent())
         base = _labelled_set(labelled, crawl, plan, store)
+        choice = None
+        if base is not None:
+            choice = choose_backbone(base, ChoiceOptions.of(plan), store, listener)
+            plan = replace(plan, backbone=choice.chosen) if choice else plan
+        network = _network(crawl, plan)
+        embedder = Embedder(network, plan.jobs, store, listener)
         scorer = _scorer(base, crawl, plan, embedder)
         if plan.save is not None:
             _save(Path(plan.save), scorer)
@@ -146,7 +154,17 @@ def filter_planned(
         record = describe(job, decision, base.name if base else str(plan.load), _notes(plan))
         if base is not None:
             record = replace(record, distance=before_and_after(base, job, decision))
-    return Kept(record, job, decision, base)
+    kept = Kept(_with_choice(record, choice), job, decision, base)
+    if log is not None:
+        log_filter(log, kept, target)
+    return kept
+
+
+def _with_choice(record: Filtering, choice: BackboneChoice | None) -> Filtering:
+    if choice is None:
+        return record
+    backbone = choice.in_record(record.backbone)
+    return replace(record, backbone=backbone, warnings=(*record.warnings, choice.sentence))
 
 
 def _check_paths(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) -> None:
@@ -205,9 +223,11 @@ def _network(pool: Pool, plan: FilterPlan) -> Any:
     if isinstance(pool, FeatureSource):
         return None
     if plan.load is None:
-        return load_backbone(plan.backbone, plan.resolution)
+        return load_backbone(plan.backbone, plan.resolution, plan.device)
     saved = load_scorer(Path(plan.load))
-    return load_backbone(saved.backbone_name, saved.resolution) if saved.backbone else None
+    if not saved.backbone:
+        return None
+    return load_backbone(saved.backbone_name, saved.resolution, plan.device)
 
 
 def _labelled_set(
@@ -216,7 +236,7 @@ def _labelled_set(
     """The labelled set; None with a saved filter."""
     if plan.load is not None:
         return None
-    base = open_pool(labelled, seed=plan.seed, cache=cache, role="labelled set")
+    base = open_pool(labelled, seed=plan.seed, cache=cache, role="labelled set", frames=plan.frames)
     if isinstance(base, FeatureSource) != isinstance(pool, FeatureSource):
         raise ShapeError(
             f"Features cannot be mixed with images: {base.name} and {pool.name} must both be "

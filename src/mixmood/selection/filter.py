@@ -104,7 +104,8 @@ class FilterJob:
             from mixmood.selection.scan.cluster import ScanOrder, scan_ray
 
             folder = self.parts.folder.resolve()
-            order = ScanOrder(self.source, self.plan.seed, self.pool.fingerprint, folder)
+            device = str(getattr(self.embedder.backbone, "device", "cpu"))
+            order = ScanOrder(self.source, self.plan.seed, self.pool.fingerprint, folder, device)
             scan_ray(scan, order, missing, progress)
         else:
             scan_local(scan, missing, self.parts.folder, progress)

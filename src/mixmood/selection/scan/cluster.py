@@ -41,12 +41,14 @@ class ScanOrder:
         seed: Of a noise pool.
         fingerprint: What the pool's must be there.
         folder: Where the parts and the fitted filter are, on all nodes.
+        device: Where the backbone computes.
     """
 
     source: Any
     seed: int
     fingerprint: str
     folder: Path
+    device: str = "cpu"
 
 
 class ScanWorker:
@@ -87,7 +89,7 @@ class ScanWorker:
         scorer = load_scorer(order.folder / FILTER)
         backbone = None
         if scorer.backbone:
-            backbone = load_backbone(scorer.backbone_name, scorer.resolution)
+            backbone = load_backbone(scorer.backbone_name, scorer.resolution, order.device)
             if backbone.fingerprint != scorer.backbone:
                 raise InputError(
                     f"The backbone {scorer.backbone_name} differs on a worker. Install the same "

@@ -13,6 +13,7 @@ from mixmood.core.errors import InputError, ShapeError
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
 from mixmood.data.decoding.pixel_range import PixelRange
+from mixmood.data.labels.needed import needed_labels
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool
 from mixmood.features.backbones.backbone import Backbone
@@ -99,12 +100,7 @@ class Embedder:
 
 def labels_of(pool: Pool, role: str) -> Labels:
     """The classes of a pool that must have some."""
-    if pool.labels is None:
-        raise InputError(
-            f"The {role} pool {pool.name} has no classes. Put the images of each class in a "
-            "folder of its own, or give a manifest with a label column."
-        )
-    return pool.labels
+    return needed_labels(pool, f"{role} pool")
 
 
 def without_copies(pool: Embedded, labelled: Embedded, warn: Callable[[str], None]) -> Embedded:

@@ -113,7 +113,7 @@ class _Task:
         base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled pool")
         has_features = isinstance(base, FeatureSource)
         self.backbone: Backbone | None = (
-            None if has_features else load_backbone(plan.backbone, plan.resolution)
+            None if has_features else load_backbone(plan.backbone, plan.resolution, plan.device)
         )
         embedder = Embedder(
             self.backbone,
