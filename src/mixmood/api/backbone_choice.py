@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST_LABELLED = 500
 """Labelled images that are compared on: a random sample of more."""
-FEW, N_REPEATS = 300, 3
+FEW, N_REPEATS = 100, 3
 """Up to so many images, the cross-validation is repeated so often; beyond, done once."""
 KEY = "choice"
 """Where the record of a backbone holds the figures."""
@@ -134,7 +134,7 @@ def _figures(found: "FeatureChoice", n_images: int, left_out: dict[str, str]) ->
             {"name": name, "accuracy": one.value, "interval": [one.low, one.high]}
             for name, one in found.accuracies.items()
         ],
-        "accuracy_after_choice": found.after_choice.value,
+        "accuracy_after_choice": found.after_choice and found.after_choice.value,
         "left_out": left_out,
     }
 

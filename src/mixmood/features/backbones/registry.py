@@ -7,7 +7,7 @@ from mixmood.core.errors import OptionError
 from mixmood.core.family_names import AUTO_BACKBONE, DEFAULT_BACKBONE
 from mixmood.core.suggest import unknown_name
 from mixmood.features.backbones.backbone import Backbone, MovableBackbone, check_resolution
-from mixmood.features.backbones.devices import CPU
+from mixmood.features.backbones.devices import AUTO, CPU
 from mixmood.features.backbones.hub.find import is_hub_model
 from mixmood.features.backbones.hub.model import HubBackbone
 from mixmood.features.backbones.onnx import OnnxBackbone
@@ -57,5 +57,11 @@ def load_backbone(
         )
     else:
         raise unknown_name("backbone", name, [*BACKBONES, "FILE.onnx", "hf:NAME", AUTO_BACKBONE])
-    backbone.use_device(device)
+    if hasattr(backbone, "use_device"):
+        backbone.use_device(device)
+    elif device not in (AUTO, CPU):
+        raise OptionError(
+            f"The backbone {name} computes where its author chose; got the device {device}. "
+            "Leave --device out."
+        )
     return backbone

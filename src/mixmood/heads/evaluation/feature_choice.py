@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.heads.evaluation.accuracy import Estimate, accuracy_interval
-from mixmood.heads.evaluation.cross_validation import out_of_fold_logits, right_by_image
+from mixmood.heads.evaluation.cross_validation import all_logits, right_by_image
+from mixmood.heads.evaluation.nested import FEWEST_FOLDS, NestedPlan, nested_plan
 from mixmood.heads.registry import HEADS
-from mixmood.numerics.folds import Folds, repeated_folds
+from mixmood.numerics.folds import repeated_folds
 
 BASE = "supervised"
 N_FOLDS = 5
@@ -23,8 +24,9 @@ class FeatureChoice:
     chosen: str
     accuracies: Mapping[str, Estimate]
     """Cross-validated on the same folds, in the order given."""
-    after_choice: Estimate
-    """Of the whole procedure: for every fold the choice is made on the other folds."""
+    after_choice: Estimate | None
+    """Of the whole procedure: for every fold the choice is made without it, by nested
+    cross-validation. None where there are too few images for that."""
 
 
 def choose_features(
@@ -39,7 +41,7 @@ def choose_features(
     """The kind of features with the highest cross-validated accuracy; of equals, the first.
 
     The best of several accuracies is too good an estimate of itself: `after_choice` judges each
-    fold by what the other folds would have chosen. InputError if no image can be held out.
+    fold by what is chosen without it. InputError if no image can be held out.
 
     Args:
         features: Each kind's rows for the same images, shape (n, d); d may differ.
@@ -50,32 +52,43 @@ def choose_features(
         n_repeats: How often the rows are divided again.
     """
     folds = repeated_folds(codes, N_FOLDS, n_repeats, rng, groups)
+    is_nested = len(features) > 1 and folds.max() + 1 >= FEWEST_FOLDS
+    plan = nested_plan(folds, with_pairs=is_nested)
     head, seed = {BASE: HEADS[BASE].head}, int(rng.integers(2**63))
     logits = {
-        name: out_of_fold_logits(
-            head, rows, codes, n_classes, None, folds, np.random.default_rng(seed)
-        )[BASE]
+        name: all_logits(
+            head, rows, codes, n_classes, None, plan.weights, np.random.default_rng(seed)
+        )[1][BASE]
         for name, rows in features.items()
     }
-    accuracies = {name: _accuracy(one, codes, groups) for name, one in logits.items()}
-    chosen = max(accuracies, key=lambda name: accuracies[name].value)
-    judged = _judged_by_others(logits, codes, folds)
+    accuracies = {
+        name: _accuracy(plan.out_of_fold(one), codes, groups) for name, one in logits.items()
+    }
+    chosen = _best({name: one.value for name, one in accuracies.items()})
+    if not is_nested:
+        return FeatureChoice(chosen, accuracies, accuracies[chosen] if len(features) == 1 else None)
+    judged = _judged_without(plan, logits, codes)
     return FeatureChoice(chosen, accuracies, _accuracy(judged, codes, groups))
 
 
-def _judged_by_others(
-    logits: Mapping[str, Array], codes: NDArray[np.integer], folds: Folds
+def _judged_without(
+    plan: NestedPlan, logits: Mapping[str, Array], codes: NDArray[np.integer]
 ) -> Array:
-    """For every fold, the logits of the kind that is best on the other folds."""
-    is_right = {name: one.argmax(axis=2) == codes for name, one in logits.items()}
-    judged = np.full_like(next(iter(logits.values())), np.nan)
-    for repeat, fold_of_row in enumerate(folds):
-        for fold in range(fold_of_row.max() + 1):
-            out = fold_of_row == fold
-            others = (fold_of_row >= 0) & ~out
-            best = max(is_right, key=lambda name: is_right[name][repeat, others].mean())
-            judged[repeat, out] = logits[best][repeat, out]
-    return judged
+    """For every outer fold, the logits of the kind that is best without it."""
+    found = plan.out_of_fold(next(iter(logits.values())))
+    for (repeat, fold), fit in plan.outer.items():
+        right = {
+            name: float(np.nanmean(right_by_image(plan.inside(one, repeat, fold), codes)))
+            for name, one in logits.items()
+        }
+        out = plan.folds[repeat] == fold
+        found[repeat, out] = logits[_best(right)][fit, out]
+    return found
+
+
+def _best(values: Mapping[str, float]) -> str:
+    """The name with the largest value; of equals, the first."""
+    return max(values, key=lambda name: values[name])
 
 
 def _accuracy(
