@@ -14,7 +14,7 @@ from mixmood.core.family_names import DEFAULT_BACKBONE
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource
-from mixmood.ssl.input.pictures import left_out
+from mixmood.ssl.input.pictures import unreadable_note
 
 
 def embed(
@@ -54,6 +54,6 @@ def embed(
     if not len(found.kept):
         raise InputError(f"{pool.name} has no readable image among {len(pool)}. Check the files.")
     if found.unreadable:
-        text = left_out(pool.name, [pool.locate(index) for index, _ in found.unreadable])
+        text = unreadable_note(pool.name, [pool.locate(index) for index, _ in found.unreadable])
         warnings.warn(text, RuntimeWarning, stacklevel=2)
     return found.features

@@ -4,7 +4,7 @@ import numpy as np
 
 from mixmood.core.arrays import Rows
 from mixmood.core.family_names import DEFAULT_MEASURE
-from mixmood.core.records.filtering import Distances, Reach
+from mixmood.core.records.filtering import DistanceChange, DistanceInterval
 from mixmood.core.seeds import rng_for
 from mixmood.data.pools.pool import Pool
 from mixmood.ranking.statistics.dissimilarity import dissimilarity
@@ -18,7 +18,7 @@ LEAST_SAMPLE = 8
 """Fewer images in a draw say nothing."""
 
 
-def before_and_after(labelled: Pool, job: FilterJob, decision: Decision) -> Distances | None:
+def before_and_after(labelled: Pool, job: FilterJob, decision: Decision) -> DistanceChange | None:
     """The distances of the whole pool and of its kept part; None where too few images are kept."""
     kept = np.flatnonzero(decision.is_kept)
     if len(kept) < LEAST_SAMPLE:
@@ -34,11 +34,11 @@ def before_and_after(labelled: Pool, job: FilterJob, decision: Decision) -> Dist
         dissimilarity(own, rows, DEFAULT_MEASURE, sample_size=size, seed=seed)
         for rows in (whole, part)
     )
-    return Distances(
+    return DistanceChange(
         DEFAULT_MEASURE,
         size,
-        Reach(before.distance, before.interval),
-        Reach(after.distance, after.interval),
+        DistanceInterval(before.distance, before.interval),
+        DistanceInterval(after.distance, after.interval),
     )
 
 

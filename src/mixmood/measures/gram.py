@@ -7,12 +7,11 @@ pair of subsets of the same rows is then measured from the same table.
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Mask
 from mixmood.measures.checks import check_pair
-from mixmood.measures.nearest import MOST_TIES, pair_distances
+from mixmood.measures.minkowski import MOST_TIES, pair_distances
 
 Table = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 CANCELLED = 1e-6
 """Squared distances below this share of the squared lengths have lost too many digits."""

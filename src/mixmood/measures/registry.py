@@ -18,7 +18,7 @@ from mixmood.measures.frechet import frechet_between_subsets, frechet_distance
 from mixmood.measures.histogram import N_BINS, Bins, Overflow
 from mixmood.measures.js import js_between, js_distance
 from mixmood.measures.kernel import kernel_between_subsets, kernel_distance
-from mixmood.measures.nearest import (
+from mixmood.measures.minkowski import (
     l1_between_subsets,
     l1_distance,
     l2_between_subsets,

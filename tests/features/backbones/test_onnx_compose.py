@@ -5,7 +5,7 @@ import onnx
 import onnxruntime
 import pytest
 
-from mixmood.features.backbones.onnx_compose import FLOAT, UINT8, Part, alone, extended
+from mixmood.features.backbones.onnx_compose import FLOAT, UINT8, GraphPart, alone, extended
 from mixmood.features.backbones.registry import efficientnet_lite0
 
 
@@ -14,7 +14,7 @@ def session_of(model):
 
 
 def doubling():
-    part = Part("part_")
+    part = GraphPart("part_")
     value = part.node("Mul", "x", part.constant(np.array([2.0], np.float32)))
     part.named("y", value)
     return alone(
@@ -33,7 +33,7 @@ def test_a_graph_of_its_own_is_valid_and_computes():
 
 
 def test_nodes_before_and_after_join_a_graph_and_metadata_is_replaced():
-    before, after = Part("before_"), Part("after_")
+    before, after = GraphPart("before_"), GraphPart("after_")
     before.named(
         "x", before.lists("Transpose", before.node("Cast", "image", to=FLOAT), perm=[1, 0])
     )
@@ -55,10 +55,10 @@ def test_nodes_before_and_after_join_a_graph_and_metadata_is_replaced():
 def test_the_packaged_backbone_takes_a_head_and_stays_valid():
     backbone = efficientnet_lite0()
     assert backbone.graph_names() == ("images", "features")
-    after = Part("head_")
+    after = GraphPart("head_")
     after.named("roots", after.node("Sqrt", after.node("Abs", "features")))
     model = extended(
-        backbone.network, Part(""), after, inputs={"images": (UINT8, ["n", 96, 96, 3])},
+        backbone.network, GraphPart(""), after, inputs={"images": (UINT8, ["n", 96, 96, 3])},
         outputs={"roots": (FLOAT, ["n", 1280])}, metadata={},
     )  # fmt: skip
     onnx.checker.check_model(onnx.load_from_string(model), full_check=True)

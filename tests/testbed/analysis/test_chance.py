@@ -5,9 +5,9 @@ import pytest
 
 from mixmood.testbed.analysis import chance as module
 from mixmood.testbed.analysis.agreement import agreement_rows
-from mixmood.testbed.analysis.chance import chance
+from mixmood.testbed.analysis.chance import chance_of_correlation
 from mixmood.testbed.analysis.overall import overall_rows
-from mixmood.testbed.analysis.overview import verdict
+from mixmood.testbed.analysis.overview import overview_verdict
 
 N_SOURCES, PERCENTS = 4, (50, 100)
 
@@ -33,7 +33,7 @@ def bed(make_record, accuracy, distances, seeds=3, noise=0.0, tasks=("digits",))
 
 def headline(records):
     rows = overall_rows(records, agreement_rows(records, "last"), "last")
-    return verdict(rows, chance(records, "last"))
+    return overview_verdict(rows, chance_of_correlation(records, "last"))
 
 
 LADDER = np.arange(8.0).reshape(N_SOURCES, 2)
@@ -42,7 +42,9 @@ LADDER = np.arange(8.0).reshape(N_SOURCES, 2)
 @pytest.mark.parametrize("tasks", [("digits",), ("digits", "letters")])
 def test_only_one_arrangement_of_sources_and_percentages_gives_a_perfect_line(make_record, tasks):
     """4! ways for the sources times 2 for the percentages; a second task does not add to them."""
-    found = chance(bed(make_record, 0.9 - LADDER / 20, {"js": LADDER}, tasks=tasks), "last")
+    found = chance_of_correlation(
+        bed(make_record, 0.9 - LADDER / 20, {"js": LADDER}, tasks=tasks), "last"
+    )
     assert found.n_arrangements == 48
     assert found.p_lower == pytest.approx(1 / 48)
     assert found.p_higher == 1
@@ -50,7 +52,7 @@ def test_only_one_arrangement_of_sources_and_percentages_gives_a_perfect_line(ma
 
 def test_a_line_that_is_as_good_by_the_wrong_sign_is_told_as_such(make_record):
     records = bed(make_record, 0.5 + LADDER / 20, {"js": LADDER})
-    assert chance(records, "last").p_higher == pytest.approx(1 / 48)
+    assert chance_of_correlation(records, "last").p_higher == pytest.approx(1 / 48)
     assert headline(records).startswith("In these cells nearer pools gave no better models")
 
 
@@ -58,10 +60,10 @@ def test_drawn_arrangements_come_near_to_all_of_them(make_record, monkeypatch):
     rng = np.random.default_rng(3)
     far = {"js": rng.normal(size=(4, 2)), "l1": rng.normal(size=(4, 2))}
     records = bed(make_record, 0.5 + 0.1 * rng.random((4, 2)), far)
-    whole = chance(records, "last")
+    whole = chance_of_correlation(records, "last")
     monkeypatch.setattr(module, "MOST_ARRANGEMENTS", 40)
-    assert chance(records, "last").n_arrangements == 40
-    assert chance(records, "last").p_lower == pytest.approx(whole.p_lower, abs=0.25)
+    assert chance_of_correlation(records, "last").n_arrangements == 40
+    assert chance_of_correlation(records, "last").p_lower == pytest.approx(whole.p_lower, abs=0.25)
 
 
 def test_choosing_the_best_of_many_measures_is_paid_for(make_record):
@@ -72,22 +74,22 @@ def test_choosing_the_best_of_many_measures_is_paid_for(make_record):
     records = bed(make_record, accuracy, far)
     rows = overall_rows(records, agreement_rows(records, "last"), "last")
     best = rows[0].measure
-    alone = chance(bed(make_record, accuracy, {best: far[best]}), "last")
-    assert chance(records, "last").p_lower > 2 * alone.p_lower
+    alone = chance_of_correlation(bed(make_record, accuracy, {best: far[best]}), "last")
+    assert chance_of_correlation(records, "last").p_lower > 2 * alone.p_lower
 
 
 def test_a_source_that_lacks_a_cell_stays_where_it_is(make_record):
     records = bed(make_record, 0.9 - LADDER / 20, {"js": LADDER})
     cut = [r for r in records if (r.run.source, r.run.percent) != ("s0", 50.0)]
     # The three whole sources change places; the percentages are no longer alike.
-    assert chance(cut, "last").n_arrangements == 6
+    assert chance_of_correlation(cut, "last").n_arrangements == 6
 
 
 def test_a_group_whose_cells_are_alike_says_nothing(make_record):
     line = bed(make_record, 0.9 - LADDER / 20, {"js": LADDER})
     flat = bed(make_record, 0.5 + 0 * LADDER, {"js": LADDER}, tasks=("flat",))
-    assert chance(line + flat, "last").p_lower == pytest.approx(1 / 48)
-    assert chance(flat, "last") is None
+    assert chance_of_correlation(line + flat, "last").p_lower == pytest.approx(1 / 48)
+    assert chance_of_correlation(flat, "last") is None
 
 
 def test_one_seed_never_gives_the_sentence(make_record):
@@ -104,7 +106,7 @@ def test_measures_that_know_nothing_seldom_make_the_headline(make_record):
         accuracy = 0.6 + 0.03 * (rng.normal(size=(4, 1)) + 0.3 * rng.normal(size=(4, 2)))
         far = {f"m{k}": rng.normal(size=(4, 1)) + 0.3 * rng.normal(size=(4, 2)) for k in range(4)}
         records = bed(make_record, accuracy, far, noise=0.01)
-        found = chance(records, "last")
+        found = chance_of_correlation(records, "last")
         n_told += found.p_lower <= 0.05
     assert n_told <= 8  # 5 % are 3; more than 8 come once in 300 times
 

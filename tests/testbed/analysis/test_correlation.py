@@ -6,7 +6,7 @@ import pytest
 
 from mixmood.core.errors import InputError
 from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
-from mixmood.testbed.analysis.correlation import Accuracy, Distance, agreements
+from mixmood.testbed.analysis.correlation import CellAccuracy, CellDistance, agreements
 
 SLIPS = {("mnist", 60, "js"), ("mnist", 100, "js")} | {
     ("mnist", n, "cosine") for n in (60, 100, 150)
@@ -46,12 +46,16 @@ def test_the_papers_cosine_loses_a_few_points(rows):
 
 
 def accuracy(source, mean, n_labelled=60, percent=100.0, **variant):
-    return Accuracy(task="t", pool=(source, percent), n_labelled=n_labelled, mean=mean, **variant)
+    return CellAccuracy(
+        task="t", pool=(source, percent), n_labelled=n_labelled, mean=mean, **variant
+    )
 
 
 def distance(source, mean, n_labelled=None, percent=100.0, **variant):
     pool = (source, percent)
-    return Distance(task="t", pool=pool, measure="js", mean=mean, n_labelled=n_labelled, **variant)
+    return CellDistance(
+        task="t", pool=pool, measure="js", mean=mean, n_labelled=n_labelled, **variant
+    )
 
 
 def cells(means, kind, **options):

@@ -111,7 +111,7 @@ def correlate(
 
 
 def _rendered(found: "Tables", form: str, numbers: list[int]) -> str:
-    from mixmood.report.testbed.sheet import render, to_csv
+    from mixmood.report.testbed.sheet import render_sheet, to_csv
     from mixmood.report.testbed.sheets import SHEETS
 
     content: Any = found.to_dict()
@@ -121,7 +121,7 @@ def _rendered(found: "Tables", form: str, numbers: list[int]) -> str:
         hidden = {f"table{n}" for n in (1, 2, 3) if n not in numbers}
         shown = {key: value for key, value in content.items() if key not in hidden}
         return json.dumps(shown, indent=1, allow_nan=False) + "\n"
-    return readable("\n".join(render(SHEETS[n](found), form) for n in numbers))
+    return readable("\n".join(render_sheet(SHEETS[n](found), form) for n in numbers))
 
 
 def _write_all(store: Any, found: "Tables", folder: Path) -> None:

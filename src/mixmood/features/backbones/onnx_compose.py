@@ -46,7 +46,7 @@ def _block(place: int, content: bytes | memoryview | str) -> bytes:
 
 
 @dataclass
-class Part:
+class GraphPart:
     """Nodes and constants to be added to a graph, in the order of computation."""
 
     prefix: str
@@ -90,8 +90,8 @@ class Part:
 
 def extended(
     model: bytes,
-    before: Part,
-    after: Part,
+    before: GraphPart,
+    after: GraphPart,
     *,
     inputs: Values,
     outputs: Values,
@@ -120,7 +120,7 @@ def extended(
 
 
 def alone(
-    part: Part,
+    part: GraphPart,
     *,
     inputs: Values,
     outputs: Values,
@@ -128,15 +128,15 @@ def alone(
 ) -> bytes:
     """A model of its own, made of one part."""
     empty = _block(2, "mixmood")
-    graph = _graph(memoryview(empty), Part(""), part, inputs, outputs)
+    graph = _graph(memoryview(empty), GraphPart(""), part, inputs, outputs)
     head = _whole(1, IR_VERSION) + _block(2, "mixmood")
     return head + _block(MODEL_GRAPH, graph) + _block(8, _whole(2, OPSET)) + _properties(metadata)
 
 
 def _graph(
     graph: memoryview,
-    before: Part,
-    after: Part,
+    before: GraphPart,
+    after: GraphPart,
     inputs: Values,
     outputs: Values,
 ) -> bytes:

@@ -11,7 +11,7 @@ from mixmood.features.backbones.input_format import (
     InputFormat,
     check_words,
     layout_word,
-    number,
+    positive_number,
     triple,
 )
 from mixmood.features.backbones.onnx import FLOATS, MICRO_BATCH, OnnxBackbone, open_session
@@ -114,7 +114,7 @@ def _only_input(session: Any, path: str) -> Any:
 def _format(node: Any, words: dict[str, str], path: str) -> InputFormat:
     layout = layout_word(words) or _layout_of_graph(node.shape, path)
     dtype = KINDS[node.type]
-    scale = number(words, "range")
+    scale = positive_number(words, "range")
     if dtype == "uint8":
         if given := [key for key in ("range", "mean", "std") if key in words]:
             raise OptionError(
@@ -155,7 +155,7 @@ def _resolution(
 ) -> int:
     height, width = node.shape[2:] if input_format.layout == "nchw" else node.shape[1:3]
     fixed = {side for side in (height, width) if isinstance(side, int)}
-    stated = number(words, "resolution")
+    stated = positive_number(words, "resolution")
     side = asked or (int(stated) if stated else None) or next(iter(fixed), DEFAULT_RESOLUTION)
     if not 1 <= side <= LARGEST_SIDE or fixed - {side}:
         raise BackboneError(

@@ -35,7 +35,7 @@ def open_folder(
             "another folder."
         )
     sweep(folder, *ALL)
-    return load(folder, configuration) if resume else None
+    return load_checkpoint(folder, configuration) if resume else None
 
 
 def save(folder: Path, state: dict[str, Any], configuration: dict[str, Any]) -> None:
@@ -46,7 +46,7 @@ def save(folder: Path, state: dict[str, Any], configuration: dict[str, Any]) -> 
     write_atomic(folder / CHECKPOINT, buffer.getvalue())
 
 
-def load(folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
+def load_checkpoint(folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
     """The checkpoint in a folder, None if there is none; refuses one of another configuration."""
     path = folder / CHECKPOINT
     if not path.is_file():

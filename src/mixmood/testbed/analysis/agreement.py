@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
 from mixmood.testbed.analysis.correlation import correlations, regret_points
-from mixmood.testbed.analysis.groups import LEAST_CELLS, Group, GroupKey, Numbers, groups
+from mixmood.testbed.analysis.groups import LEAST_CELLS, Group, GroupKey, groups
 from mixmood.testbed.analysis.interval import (
     Interval,
     correlation_interval,
-    left_out,
+    each_left_out,
     regret_interval,
 )
 from mixmood.testbed.runs.record import Choice, RunRecord
@@ -59,17 +60,19 @@ def _row(group: Group, measure: str, choice: Choice) -> AgreementRow:
         **vars(group.key),
         measure=measure,
         pearson=pearson,
-        pearson_interval=correlation_interval(pearson, left_out(distance, accuracy, pearsons)),
+        pearson_interval=correlation_interval(pearson, each_left_out(distance, accuracy, pearsons)),
         spearman=spearman,
-        spearman_interval=correlation_interval(spearman, left_out(distance, accuracy, spearmans)),
+        spearman_interval=correlation_interval(
+            spearman, each_left_out(distance, accuracy, spearmans)
+        ),
         regret_points=regret,
-        regret_interval=regret_interval(regret, left_out(*ends, regrets)),
+        regret_interval=regret_interval(regret, each_left_out(*ends, regrets)),
         n_cells=len(group.cells),
         n_seeds=len(group.seeds),
     )
 
 
-def pearsons(x: Numbers, y: Numbers) -> Numbers:
+def pearsons(x: Array, y: Array) -> Array:
     """Pearson's r of each row of two arrays of the same shape; NaN where a row is constant."""
     x, y = (values - values.mean(axis=1, keepdims=True) for values in (x, y))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -77,7 +80,7 @@ def pearsons(x: Numbers, y: Numbers) -> Numbers:
         return np.asarray((x * y).sum(axis=1) / below)
 
 
-def spearmans(x: Numbers, y: Numbers) -> Numbers:
+def spearmans(x: Array, y: Array) -> Array:
     """Spearman's rho of each row of two arrays of the same shape; NaN where a row is constant."""
     from scipy.stats import rankdata
 
@@ -85,7 +88,7 @@ def spearmans(x: Numbers, y: Numbers) -> Numbers:
     return pearsons(*ranks)
 
 
-def regrets(distances: Numbers, accuracies: Numbers) -> Numbers:
+def regrets(distances: Array, accuracies: Array) -> Array:
     """Points of accuracy lost by the nearest instead of the best, for each row."""
     nearest = distances == distances.min(axis=1, keepdims=True)
     chosen = (accuracies * nearest).sum(axis=1) / nearest.sum(axis=1)

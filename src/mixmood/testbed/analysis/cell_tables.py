@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mixmood.core.errors import InputError
-from mixmood.testbed.analysis.correlation import Accuracy, Distance
+from mixmood.testbed.analysis.correlation import CellAccuracy, CellDistance
 
 ACCURACY_COLUMNS = ("task", "ood_source", "ood_percent", "n_labelled", "accuracy_mean")
 DISTANCE_COLUMNS = ("task", "ood_source", "ood_percent", "measure", "distance_mean")
@@ -16,10 +16,10 @@ OPTIONAL = ("algorithm", "contamination", "regime")
 # have these columns, the paper's do not.
 
 
-def read_accuracies(path: str | Path) -> list[Accuracy]:
+def read_accuracies(path: str | Path) -> list[CellAccuracy]:
     """The rows of a table of accuracies that name a percentage; a supervised baseline has none."""
     return [
-        Accuracy(
+        CellAccuracy(
             **_common(row, "accuracy_mean", where),
             n_labelled=int(_number(row, "n_labelled", where)),
         )
@@ -27,10 +27,10 @@ def read_accuracies(path: str | Path) -> list[Accuracy]:
     ]
 
 
-def read_distances(path: str | Path) -> list[Distance]:
+def read_distances(path: str | Path) -> list[CellDistance]:
     """The rows of a table of distances that name a percentage."""
     return [
-        Distance(
+        CellDistance(
             **_common(row, "distance_mean", where),
             measure=row["measure"],
             n_labelled=int(_number(row, "n_labelled", where)) if row.get("n_labelled") else None,

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from mixmood.core.arrays import Array
 from mixmood.core.seeds import rng_for
-from mixmood.testbed.analysis.groups import Group, Numbers, groups
+from mixmood.testbed.analysis.groups import Group, groups
 from mixmood.testbed.runs.record import Choice, RunRecord
 
 MOST_ARRANGEMENTS = 5000
@@ -38,7 +39,9 @@ class Chance:
     n_arrangements: int
 
 
-def chance(records: Sequence[RunRecord], choice: Choice, seed: int = 0) -> Chance | None:
+def chance_of_correlation(
+    records: Sequence[RunRecord], choice: Choice, seed: int = 0
+) -> Chance | None:
     """The chance of the lowest mean correlation; None where no correlation is defined."""
     found = groups(records)
     moves = list(_moves(found, rng_for(seed, "chance")))
@@ -93,7 +96,7 @@ def _alike(found: Sequence[Group], side: int) -> list[list[Any]]:
 
 def _correlations(
     group: Group, choice: Choice, moves: Sequence[tuple[Moves, Moves]]
-) -> dict[str, Numbers]:
+) -> dict[str, Array]:
     """Pearson's r of every measure that has one, for each arrangement."""
     place = {cell: index for index, cell in enumerate(group.cells)}
     order = [

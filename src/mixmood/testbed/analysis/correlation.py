@@ -7,8 +7,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
-from mixmood.testbed.analysis.groups import LEAST_CELLS, Numbers, Pool
+from mixmood.testbed.analysis.groups import LEAST_CELLS, PoolKey
 
 Variant = tuple[str | None, str | None, str | None]
 """Algorithm, contamination and regime; None, in a table without that column, fits all."""
@@ -20,7 +21,7 @@ class _TableRow:
     """A cell of a table: its task and pool, and how it was trained, as far as the table says."""
 
     task: str
-    pool: Pool
+    pool: PoolKey
     mean: float
     algorithm: str | None = None
     contamination: str | None = None
@@ -33,14 +34,14 @@ class _TableRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Accuracy(_TableRow):
+class CellAccuracy(_TableRow):
     """Mean accuracy of one cell of the test bed, 0 to 1."""
 
     n_labelled: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Distance(_TableRow):
+class CellDistance(_TableRow):
     """Mean distance of one cell by one measure."""
 
     measure: str
@@ -73,7 +74,9 @@ class Agreement:
     regime: str | None = None
 
 
-def agreements(accuracies: Iterable[Accuracy], distances: Iterable[Distance]) -> list[Agreement]:
+def agreements(
+    accuracies: Iterable[CellAccuracy], distances: Iterable[CellDistance]
+) -> list[Agreement]:
     """One row for each task, number of labels, way of training and measure.
 
     Cells without contamination are left out, and so are those that only one table has.
@@ -99,9 +102,11 @@ def agreements(accuracies: Iterable[Accuracy], distances: Iterable[Distance]) ->
     return rows
 
 
-def _groups(rows: Iterable[tuple[Key, Accuracy | Distance]]) -> dict[Key, dict[Pool, float]]:
+def _groups(
+    rows: Iterable[tuple[Key, CellAccuracy | CellDistance]],
+) -> dict[Key, dict[PoolKey, float]]:
     """The contaminated cells of each key; one that is in the table twice is refused."""
-    found: dict[Key, dict[Pool, float]] = defaultdict(dict)
+    found: dict[Key, dict[PoolKey, float]] = defaultdict(dict)
     for key, row in rows:
         source, percent = row.pool
         if row.pool in found[key]:
@@ -128,8 +133,8 @@ def _agreement(
     n_labelled: int,
     variant: Variant,
     measure: str,
-    accuracy: Mapping[Pool, float],
-    distance: Mapping[Pool, float],
+    accuracy: Mapping[PoolKey, float],
+    distance: Mapping[PoolKey, float],
 ) -> Agreement:
     cells = sorted(accuracy.keys() & distance.keys())
     y, x = np.array([accuracy[c] for c in cells]), np.array([distance[c] for c in cells])
@@ -152,8 +157,8 @@ def _agreement(
 
 
 def correlations(
-    x: Numbers,
-    y: Numbers,
+    x: Array,
+    y: Array,
 ) -> tuple[float | None, float | None]:
     """Pearson's r and Spearman's rho; None where a side is constant."""
     from scipy.stats import pearsonr, spearmanr
@@ -164,8 +169,8 @@ def correlations(
 
 
 def regret_points(
-    distances: Numbers,
-    accuracies: Numbers,
+    distances: Array,
+    accuracies: Array,
 ) -> float:
     """Points of accuracy lost by choosing the nearest source; equally near ones are averaged.
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from mixmood.core.arrays import Array
 from mixmood.testbed.grid.cells import Cell
 from mixmood.testbed.grid.config import SCRATCH, Regime
 from mixmood.testbed.runs.record import Choice, RunRecord
 
-Numbers = NDArray[np.float64]
-Pool = tuple[str, float]
+PoolKey = tuple[str, float]
 """One kind of contamination: its source, and its percentage."""
 LEAST_CELLS = 3
 """Two cells always have a correlation of +1 or -1."""
@@ -40,7 +40,7 @@ class Group:
 
     key: GroupKey
     records: list[RunRecord]
-    cells: list[Pool]
+    cells: list[PoolKey]
     seeds: list[int]
     """Those that all cells have: cells are compared over the same splits."""
 
@@ -55,7 +55,7 @@ class Group:
         percents = np.array([percent for _, percent in self.cells])
         return np.asarray(percents == percents.max())
 
-    def arrays(self, measure: str, choice: Choice) -> tuple[Numbers, Numbers]:
+    def arrays(self, measure: str, choice: Choice) -> tuple[Array, Array]:
         """Distances and accuracies, both of shape (seeds, cells)."""
         distance, accuracy = np.empty((2, len(self.seeds), len(self.cells)))
         for record in self.records:
@@ -78,9 +78,9 @@ def groups(records: Sequence[RunRecord]) -> list[Group]:
     return [group for group in made if len(group.cells) >= LEAST_CELLS and group.seeds]
 
 
-def _shared(records: Sequence[RunRecord]) -> tuple[list[Pool], list[int]]:
+def _shared(records: Sequence[RunRecord]) -> tuple[list[PoolKey], list[int]]:
     """The cells of a group, and the seeds that all of them have."""
-    seeds: dict[Pool, set[int]] = defaultdict(set)
+    seeds: dict[PoolKey, set[int]] = defaultdict(set)
     for record in records:
         seeds[record.run.source, record.run.percent].add(record.run.seed)
     return list(seeds), sorted(set.intersection(*seeds.values()))

@@ -8,11 +8,11 @@ to 10 seeds. The jackknife with Student's t, on Fisher's scale for correlations,
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
+from mixmood.core.arrays import Array
+
 Interval = tuple[float, float] | None
-Statistic = Callable[[Numbers, Numbers], Numbers]
+Statistic = Callable[[Array, Array], Array]
 """Distances and accuracies, both of shape (rows, cells), to one number for each row."""
 
 LEAST_SEEDS = 3
@@ -22,7 +22,7 @@ LARGEST = 0.9999
 """Correlations are kept below it: Fisher's scale has no end at 1."""
 
 
-def left_out(distance: Numbers, accuracy: Numbers, statistic: Statistic) -> Numbers:
+def each_left_out(distance: Array, accuracy: Array, statistic: Statistic) -> Array:
     """The statistic of the means over all seeds but one, for each seed; inputs (seeds, cells)."""
     n_seeds = len(distance)
     if n_seeds < 2:
@@ -31,7 +31,7 @@ def left_out(distance: Numbers, accuracy: Numbers, statistic: Statistic) -> Numb
     return statistic(*means)
 
 
-def correlation_interval(value: float | None, without: Numbers) -> Interval:
+def correlation_interval(value: float | None, without: Array) -> Interval:
     """The interval of a correlation; `without` has its value without each of the seeds."""
     if value is None:
         return None
@@ -39,17 +39,17 @@ def correlation_interval(value: float | None, without: Numbers) -> Interval:
     return None if found is None else (float(np.tanh(found[0])), float(np.tanh(found[1])))
 
 
-def regret_interval(value: float, without: Numbers) -> Interval:
+def regret_interval(value: float, without: Array) -> Interval:
     """The interval of a regret, which is never negative."""
     found = _jackknife(np.array(value), without)
     return None if found is None else (max(0.0, found[0]), max(0.0, found[1]))
 
 
-def _fisher(values: Numbers) -> Numbers:
+def _fisher(values: Array) -> Array:
     return np.asarray(np.arctanh(np.clip(values, -LARGEST, LARGEST)))
 
 
-def _jackknife(value: Numbers, without: Numbers) -> Interval:
+def _jackknife(value: Array, without: Array) -> Interval:
     """value -+ t s / sqrt(n), where s is the spread of the pseudo-values n v - (n - 1) v_i."""
     from scipy.stats import t
 

@@ -11,7 +11,7 @@ from mixmood.testbed.runs.record import Choice, RunRecord
 
 
 @dataclass(frozen=True)
-class Line:
+class FittedLine:
     """Both ends of a fitted line, and Pearson's r of the points that it was fitted to."""
 
     x: tuple[float, float]
@@ -19,11 +19,11 @@ class Line:
     pearson: float
 
 
-def fitted(x: ArrayLike, y: ArrayLike) -> Line | None:
+def fitted(x: ArrayLike, y: ArrayLike) -> FittedLine | None:
     """The least-squares line over the range of x; None for under three points or no spread.
 
     >>> fitted([1, 2, 3], [6, 4, 2])
-    Line(x=(1.0, 3.0), y=(6.0, 2.0), pearson=-1.0)
+    FittedLine(x=(1.0, 3.0), y=(6.0, 2.0), pearson=-1.0)
     """
     xs, ys = np.asarray(x, float), np.asarray(y, float)
     if len(xs) < LEAST_CELLS or np.ptp(xs) == 0 or np.ptp(ys) == 0:
@@ -31,7 +31,7 @@ def fitted(x: ArrayLike, y: ArrayLike) -> Line | None:
     slope = float(np.cov(xs, ys, ddof=0)[0, 1] / xs.var())
     ends = (float(xs.min()), float(xs.max()))
     heights = [float(ys.mean() + slope * (end - xs.mean())) for end in ends]
-    return Line(ends, (heights[0], heights[1]), float(np.corrcoef(xs, ys)[0, 1]))
+    return FittedLine(ends, (heights[0], heights[1]), float(np.corrcoef(xs, ys)[0, 1]))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mixmood.core.arrays import Array
 from mixmood.testbed.analysis.agreement import AgreementRow, pearsons, regrets, spearmans
-from mixmood.testbed.analysis.groups import Group, Numbers, groups
+from mixmood.testbed.analysis.groups import Group, groups
 from mixmood.testbed.analysis.interval import (
     Interval,
     correlation_interval,
-    left_out,
+    each_left_out,
     regret_interval,
 )
 from mixmood.testbed.runs.record import Choice, RunRecord
@@ -73,7 +74,7 @@ def _row(rows: Sequence[AgreementRow], found: Sequence[Group], choice: Choice) -
     )
 
 
-def _without(group: Group, measure: str, choice: Choice, seeds: Sequence[int]) -> list[Numbers]:
+def _without(group: Group, measure: str, choice: Choice, seeds: Sequence[int]) -> list[Array]:
     """Pearson, Spearman and regret of a group without each of the seeds of all groups."""
     distance, accuracy = group.arrays(measure, choice)
     ends = distance[:, group.finalists], accuracy[:, group.finalists]
@@ -81,16 +82,14 @@ def _without(group: Group, measure: str, choice: Choice, seeds: Sequence[int]) -
     made = []
     for arrays, statistic in ((both, pearsons), (both, spearmans), (ends, regrets)):
         whole = statistic(*(values.mean(axis=0, keepdims=True) for values in arrays))[0]
-        own = dict(zip(group.seeds, left_out(*arrays, statistic), strict=True))
+        own = dict(zip(group.seeds, each_left_out(*arrays, statistic), strict=True))
         made.append(np.array([own.get(seed, whole) for seed in seeds]))
     return made
 
 
-def _defined(
-    rows: Sequence[AgreementRow], parts: Sequence[Sequence[Numbers]]
-) -> list[list[Numbers]]:
+def _defined(rows: Sequence[AgreementRow], parts: Sequence[Sequence[Array]]) -> list[list[Array]]:
     """The columns of Pearson, Spearman and regret, of the groups where they are defined."""
-    columns: list[list[Numbers]] = [[], [], []]
+    columns: list[list[Array]] = [[], [], []]
     for row, values in zip(rows, parts, strict=True):
         points = (row.pearson, row.spearman, row.regret_points)
         for column, point, each in zip(columns, points, values, strict=True):

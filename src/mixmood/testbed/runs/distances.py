@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from mixmood.features.backbones.backbone import Backbone
     from mixmood.ranking.plan import RankingPlan
 
-Distances = dict[str, dict[str, Any]]
+DistancesByMeasure = dict[str, dict[str, Any]]
 NOT_RECORDED = ("inter", "intra")
 """One number for each draw; they can be drawn again."""
 
 
-def pool_distances(job: Job, split: Split) -> Distances:
+def pool_distances(job: Job, split: Split) -> DistancesByMeasure:
     """Every measure between the labelled and the unlabelled images of a split."""
     plan, section = distance_plan(job), job.config.distances
     labelled = features_of(job, split.labelled, section.backbone, section.resolution)
@@ -33,7 +33,7 @@ def pool_distances(job: Job, split: Split) -> Distances:
     return measured(labelled, pool, plan)
 
 
-def measured(labelled: Array, pool: Array, plan: "RankingPlan") -> Distances:
+def measured(labelled: Array, pool: Array, plan: "RankingPlan") -> DistancesByMeasure:
     """The distances in plain values; features of shape (n, d), the pool's in random order."""
     from mixmood.ranking.statistics.dissimilarity import distances_of
 
@@ -44,7 +44,7 @@ def measured(labelled: Array, pool: Array, plan: "RankingPlan") -> Distances:
     }
 
 
-def quickly_measured(labelled: Array, pool: Array, plan: "RankingPlan") -> Distances:
+def quickly_measured(labelled: Array, pool: Array, plan: "RankingPlan") -> DistancesByMeasure:
     """The same distances and p-values without intervals, which no table shows.
 
     Intervals come from leaving images out, and take two thirds of the time.

@@ -14,7 +14,7 @@ LONGEST_NAME = 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def make_folder(
+def fill_folder(
     pool: ImageSource, indices: Rows, folder: Path, progress: Progress, *, with_links: bool
 ) -> None:
     """Put the images at these indices into a new or empty folder.

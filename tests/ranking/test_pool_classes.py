@@ -8,7 +8,7 @@ from mixmood.core.progress import Silent
 from mixmood.core.records.ranking import LabelledSet
 from mixmood.data.arrays.array_pools import FeatureArray
 from mixmood.data.pools.pool import Labels
-from mixmood.ranking.class_shares import one_sided, pool_class_shares
+from mixmood.ranking.pool_classes import one_sided, pool_class_shares
 from mixmood.ranking.reading import Reading
 
 

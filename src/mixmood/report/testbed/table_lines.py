@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mixmood.report.charts.axis import Axis
 from mixmood.report.charts.marks import Mark
 from mixmood.report.testbed.choices import Choices
-from mixmood.report.testbed.pools import Pools, pool_name
+from mixmood.report.testbed.pool_marks import Pools, pool_name
 from mixmood.testbed.analysis.agreement import AgreementRow
 from mixmood.testbed.analysis.overall import OverallRow
 from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow
@@ -16,7 +16,7 @@ CORRELATION = Axis(-1.0, 1.0)
 
 
 @dataclass(frozen=True)
-class Reach:
+class ErrorBar:
     """A value on its axis and the ends of its error bar; places in percent."""
 
     at: float
@@ -25,7 +25,7 @@ class Reach:
 
 
 @dataclass(frozen=True)
-class Line:
+class TableLine:
     """A line of a table: a pool of one task, and its rows by column; None where there is none."""
 
     name: str
@@ -35,17 +35,17 @@ class Line:
     data: dict[str, object]
     """The attributes that it is filtered and sorted by."""
     cells: Sequence[AccuracyRow | DistanceRow | None]
-    reaches: Sequence[Reach | None]
+    reaches: Sequence[ErrorBar | None]
 
 
 @dataclass(frozen=True)
-class Agreement:
+class AgreementLine:
     """A line of Table 3."""
 
     row: AgreementRow | OverallRow
     variant: str
     data: dict[str, object]
-    pearson: Reach | None
+    pearson: ErrorBar | None
 
 
 def accuracy_axis(rows: Sequence[AccuracyRow]) -> Axis:
@@ -53,7 +53,7 @@ def accuracy_axis(rows: Sequence[AccuracyRow]) -> Axis:
     return Axis.of_values([end for row in rows for end in spread_ends(row)])
 
 
-def accuracy_lines(rows: Sequence[AccuracyRow], choices: Choices, pools: Pools) -> list[Line]:
+def accuracy_lines(rows: Sequence[AccuracyRow], choices: Choices, pools: Pools) -> list[TableLine]:
     """Table 1: one line for each pool of a task, one column for each number of labels."""
     axis = accuracy_axis(rows)
     found: dict[tuple[object, ...], dict[int, AccuracyRow]] = {}
@@ -70,7 +70,7 @@ def accuracy_lines(rows: Sequence[AccuracyRow], choices: Choices, pools: Pools) 
     return lines
 
 
-def distance_lines(rows: Sequence[DistanceRow], choices: Choices, pools: Pools) -> list[Line]:
+def distance_lines(rows: Sequence[DistanceRow], choices: Choices, pools: Pools) -> list[TableLine]:
     """Table 2: one line for each pool and number of labels, one column for each measure."""
     found: dict[Cell, dict[str, DistanceRow]] = {}
     for row in rows:
@@ -84,12 +84,12 @@ def distance_lines(rows: Sequence[DistanceRow], choices: Choices, pools: Pools) 
     return lines
 
 
-def agreements(
+def agreement_lines(
     rows: Sequence[AgreementRow] | Sequence[OverallRow], choices: Choices
-) -> list[Agreement]:
+) -> list[AgreementLine]:
     """Table 3, or its means over all groups."""
     return [
-        Agreement(
+        AgreementLine(
             row,
             choices.variant(row) if isinstance(row, AgreementRow) else "",
             {**choices.marks(row), **_values(row, "pearson", "spearman", "regret_points")},
@@ -108,16 +108,16 @@ def spread_ends(row: AccuracyRow) -> list[float]:
 def _line(
     row: Cell,
     cells: Sequence[AccuracyRow | DistanceRow | None],
-    reaches: Sequence[Reach | None],
+    reaches: Sequence[ErrorBar | None],
     means: Sequence[float | None],
     marks: dict[str, int],
     choices: Choices,
     pools: Pools,
-) -> Line:
+) -> TableLine:
     name = pool_name(row)
     # Without a value there is no attribute, and such a line is sorted to the end.
     values = {f"data-v{k}": mean for k, mean in enumerate(means) if mean is not None}
-    return Line(
+    return TableLine(
         name,
         row.task,
         choices.variant(row),
@@ -138,12 +138,12 @@ def _values(row: AgreementRow | OverallRow, *keys: str) -> dict[str, object]:
     return {f"data-{k.replace('_', '-')}": v for k, v in found.items() if v is not None}
 
 
-def _reach(row: AccuracyRow, axis: Axis) -> Reach:
-    return Reach(*(axis.at(end) for end in spread_ends(row)))
+def _reach(row: AccuracyRow, axis: Axis) -> ErrorBar:
+    return ErrorBar(*(axis.at(end) for end in spread_ends(row)))
 
 
-def _correlation(row: AgreementRow | OverallRow) -> Reach | None:
+def _correlation(row: AgreementRow | OverallRow) -> ErrorBar | None:
     if row.pearson is None:
         return None
     ends = row.pearson_interval or (row.pearson, row.pearson)
-    return Reach(*(CORRELATION.at(value) for value in (row.pearson, *ends)))
+    return ErrorBar(*(CORRELATION.at(value) for value in (row.pearson, *ends)))

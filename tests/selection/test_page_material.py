@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mixmood
-from mixmood.selection.pictures import N_BINS, N_TILES, gather
+from mixmood.selection.page_material import N_BINS, N_TILES, gather_filter_material
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,9 @@ def kept(arrays, tmp_path_factory):
 
 
 def test_a_gallery_shows_kept_and_dropped_images_in_the_order_of_their_scores(kept):
-    material = gather(kept._job, kept._decision, kept.record.threshold, kept._labelled)
+    material = gather_filter_material(
+        kept._job, kept._decision, kept.record.threshold, kept._labelled
+    )
     (gallery,) = material.galleries
     assert gallery.name is None
     assert gallery.n_kept == 12
@@ -38,7 +40,7 @@ def test_a_gallery_shows_kept_and_dropped_images_in_the_order_of_their_scores(ke
 
 
 def test_every_image_is_in_the_histogram(kept):
-    histogram = gather(kept._job, kept._decision, None, None).histogram
+    histogram = gather_filter_material(kept._job, kept._decision, None, None).histogram
     assert (sum(histogram.labelled), sum(histogram.pool), sum(histogram.kept)) == (16, 40, 12)
     assert len(histogram.pool) == N_BINS
     assert all(k <= n for k, n in zip(histogram.kept, histogram.pool, strict=True))
@@ -64,6 +66,8 @@ def test_the_kept_part_is_nearer_than_the_whole_pool(kept):
 def test_features_have_no_galleries(rng):
     rows = rng.normal(size=(60, 8))
     found = mixmood.filter(rows[:20], rows[20:], keep=4)
-    assert gather(found._job, found._decision, None, found._labelled).galleries == ()
+    assert (
+        gather_filter_material(found._job, found._decision, None, found._labelled).galleries == ()
+    )
     assert found.record.distance is None
     assert "Look before you train" not in found.to_html()

@@ -5,11 +5,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Mask
 from mixmood.measures.checks import check_pair
 
 Metric = Literal["cityblock", "euclidean"]
-Mask = NDArray[np.bool_]
 
 LARGEST_SQUARED = 480
 """The power of two whose square can be added up 2^60 times."""

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Rows
+from mixmood.core.arrays import Array, Mask, Rows
 from mixmood.core.records.filter_material import (
     FilterMaterial,
     Gallery,
@@ -26,10 +25,8 @@ N_BINS = 60
 OUTER = 0.002
 """The share of scores at each end that is put into the outer bins: one outlier hides nothing."""
 
-Mask = NDArray[np.bool_]
 
-
-def gather(
+def gather_filter_material(
     job: FilterJob, decision: Decision, threshold: float | None, labelled: Pool | None
 ) -> FilterMaterial:
     """The histogram and the galleries of a filtered pool.

@@ -7,13 +7,13 @@ from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError
 
 
-def typicality(labelled_scores: Array, scores: Array) -> NDArray[np.float64]:
+def labelled_share(labelled_scores: Array, scores: Array) -> NDArray[np.float64]:
     """The share of labelled images that score no higher than each image, shape (n,).
 
     0 means less typical than every labelled image, 1 at least as typical as all; an image that is
     drawn like the labelled ones has an even chance of every value between.
 
-    >>> typicality(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.5, 2.0, 9.0])).tolist()
+    >>> labelled_share(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.5, 2.0, 9.0])).tolist()
     [0.0, 0.5, 1.0]
     """
     ranks = np.searchsorted(np.sort(labelled_scores), scores, side="right")
