@@ -10,8 +10,12 @@ import sys
 
 import numpy as np
 
-from mixmood.testbed.analysis.agreement import pearsons, regrets, spearmans
-from mixmood.testbed.analysis.interval import correlation_interval, each_left_out, regret_interval
+from mixmood.testbed.analysis.statistics.agreement import pearsons, regrets, spearmans
+from mixmood.testbed.analysis.statistics.interval import (
+    correlation_interval,
+    each_left_out,
+    regret_interval,
+)
 
 N_POOLS = 8
 N_CASES = 1000

@@ -22,13 +22,13 @@ from mixmood.core.records.ranking import (
     SetAside,
 )
 from mixmood.core.records.useful_share import ShareRecord
-from mixmood.testbed.analysis.agreement import AgreementRow
-from mixmood.testbed.analysis.chance import Chance
-from mixmood.testbed.analysis.extremes import Extremes
-from mixmood.testbed.analysis.groups import GroupKey
-from mixmood.testbed.analysis.line import GroupLine
-from mixmood.testbed.analysis.overall import OverallRow
 from mixmood.testbed.analysis.overview import FailureCount, Overview
+from mixmood.testbed.analysis.statistics.agreement import AgreementRow
+from mixmood.testbed.analysis.statistics.chance import Chance
+from mixmood.testbed.analysis.statistics.extremes import Extremes
+from mixmood.testbed.analysis.statistics.groups import GroupKey
+from mixmood.testbed.analysis.statistics.line import GroupLine
+from mixmood.testbed.analysis.statistics.overall import OverallRow
 from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow, Gaps
 from mixmood.testbed.analysis.tables import Tables
 from mixmood.testbed.grid.cells import Cell

@@ -37,7 +37,7 @@ def correlate(
     """
     from mixmood.report.testbed.agreement import agreement_csv, agreement_json, agreement_view
     from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
-    from mixmood.testbed.analysis.correlation import agreements
+    from mixmood.testbed.analysis.statistics.correlation import agreements
 
     check_outputs(json, csv)
     rows = agreements(read_accuracies(accuracies), read_distances(distances))

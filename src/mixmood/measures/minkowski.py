@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Mask
-from mixmood.measures.checks import check_pair
+from mixmood.measures.shared.checks import check_pair
 
 Metric = Literal["cityblock", "euclidean"]
 

@@ -14,7 +14,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.data.pools.kept import located
 from mixmood.data.pools.pool import FeatureSource, Labels, Pool
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.backbones.onnx_file import is_onnx_file
+from mixmood.features.backbones.onnx.file import is_onnx_file
 from mixmood.features.extraction.extract import extract
 from mixmood.heads.fitting.problem import head_problem
 from mixmood.heads.linear import LinearHead

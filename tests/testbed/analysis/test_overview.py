@@ -11,10 +11,10 @@ import mixmood
 from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
 from mixmood.report.testbed.figures import figures
-from mixmood.testbed.analysis.agreement import agreement_rows
-from mixmood.testbed.analysis.chance import Chance, chance_of_correlation
-from mixmood.testbed.analysis.overall import overall_rows
 from mixmood.testbed.analysis.overview import FailureCount, overview, overview_verdict
+from mixmood.testbed.analysis.statistics.agreement import agreement_rows
+from mixmood.testbed.analysis.statistics.chance import Chance, chance_of_correlation
+from mixmood.testbed.analysis.statistics.overall import overall_rows
 from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.grid.cells import CellFilter
 from mixmood.testbed.grid.config import parse_config

@@ -13,12 +13,12 @@ from mixmood.report.testbed.export import records_csv_gz
 from mixmood.report.testbed.figures import figures
 from mixmood.report.testbed.sheet import render_sheet, to_csv
 from mixmood.report.testbed.sheets import accuracy_sheet, agreement_sheet, distance_sheet
-from mixmood.testbed.analysis.agreement import agreement_rows
 from mixmood.testbed.analysis.published import (
     published_accuracies,
     published_correlations,
     published_distances,
 )
+from mixmood.testbed.analysis.statistics.agreement import agreement_rows
 from mixmood.testbed.analysis.summary import accuracy_rows, chosen_records, distance_rows, gaps
 from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.grid.cells import CellFilter
@@ -246,7 +246,7 @@ def test_an_unknown_selection_is_refused(make_record):
 def test_correlate_reads_from_csv_what_the_test_bed_correlates(paper, make_record, tmp_path):
     """Distances differ between numbers of labels and between algorithms, and 0 % is there."""
     from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
-    from mixmood.testbed.analysis.correlation import agreements
+    from mixmood.testbed.analysis.statistics.correlation import agreements
 
     rng = np.random.default_rng(0)
     for record in [*paper.records()]:

@@ -93,7 +93,7 @@ def correlate(
 
     Example: mixmood testbed correlate --store smoke --only percent=100
     """
-    from mixmood.testbed.analysis.agreement import agreement_rows
+    from mixmood.testbed.analysis.statistics.agreement import agreement_rows
     from mixmood.testbed.analysis.summary import chosen_records
     from mixmood.testbed.analysis.tables import make_tables
     from mixmood.testbed.grid.cells import CellFilter

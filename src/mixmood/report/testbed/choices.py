@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from mixmood.testbed.analysis.groups import GroupKey
-from mixmood.testbed.analysis.overall import OverallRow
+from mixmood.testbed.analysis.statistics.groups import GroupKey
+from mixmood.testbed.analysis.statistics.overall import OverallRow
 from mixmood.testbed.analysis.tables import Tables
 from mixmood.testbed.grid.cells import Cell
 

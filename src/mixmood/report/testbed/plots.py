@@ -9,8 +9,8 @@ from mixmood.report.charts.numbers import number, with_spread
 from mixmood.report.testbed.choices import Choices
 from mixmood.report.testbed.pool_marks import Pools, pool_name
 from mixmood.report.testbed.table_lines import spread_ends
-from mixmood.testbed.analysis.groups import GroupKey
-from mixmood.testbed.analysis.line import GroupLine
+from mixmood.testbed.analysis.statistics.groups import GroupKey
+from mixmood.testbed.analysis.statistics.line import GroupLine
 from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow
 from mixmood.testbed.analysis.tables import Tables
 

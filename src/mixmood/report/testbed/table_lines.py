@@ -7,8 +7,8 @@ from mixmood.report.charts.axis import Axis
 from mixmood.report.charts.marks import Mark
 from mixmood.report.testbed.choices import Choices
 from mixmood.report.testbed.pool_marks import Pools, pool_name
-from mixmood.testbed.analysis.agreement import AgreementRow
-from mixmood.testbed.analysis.overall import OverallRow
+from mixmood.testbed.analysis.statistics.agreement import AgreementRow
+from mixmood.testbed.analysis.statistics.overall import OverallRow
 from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow
 from mixmood.testbed.grid.cells import Cell
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.input_format import InputFormat
-from mixmood.features.backbones.onnx import OnnxBackbone
-from mixmood.features.backbones.onnx_compose import FLOAT, UINT8, GraphPart, Values, alone, extended
+from mixmood.features.backbones.onnx.compose import FLOAT, UINT8, GraphPart, Values, alone, extended
+from mixmood.features.backbones.onnx.network import OnnxBackbone
 from mixmood.heads.linear import LinearHead
 from mixmood.ssl.head.typicality import Typicality
 from mixmood.ssl.output.predict import INPUT, METADATA

@@ -299,7 +299,7 @@ def _check_model(
     model: bytes, takes: str, task: _Task, trained: TrainedHead, typicality: Typicality
 ) -> None:
     """See that the file answers as the head does, on a few labelled images."""
-    from mixmood.features.backbones.onnx import open_session
+    from mixmood.features.backbones.onnx.network import open_session
 
     features = task.labelled.features[:CHECKED]
     given: dict[str, Any] = {FEATURES: np.asarray(features, np.float32)}

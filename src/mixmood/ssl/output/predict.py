@@ -15,7 +15,7 @@ from mixmood.core.progress import Progress
 from mixmood.data.decoding.pixel_range import PixelRange
 from mixmood.data.pools.pool import FeatureSource, ImageSource
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.backbones.onnx_safety import has_external_data
+from mixmood.features.backbones.onnx.safety import has_external_data
 from mixmood.features.backbones.runtime import onnx_runtime
 from mixmood.ssl.input.pictures import pictures_at
 from mixmood.ssl.output.run_files import MODEL

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mixmood.core.errors import InputError
-from mixmood.testbed.analysis.correlation import CellAccuracy, CellDistance
+from mixmood.testbed.analysis.statistics.correlation import CellAccuracy, CellDistance
 
 ACCURACY_COLUMNS = ("task", "ood_source", "ood_percent", "n_labelled", "accuracy_mean")
 DISTANCE_COLUMNS = ("task", "ood_source", "ood_percent", "measure", "distance_mean")

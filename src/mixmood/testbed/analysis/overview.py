@@ -9,11 +9,11 @@ from typing import Any
 from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import SIGNIFICANT
 from mixmood.core.version import __version__
-from mixmood.testbed.analysis.agreement import AgreementRow
-from mixmood.testbed.analysis.chance import Chance, chance_of_correlation
-from mixmood.testbed.analysis.extremes import Extremes, extremes
-from mixmood.testbed.analysis.line import GroupLine
-from mixmood.testbed.analysis.overall import OverallRow, overall_rows
+from mixmood.testbed.analysis.statistics.agreement import AgreementRow
+from mixmood.testbed.analysis.statistics.chance import Chance, chance_of_correlation
+from mixmood.testbed.analysis.statistics.extremes import Extremes, extremes
+from mixmood.testbed.analysis.statistics.line import GroupLine
+from mixmood.testbed.analysis.statistics.overall import OverallRow, overall_rows
 from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow, chosen_records
 from mixmood.testbed.analysis.tables import Tables, make_tables
 from mixmood.testbed.grid.cells import Cell, CellFilter

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.testbed.analysis.statistics.groups import GroupKey
 from mixmood.testbed.analysis.summary import AccuracyRow
 
 LEAST_GAIN = 0.02

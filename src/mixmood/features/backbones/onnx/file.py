@@ -14,8 +14,8 @@ from mixmood.features.backbones.input_format import (
     positive_number,
     triple,
 )
-from mixmood.features.backbones.onnx import FLOATS, MICRO_BATCH, OnnxBackbone, open_session
-from mixmood.features.backbones.onnx_safety import has_external_data
+from mixmood.features.backbones.onnx.network import FLOATS, MICRO_BATCH, OnnxBackbone, open_session
+from mixmood.features.backbones.onnx.safety import has_external_data
 
 PREFIX = "mixmood."
 LARGEST_BATCH, LARGEST_SIDE = 1024, 4096

@@ -6,7 +6,7 @@ import pytest
 
 from mixmood.core.errors import InputError
 from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
-from mixmood.testbed.analysis.correlation import CellAccuracy, CellDistance, agreements
+from mixmood.testbed.analysis.statistics.correlation import CellAccuracy, CellDistance, agreements
 
 SLIPS = {("mnist", 60, "js"), ("mnist", 100, "js")} | {
     ("mnist", n, "cosine") for n in (60, 100, 150)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from mixmood.testbed.analysis import chance as module
-from mixmood.testbed.analysis.agreement import agreement_rows
-from mixmood.testbed.analysis.chance import chance_of_correlation
-from mixmood.testbed.analysis.overall import overall_rows
 from mixmood.testbed.analysis.overview import overview_verdict
+from mixmood.testbed.analysis.statistics import chance as module
+from mixmood.testbed.analysis.statistics.agreement import agreement_rows
+from mixmood.testbed.analysis.statistics.chance import chance_of_correlation
+from mixmood.testbed.analysis.statistics.overall import overall_rows
 
 N_SOURCES, PERCENTS = 4, (50, 100)
 

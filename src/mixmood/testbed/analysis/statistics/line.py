@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mixmood.testbed.analysis.groups import LEAST_CELLS, GroupKey, groups
+from mixmood.testbed.analysis.statistics.groups import LEAST_CELLS, GroupKey, groups
 from mixmood.testbed.runs.record import Choice, RunRecord
 
 

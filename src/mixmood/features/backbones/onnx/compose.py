@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.features.backbones.onnx_safety import fields_of
+from mixmood.features.backbones.onnx.safety import fields_of
 
 FLOAT, UINT8, INT64 = 1, 2, 7
 KINDS = {np.dtype(np.float32): FLOAT, np.dtype(np.int64): INT64, np.dtype(np.uint8): UINT8}

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Mask
-from mixmood.measures.checks import check_pair
 from mixmood.measures.minkowski import MOST_TIES, pair_distances
+from mixmood.measures.shared.checks import check_pair
 
 Table = NDArray[np.float64]
 

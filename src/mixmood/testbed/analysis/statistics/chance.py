@@ -17,7 +17,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.core.seeds import rng_for
-from mixmood.testbed.analysis.groups import Group, groups
+from mixmood.testbed.analysis.statistics.groups import Group, groups
 from mixmood.testbed.runs.record import Choice, RunRecord
 
 MOST_ARRANGEMENTS = 5000

@@ -9,7 +9,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
-from mixmood.testbed.analysis.groups import LEAST_CELLS, PoolKey
+from mixmood.testbed.analysis.statistics.groups import LEAST_CELLS, PoolKey
 
 Variant = tuple[str | None, str | None, str | None]
 """Algorithm, contamination and regime; None, in a table without that column, fits all."""

@@ -7,9 +7,9 @@ import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
-from mixmood.testbed.analysis.correlation import correlations, regret_points
-from mixmood.testbed.analysis.groups import LEAST_CELLS, Group, GroupKey, groups
-from mixmood.testbed.analysis.interval import (
+from mixmood.testbed.analysis.statistics.correlation import correlations, regret_points
+from mixmood.testbed.analysis.statistics.groups import LEAST_CELLS, Group, GroupKey, groups
+from mixmood.testbed.analysis.statistics.interval import (
     Interval,
     correlation_interval,
     each_left_out,

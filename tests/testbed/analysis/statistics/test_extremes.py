@@ -1,6 +1,6 @@
 """The best and the worst source of a task."""
 
-from mixmood.testbed.analysis.extremes import extremes
+from mixmood.testbed.analysis.statistics.extremes import extremes
 from mixmood.testbed.analysis.summary import accuracy_rows
 
 

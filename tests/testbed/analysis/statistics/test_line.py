@@ -2,7 +2,7 @@
 
 import pytest
 
-from mixmood.testbed.analysis.line import fitted
+from mixmood.testbed.analysis.statistics.line import fitted
 
 
 def test_a_line_goes_through_points_on_it_and_needs_three():

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.testbed.analysis.agreement import AgreementRow, pearsons, regrets, spearmans
-from mixmood.testbed.analysis.groups import Group, groups
-from mixmood.testbed.analysis.interval import (
+from mixmood.testbed.analysis.statistics.agreement import AgreementRow, pearsons, regrets, spearmans
+from mixmood.testbed.analysis.statistics.groups import Group, groups
+from mixmood.testbed.analysis.statistics.interval import (
     Interval,
     correlation_interval,
     each_left_out,

@@ -5,7 +5,7 @@ import onnx
 import onnxruntime
 import pytest
 
-from mixmood.features.backbones.onnx_compose import FLOAT, UINT8, GraphPart, alone, extended
+from mixmood.features.backbones.onnx.compose import FLOAT, UINT8, GraphPart, alone, extended
 from mixmood.features.backbones.registry import efficientnet_lite0
 
 
