@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError
 from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
-from mixmood.scores.checks import Labels, checked_labelled, checked_pool, checked_rows
+from mixmood.scores.checks import checked_labelled, checked_pool, checked_rows
 from mixmood.scores.fitting.fit import FitArrays
 from mixmood.scores.labelled_scale import labelled_share, typical_threshold
 from mixmood.scores.registry import (
@@ -87,7 +87,7 @@ def fit_filter(
     pool: Array,
     rng: np.random.Generator,
     *,
-    labels: Labels | None = None,
+    labels: Codes | None = None,
     family: str = DEFAULT_SCORE,
 ) -> FittedFilter:
     """A filter from features of the labelled images and of a random sample of the pool.

@@ -11,7 +11,7 @@ from mixmood.core.arrays import Array
 from mixmood.core.cache.features import open_cache
 from mixmood.core.seeds import rng_for
 from mixmood.data.arrays.array_pools import ImageArray
-from mixmood.data.splits.split import Images, Split
+from mixmood.data.splits.split import Pixels, Split
 from mixmood.testbed.runs.run import Job
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def distance_plan(job: Job) -> "RankingPlan":
     ).fitted(job.run.n_labelled)
 
 
-def features_of(job: Job, images: Images, backbone: str, resolution: int | None) -> Array:
+def features_of(job: Job, images: Pixels, backbone: str, resolution: int | None) -> Array:
     """Features of images in their order, shape (n, d); each image is computed once for a cache."""
     from mixmood.features.extraction.extract import extract
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.core.seeds import rng_for
-from mixmood.data.splits.split import Images, Split
+from mixmood.data.splits.split import Pixels, Split
 from mixmood.testbed.runs.distances import (
     DistancesByMeasure,
     distance_plan,
@@ -57,7 +57,7 @@ class FrozenPool:
         labelled = features_of(self.job, self.split.labelled, *place)
         return quickly_measured(labelled, features_of(self.job, some, *place), plan)
 
-    def _features(self, images: Images) -> Array:
+    def _features(self, images: Pixels) -> Array:
         frozen = self.job.config.frozen
         return features_of(self.job, images, frozen.backbone, frozen.resolution)
 
