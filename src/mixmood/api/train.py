@@ -9,6 +9,7 @@ from typing import Any
 from mixmood.api.predict import predict
 from mixmood.core.errors import OptionError, OutputError
 from mixmood.core.files.atomic import sweep, write_atomic
+from mixmood.core.files.places import make_folder
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.suggest import unknown_name
@@ -145,10 +146,7 @@ def _open(folder: Path | None, resume: bool) -> None:
     """Make the folder before anything is computed; refuse one that holds a run."""
     if folder is None:
         return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"Cannot make the folder {folder}: {error.strerror}.") from error
+    make_folder(folder)
     if not resume and any((folder / name).exists() for name in run_files.ALL):
         raise OutputError(
             f"The folder {folder} holds a run already. Train it again by --resume, or choose "

@@ -7,6 +7,7 @@ from pathlib import Path
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, OutputError, UnreadableImageError, reason
 from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files.places import make_folder
 from mixmood.core.progress import Progress
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
 
@@ -27,7 +28,7 @@ def fill_folder(
         with_links: Make hard links where the pool is of files on the same disk; copies elsewhere.
     """
     check_empty(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     progress.start(folder.name, len(indices))
     for index in indices.tolist():
         target = folder / safe_name(pool.locate(index), index)

@@ -9,6 +9,7 @@ import torch
 
 from mixmood.core.errors import OptionError, OutputError, TrainingError
 from mixmood.core.files.atomic import sweep, write_atomic
+from mixmood.core.files.places import make_folder
 from mixmood.ssl.loop.configuration import differences
 from mixmood.ssl.output.run_files import ALL, CHECKPOINT
 
@@ -25,10 +26,7 @@ def open_folder(
         if resume:
             raise OptionError("resume needs the folder of the run to go on with; got none.")
         return None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"Cannot make the folder {folder}: {error.strerror}.") from error
+    make_folder(folder)
     if not resume and (folder / CHECKPOINT).exists():
         raise OutputError(
             f"The folder {folder} holds a run already. Go on with it by --resume, or choose "

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mixmood.core.errors import InputError
+from mixmood.core.errors import InputError, reason
 from mixmood.testbed.analysis.statistics.correlation import CellAccuracy, CellDistance
 
 ACCURACY_COLUMNS = ("task", "ood_source", "ood_percent", "n_labelled", "accuracy_mean")
@@ -58,7 +58,7 @@ def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dic
                 if row["ood_percent"].strip():
                     yield f"{path}, line {reader.line_num}", row
     except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror or error}.") from error
+        raise InputError(f"Cannot read {path}: {reason(error)}.") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} is not a CSV table in UTF-8: {error}.") from error
 
