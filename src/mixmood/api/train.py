@@ -8,6 +8,7 @@ from typing import Any
 
 from mixmood.api.predict import predict
 from mixmood.core.errors import OptionError, OutputError
+from mixmood.core.family_names import member_names
 from mixmood.core.files.atomic import sweep, write_atomic
 from mixmood.core.files.places import make_folder
 from mixmood.core.plan_options import plan_from, with_options
@@ -22,7 +23,9 @@ from mixmood.ssl.output.predict import Predictions
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
 from mixmood.ssl.plan import AUTO, TrainingPlan
 
-NETWORKS_ONLY = ("fixmatch", "mean-teacher")
+NETWORKS_ONLY = tuple(
+    name for name in member_names("ssl.algorithms.registry", "ALGORITHMS") if name not in HEADS
+)
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,7 +22,7 @@ PATIENCE_S = 2.0
 SUPERVISED = "supervised"
 WORKER = "; ".join(
     f"import mixmood.{module}"
-    for module in ("features.backbones.onnx", "ranking.statistics.score", "ssl.loop.train")
+    for module in ("features.backbones.onnx.network", "ranking.statistics.score", "ssl.loop.train")
 )
 N_IMAGES = 32
 """Images that testing and the backbone are timed with."""

@@ -4,7 +4,7 @@ A record may come from another machine, another version or a damaged disk. Whate
 of the wrong kind is reported with the name of the file, before any table is made from it.
 """
 
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -29,6 +29,14 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 MeasureName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 """It becomes a part of file names."""
 Proportion = Annotated[float, Field(ge=0, le=1)]
+
+
+def checked_choice(name: str) -> Choice:
+    """The choice of an epoch that has this name."""
+    for choice in get_args(Choice):
+        if choice == name:
+            return cast(Choice, choice)
+    raise unknown_name("selection", name, get_args(Choice))
 
 
 class _Part(BaseModel):
@@ -56,8 +64,7 @@ class RunAccuracy(_Part):
 
     def by(self, choice: Choice) -> float:
         """The accuracy by a choice of epoch; without epochs there is only one."""
-        if choice not in get_args(Choice):
-            raise unknown_name("selection", choice, get_args(Choice))
+        checked_choice(choice)
         value: float | None = self.test if self.test is not None else getattr(self, choice)
         if value is None:
             raise InputError(
