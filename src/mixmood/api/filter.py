@@ -122,7 +122,7 @@ def filter_planned(
     progress: Progress | None = None,
 ) -> Kept:
     """The same for options that have been checked."""
-    from mixmood.api.filter_distance import before_and_after
+    from mixmood.api.joined.filter_distance import before_and_after
     from mixmood.selection.filter import FilterJob, describe
     from mixmood.selection.fit import FeatureReader
     from mixmood.selection.image_folder import images_of

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixmood.api.next_command import with_command
+from mixmood.api.joined.next_command import with_command
 from mixmood.core.cache.features import open_cache
 from mixmood.core.files.atomic import written
 from mixmood.core.plan_options import plan_from, with_options

@@ -160,7 +160,7 @@ def _open(folder: Path | None, resume: bool) -> None:
 
 def write_head(folder: Path, run: HeadRun) -> None:
     """The files of a head; the record last, so that a folder with a record is whole."""
-    from mixmood.api.training_page import training_report
+    from mixmood.api.joined.training_page import training_report
 
     write_atomic(folder / run_files.MODEL, run.model)
     write_atomic(folder / run_files.REPORT, training_report(run))
