@@ -7,20 +7,17 @@ from mixmood.core.cores import checked_jobs
 from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
 from mixmood.core.plan_options import option
 
-BACKBONES = member_names("features.backbones.registry", "BACKBONES")
+BACKBONE_NAMES = member_names("features.backbones.registry", "BACKBONES")
 BACKBONE_WORDS = (
-    f"{', '.join(BACKBONES)}, FILE.onnx, hf:NAME or hf:DIR; auto:NAME,NAME,... is the one whose "
-    "classifier does best on the labelled images"
+    f"{', '.join(BACKBONE_NAMES)}, FILE.onnx, hf:NAME or hf:DIR; auto:NAME,NAME,... is the one "
+    "whose classifier does best on the labelled images"
 )
 """How a backbone is named, for help texts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExtractionPlan:
-    """How features are computed, where they are kept, and where the result is logged.
-
-    Plans of commands extend it.
-    """
+    """How features are computed and where they are kept; plans of commands extend it."""
 
     backbone: str = option(DEFAULT_BACKBONE, f"{BACKBONE_WORDS}.")
     resolution: int | None = option(
@@ -43,8 +40,14 @@ class ExtractionPlan:
         shown="the user's cache directory",
         takes_none=True,
     )
-    mlflow: str | None = option(None, "Log the result to MLflow as well.", metavar="URI")
 
     def __post_init__(self) -> None:
         """Refuse a number of threads below one."""
         checked_jobs(self.jobs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoggedPlan(ExtractionPlan):
+    """The same for commands whose result can be logged."""
+
+    mlflow: str | None = option(None, "Log the result to MLflow as well.", metavar="URI")

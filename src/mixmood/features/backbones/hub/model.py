@@ -22,7 +22,7 @@ from mixmood.features.backbones.hub.loading import (
     quiet,
 )
 from mixmood.features.backbones.hub.pooling import as_output, vector_of, ways_of
-from mixmood.features.backbones.onnx import check_batch
+from mixmood.features.backbones.onnx.network import check_batch
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 BATCH_PIXELS = 16 * 224 * 224
