@@ -92,7 +92,8 @@ def _check_types(own: Path, folder: Path) -> None:
 
 
 def _verdict(answer: str) -> str:
-    return next(line for line in answer.splitlines() if " is the " in line or "gain" in line)
+    """The first line behind the table."""
+    return answer.partition("\n\n")[2].partition("\n")[0]
 
 
 def _only(pattern: str) -> Path:
