@@ -11,7 +11,7 @@ from mixmood.core.records.filter_material import (
     ScoredTile,
     ScoreHistogram,
 )
-from mixmood.core.records.filtering import Distances, Filtering, Reach, Share
+from mixmood.core.records.filtering import Distances, Filtering, Gain, Gains, Reach, Share
 from mixmood.core.records.page_material import PageMaterial, SetPictures, Tile
 from mixmood.core.records.ranking import (
     Candidate,
@@ -155,6 +155,7 @@ def filtering():
         useful_share=Share(0.3, (0.22, 0.41), False, "Near foreign classes <b>hide</b>."),
         classes={"cat": 900, BREAKOUT: 300},
         distance=Distances("cosine", 30, Reach(4.5, (3.9, 5.1)), Reach(1.25, (0.8, 1.7))),
+        probe=Gains("mixmatch", Gain(-1.5, (-4.0, 1.0), 0.1), Gain(3.25, (0.5, 6.0), 0.97)),
         backbone={"name": "efficientnet-lite0", "weights_sha256": "cd" * 32, "resolution": 96},
         warnings=("<u>Odd</u> pool.",),
     )
