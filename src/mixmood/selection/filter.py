@@ -176,7 +176,8 @@ def _notes(decision: Decision, scorer: Scorer) -> list[str]:
         n_unreadable = int((decision.reasons == REASONS.index(UNREADABLE)).sum())
         more = "; ..." if n_unreadable > len(decision.scanned.problems) else ""
         named = "; ".join(decision.scanned.problems)
-        found.append(f"{n_unreadable} images could not be read: {named}{more}")
+        word = "image" if n_unreadable == 1 else "images"
+        found.append(f"{n_unreadable} {word} could not be read: {named}{more}")
     if not decision.is_kept.any():
         return [
             *found,
