@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.api.filter_inputs import check_paths, findable, open_inputs, word_for
+from mixmood.api.joined.filter_inputs import check_paths, findable, open_inputs, word_for
 from mixmood.core.cache.features import open_cache
 from mixmood.core.files.atomic import check_writable, sweep, written
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
-from mixmood.core.records.filtering import Filtering, Share
+from mixmood.core.records.filtering import Filtering
+from mixmood.core.records.useful_share import ShareRecord
 from mixmood.data.pools.kept import located
 from mixmood.data.pools.pool import Pool
 from mixmood.selection.plan import FilterPlan
@@ -37,7 +38,7 @@ class Kept:
     _labelled: Pool | None
 
     @property
-    def useful_share(self) -> Share:
+    def useful_share(self) -> ShareRecord:
         """The part of the pool that could have come from the labelled classes."""
         return self.record.useful_share
 
@@ -63,9 +64,11 @@ class Kept:
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""
         from mixmood.report.filter.page import filter_page
-        from mixmood.selection.pictures import gather
+        from mixmood.selection.page_material import gather_filter_material
 
-        material = gather(self._job, self._decision, self.record.threshold, self._labelled)
+        material = gather_filter_material(
+            self._job, self._decision, self.record.threshold, self._labelled
+        )
         return written(filter_page(self.record, material, command), path)
 
     def __repr__(self) -> str:
@@ -117,9 +120,9 @@ def filter_planned(
     progress: Progress | None = None,
 ) -> Kept:
     """The same for options that have been checked."""
-    from mixmood.api.filter_effects import before_and_after
+    from mixmood.api.joined.filter_effects import before_and_after
     from mixmood.selection.filter import FilterJob, describe
-    from mixmood.selection.fit import Embedder
+    from mixmood.selection.fit import FeatureReader
 
     target = None if out is None else Path(out)
     check_paths(labelled, pool, target, plan)
@@ -128,7 +131,7 @@ def filter_planned(
     with open_cache(plan.cache) or nullcontext() as store:
         inputs = open_inputs(labelled, pool, plan, store)
         base = inputs.labelled
-        embedder = Embedder(inputs.backbone, plan.jobs, store, progress or Silent())
+        embedder = FeatureReader(inputs.backbone, plan.jobs, store, progress or Silent())
         scorer = inputs.scorer(plan, embedder)
         if plan.save is not None:
             _save(Path(plan.save), scorer)
@@ -172,8 +175,8 @@ def _part_folder(out: Path | None, n_images: int) -> Iterator["PartFolder"]:
 
 
 def _write_list(out: Path, word: str, job: "FilterJob", decision: "Decision") -> None:
+    from mixmood.report.filter.list_rows import ListContent
     from mixmood.report.filter.lists import write_list
-    from mixmood.report.filter.rows import ListContent
 
     content = ListContent(
         pool=job.pool,
@@ -187,10 +190,10 @@ def _write_list(out: Path, word: str, job: "FilterJob", decision: "Decision") ->
 
 
 def _make_folders(job: "FilterJob", decision: "Decision") -> None:
-    from mixmood.selection.folder import images_of, make_folder
+    from mixmood.selection.image_folder import fill_folder, images_of
 
     rows, progress = np.flatnonzero(decision.is_kept), job.embedder.progress
     for folder, with_links in ((job.plan.link, True), (job.plan.copy, False)):
         if folder is not None:
             pool = images_of(job.pool)
-            make_folder(pool, rows, Path(folder), progress, with_links=with_links)
+            fill_folder(pool, rows, Path(folder), progress, with_links=with_links)

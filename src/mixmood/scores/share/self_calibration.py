@@ -3,8 +3,7 @@
 import numpy as np
 from scipy.special import ndtri
 
-from mixmood.core.arrays import Array
-from mixmood.scores.checks import Labels
+from mixmood.core.arrays import Array, Codes
 from mixmood.scores.registry import fit_score
 from mixmood.scores.share.mixture import area
 
@@ -20,7 +19,7 @@ no difference to the bias beyond 0.02; 2.0 raises it to 0.04 and lowers the cove
 
 
 def near_auroc(
-    labelled: Array, labels: Labels, pool: Array, rng: np.random.Generator, family: str
+    labelled: Array, labels: Codes, pool: Array, rng: np.random.Generator, family: str
 ) -> float | None:
     """Chance that an image of the remaining classes scores above one of the class left out.
 

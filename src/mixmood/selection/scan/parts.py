@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.errors import InputError, OutputError, reason
 from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files.places import make_folder
 from mixmood.core.files.plain_arrays import packed_arrays, read_arrays
 
 HEAD = "scan.json"
@@ -107,10 +108,7 @@ class PartFolder:
             for leftover in self.folder.glob(".part-*"):
                 leftover.unlink(missing_ok=True)
             return
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"Cannot make the folder {self.folder}: {reason(error)}.") from error
+        make_folder(self.folder)
         if any(not path.name.startswith(".") for path in self.folder.iterdir()):
             raise OutputError(f"{self.folder} holds other files. Choose another --out.")
         write_atomic(self.folder / HEAD, json.dumps(head, indent=1, sort_keys=True) + "\n")
