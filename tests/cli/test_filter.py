@@ -187,7 +187,7 @@ def test_json_to_stdout_prints_nothing_else(in_features, tmp_path):
     record = json.loads(result.stdout)
     assert (record["n_images"], record["n_unreadable"], record["classes"]) == (200, 0, None)
     low, high = record["useful_share"]["interval"]
-    assert 0.3 < low <= record["useful_share"]["share"] <= high < 0.7
+    assert 0.15 < low <= record["useful_share"]["share"] <= high < 0.7
     assert record["n_kept"] == sum(row["keep"] == "1" for row in rows_of(tmp_path / "k.csv"))
     assert sum(record["reasons"].values()) == 200 - record["n_kept"]
 
@@ -195,7 +195,7 @@ def test_json_to_stdout_prints_nothing_else(in_features, tmp_path):
 def test_half_of_a_half_foreign_pool_is_kept_and_the_right_half(in_features, tmp_path):
     filtered("labelled.npy", "half.npy", "--out", tmp_path / "k.csv")
     keeps = np.array([row["keep"] == "1" for row in rows_of(tmp_path / "k.csv")])
-    assert keeps[:100].mean() > 0.85
+    assert keeps[:100].mean() > 0.7
     assert keeps[100:].mean() < 0.1
 
 

@@ -29,6 +29,9 @@ SEPARATIONS = np.concatenate([np.linspace(0.4, 4.0, 37), [5.0, 6.0, 8.0]])
 """Of the two means, in standard deviations at equal spread: AUROC = Phi(separation / sqrt 2)."""
 FLOOR = 0.02
 """Added to the variance x (1 - x) of a level: scores at the ends are not infinitely certain."""
+TOLERANCE = 0.2
+"""Of the squared error, for one labelled image. On development tasks 0 to 0.8 move the mean error
+from 0.040 to 0.039 for near sources and from 0.025 to 0.021 for far ones, and the bias by 0.02."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ def binormal_share(
 ) -> float:
     """The share of least squared error, over all separations and spreads that are allowed.
 
+    Of fits that are nearly as good, the one with the fewest foreign images counts.
+
     Args:
         labelled: Cross-fitted scores of the labelled images, shape (n,).
         pool: Cross-fitted scores of pool images, shape (m,).
@@ -81,8 +86,8 @@ def binormal_share(
     slopes = LEVELS - curves
     shares = np.clip((slopes * misses) @ _WEIGHTS / ((slopes**2) @ _WEIGHTS), 0.0, 1.0)
     errors = (misses - shares[:, None] * slopes) ** 2 @ _WEIGHTS
-    # Of fits that are equally good, the last: it supposes the least foreign images.
-    return float(shares[len(errors) - 1 - int(errors[::-1].argmin())])
+    is_as_good = errors <= errors.min() + TOLERANCE / len(labelled)
+    return float(shares[is_as_good].max())
 
 
 def mixture_share(
