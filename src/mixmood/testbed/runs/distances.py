@@ -23,14 +23,18 @@ NOT_RECORDED = ("inter", "intra")
 """One number for each draw; they can be drawn again."""
 
 
-def pool_distances(job: Job, split: Split) -> Distances:
-    """Every measure between the labelled and the unlabelled images of a split."""
+def sample_features(job: Job, split: Split) -> tuple[Array, Array]:
+    """Features of the labelled images, and of as much of the pool as anything measures."""
+    from mixmood.ranking.probing import N_POOL
+
     plan, section = distance_plan(job), job.config.distances
-    labelled = features_of(job, split.labelled, section.backbone, section.resolution)
     # The pool is in random order: its first images are a random sample, enough for all draws.
-    some = split.unlabelled[: plan.sample_size * plan.draws]
-    pool = features_of(job, some, section.backbone, section.resolution)
-    return measured(labelled, pool, plan)
+    some = split.unlabelled[: max(plan.sample_size * plan.draws, N_POOL)]
+    labelled, pool = (
+        features_of(job, images, section.backbone, section.resolution)
+        for images in (split.labelled, some)
+    )
+    return labelled, pool
 
 
 def measured(labelled: Array, pool: Array, plan: "RankingPlan") -> Distances:

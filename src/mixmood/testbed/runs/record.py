@@ -82,6 +82,32 @@ class MeasuredDistance(_Part):
     p_permutation: Number
 
 
+class PoolShare(_Part):
+    """The useful share of a run's pool; see `scores.useful_share`."""
+
+    share: Share
+    interval: tuple[Share, Share]
+    is_trustworthy: bool
+
+
+class PoolProbe(_Part):
+    """What the probe measured on a run's labelled images and pool, in points; see `PoolEffect`.
+
+    `gain`, `interval` and `p_helps` are what the map of that version makes of it.
+    """
+
+    algorithm: str
+    change: Number
+    error: Number
+    unrest: Number
+    accuracy: Number
+    supervised: Number
+    is_learnable: bool
+    gain: Number
+    interval: tuple[Number, Number]
+    p_helps: Share
+
+
 class Epoch(_Part):
     """One epoch of a run's training; see `EpochRecord`."""
 
@@ -144,7 +170,12 @@ class RunRecord(_Head):
     classes: list[str]
     training: Training | None
     accuracy: Accuracy
+    test_halves: tuple[Share, Share] | None = None
+    """Accuracies on every other test image: how much depends on which images were tested."""
     distances: dict[Measure, MeasuredDistance] | None
+    useful_share: PoolShare | None = None
+    """None without a pool, where it cannot be estimated, and in records of earlier versions."""
+    probe: PoolProbe | None = None
     times: dict[str, Seconds]
 
     @model_validator(mode="after")
