@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata, t
 
+from mixmood.testbed.analysis.interval import correlation_interval
+
 Numbers = np.ndarray
 Unit = tuple[str, int]
 """Task and seed."""
@@ -37,10 +39,13 @@ class Mean:
         return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]"
 
 
-def mean_over(values: Mapping[Unit, float], over: str, floor: float = -np.inf) -> Mean:
+def mean_over(
+    values: Mapping[Unit, float], over: str, floor: float = -np.inf, ceiling: float = np.inf
+) -> Mean:
     """The mean over units, with the t interval over "seeds" or "tasks"; none below three.
 
-    A value that is not defined (NaN) is left out. `floor` is the least that the number can be.
+    A value that is not defined (NaN) is left out. `floor` and `ceiling` are the least and the
+    most that the number can be.
     """
     place = 1 if over == "seeds" else 0
     groups: dict[object, list[float]] = {}
@@ -55,7 +60,35 @@ def mean_over(values: Mapping[Unit, float], over: str, floor: float = -np.inf) -
     if n < 3:
         return Mean(middle, np.nan, np.nan, n)
     reach = float(t.ppf((1 + COVERAGE) / 2, n - 1) * means.std(ddof=1) / np.sqrt(n))
-    return Mean(middle, max(floor, middle - reach), middle + reach, n)
+    return Mean(middle, max(floor, middle - reach), min(ceiling, middle + reach), n)
+
+
+def mean_correlation(values: Mapping[Unit, float], over: str = "seeds") -> Mean:
+    """The mean of correlations, which lie between -1 and 1."""
+    return mean_over(values, over, -1.0, 1.0)
+
+
+def correlation_of_means(x: Mapping[Unit, Numbers], y: Mapping[Unit, Numbers]) -> Mean:
+    """Pearson's r of the means over seeds, as in the paper: the mean over tasks.
+
+    Values of each unit are in the same order of pools. The interval leaves out one seed at a time
+    in all tasks, on Fisher's scale, as the tables of the test bed do.
+    """
+    seeds = sorted({seed for _, seed in x})
+    tasks = sorted({task for task, _ in x})
+
+    def without(left_out: int | None) -> float:
+        found = []
+        for task in tasks:
+            own = [(task, seed) for seed in seeds if seed != left_out and (task, seed) in x]
+            means = [np.mean([values[unit] for unit in own], axis=0) for values in (x, y)]
+            found.append(pearson(*means))
+        return float(np.nanmean(found))
+
+    value = without(None)
+    others = np.array([without(seed) for seed in seeds]) if len(seeds) > 1 else np.array([])
+    low, high = correlation_interval(value, others) or (np.nan, np.nan)
+    return Mean(value, low, high, len(seeds))
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> float:
