@@ -8,8 +8,10 @@ from fuzz.tiny_bed import TINY
 
 from mixmood.core.errors import OptionError
 from mixmood.core.seeds import rng_for
+from mixmood.data.splits import split
 from mixmood.heads.registry import fit_head
 from mixmood.jobs.local import spread_local
+from mixmood.ranking.probe import measure as probe_measure
 from mixmood.ranking.probe.measure import PoolEffect
 from mixmood.ranking.probe.points import gain_of
 from mixmood.report.testbed.export import flat, records_csv_gz
@@ -21,8 +23,10 @@ from mixmood.testbed.grid.cells import CellFilter, cells, runs
 from mixmood.testbed.grid.check import check_names
 from mixmood.testbed.grid.config import parse_config
 from mixmood.testbed.grid.estimate import estimate
-from mixmood.testbed.runs import frozen as module
+from mixmood.testbed.runs import shared
+from mixmood.testbed.runs.distances import LabelledDraws
 from mixmood.testbed.runs.driver import drive
+from mixmood.testbed.runs.frozen import FrozenPools
 from mixmood.testbed.runs.outlook import Outlook
 from mixmood.testbed.runs.run import batches, execute, execute_batch, job_for
 from mixmood.testbed.runs.store import Store
@@ -32,6 +36,12 @@ ALGORITHMS = 'algorithms = ["mixmatch", "pseudo-label"]\n'
 FROZEN = TINY.replace("[grid]\n", f'[grid]\nregimes = ["frozen"]\n{ALGORITHMS}') + (
     "\n[frozen]\nresolution = 64\n"
 )
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    """A worker keeps what it found; every test begins as a new one."""
+    shared.LAST.clear()
 
 
 @pytest.fixture(scope="module")
@@ -84,19 +94,19 @@ def test_images_and_distances_are_those_of_the_other_regime(tiny, records):
         theirs.classes,
         theirs.n_ood,
     )
-    for name in ("distance", "spread", "signed", "p_wilcoxon", "p_permutation"):
+    for name in ("distance", "spread", "signed", "p_wilcoxon"):
         ours = getattr(mine.distances["cosine"], name)
         assert ours == getattr(theirs.distances["cosine"], name)
 
 
 def test_distances_of_a_pool_are_computed_once_for_all_algorithms(jobs, monkeypatch):
-    calls, compute = [], module.quickly_measured
+    calls, compute = [], LabelledDraws.quickly_measured
 
     def counted(*arguments):
         calls.append(arguments)
         return compute(*arguments)
 
-    monkeypatch.setattr(module, "quickly_measured", counted)
+    monkeypatch.setattr(LabelledDraws, "quickly_measured", counted)
     found = [record for batch in batches(jobs) for record in execute_batch(batch)]
     assert len(calls) == 3  # clean, other half, noise
     assert len(found) == len(jobs) == 7
@@ -139,13 +149,13 @@ def test_images_of_several_splits_are_embedded_once(bed, tmp_path, monkeypatch):
     grid = bed.grid.model_copy(update={"n_labelled": [10, 12]})
     more = bed.model_copy(update={"grid": grid})
     wanted = runs(more, CellFilter.parse(["source=gaussian,algorithm=mixmatch"]), 1)
-    sizes, compute = [], module.features_of
+    sizes, compute = [], shared.features_of
 
     def counted(job, images, *place):
         sizes.append(len(images))
         return compute(job, images, *place)
 
-    monkeypatch.setattr(module, "features_of", counted)
+    monkeypatch.setattr(shared, "features_of", counted)
     jobs = [job_for(more, run, cache=str(tmp_path)) for run in wanted]
     (batch,) = batches(jobs)
     one, two = execute_batch(batch)
@@ -153,15 +163,43 @@ def test_images_of_several_splits_are_embedded_once(bed, tmp_path, monkeypatch):
     assert two.n_test == one.n_test
 
 
+def test_batches_of_one_task_and_seed_share_folds_and_decoded_images(jobs, monkeypatch):
+    folds, decoded = [], []
+    compute, decode = probe_measure.labelled_folds, split._fitted
+    monkeypatch.setattr(
+        probe_measure, "labelled_folds", lambda *own: folds.append(1) or compute(*own)
+    )
+    monkeypatch.setattr(split, "_fitted", lambda *own: decoded.append(own[1]) or decode(*own))
+    monkeypatch.setattr(shared, "features_of", lambda job, images, *_: _flat(images))
+    found = [record for batch in batches(jobs) for record in execute_batch(batch)]
+    assert len(folds) == 1
+    sizes = {r.run.source: (r.n_test + 10 + 10 + r.n_pool - r.n_ood, r.n_ood) for r in found}
+    assert len(decoded) == sizes["none"][0] + sizes["other_half"][1] + sizes["gaussian"][1]
+
+
+def test_what_is_shared_is_forgotten_with_another_seed_or_protocol(bed):
+    first, second = (job_for(bed, run) for run in runs(bed)[:: len(cells(bed))])
+    other = bed.model_copy(update={"frozen": bed.frozen.model_copy(update={"resolution": 96})})
+    kept = shared.shared_with(first)
+    assert shared.shared_with(first) is kept
+    assert shared.shared_with(job_for(other, first.run)) is not kept
+    assert shared.shared_with(second) is not kept
+    assert len(shared.LAST) == 1
+
+
+def _flat(images):
+    return images.reshape(len(images), -1).astype(np.float32)
+
+
 def test_heads_of_one_pool_are_those_of_separate_fits(jobs, records):
     job = next(job for job in jobs if job.run.source == "gaussian")
-    pool = module.FrozenPools().of(job)
+    pool = FrozenPools(shared.Shared()).of(job)
     for record in records:
         run = record.run
         if run.source == "gaussian":
             rng = rng_for(run.seed, "head", run.algorithm)
             head = fit_head(
-                run.algorithm, pool.labelled, pool.split.labels, 5, pool.unlabelled, rng
+                run.algorithm, pool.labelled.features, pool.split.labels, 5, pool.unlabelled, rng
             )
             assert np.mean(head.predict(pool.test) == pool.split.test_labels) == (
                 record.accuracy.test

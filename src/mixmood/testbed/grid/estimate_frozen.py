@@ -8,7 +8,7 @@ import numpy as np
 from mixmood.core.arrays import Array
 from mixmood.data.splits.scenario import NONE
 from mixmood.data.splits.split import Split, draw_split
-from mixmood.testbed.runs.distances import distance_plan, features_of, quickly_measured
+from mixmood.testbed.runs.distances import LabelledDraws, distance_plan, features_of
 from mixmood.testbed.runs.outlook import Outlook, probed_algorithm
 from mixmood.testbed.runs.run import Job, batches
 
@@ -31,7 +31,7 @@ def frozen_s(jobs: Sequence[Job]) -> float:
         rng.random((n, width), np.float32) for n in (len(split.labelled), len(split.unlabelled))
     )
     start = time.perf_counter()
-    quickly_measured(labelled, pool, distance_plan(job))
+    LabelledDraws(labelled, distance_plan(job)).quickly_measured(pool)
     outlook = Outlook(labelled, split.labels, len(split.class_names), job.run.seed)
     share = outlook.share(pool)
     pool_s = time.perf_counter() - start + split_s

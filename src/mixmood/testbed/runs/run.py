@@ -13,7 +13,7 @@ from typing import Any
 
 from mixmood.core.errors import InputError, MixmoodError
 from mixmood.core.version import __version__
-from mixmood.data.splits.split import Split, data_fingerprint, draw_split
+from mixmood.data.splits.split import Decoded, Split, data_fingerprint, draw_split
 from mixmood.testbed.grid.cells import Run
 from mixmood.testbed.grid.config import FROZEN, Config
 from mixmood.testbed.runs.record import SCHEMA, AnyRecord, FailedRun, RunError, RunRecord
@@ -55,8 +55,8 @@ def batches(jobs: Sequence[Job]) -> list[tuple[Job, ...]]:
     """Jobs that one worker should do together, in the order of their first ones.
 
     Frozen runs of one task, source and seed share their images: their features and the distances
-    of their pools are computed once. Runs of the same pool come one after the other. A run that
-    trains a network is alone.
+    of their pools are computed once. Runs of the same pool come one after the other, and so do
+    those of one pool for all numbers of labels. A run that trains a network is alone.
     """
     found: dict[object, list[Job]] = {}
     for job in jobs:
@@ -66,17 +66,18 @@ def batches(jobs: Sequence[Job]) -> list[tuple[Job, ...]]:
     return [tuple(sorted(own, key=_pool_order)) for own in found.values()]
 
 
-def _pool_order(job: Job) -> tuple[int, float]:
-    return job.run.n_labelled, job.run.percent
+def _pool_order(job: Job) -> tuple[float, int]:
+    return job.run.percent, job.run.n_labelled
 
 
 def execute_batch(jobs: Sequence[Job]) -> list[AnyRecord]:
     """The records of jobs that are done together."""
     from mixmood.testbed.runs.frozen import FrozenPools, frozen_results
+    from mixmood.testbed.runs.shared import shared_with
 
     if jobs[0].run.regime != FROZEN:
         return [execute(job) for job in jobs]
-    pools = FrozenPools()
+    pools = FrozenPools(shared_with(jobs[0]))
     return [execute(job, partial(frozen_results, pools=pools)) for job in jobs]
 
 
@@ -127,7 +128,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def drawn(job: Job) -> Split:
+def drawn(job: Job, decoded: Decoded | None = None) -> Split:
     """The split of a job; InputError if the data sets are not those that the driver has."""
     scenario = job.run.scenario(job.config)
     if data_fingerprint(scenario, job.home) != job.data:
@@ -135,7 +136,7 @@ def drawn(job: Job) -> Split:
             f"The data sets of {job.run.task} and {job.run.source} are not the same "
             "here as where the test bed was started. Give all machines the same packs."
         )
-    return draw_split(scenario, job.home)
+    return draw_split(scenario, job.home, decoded)
 
 
 def description(job: Job, split: Split) -> dict[str, Any]:
