@@ -184,6 +184,11 @@ class RunRecord(_Head):
             raise ValueError("a run without epochs has one accuracy, 'test'")
         return self
 
+    def to_dict(self) -> dict[str, Any]:
+        """The record in plain values; nothing is added to records of earlier versions."""
+        added = {"test_halves", "useful_share", "probe"} - self.model_fields_set
+        return self.model_dump(by_alias=True, exclude=added)
+
     @field_serializer("accuracy")
     def _plain_accuracy(self, accuracy: Accuracy) -> dict[str, float | None]:
         return accuracy.to_dict()
