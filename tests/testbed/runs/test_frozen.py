@@ -15,7 +15,7 @@ from mixmood.ranking.probe import measure as probe_measure
 from mixmood.ranking.probe.measure import PoolEffect
 from mixmood.ranking.probe.points import gain_of
 from mixmood.report.testbed.export import flat, records_csv_gz
-from mixmood.report.testbed.sheet import render
+from mixmood.report.testbed.sheet import render_sheet
 from mixmood.report.testbed.sheets import SHEETS
 from mixmood.testbed.analysis.overview import overview
 from mixmood.testbed.analysis.tables import make_tables
@@ -207,7 +207,7 @@ def test_heads_of_one_pool_are_those_of_separate_fits(jobs, records):
 
 
 def test_features_in_the_cache_are_not_computed_again(jobs, records, monkeypatch):
-    monkeypatch.setattr("mixmood.features.extraction.extract.embed", lambda *_: 1 / 0)
+    monkeypatch.setattr("mixmood.features.extraction.extract.embed_batches", lambda *_: 1 / 0)
     again = [record for batch in batches(jobs) for record in execute_batch(batch)]
     assert list(map(without_times, again)) == list(map(without_times, records))
 
@@ -261,7 +261,7 @@ def test_a_store_of_both_regimes_has_tables_that_keep_them_apart(tmp_path, make_
         store.write(record)
     tables = make_tables(store, "last")
     assert {row.regime for row in tables.accuracies if row.is_best} == {"scratch", "frozen"}
-    text = render(SHEETS[1](tables), "text")
+    text = render_sheet(SHEETS[1](tables), "text")
     assert "supervised, frozen" in text
     assert "gaussian 100 %, scratch, mixmatch" in text
     assert "gaussian 100 %, frozen, pseudo-label" in text

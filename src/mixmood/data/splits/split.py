@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from mixmood.core.arrays import Codes, Rows
 from mixmood.core.errors import InputError
 from mixmood.core.seeds import rng_for
 from mixmood.data.decoding.decode import decode
@@ -16,10 +17,9 @@ from mixmood.data.decoding.quiet import QUIET
 from mixmood.data.pools.noise import NoiseSource
 from mixmood.data.pools.pool import ImageSource
 from mixmood.data.sets.library import open_set
-from mixmood.data.splits.scenario import NOISE, NONE, OTHER_HALF, Cut, Rows, Scenario, cut
+from mixmood.data.splits.scenario import NOISE, NONE, OTHER_HALF, Cut, Scenario, cut
 
-Images = NDArray[np.uint8]
-Codes = NDArray[np.int64]
+Pixels = NDArray[np.uint8]
 Shape = tuple[int, int, int]
 """Height, width and channels."""
 
@@ -31,19 +31,19 @@ class Split:
     `is_ood` is true for each unlabelled image from the source.
     """
 
-    labelled: Images
+    labelled: Pixels
     labels: Codes
-    unlabelled: Images
+    unlabelled: Pixels
     is_ood: NDArray[np.bool_]
-    test: Images
+    test: Pixels
     test_labels: Codes
-    validation: Images
+    validation: Pixels
     validation_labels: Codes
     class_names: tuple[str, ...]
 
 
-Decoded = dict[tuple[object, ...], Images]
-"""Images by all that decides them."""
+Decoded = dict[tuple[object, ...], Pixels]
+"""Pixels by all that decides them."""
 
 
 def draw_split(
@@ -60,7 +60,7 @@ def draw_split(
     source, rows = _ood(scenario, task, parts, shape, home)
     known = {} if decoded is None else decoded
 
-    def images(rows: Rows, source: ImageSource = task) -> Images:
+    def images(rows: Rows, source: ImageSource = task) -> Pixels:
         return _stack(source, rows, shape, known, (scenario.task, scenario.seed))
 
     inliers, ood = images(parts.inliers), images(rows, source)
@@ -141,8 +141,8 @@ def _stack(
     shape: Shape,
     known: Decoded,
     place: tuple[object, ...],
-) -> Images:
-    """Images of a source in one array, brought to one size and colour.
+) -> Pixels:
+    """Pixels of a source in one array, brought to one size and colour.
 
     `place` and the name of the source decide the images, those of noise too.
     """
@@ -156,9 +156,9 @@ def _stack(
     return np.stack(pictures) if pictures else np.empty((0, *shape), dtype=np.uint8)
 
 
-def _fitted(source: ImageSource, row: int, shape: Shape) -> Images:
+def _fitted(source: ImageSource, row: int, shape: Shape) -> Pixels:
     height, width, channels = shape
-    pixels: Images = decode(source.fetch(row), source.locate(row))
+    pixels: Pixels = decode(source.fetch(row), source.locate(row))
     is_grey, is_sized = channels == 1, pixels.shape[:2] == (height, width)
     if is_grey or not is_sized:
         # Of three equal channels this makes their value, to the last bit.

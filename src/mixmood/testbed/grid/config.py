@@ -25,7 +25,7 @@ backbone itself, fine-tuned from the solution of that head."""
 SCRATCH: Regime = "scratch"
 FROZEN: Regime = "frozen"
 TUNED: Regime = "tuned"
-Setting = bool | int | float | str
+TomlValue = bool | int | float | str
 
 MOST_RUNS = 1_000_000
 """The paper's whole grid has about a thousand."""
@@ -99,7 +99,7 @@ class TrainingSection(_Section):
     weight_decay: float = Recipe.weight_decay
     augment: str = Recipe.augment
     ema: float = Recipe.ema
-    settings: dict[str, dict[str, Setting]] = {}
+    settings: dict[str, dict[str, TomlValue]] = {}
 
     @model_validator(mode="after")
     def _is_a_recipe(self) -> Self:
@@ -134,7 +134,7 @@ class TunedSection(_Section):
     weight_decay: float = Recipe.weight_decay
     augment: str = TUNING["augment"]
     resolution: Annotated[int, Field(ge=32)] = TUNING["image_size"]
-    settings: dict[str, dict[str, Setting]] = {}
+    settings: dict[str, dict[str, TomlValue]] = {}
 
     @model_validator(mode="after")
     def _is_a_recipe(self) -> Self:

@@ -12,14 +12,14 @@ from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache.features import open_cache
 from mixmood.core.seeds import rng_for
 from mixmood.data.arrays.array_pools import ImageArray
-from mixmood.data.splits.split import Images, Split
+from mixmood.data.splits.split import Pixels, Split
 from mixmood.testbed.runs.run import Job
 
 if TYPE_CHECKING:
     from mixmood.features.backbones.backbone import Backbone
     from mixmood.ranking.plan import RankingPlan
 
-Distances = dict[str, dict[str, Any]]
+DistancesByMeasure = dict[str, dict[str, Any]]
 NOT_RECORDED = ("inter", "intra")
 """One number for each draw; they can be drawn again."""
 N_PERMUTATIONS = 99
@@ -40,7 +40,7 @@ def sample_features(job: Job, split: Split) -> tuple[Array, Array]:
     return labelled, pool
 
 
-def measured(labelled: Array, pool: Array, plan: "RankingPlan") -> Distances:
+def measured(labelled: Array, pool: Array, plan: "RankingPlan") -> DistancesByMeasure:
     """The distances in plain values; features of shape (n, d), the pool's in random order."""
     from mixmood.ranking.statistics.dissimilarity import distances_of
 
@@ -84,7 +84,7 @@ class LabelledDraws:
         """Every measure between the two sub-samples, shape (measures, draws)."""
         return self._compared([self.rows[other] for _, other in self.pairs])
 
-    def quickly_measured(self, pool: Array) -> Distances:
+    def quickly_measured(self, pool: Array) -> DistancesByMeasure:
         """The distances of `measured` without intervals, and p-values from fewer permutations.
 
         Intervals, which no table shows, come from leaving images out and take two thirds of the
@@ -144,7 +144,7 @@ def distance_plan(job: Job) -> "RankingPlan":
     ).fitted(job.run.n_labelled)
 
 
-def features_of(job: Job, images: Images, backbone: str, resolution: int | None) -> Array:
+def features_of(job: Job, images: Pixels, backbone: str, resolution: int | None) -> Array:
     """Features of images in their order, shape (n, d); each image is computed once for a cache."""
     from mixmood.features.extraction.extract import extract
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from mixmood.core.arrays import Array
 from mixmood.core.seeds import rng_for
-from mixmood.data.splits.split import Images, Split
-from mixmood.testbed.runs.distances import Distances
+from mixmood.data.splits.split import Pixels, Split
+from mixmood.testbed.runs.distances import DistancesByMeasure
 from mixmood.testbed.runs.outlook import Values, probed_algorithm
 from mixmood.testbed.runs.run import Job, description, drawn
 from mixmood.testbed.runs.shared import LabelledSet, Shared
@@ -45,7 +45,7 @@ class FrozenPool:
         return self._features(self.split.test)
 
     @cached_property
-    def distances(self) -> Distances:
+    def distances(self) -> DistancesByMeasure:
         """Every measure between pool and labelled images."""
         section, frozen = self.job.config.distances, self.job.config.frozen
         place, draws = (section.backbone, section.resolution), self.labelled.draws
@@ -64,7 +64,7 @@ class FrozenPool:
         """The useful share of the pool."""
         return self.labelled.outlook.share(self.unlabelled)
 
-    def _features(self, images: Images) -> Array:
+    def _features(self, images: Pixels) -> Array:
         section = self.job.config.frozen
         return self.shared.features(self.job, images, section.backbone, section.resolution)
 
@@ -122,7 +122,7 @@ def frozen_results(job: Job, pools: FrozenPools) -> dict[str, Any]:
 
 
 def _measured(pool: FrozenPool, algorithm: str) -> dict[str, Any]:
-    """Distances, useful share and probe of a pool."""
+    """DistancesByMeasure, useful share and probe of a pool."""
     return {
         "distances": pool.distances,
         "useful_share": pool.share,

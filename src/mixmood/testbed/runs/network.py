@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
-from mixmood.data.splits.split import Images, Split
+from mixmood.data.splits.split import Pixels, Split
 from mixmood.testbed.grid.config import TUNED
 from mixmood.testbed.runs.distances import distance_plan, measured, sample_features
 from mixmood.testbed.runs.outlook import Outlook, probed_algorithm
@@ -46,7 +46,7 @@ def network_results(job: Job) -> dict[str, Any]:
 
 
 def _measured(job: Job, split: Split) -> dict[str, Any]:
-    """Distances, useful share and probe of the run's pool."""
+    """DistancesByMeasure, useful share and probe of the run's pool."""
     labelled, pool = sample_features(job, split)
     outlook = Outlook(labelled, split.labels, len(split.class_names), job.run.seed)
     share = outlook.share(pool)
@@ -104,8 +104,8 @@ def enlarged(split: Split, side: int) -> Split:
     )
 
 
-def _squares(images: Images, side: int) -> Images:
-    """Images of shape (n, side, side, 3)."""
+def _squares(images: Pixels, side: int) -> Pixels:
+    """Pixels of shape (n, side, side, 3)."""
     made = np.empty((len(images), side, side, 3), np.uint8)
     for row, pixels in enumerate(images):
         image = Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).convert("RGB")

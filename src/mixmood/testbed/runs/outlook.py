@@ -4,17 +4,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError
 from mixmood.core.seeds import rng_for
 
 if TYPE_CHECKING:
     from mixmood.ranking.probe.measure import LabelledFolds
 
-Codes = NDArray[np.int64]
 Values = dict[str, Any]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mixmood.core.arrays import Array
 from mixmood.data.splits.scenario import NONE
-from mixmood.data.splits.split import Decoded, Images, Split, data_fingerprint
+from mixmood.data.splits.split import Decoded, Pixels, Split, data_fingerprint
 from mixmood.testbed.runs.distances import LabelledDraws, distance_plan, features_of
 from mixmood.testbed.runs.outlook import Outlook
 from mixmood.testbed.runs.run import Job
@@ -28,7 +28,7 @@ class Shared:
     _features: dict[bytes, Array] = field(default_factory=dict)
     _labelled: dict[tuple[object, ...], "LabelledSet"] = field(default_factory=dict)
 
-    def features(self, job: Job, images: Images, backbone: str, resolution: int | None) -> Array:
+    def features(self, job: Job, images: Pixels, backbone: str, resolution: int | None) -> Array:
         """Features of images; of the same images, also of another split, those found before."""
         place = f"{backbone} {resolution}".encode()
         key = hashlib.sha256(images.tobytes() + place).digest()
