@@ -139,7 +139,7 @@ class _Training:
     def may_mix(self, n_rows: int) -> F32:
         """1 for rows that may be partners, shape (n_rows, B): held-out ones may not."""
         pool = np.ones((n_rows - self.n_labelled, self._weights.shape[1]), np.float32)
-        return np.concatenate([self._weights, pool])
+        return np.concatenate([(self._weights > 0).astype(np.float32), pool])
 
     def logits(self, rows: F32) -> F32:
         """Shape (k, n, B)."""

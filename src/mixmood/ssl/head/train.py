@@ -24,9 +24,6 @@ from mixmood.ssl.head.typicality import fit_typicality
 from mixmood.ssl.head.verify import check_model
 from mixmood.ssl.plan import TrainingPlan
 
-FEW, N_REPEATS = 300, 3
-"""Up to so many labelled images, the cross-validation is repeated so often; beyond, done once."""
-
 
 @dataclass(frozen=True)
 class HeadRun:
@@ -69,7 +66,6 @@ def train_head_on_images(
             rng_for(plan.seed, "head"),
             algorithm=plan.algorithm,
             groups=task.groups,
-            n_repeats=N_REPEATS if len(task.codes) <= FEW else 1,
         )
     typicality = fit_typicality(
         task.labelled.features, rng_for(plan.seed, "typicality"), task.groups
