@@ -23,9 +23,9 @@ HEADER = ("task", "n_labelled", "seed", "algorithm", "accuracy", "cpu_s", "elaps
 def resized(images: np.ndarray, side: int) -> np.ndarray:
     """RGB images at the size that the backbone takes, as `mixmood train` makes them."""
     from mixmood.data.arrays.array_pools import ImageArray
-    from mixmood.ssl.input.pictures import read_at
+    from mixmood.ssl.input.pictures import pictures_at
 
-    read = read_at(ImageArray(images, "pack"), list(range(len(images))), (side, side))
+    read = pictures_at(ImageArray(images, "pack"), list(range(len(images))), (side, side))
     return np.stack([np.asarray(picture) for picture, _ in read])
 
 

@@ -47,10 +47,7 @@ class SupervisedHead:
         fit = fit_logistic(
             space.coordinates, problem.targets, problem.weights, scaled, tolerance=TOLERANCE
         )
-        if space.basis is None:
-            weights = fit.weights
-        else:
-            weights = np.matmul(space.basis, fit.weights)
+        weights = fit.weights if space.basis is None else np.matmul(space.basis, fit.weights)
         return LinearHeads(weights, fit.bias - np.matmul(space.centre, weights))
 
     def choose(self, problem: HeadProblem) -> NDArray[np.float64]:

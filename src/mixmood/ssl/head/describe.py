@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array
 from mixmood.heads.evaluation.choose import TrainedHead
 from mixmood.heads.evaluation.compare import BASE, Comparison
-from mixmood.ssl.head.record import Accuracy, Gain, HeadRecord
+from mixmood.ssl.head.record import AlgorithmGain, HeadAccuracy, HeadRecord
 from mixmood.ssl.head.task import HeadTask
 from mixmood.ssl.head.typicality import Typicality
 from mixmood.ssl.plan import TrainingPlan
@@ -33,7 +33,7 @@ def record_of(
         algorithm=trained.name,
         asked=plan.algorithm,
         reason=trained.reason,
-        accuracy=Accuracy(
+        accuracy=HeadAccuracy(
             None if estimate is None else estimate.value,
             None if estimate is None else (estimate.low, estimate.high),
             None if test is None else float((test == task.test_codes).mean()),
@@ -60,9 +60,9 @@ def record_of(
     )
 
 
-def _gain(comparison: Comparison) -> Gain:
+def _gain(comparison: Comparison) -> AlgorithmGain:
     gain = comparison.gain
-    return Gain(
+    return AlgorithmGain(
         comparison.name,
         100 * gain.value,
         (100 * gain.low, 100 * gain.high),

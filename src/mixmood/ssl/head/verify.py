@@ -20,7 +20,7 @@ def check_model(
     model: bytes, takes: str, task: HeadTask, head: LinearHead, typicality: Typicality
 ) -> None:
     """See that the file answers as the head does, on a few labelled images."""
-    from mixmood.features.backbones.onnx import open_session
+    from mixmood.features.backbones.onnx.network import open_session
 
     features = task.labelled.features[:CHECKED]
     given: dict[str, Any] = {FEATURES: np.asarray(features, np.float32)}
@@ -41,9 +41,9 @@ def check_model(
 
 
 def _pictures(labelled: Embedded, side: int, count: int) -> NDArray[np.uint8]:
-    from mixmood.ssl.input.pictures import read_at
+    from mixmood.ssl.input.pictures import pictures_at
 
     if isinstance(labelled.pool, FeatureSource):
         raise InputError(f"{labelled.pool.name} holds features; images were wanted.")
-    read = read_at(labelled.pool, labelled.rows[:count].tolist(), (side, side))
+    read = pictures_at(labelled.pool, labelled.rows[:count].tolist(), (side, side))
     return np.stack([np.asarray(picture) for picture, _ in read])
