@@ -115,17 +115,23 @@ def table(units: dict[Unit, Rows], title: str) -> list[str]:
     ]
 
 
+def summary(folder: Path) -> str:
+    """The tables of the parts that are there."""
+    lines = ["# The default measure", ""]
+    found = [part for part in PARTS if (folder / f"{part}.csv").exists()]
+    if not found:
+        raise FileNotFoundError(f"{folder} has no rows.")
+    for part in found:
+        lines += table(units_of(folder / f"{part}.csv"), f"{part.capitalize()} tasks")
+    return "\n".join(lines)
+
+
 def main() -> None:
-    """Write the tables of the parts that are there."""
+    """Write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
-    lines = ["# The default measure", ""]
-    for part in PARTS:
-        path = folder / f"{part}.csv"
-        if path.exists():
-            lines += table(units_of(path), f"{part.capitalize()} tasks")
-    text = "\n".join(lines)
+    text = summary(folder)
     write_atomic(folder / "summary.md", text)
     print(text)
 
