@@ -231,7 +231,11 @@ def test_a_list_that_keeps_nothing_says_so_when_it_is_opened(in_features, tmp_pa
         (["labelled.npy", "half.npy", "--threshold", "nan"], 2, "finite number; got nan"),
         (["labelled.npy", "half.npy", "--score", "knm"], 2, "Did you mean 'knn'?"),
         (["labelled.npy", "half.npy", "--diverse", "2"], 2, "between 0 and 1; got 2"),
-        (["labelled.npy", "half.npy", "--backend", "dask"], 2, "local or ray; got 'dask'"),
+        (
+            ["labelled.npy", "half.npy", "--backend", "dask"],
+            2,
+            "Unknown backend 'dask'. Known: local",
+        ),
         (["labelled.npy", "half.npy", "--jobs", "0"], 2, "jobs must be at least 1; got 0"),
         (["labelled.npy", "half.npy", "--balance"], 2, "balance needs classes"),
         (["labelled.npy", "half.npy", "--out", "kept.doc"], 2, "ends in .csv, .parquet, .txt; got"),
