@@ -28,17 +28,18 @@ FROZEN = TINY.replace("[grid]\n", f'[grid]\nregimes = ["frozen"]\n{ALGORITHMS}')
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def bed():
     return parse_config(FROZEN, "frozen")
 
 
-@pytest.fixture
-def jobs(bed, tmp_path):
-    return [job_for(bed, run, cache=str(tmp_path / "cache")) for run in runs(bed, seeds=1)]
+@pytest.fixture(scope="module")
+def jobs(bed, tmp_path_factory):
+    cache = str(tmp_path_factory.mktemp("features"))
+    return [job_for(bed, run, cache=cache) for run in runs(bed, seeds=1)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def records(jobs):
     return [record for batch in batches(jobs) for record in execute_batch(batch)]
 
