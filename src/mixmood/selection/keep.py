@@ -95,7 +95,7 @@ def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> ND
     if len(candidates) <= n_kept:
         return is_candidate.copy()
     last = np.partition(candidates, len(candidates) - n_kept)[len(candidates) - n_kept]
-    is_kept = is_candidate & (scores > last)
+    is_kept = np.asarray(is_candidate & (scores > last))
     ties = np.flatnonzero(is_candidate & (scores == last))
     is_kept[ties[: n_kept - int(is_kept.sum())]] = True
     return is_kept
