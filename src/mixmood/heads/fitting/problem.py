@@ -85,7 +85,7 @@ class HeadProblem:
 
 def work_of(rows: Array, n_classes: int) -> int:
     """Rows x coordinates x classes; there are as many coordinates as rows, or features if fewer."""
-    return len(rows) * min(rows.shape) * n_classes
+    return int(len(rows) * min(rows.shape) * n_classes)
 
 
 def head_problem(
