@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from mixmood.core.errors import OptionError
-from mixmood.core.family_names import DEFAULT_BACKBONE
+from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
 from mixmood.core.plan_options import check_kinds, option, option_texts
 from mixmood.features.extraction.plan import BACKBONE_WORDS
 
@@ -15,6 +15,8 @@ Setting = float | int | bool | str | None
 
 SMALLEST_SIDE = 4
 HEAD, AUTO, NETWORK = "head", "auto", "network"
+OF_HEADS = member_names("heads.registry", "HEADS")
+OF_NETWORKS = member_names("ssl.algorithms.registry", "ALGORITHMS")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +75,10 @@ class TrainingPlan(Recipe):
     )
     algorithm: Any = option(
         AUTO,
-        "supervised, mixmatch, pseudo-label; propagation (head); fixmatch, mean-teacher "
-        "(networks); auto: chosen by cross-validation (head), mixmatch (networks).",
+        f"{', '.join(name for name in OF_NETWORKS if name in OF_HEADS)}; "
+        f"{', '.join(name for name in OF_HEADS if name not in OF_NETWORKS)} (head); "
+        f"{', '.join(name for name in OF_NETWORKS if name not in OF_HEADS)} (networks); "
+        "auto: chosen by cross-validation (head), mixmatch (networks).",
     )
     backbone: str = option(
         DEFAULT_BACKBONE, f"Whose features a head classifies: {BACKBONE_WORDS}.", only=HEAD
