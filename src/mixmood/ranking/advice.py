@@ -48,32 +48,44 @@ def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> Po
             f"without a pool, {probe.accuracy:.0f} % of the labelled images are classified "
             "rightly, no better than chance",
         )
-    words = ", ".join(_findings(probe, share))
+    gain, useful = _gain_words(probe), _share_words(share)
     if probe is not None and probe.p_helps >= HELPS and probe.gain >= LEAST_GAIN:
-        return PoolAdvice("use", words)
+        return PoolAdvice("use", _joined(gain, useful))
     if share is not None and _is_partly_useful(share):
-        return PoolAdvice("filter", words)
+        return PoolAdvice("filter", _joined(useful, gain))
     if probe is not None and probe.p_helps <= HARMS:
-        return PoolAdvice("avoid", words)
+        return PoolAdvice("avoid", _joined(gain, useful))
     if share is not None and share.interval[1] <= 2 * HARDLY_USEFUL:
-        return PoolAdvice("avoid", words)
-    return PoolAdvice("unsure", words or "nothing was measured but the distance")
+        return PoolAdvice("avoid", _joined(useful, gain))
+    return PoolAdvice("unsure", _joined(gain, useful) or "nothing was measured but the distance")
 
 
 def _is_partly_useful(share: ShareRecord) -> bool:
     return HARDLY_USEFUL < share.share < MOSTLY_USEFUL and share.interval[0] > 0
 
 
-def _findings(probe: Probe | None, share: ShareRecord | None) -> list[str]:
-    """The numbers that an advice rests on, in words."""
-    found = []
-    if probe is not None:
-        low, high = probe.interval
-        found.append(
-            f"{probe.algorithm} gains {probe.gain:+.1f} points ({low:+.1f} to {high:+.1f}), "
-            f"P(helps) {probe.p_helps:.2f}"
-        )
-    if share is not None:
-        low, high = share.interval
-        found.append(f"about {share.share:.0%} of it is useful ({low:.0%} to {high:.0%})")
-    return found
+def _gain_words(probe: Probe | None) -> str:
+    if probe is None:
+        return ""
+    low, high = probe.interval
+    return (
+        f"gain {probe.gain:+.1f} points ({low:+.1f} to {high:+.1f}), "
+        f"P(helps) {_chance(probe.p_helps)}"
+    )
+
+
+def _share_words(share: ShareRecord | None) -> str:
+    if share is None:
+        return ""
+    low, high = share.interval
+    return f"{share.share:.0%} of it useful ({low:.0%} to {high:.0%})"
+
+
+def _chance(value: float) -> str:
+    """A probability; an estimated error cannot show certainty."""
+    return "> 0.99" if value > 0.99 else "< 0.01" if value < 0.01 else f"{value:.2f}"
+
+
+def _joined(*findings: str) -> str:
+    """What decides comes first."""
+    return "; ".join(words for words in findings if words)

@@ -12,6 +12,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.ranking.advice import PoolAdvice, advise
 from mixmood.ranking.nearness import nearness
 from mixmood.ranking.plan import RankingPlan
+from mixmood.ranking.probe.measure import Codes
 from mixmood.ranking.probing import N_POOL, Prober, is_learnable, prober, share_of
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.recommendation import recommend
@@ -58,9 +59,10 @@ def outlook_of(
     plan: RankingPlan,
     progress: Progress,
     n_threads: int,
+    groups: Codes | None = None,
 ) -> Outlook:
     """Probe, share and advice of the pools of a ranking; the probe may read further images."""
-    own = prober(labelled, plan) if plan.probe else None
+    own = prober(labelled, plan, groups) if plan.probe else None
     asked = own if isinstance(own, Prober) else None
     if asked:
         copies = labelled.prints()

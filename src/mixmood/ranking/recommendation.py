@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from itertools import combinations
 
-from mixmood.core.records.ranking import Probe, Recommendation
+from mixmood.core.records.ranking import LabelWorth, Probe, Recommendation
 from mixmood.ranking.advice import PoolAdvice
 
 CLEARLY = 0.5
@@ -56,10 +56,16 @@ def recommend(
 
 def _sentence(pools: tuple[str, ...], probe: Probe) -> str:
     low, high = probe.interval
-    worth = f", worth about {probe.worth.labels} more labels" if probe.worth else ""
+    worth = f", worth about {_worth(probe.worth)}" if probe.worth else ""
     together = " and ".join(pools) + (" together" if len(pools) > 1 else "")
     chance = "> 0.99" if probe.p_helps > 0.99 else f"= {probe.p_helps:.2f}"
     return (
         f"Use {together}: {probe.gain:+.1f} points expected ({low:+.1f} to {high:+.1f}, "
         f"P {chance}){worth}, for a {probe.algorithm} head on these features."
     )
+
+
+def _worth(worth: LabelWorth) -> str:
+    low, high = worth.interval
+    span = f"{low} or more" if high is None else f"{low} to {high}"
+    return f"{worth.labels} more labels ({span})"

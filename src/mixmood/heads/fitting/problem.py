@@ -57,9 +57,19 @@ class HeadProblem:
         part.__dict__.update({key: self.__dict__[key] for key in shared if key in self.__dict__})
         return part
 
-    def without_pool(self) -> "HeadProblem":
-        """The same labelled rows alone."""
-        return HeadProblem(self.rows, self.codes, self.n_classes, self.pool[:0], self.weights)
+    def with_pool(self, features: Array) -> "HeadProblem":
+        """The same labelled rows with another pool, of features as they come from a backbone.
+
+        What was computed for the labelled rows alone, the supervised heads included, stays.
+        """
+        check_pool(features, self.rows.shape[1])
+        others = directions(features)
+        other = HeadProblem(
+            self.rows, self.codes, self.n_classes, others[canonical_order(others)], self.weights
+        )
+        kept = ("targets", "spread", "supervised")
+        other.__dict__.update({key: self.__dict__[key] for key in kept if key in self.__dict__})
+        return other
 
 
 def head_problem(

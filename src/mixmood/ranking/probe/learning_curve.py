@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from mixmood.core.arrays import Array
 from mixmood.heads.evaluation.cross_validation import all_logits
@@ -16,6 +17,8 @@ CLEAR = 2.0
 """The curve must rise by so many standard errors to be read."""
 FARTHEST = 3.0
 """The curve is not read beyond so many times the labels there are."""
+QUANTILES = ndtri((np.arange(40) + 0.5) / 40)
+"""Forty equally probable values of a standard normal variable."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,24 @@ class LearningCurve:
         >>> LearningCurve(10.0, 1.0, 60).worth(4.1), LearningCurve(10.0, 9.0, 60).worth(4.1)
         (30, None)
         """
-        if not self.is_clear:
-            return None
-        times = float(np.exp(min(max(points, 0.0) / self.slope, 20.0)))
+        return self._labels(points, self.slope) if self.is_clear else None
+
+    def worth_interval(self, points: float, error: float) -> tuple[int, int | None]:
+        """The 95 % interval of the worth of a gain with a standard error; None is open above.
+
+        Gain and slope are both uncertain: every pair of their quantiles is as probable.
+
+        >>> LearningCurve(10.0, 1.0, 60).worth_interval(4.1, 1.0)
+        (12, 58)
+        """
+        gains = points + error * QUANTILES
+        slopes = np.maximum(self.slope + self.error * QUANTILES, 1e-3)
+        ratios = np.sort(np.maximum(gains[:, None], 0.0) / slopes, axis=None)
+        low, high = np.quantile(ratios, [0.025, 0.975])
+        return self._labels(float(low), 1.0) or 0, self._labels(float(high), 1.0)
+
+    def _labels(self, points: float, slope: float) -> int | None:
+        times = float(np.exp(min(max(points, 0.0) / slope, 20.0)))
         return None if times > FARTHEST else round((times - 1) * self.n_labels)
 
 
