@@ -13,7 +13,7 @@ from mixmood.ranking.advice import PoolAdvice, advise
 from mixmood.ranking.nearness import nearness
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.probe.measure import Codes
-from mixmood.ranking.probing import N_POOL, Prober, is_learnable, prober, share_of
+from mixmood.ranking.probing import GIVE_LABELS, N_POOL, Prober, is_learnable, prober, share_of
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.recommendation import recommend
 from mixmood.ranking.statistics.certainty import N_POSSIBLE, chances_of_best, rank_intervals
@@ -102,9 +102,16 @@ def outlook_of(
         advice,
         _by_gain(probes, plan.seed) if is_by_gain else _by_distance(scores, plan.measure),
         "gain" if is_by_gain else "distance",
-        recommend(advice, probes, union if asked else None),
+        recommend(advice, probes, union if asked else None, _why_not_probed(own)),
         own if isinstance(own, str) else None,
     )
+
+
+def _why_not_probed(own: Prober | str | None) -> str:
+    """The end of a sentence that says why no pool can be advised."""
+    if own == GIVE_LABELS:
+        return "without classes, what a pool gains cannot be measured."
+    return "what a pool gains was not measured."
 
 
 def interleaved(first: np.ndarray, second: np.ndarray) -> np.ndarray:

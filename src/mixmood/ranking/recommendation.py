@@ -16,6 +16,7 @@ def recommend(
     advice: Mapping[str, PoolAdvice],
     probes: Mapping[str, Probe | None],
     union: Callable[[tuple[str, str]], Probe] | None,
+    why_not_probed: str = "what a pool gains was not measured.",
 ) -> Recommendation:
     """Which pool to use, or which two together; or that none is advised.
 
@@ -23,6 +24,7 @@ def recommend(
         advice: The advice for each pool.
         probes: The probe of each pool; None without classes.
         union: Probes two pools together; None without classes.
+        why_not_probed: The end of the sentence where there are no probes.
     """
     known = {name: probe for name, probe in probes.items() if probe is not None}
     useful = [name for name in known if advice[name].word == "use"]
@@ -50,7 +52,7 @@ def recommend(
     return Recommendation(
         (), None, None, None,
         "No pool is advised: " + ("none of them is sure to help." if known else
-        "without classes, what a pool gains cannot be measured."),
+        why_not_probed),
     )  # fmt: skip
 
 

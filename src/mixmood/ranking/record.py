@@ -101,7 +101,8 @@ def _notes(labelled: Reading, pools: Mapping[str, Reading], situation: Situation
             f"Images of more than 8 bits are scaled by one range, fitted on the labelled images: "
             f"{fitted.low:g} is black and {fitted.high:g} white."
         )
-    n_read = rounds.n_read
+    # What the probe read counts too: it is what was really read.
+    n_read = sum(len(pool.features) for pool in pools.values())
     n_all = sum(pool.most for pool in pools.values())
     if asked.until is not None and used.until is None and situation.backbone is not None:
         yield (
