@@ -6,7 +6,8 @@ from PIL import Image
 
 import mixmood
 from mixmood.core.errors import InputError, OptionError
-from mixmood.core.records.ranking import LabelWorth, Probe, ShareRecord
+from mixmood.core.records.ranking import LabelWorth, Probe
+from mixmood.core.records.useful_share import ShareRecord
 from mixmood.data.arrays.array_pools import FeatureArray
 from mixmood.data.pools.pool import Labels
 from mixmood.ranking.advice import PoolAdvice, advise

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mixmood.core.progress import Progress
-from mixmood.core.records.ranking import Probe, Recommendation, ShareRecord
+from mixmood.core.records.ranking import Probe, Recommendation
+from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.ranking.advice import PoolAdvice, advise
 from mixmood.ranking.nearness import nearness

@@ -13,10 +13,10 @@ from mixmood.core.records.ranking import (
 from mixmood.core.version import __version__
 from mixmood.data.pools.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.ranking.class_shares import one_sided, pool_class_shares
 from mixmood.ranking.nearness import nearness
 from mixmood.ranking.outlook import Outlook
 from mixmood.ranking.plan import RankingPlan
+from mixmood.ranking.pool_classes import one_sided, pool_class_shares
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import Rounds
 from mixmood.ranking.statistics.score import Scores

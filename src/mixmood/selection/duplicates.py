@@ -30,7 +30,7 @@ N_BANDS = MOST_DIFFERENT_BITS + 1
 MOST_IN_BAND = 64
 """Different codes with one band in common that are compared with each other: bounds the time."""
 
-Codes = NDArray[np.uint64]
+HashCodes = NDArray[np.uint64]
 
 
 def copy_cosine(labelled: Array) -> float:
@@ -48,7 +48,7 @@ def copy_cosine(labelled: Array) -> float:
     return min(max(COPY_COSINE, 1 - (1 - typical) / TIMES_AS_NEAR), EQUAL_COSINE)
 
 
-def feature_codes(features: Array, centre: Array) -> Codes:
+def feature_codes(features: Array, centre: Array) -> HashCodes:
     """The code of each row, shape (n, 2); it depends on the row and the centre alone.
 
     Args:
@@ -63,7 +63,7 @@ def feature_codes(features: Array, centre: Array) -> Codes:
     return np.ascontiguousarray(np.packbits(bits, axis=1)).view("<u8").astype(np.uint64)
 
 
-def originals(codes: Codes, is_readable: NDArray[np.bool_]) -> NDArray[np.int64]:
+def originals(codes: HashCodes, is_readable: NDArray[np.bool_]) -> NDArray[np.int64]:
     """For each image the index of the earlier image that it copies, or -1, shape (n,).
 
     Near copies differ in at most 3 of 128 bits, so that at least one of the four bands of 32 bits
@@ -92,7 +92,7 @@ def originals(codes: Codes, is_readable: NDArray[np.bool_]) -> NDArray[np.int64]
     return found
 
 
-def _leaders(codes: Codes) -> NDArray[np.int64]:
+def _leaders(codes: HashCodes) -> NDArray[np.int64]:
     """For each distinct code the earliest code that it is near to, itself if there is none."""
     earlier: defaultdict[int, set[int]] = defaultdict(set)
     bands = codes.view("<u4").reshape(len(codes), N_BANDS)
@@ -107,7 +107,7 @@ def _leaders(codes: Codes) -> NDArray[np.int64]:
     return leaders
 
 
-def _pairs(band: NDArray[np.uint32], codes: Codes) -> list[tuple[int, int]]:
+def _pairs(band: NDArray[np.uint32], codes: HashCodes) -> list[tuple[int, int]]:
     """Pairs of rows, the earlier first, that agree in a band and are near copies."""
     order = np.argsort(band, kind="stable")
     same = band[order]

@@ -17,7 +17,7 @@ from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.extraction.extract import extract
-from mixmood.ssl.input.pictures import left_out
+from mixmood.ssl.input.pictures import unreadable_note
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,9 @@ class Embedder:
             pool, asked, self._backbone, jobs=self._jobs, cache=self._cache, progress=self._progress
         )
         if found.unreadable:
-            self._warn(left_out(pool.name, [pool.locate(index) for index, _ in found.unreadable]))
+            self._warn(
+                unreadable_note(pool.name, [pool.locate(index) for index, _ in found.unreadable])
+            )
         if not len(found.kept):
             raise InputError(
                 f"{pool.name} has no readable image among {len(asked)}. Check the files."
