@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from mixmood.api.next_command import with_command
+from mixmood.api.joined.next_command import with_command
 from mixmood.api.rank import rank
 from mixmood.cli.main import app
 from mixmood.core.records.ranking import Ranking, Recommendation

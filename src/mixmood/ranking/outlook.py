@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mixmood.core.arrays import Codes
 from mixmood.core.progress import Progress
 from mixmood.core.records.ranking import Probe, Recommendation
 from mixmood.core.records.useful_share import ShareRecord
@@ -13,7 +14,6 @@ from mixmood.core.seeds import rng_for
 from mixmood.ranking.advice import PoolAdvice, advise
 from mixmood.ranking.nearness import nearness
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.probe.measure import Codes
 from mixmood.ranking.probing import GIVE_LABELS, N_POOL, Prober, is_learnable, prober, share_of
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.recommendation import recommend

@@ -5,18 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-<<<<<<< HEAD
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.heads.evaluation.accuracy import mean_and_error
 from mixmood.heads.evaluation.cross_validation import parts
 from mixmood.heads.fitting.problem import HeadProblem, head_problem
 from mixmood.heads.fitting.rows import directions
 from mixmood.heads.registry import HEADS, Head, head_named
-=======
-from mixmood.core.arrays import Array, Codes
-from mixmood.heads.evaluation.cross_validation import out_of_fold_logits
-from mixmood.heads.registry import head_named
->>>>>>> main
 from mixmood.numerics.calibration import fit_temperature, log_likelihood
 from mixmood.numerics.folds import Folds, repeated_folds, training_weights
 
