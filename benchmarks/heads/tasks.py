@@ -86,6 +86,45 @@ def rows_of(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
     return np.load(folder / f"{name}.npy"), np.load(folder / f"{name}.labels.npy")
 
 
+@dataclass(frozen=True)
+class TaskRows:
+    """Which images of a pack make up a task of one seed."""
+
+    labelled: np.ndarray
+    codes: np.ndarray
+    test: np.ndarray
+    test_codes: np.ndarray
+    pool: np.ndarray
+    classes: np.ndarray
+    rng: np.random.Generator
+    """Goes on to draw the foreign images."""
+
+
+def draw_rows(
+    labels: np.ndarray,
+    family: Family,
+    n_labelled: int,
+    seed: int,
+    n_pool: int = N_POOL,
+    n_test: int | None = N_TEST,
+) -> TaskRows:
+    """Test images first, so that they are the same for every number of labels.
+
+    `n_test` are at most 40 % of the images; with None, all that labels and pool do not need.
+    """
+    rng = rng_for(seed, "task", family.name)
+    classes = drawn_classes(family, labels, rng)
+    rows = rng.permutation(np.flatnonzero(np.isin(labels, classes)))
+    most = int(0.4 * len(rows))
+    wanted = max(most, len(rows) - n_pool - MOST_LABELS) if n_test is None else min(n_test, most)
+    test, rest = rows[:wanted], rows[wanted:]
+    chosen = balanced(labels[rest], classes, n_labelled)
+    pool = np.setdiff1d(np.arange(len(rest)), chosen, assume_unique=True)[:n_pool]
+    labelled = rest[chosen]
+    codes, test_codes = (np.searchsorted(classes, labels[of]) for of in (labelled, test))
+    return TaskRows(labelled, codes, test, test_codes, rest[pool], classes, rng)
+
+
 def draw(
     folder: Path,
     family: Family,
@@ -94,35 +133,26 @@ def draw(
     n_pool: int = N_POOL,
     n_test: int | None = N_TEST,
 ) -> Task:
-    """One task: test images first, so that they are the same for every number of labels.
-
-    `n_test` are at most 40 % of the images; with None, all that labels and pool do not need.
-    """
-    rng = rng_for(seed, "task", family.name)
+    """The features of one task, and those of every source of foreign images."""
     features, labels = rows_of(folder, family.pack)
-    classes = drawn_classes(family, labels, rng)
-    rows = rng.permutation(np.flatnonzero(np.isin(labels, classes)))
-    most = int(0.4 * len(rows))
-    wanted = max(most, len(rows) - n_pool - MOST_LABELS) if n_test is None else min(n_test, most)
-    test, rest = rows[:wanted], rows[wanted:]
-    chosen = balanced(labels[rest], classes, n_labelled)
-    pool = np.setdiff1d(np.arange(len(rest)), chosen, assume_unique=True)[:n_pool]
+    task = draw_rows(labels, family, n_labelled, seed, n_pool, n_test)
     foreign = {}
     for source in family.sources:
         others, found = (features, labels) if source == OTHER_HALF else rows_of(folder, source)
         usable = np.arange(len(others))
         if source == OTHER_HALF:
-            outside = np.isin(found, family.others) if family.others else ~np.isin(found, classes)
-            usable = np.flatnonzero(outside & ~np.isin(found, classes))
-        picked = rng.permutation(usable)[: len(pool)]
+            is_own = np.isin(found, task.classes)
+            outside = np.isin(found, family.others) if family.others else ~is_own
+            usable = np.flatnonzero(outside & ~is_own)
+        picked = task.rng.permutation(usable)[: len(task.pool)]
         # A source that is too small is drawn with repetition, as a crawl with copies would be.
-        foreign[source] = others[np.resize(picked, len(pool))]
+        foreign[source] = others[np.resize(picked, len(task.pool))]
     return Task(
-        features[rest[chosen]],
-        np.searchsorted(classes, labels[rest[chosen]]),
-        features[test],
-        np.searchsorted(classes, labels[test]),
-        features[rest[pool]],
+        features[task.labelled],
+        task.codes,
+        features[task.test],
+        task.test_codes,
+        features[task.pool],
         foreign,
     )
 
