@@ -8,8 +8,8 @@ import numpy as np
 from mixmood.core.arrays import Array, Codes
 from mixmood.heads.evaluation.accuracy import mean_and_error
 from mixmood.heads.evaluation.cross_validation import parts
-from mixmood.heads.fitting.problem import HeadProblem, head_problem
 from mixmood.heads.fitting.directions import directions
+from mixmood.heads.fitting.problem import HeadProblem, head_problem
 from mixmood.heads.registry import HEADS, Head, head_named
 from mixmood.numerics.calibration import fit_temperature, log_likelihood
 from mixmood.numerics.folds import Folds, repeated_folds, training_weights
