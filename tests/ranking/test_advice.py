@@ -1,5 +1,7 @@
 """The rules of the advice, and what is recommended in the end."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -46,6 +48,15 @@ def share(value, low=None, high=None):
 )
 def test_each_rule(found, useful, kind, word):
     assert advise(found, useful, kind).word == word
+
+
+def test_a_gain_that_was_measured_on_a_few_images_is_no_advice():
+    few = replace(probe(), n_held_out=8)
+    advice = advise(few, share(0.9), "same")
+    assert advice == PoolAdvice(
+        "unsure", "only 8 labelled images can be held out, and 16 are wanted"
+    )
+    assert advise(replace(probe(), n_held_out=16), share(0.9), "same").word == "use"
 
 
 def test_the_reason_gives_the_numbers():
@@ -96,7 +107,10 @@ def test_no_pool_is_recommended_when_all_harm_or_none_is_sure():
     unsure = {name: PoolAdvice("unsure", "") for name in harmful}
     assert "none of them is sure to help" in recommend(unsure, harmful, None).sentence
     without = dict.fromkeys(harmful)
-    assert "without classes" in recommend(unsure, without, None).sentence
+    assert recommend(unsure, without, None).sentence == (
+        "No pool is advised: what a pool gains was not measured."
+    )
+    assert "because." in recommend(unsure, without, None, "because.").sentence
 
 
 WIDTH = 48
@@ -139,7 +153,7 @@ def test_a_labelled_set_with_classes_is_probed(sets):
     )
     assert same.probe.algorithm == "mixmatch"
     assert same.probe.gain > foreign.probe.gain
-    assert same.probe.n_pool == 400
+    assert same.probe.n_pool == 500
     assert same.useful_share.share > foreign.useful_share.share
     assert {same.advice, foreign.advice} <= {"use", "filter", "avoid", "unsure"}
     assert foreign.advice != "use"
@@ -185,6 +199,8 @@ def test_without_classes_there_is_no_probe_and_a_note_says_how_to_get_one(sets):
     assert all(candidate.probe is None for candidate in report.candidates)
     assert all(candidate.advice != "use" for candidate in report.candidates)
     assert "The probe needs classes: put the labelled images into one folder" in report.notes[-1]
+    if not report.recommendation.pools:
+        assert "without classes" in report.recommendation.sentence
 
 
 def test_no_probe_measures_no_gain(sets):

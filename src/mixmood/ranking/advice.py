@@ -15,6 +15,8 @@ Advice = Literal["use", "filter", "avoid", "unsure"]
 
 HELPS, HARMS = 0.9, 0.1
 """`p_helps` from which a pool is used, and to which it is avoided."""
+FEWEST_HELD_OUT = 16
+"""Labelled images that a gain has to be measured on; the map was fitted on twenty and more."""
 LEAST_GAIN = 0.5
 """Points below which a gain is not worth a pool."""
 MOSTLY_USEFUL, HARDLY_USEFUL = 0.8, 0.1
@@ -35,7 +37,8 @@ def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> Po
     In this order:
 
     1. Near copies of the labelled images teach nothing: unsure.
-    2. The supervised head is no better than chance: nothing can be measured, unsure.
+    2. The supervised head is no better than chance, or fewer than sixteen labelled images can
+       be held out: nothing can be measured, unsure.
     3. The probe is sure that the pool helps, by half a point or more: use.
     4. A part of the pool is useful, but not most of it: filter.
     5. The probe is sure that it harms, or hardly anything in it is useful: avoid.
@@ -48,6 +51,12 @@ def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> Po
             "unsure",
             f"without a pool, {probe.accuracy:.0f} % of the labelled images are classified "
             "rightly, no better than chance",
+        )
+    if probe is not None and (probe.n_held_out or FEWEST_HELD_OUT) < FEWEST_HELD_OUT:
+        return PoolAdvice(
+            "unsure",
+            f"only {probe.n_held_out} labelled images can be held out, and {FEWEST_HELD_OUT} are "
+            "wanted",
         )
     gain, useful = _gain_words(probe), _share_words(share)
     if probe is not None and probe.p_helps >= HELPS and probe.gain >= LEAST_GAIN:

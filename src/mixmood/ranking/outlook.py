@@ -137,11 +137,14 @@ def _by_distance(scores: Scores, measure: str) -> dict[str, Place]:
 
 
 def _by_gain(probes: Mapping[str, Probe | None], seed: int) -> dict[str, Place]:
-    """Places by gain; chances from gains as they could have come out, each on its own."""
+    """Places by gain; chances from gains as they could have come out.
+
+    What moves the gains of all pools alike, such as the labelled images, does not blur the order.
+    """
     known = {name: probe for name, probe in probes.items() if probe is not None}
     order = sorted(known, key=lambda name: (-known[name].gain, name))
     means = np.array([probe.gain for probe in known.values()])
-    errors = np.array([(p.interval[1] - p.interval[0]) / (2 * 1.96) for p in known.values()])
+    errors = np.array([probe.order_error or 0.0 for probe in known.values()])
     moves = rng_for(seed, "possible gains").standard_normal((len(known), N_POSSIBLE))
     # The nearest is the smallest: gains count the other way round.
     possible = -(means[:, None] + errors[:, None] * moves)

@@ -51,7 +51,7 @@ class Prober:
             self.folds, pool, self.plan.probe_algorithm, rng_for(self.plan.seed, "probe", name)
         )
         share = None if useful is None else useful.share
-        gain = gain_of(effect, share, self.plan.probe_algorithm)
+        gain = gain_of(effect, share, self.folds.accuracy, self.plan.probe_algorithm)
         return Probe(
             gain=gain.points,
             interval=gain.interval,
@@ -63,6 +63,8 @@ class Prober:
             is_learnable=is_learnable(self.folds),
             n_pool=min(len(pool), N_POOL),
             worth=worth_of(self.curve, gain),
+            n_held_out=effect.n_held_out,
+            order_error=gain.order_error,
         )
 
 
@@ -84,7 +86,7 @@ def is_learnable(folds: LabelledFolds) -> bool:
     return bool(folds.accuracy > largest + CLEAR * error)
 
 
-def prober(labelled: Reading, plan: RankingPlan, groups: Codes | None) -> Prober | str:
+def prober(labelled: Reading, plan: RankingPlan, groups: Codes | None = None) -> Prober | str:
     """What probes pools; or, where that is not possible, the reason in one sentence.
 
     Args:

@@ -48,7 +48,7 @@ class LearningCurve:
         Gain and slope are both uncertain: every pair of their quantiles is as probable.
 
         >>> LearningCurve(10.0, 1.0, 60).worth_interval(4.1, 1.0)
-        (12, 58)
+        (14, 54)
         """
         gains = points + error * QUANTILES
         slopes = np.maximum(self.slope + self.error * QUANTILES, 1e-3)

@@ -8,18 +8,24 @@ from mixmood.ranking.probe.points_table import POINTS
 
 WIDTH = 1.96
 """Standard errors to either side in 95 % intervals."""
-
-
-UNKNOWN_SHARE = 0.5
-"""What is taken where the useful share cannot be estimated."""
+UNKNOWN_SHARE, UNKNOWN_SPREAD = 0.5, 0.29
+"""Mean and deviation of a share that is not known: anything between 0 and 1."""
 
 
 @dataclass(frozen=True)
 class Gain:
-    """The expected change of accuracy on new images, in points, and its standard error."""
+    """The expected change of accuracy on new images, in points, and its standard error.
+
+    Attributes:
+        points: The change.
+        error: Its standard error.
+        order_error: The part of it that is not common to all pools of a labelled set: what
+            blurs their order.
+    """
 
     points: float
     error: float
+    order_error: float = 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -36,24 +42,39 @@ class Gain:
         return 0.5 * (1 + erf(self.points / (self.error * sqrt(2))))
 
 
-def gain_of(effect: PoolEffect, useful_share: float | None, algorithm: str) -> Gain:
-    """The gain of a head, from the change that the pool made to held-out labelled images.
+def gain_of(
+    effect: PoolEffect, useful_share: float | None, accuracy: float, algorithm: str
+) -> Gain:
+    """The gain of a head: what the useful share lets expect, corrected by what was measured.
 
-    points = offset + slope * change of the probability of the right class
-             + slope_share * useful share
+    Two estimates are averaged, each with the inverse of its squared error as weight:
 
-    The share is in it because the change is measured on a few labelled images and the share on
-    many pool images: together they predict better than either. The squared error is spread^2
-    + (factor * error of the labelled images)^2 + (factor_unrest * difference between the two
-    parts of the pool)^2. The first part holds what no pool and no label set shows: other draws,
-    other training, and the error of the map itself.
+        expected = prior + prior_share * share + (prior_room + prior_both * share) * room
+        measured = offset + slope * change of the probability of the right class
+
+    `room` is the share of the labelled images that are wrong without a pool: where all are right
+    nothing can be gained. The error of the first is `spread`; that of the second comes from the
+    labelled images (`factor` times their standard error) and from what other draws of the pool,
+    other training and the map itself change (`noise`). So few labels leave the decision to the
+    share, which is measured on many pool images, and many labels to the probe. `common` is the
+    share of the squared error that all pools of a labelled set have in common.
+
+    Args:
+        effect: What was measured.
+        useful_share: That of the pool, 0 to 1; None if it is not known.
+        accuracy: Cross-validated accuracy without a pool, 0 to 1.
+        algorithm: The head that was trained with the pool.
     """
-    own = POINTS[algorithm]
-    share = UNKNOWN_SHARE if useful_share is None else useful_share
-    points = own["offset"] + own["slope"] * effect.p_right + own["slope_share"] * share
-    error = sqrt(
-        own["spread"] ** 2
-        + (own["factor"] * effect.error) ** 2
-        + (own["factor_unrest"] * effect.unrest) ** 2
-    )
-    return Gain(points, error)
+    own, room = POINTS[algorithm], 1 - accuracy
+    share, blur = (useful_share, 0.0) if useful_share is not None else (
+        UNKNOWN_SHARE,
+        UNKNOWN_SPREAD * (own["prior_share"] + own["prior_both"] * room),
+    )  # fmt: skip
+    expected = own["prior"] + own["prior_share"] * share
+    expected += (own["prior_room"] + own["prior_both"] * share) * room
+    measured = own["offset"] + own["slope"] * effect.p_right
+    trust = 1 / (own["spread"] ** 2 + blur**2)
+    weight = 1 / ((own["slope"] * own["factor"] * effect.error) ** 2 + own["noise"] ** 2)
+    points = (trust * expected + weight * measured) / (trust + weight)
+    error = 1 / sqrt(trust + weight)
+    return Gain(points, error, error * sqrt(1 - own["common"]))
