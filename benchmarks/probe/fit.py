@@ -27,6 +27,8 @@ BOUNDS = {
     "factor": (0, 2),
     "noise": (0.2, 9),
 }
+USUAL = np.array([3, 5, 20, 20, 3, 2, 0.5, 1, 3])
+"""Sizes that the numbers usually have: those that the pools say nothing about stay small."""
 STARTS = ([-1, 2, 0, 5, 1, 0, 0.4, 1, 1], [-3, 4, -5, 9, 2, 0, 0.6, 0.5, 2])
 SOURCE = Path("src/mixmood/ranking/probe/points_table.py")
 Table = dict[str, np.ndarray]
@@ -57,7 +59,7 @@ def columns(rows: list[dict], algorithm: str) -> Table:
 def predicted(table: Table, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance of the gain: `mixmood.ranking.probe.points.gain_of` for many rows."""
     own = dict(zip(BOUNDS, values, strict=True))
-    share, room = table["share"], table["room"]
+    share, room = np.sqrt(table["share"]), table["room"]
     expected = own["prior"] + own["prior_share"] * share
     expected = expected + (own["prior_room"] + own["prior_both"] * share) * room
     measured = own["offset"] + own["slope"] * table["p_right"]
@@ -73,7 +75,9 @@ def fitted(table: Table, where: np.ndarray | None = None) -> np.ndarray:
     def loss(values: np.ndarray) -> float:
         mean, variance = predicted(some, values)
         total = variance + some["noise"]
-        return float((np.log(total) + (some["truth"] - mean) ** 2 / total).mean())
+        fit = float((np.log(total) + (some["truth"] - mean) ** 2 / total).sum())
+        # Both estimates have a constant, of which little more than the sum is known.
+        return fit + float(((values / USUAL) ** 2).sum())
 
     tried = [
         minimize(loss, start, method="L-BFGS-B", bounds=list(BOUNDS.values())) for start in STARTS

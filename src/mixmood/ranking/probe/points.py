@@ -8,8 +8,8 @@ from mixmood.ranking.probe.points_table import POINTS
 
 WIDTH = 1.96
 """Standard errors to either side in 95 % intervals."""
-UNKNOWN_SHARE, UNKNOWN_SPREAD = 0.5, 0.29
-"""Mean and deviation of a share that is not known: anything between 0 and 1."""
+UNKNOWN_ROOT, UNKNOWN_SPREAD = 0.67, 0.24
+"""Mean and deviation of the root of a share that is not known: anything between 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,10 @@ def gain_of(
 
     Two estimates are averaged, each with the inverse of its squared error as weight:
 
-        expected = prior + prior_share * share + (prior_room + prior_both * share) * room
+        expected = prior + prior_share * root + (prior_room + prior_both * root) * room
         measured = offset + slope * change of the probability of the right class
 
+    `root` is the square root of the useful share: the first useful images of a pool change most.
     `room` is the share of the labelled images that are wrong without a pool: where all are right
     nothing can be gained. The error of the first is `spread`; that of the second comes from the
     labelled images (`factor` times their standard error) and from what other draws of the pool,
@@ -66,12 +67,10 @@ def gain_of(
         algorithm: The head that was trained with the pool.
     """
     own, room = POINTS[algorithm], 1 - accuracy
-    share, blur = (useful_share, 0.0) if useful_share is not None else (
-        UNKNOWN_SHARE,
-        UNKNOWN_SPREAD * (own["prior_share"] + own["prior_both"] * room),
-    )  # fmt: skip
-    expected = own["prior"] + own["prior_share"] * share
-    expected += (own["prior_room"] + own["prior_both"] * share) * room
+    slope_of_root = own["prior_share"] + own["prior_both"] * room
+    root = UNKNOWN_ROOT if useful_share is None else sqrt(useful_share)
+    blur = UNKNOWN_SPREAD * slope_of_root if useful_share is None else 0.0
+    expected = own["prior"] + own["prior_room"] * room + slope_of_root * root
     measured = own["offset"] + own["slope"] * effect.p_right
     trust = 1 / (own["spread"] ** 2 + blur**2)
     weight = 1 / ((own["slope"] * own["factor"] * effect.error) ** 2 + own["noise"] ** 2)
