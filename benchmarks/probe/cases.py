@@ -20,7 +20,6 @@ from mixmood.core.seeds import rng_for
 from mixmood.heads.registry import HEADS, fit_head
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.probe.measure import N_PART, labelled_folds, pool_effect
-from mixmood.ranking.probing import is_learnable
 from mixmood.ranking.statistics.distances import drawn_distances
 from mixmood.ranking.statistics.draws import labelled_pairs, subsets
 from mixmood.ranking.statistics.score import noise_floor
@@ -101,7 +100,7 @@ def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
         "n_test": len(task.test_codes),
         "base": 100 * accuracy(task, "supervised", None, rng_for(seed, "base")),
         "cv": 100 * folds.accuracy,
-        "is_learnable": is_learnable(folds),
+        "is_learnable": folds.is_learnable,
     }
     pools = {case.key: pool_of(task, case) for case in cases}
     apart = distances(task.features, pools, n_draws, seed) if n_draws else {}

@@ -14,7 +14,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.ranking.advice import PoolAdvice, advise
 from mixmood.ranking.nearness import nearness
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.probing import GIVE_LABELS, N_POOL, Prober, is_learnable, prober, share_of
+from mixmood.ranking.probing import GIVE_LABELS, N_POOL, Prober, prober, share_of
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.recommendation import recommend
 from mixmood.ranking.statistics.certainty import N_POSSIBLE, chances_of_best, rank_intervals
@@ -96,7 +96,7 @@ def outlook_of(
         return asked.probe(rows, name, share_of(labelled, rows, name, plan.seed))
 
     # Gains of labels that cannot be learnt are noise.
-    is_by_gain = plan.by == "gain" and asked is not None and is_learnable(asked.folds)
+    is_by_gain = plan.by == "gain" and asked is not None and asked.folds.is_learnable
     return Outlook(
         shares,
         probes,

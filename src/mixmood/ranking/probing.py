@@ -29,8 +29,6 @@ N_POOL = N_PART * N_PARTS
 MOST_LABELLED = 500
 """Labelled images that are probed: it bounds the time."""
 MOST_CLASSES = 100
-CLEAR = 2.0
-"""Standard errors by which the supervised head must beat the largest class."""
 GIVE_LABELS = (
     "The probe needs classes: put the labelled images into one folder for each class, or give a "
     "list with a label column."
@@ -60,7 +58,7 @@ class Prober:
             change=effect.p_right,
             error=effect.error,
             accuracy=100 * self.folds.accuracy,
-            is_learnable=is_learnable(self.folds),
+            is_learnable=self.folds.is_learnable,
             n_pool=min(len(pool), N_POOL),
             worth=worth_of(self.curve, gain),
             n_held_out=effect.n_held_out,
@@ -74,16 +72,6 @@ def worth_of(curve: LearningCurve, gain: Gain) -> LabelWorth | None:
     if not labels:
         return None
     return LabelWorth(labels, curve.worth_interval(gain.points, gain.error))
-
-
-def is_learnable(folds: LabelledFolds) -> bool:
-    """Whether the supervised head is clearly better than always guessing the largest class.
-
-    Images of one group are right or wrong together: they count as one.
-    """
-    largest = np.bincount(folds.codes).max() / len(folds.codes)
-    error = np.sqrt(largest * (1 - largest) / len(np.unique(folds.groups)))
-    return bool(folds.accuracy > largest + CLEAR * error)
 
 
 def prober(labelled: Reading, plan: RankingPlan, groups: Codes | None = None) -> Prober | str:

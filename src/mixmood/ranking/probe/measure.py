@@ -20,6 +20,8 @@ N_PARTS = 2
 N_PART = 500
 """Pool images in a part. The number is fixed, so that reading more does not move the result. Parts
 of 200 take as long, and which images were drawn then changes the result by several points."""
+CLEAR = 2.0
+"""Standard errors by which the supervised head must beat the largest class."""
 USUAL_SPREAD, USUAL_WEIGHT = 0.15, 5
 """The usual deviation of an image's change, and how many images it counts as: the spread of a few
 images says little, and that of images that are all right says nothing."""
@@ -54,6 +56,16 @@ class LabelledFolds:
     def accuracy(self) -> float:
         """The cross-validated accuracy of the supervised head."""
         return float(np.nanmean(self.is_right))
+
+    @property
+    def is_learnable(self) -> bool:
+        """Whether the supervised head is clearly better than always guessing the largest class.
+
+        Images of one group are right or wrong together: they count as one.
+        """
+        largest = np.bincount(self.codes).max() / len(self.codes)
+        error = np.sqrt(largest * (1 - largest) / len(np.unique(self.groups)))
+        return bool(self.accuracy > largest + CLEAR * error)
 
 
 @dataclass(frozen=True)
