@@ -10,7 +10,7 @@ from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.statistics.certainty import chances_of_best
 from mixmood.ranking.statistics.draws import misfit
-from mixmood.ranking.statistics.score import measure
+from mixmood.ranking.statistics.score import Measured, measure
 
 N_ROUNDS = 6
 
@@ -24,6 +24,8 @@ class Rounds:
         n_done: Rounds that were read, of `n_all`.
         chance: How probable it is that the nearest pool is the nearest; None if not asked for.
         n_read: Images of the pools that were read for the draws.
+        measured: What was computed from all images that were read, by the measure that ranks; None
+            if images were read since.
     """
 
     too_small: dict[str, str]
@@ -31,6 +33,7 @@ class Rounds:
     n_all: int
     chance: float | None
     n_read: int
+    measured: Measured | None = None
 
 
 def read_in_rounds(
@@ -47,7 +50,7 @@ def read_in_rounds(
     is_early = plan.until is not None and plan.until < 1
     n_all = min(N_ROUNDS, plan.draws) if is_early else 1
     hopeful, too_small = set(pools), dict[str, str]()
-    chance = None
+    chance, measured = None, None
     for n_done in range(1, n_all + 1):
         n_draws = max(-(-plan.draws * n_done // n_all), 2)
         labelled.grow(2 * plan.sample_size * n_draws)
@@ -56,13 +59,14 @@ def read_in_rounds(
             pool.grow(plan.sample_size * (n_draws if name in hopeful else 1), own)
         too_small = _too_small(pools, plan.sample_size)
         left = {name: pool for name, pool in pools.items() if name not in too_small}
+        measured = None
         if n_done == n_all or not left:
             break
-        chance, hopeful = _standing(labelled, left, plan, jobs)
+        chance, hopeful, measured = _standing(labelled, left, plan, jobs)
         if plan.until is not None and chance >= plan.until:
             break
     n_read = sum(len(pool.features) for name, pool in pools.items() if name not in too_small)
-    return Rounds(too_small, n_done, n_all, chance, n_read)
+    return Rounds(too_small, n_done, n_all, chance, n_read, measured)
 
 
 def _too_small(pools: Mapping[str, Reading], sample_size: int) -> dict[str, str]:
@@ -75,15 +79,19 @@ def _too_small(pools: Mapping[str, Reading], sample_size: int) -> dict[str, str]
 
 def _standing(
     labelled: Reading, pools: Mapping[str, Reading], plan: RankingPlan, jobs: int
-) -> tuple[float, set[str]]:
-    """How probable it is that the nearest pool is the nearest, and the pools that may be it."""
+) -> tuple[float, set[str], Measured]:
+    """How probable it is that the nearest pool is the nearest, and the pools that may be it.
+
+    Last, what that was computed from.
+    """
     plan = replace(plan, measures=(plan.measure,))
     features = {name: pool.features for name, pool in pools.items()}
     # Only while computing: the limit holds for the whole process.
     with threadpool_limits(1, user_api="blas"):
-        _, certainty = measure(labelled.features, features, plan, jobs)
+        measured = measure(labelled.features, features, plan, jobs)
+    certainty = measured[1]
     reach = certainty.intervals()[0]
     within = reach[:, 0] <= reach[:, 1].min()
     chances = chances_of_best(certainty.possible(0, rng_for(plan.seed, "possible")))
     hopeful = {name for name, may_win in zip(features, within, strict=True) if may_win}
-    return float(chances.max()), hopeful
+    return float(chances.max()), hopeful, measured
