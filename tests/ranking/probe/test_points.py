@@ -12,7 +12,7 @@ from mixmood.ranking.probe.points_table import POINTS
 
 
 def effect(p_right, error=1.0):
-    return PoolEffect(p_right, error, 60, 0.5, p_right)
+    return PoolEffect(p_right, error, 0.5, p_right, 60)
 
 
 def test_every_head_that_uses_a_pool_can_be_probed():

@@ -75,16 +75,16 @@ class PoolEffect:
     Attributes:
         p_right: Mean change of the calibrated probability of the right class.
         error: Its standard error from the labelled images (groups), which are a sample.
-        n_held_out: How many labelled images it rests on.
         unrest: Half the difference between the two parts of the pool: draw and training.
         accuracy: Mean change of the share of right predictions.
+        n_held_out: How many labelled images it rests on; None if that was not recorded.
     """
 
     p_right: float
     error: float
-    n_held_out: int
     unrest: float
     accuracy: float
+    n_held_out: int | None = None
 
 
 def labelled_folds(

@@ -71,7 +71,8 @@ class Outlook:
         effect = pool_effect(self.folds, pool, algorithm, rng_for(self.seed, "probe", "pool"))
         useful = None if share is None else share["share"]
         gain = gain_of(effect, useful, self.folds.accuracy, algorithm)
-        measured = {"change" if name == "p_right" else name: v for name, v in vars(effect).items()}
+        named = {"change": "p_right", "error": "error", "unrest": "unrest", "accuracy": "accuracy"}
+        measured = {word: getattr(effect, name) for word, name in named.items()}
         return {
             "algorithm": algorithm,
             **measured,
