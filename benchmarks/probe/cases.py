@@ -7,6 +7,7 @@ that are there already are not computed again, so that more seeds can be added a
 """
 
 import argparse
+import gzip
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -152,10 +153,15 @@ def distances(
     return found
 
 
+def read_rows(path: Path) -> list[dict]:
+    """The rows of a file, packed or not."""
+    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
 def keys_in(path: Path) -> set[str]:
     """The cases that a file has."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    return {json.loads(line)["key"] for line in lines}
+    return {row["key"] for row in read_rows(path)} if path.exists() else set()
 
 
 def append(path: Path, rows: Iterator[dict]) -> None:

@@ -1,9 +1,10 @@
 """The evidence on the probe: records and a summary in results/probe.
 
-    python -m benchmarks.probe.evidence REPORT.jsonl [--simulated S.jsonl] [--scratch N.jsonl]
+    python -m benchmarks.probe.evidence [--report R.jsonl] [--simulated S.jsonl] [--scratch N.jsonl]
 
 Rows come from `benchmarks.probe.cases --part report`, `benchmarks.probe.simulated` and
-`benchmarks.probe.scratch`. Once they are in results/probe, `--again` reads them from there.
+`benchmarks.probe.scratch`, those of `--development` from `benchmarks.probe.cases`. They are kept in
+results/probe, from which what is not given is read.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import json
 from pathlib import Path
 
 from benchmarks.heads.tasks import REPORT
+from benchmarks.probe.cases import read_rows
 from benchmarks.probe.judge import (
     FILLED,
     advice_table,
@@ -117,29 +119,23 @@ def rounded(value: object) -> object:
     return [rounded(one) for one in value] if isinstance(value, list) else value
 
 
-def read(path: Path) -> list[dict]:
-    """The rows of a file, packed or not."""
-    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
-    return [json.loads(line) for line in text.splitlines()]
-
-
 def main() -> None:
     """Write rows and summary."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("report", type=Path, nargs="?")
-    parser.add_argument("--simulated", type=Path)
-    parser.add_argument("--scratch", type=Path)
-    parser.add_argument("--again", action="store_true")
+    for part in (*PARTS, "development"):
+        parser.add_argument(f"--{part}", type=Path)
     given = parser.parse_args()
     lines, summary = ["# What a pool gains: the evidence", ""], {}
+    OUT.mkdir(parents=True, exist_ok=True)
+    for part in (*PARTS, "development"):
+        if (new := getattr(given, part)) is not None:
+            text = "".join(json.dumps(rounded(row)) + "\n" for row in read_rows(new))
+            write_atomic(OUT / f"{part}.jsonl.gz", gzip.compress(text.encode(), mtime=0))
     for part in PARTS:
-        packed, new = OUT / f"{part}.jsonl.gz", getattr(given, part)
-        if new is not None:
-            text = "".join(json.dumps(rounded(row)) + "\n" for row in read(new))
-            write_atomic(packed, gzip.compress(text.encode(), mtime=0))
+        packed = OUT / f"{part}.jsonl.gz"
         if not packed.exists():
             continue
-        rows = read(packed)
+        rows = read_rows(packed)
         if part == "report" and any(row["task"] not in REPORT for row in rows):
             raise SystemExit("Only report tasks are reported on.")
         summary[part] = summary_of(rows)

@@ -1,12 +1,11 @@
 """Fit the map from what the probe measures to points, on development tasks alone.
 
-    python -m benchmarks.probe.fit ROWS.jsonl [--write]     prints the table of points_table.py
+    python -m benchmarks.probe.fit [ROWS.jsonl] [--write]     prints the table of points_table.py
 
 It also says how the map does on packs that it was not fitted on: each pack is left out in turn.
 """
 
 import argparse
-import json
 from pathlib import Path
 
 import numpy as np
@@ -14,22 +13,22 @@ from scipy.optimize import minimize
 from scipy.special import ndtr
 
 from benchmarks.heads.tasks import DEVELOPMENT
+from benchmarks.probe.cases import read_rows
 from mixmood.ranking.plan import PROBE_ALGORITHMS
 
 BOUNDS = {
-    "prior": (-9, 9),
-    "prior_share": (0, 20),
-    "prior_room": (-60, 60),
-    "prior_both": (-20, 90),
-    "spread": (0.2, 9),
     "offset": (-9, 9),
+    "share": (-20, 20),
+    "room": (-60, 60),
+    "both": (-60, 60),
     "slope": (0, 2),
+    "spread": (0.3, 9),
     "factor": (0, 2),
-    "noise": (0.2, 9),
 }
-USUAL = np.array([3, 5, 20, 20, 3, 2, 0.5, 1, 3])
+USUAL = np.array([3, 5, 20, 20, 0.5, 3, 1])
 """Sizes that the numbers usually have: those that the pools say nothing about stay small."""
-STARTS = ([-1, 2, 0, 5, 1, 0, 0.4, 1, 1], [-3, 4, -5, 9, 2, 0, 0.6, 0.5, 2])
+START = [-1, 2, 0, 5, 0.3, 1, 0.5]
+ROWS = Path("results/probe/development.jsonl.gz")
 SOURCE = Path("src/mixmood/ranking/probe/points_table.py")
 Table = dict[str, np.ndarray]
 
@@ -59,13 +58,9 @@ def columns(rows: list[dict], algorithm: str) -> Table:
 def predicted(table: Table, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance of the gain: `mixmood.ranking.probe.points.gain_of` for many rows."""
     own = dict(zip(BOUNDS, values, strict=True))
-    share, room = np.sqrt(table["share"]), table["room"]
-    expected = own["prior"] + own["prior_share"] * share
-    expected = expected + (own["prior_room"] + own["prior_both"] * share) * room
-    measured = own["offset"] + own["slope"] * table["p_right"]
-    trust = 1 / own["spread"] ** 2
-    weight = 1 / ((own["slope"] * own["factor"] * table["error"]) ** 2 + own["noise"] ** 2)
-    return (trust * expected + weight * measured) / (trust + weight), 1 / (trust + weight)
+    mean = own["offset"] + own["share"] * table["share"] + own["slope"] * table["p_right"]
+    mean = mean + (own["room"] + own["both"] * table["share"]) * table["room"]
+    return mean, own["spread"] ** 2 + (own["factor"] * table["error"]) ** 2
 
 
 def fitted(table: Table, where: np.ndarray | None = None) -> np.ndarray:
@@ -76,13 +71,9 @@ def fitted(table: Table, where: np.ndarray | None = None) -> np.ndarray:
         mean, variance = predicted(some, values)
         total = variance + some["noise"]
         fit = float((np.log(total) + (some["truth"] - mean) ** 2 / total).sum())
-        # Both estimates have a constant, of which little more than the sum is known.
         return fit + float(((values / USUAL) ** 2).sum())
 
-    tried = [
-        minimize(loss, start, method="L-BFGS-B", bounds=list(BOUNDS.values())) for start in STARTS
-    ]
-    return np.asarray(min(tried, key=lambda found: found.fun).x)
+    return np.asarray(minimize(loss, START, method="L-BFGS-B", bounds=list(BOUNDS.values())).x)
 
 
 def left_out(table: Table) -> tuple[float, str]:
@@ -116,10 +107,10 @@ def left_out(table: Table) -> tuple[float, str]:
 def main() -> None:
     """Write the table with its provenance."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rows", type=Path)
+    parser.add_argument("rows", type=Path, nargs="?", default=ROWS)
     parser.add_argument("--write", action="store_true", help="Write points_table.py.")
     given = parser.parse_args()
-    rows = [json.loads(line) for line in given.rows.read_text().splitlines()]
+    rows = read_rows(given.rows)
     if any(row["task"] not in DEVELOPMENT for row in rows):
         raise SystemExit("Only development tasks may be fitted on.")
     tables = {}

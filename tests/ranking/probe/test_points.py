@@ -39,16 +39,6 @@ def test_a_larger_useful_share_is_a_larger_gain_and_an_unknown_one_a_wider_inter
     assert none.points <= unknown.points <= all_of_it.points
 
 
-def test_few_labels_leave_the_decision_to_the_share():
-    """The larger the error of what was measured, the less it moves the gain."""
-    moves = [
-        gain_of(effect(9.0, error), 0.5, 0.8, "mixmatch").points
-        - gain_of(effect(0.0, error), 0.5, 0.8, "mixmatch").points
-        for error in (0.5, 3.0, 12.0)
-    ]
-    assert moves[0] > moves[1] > moves[2] >= 0
-
-
 def test_the_interval_is_centred_and_the_chance_is_the_normal_one():
     gain = Gain(2.0, 1.0)
     assert gain.interval == pytest.approx((0.04, 3.96))

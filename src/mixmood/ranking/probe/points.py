@@ -1,15 +1,15 @@
 """From what the probe measures to accuracy in points: a map fitted on development tasks."""
 
 from dataclasses import dataclass
-from math import erf, sqrt
+from math import erf, hypot, sqrt
 
 from mixmood.ranking.probe.measure import PoolEffect
 from mixmood.ranking.probe.points_table import POINTS
 
 WIDTH = 1.96
 """Standard errors to either side in 95 % intervals."""
-UNKNOWN_ROOT, UNKNOWN_SPREAD = 0.67, 0.24
-"""Mean and deviation of the root of a share that is not known: anything between 0 and 1."""
+UNKNOWN_SHARE, UNKNOWN_SPREAD = 0.5, 0.29
+"""Mean and deviation of a share that is not known: anything between 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -45,20 +45,18 @@ class Gain:
 def gain_of(
     effect: PoolEffect, useful_share: float | None, accuracy: float, algorithm: str
 ) -> Gain:
-    """The gain of a head: what the useful share lets expect, corrected by what was measured.
+    """The gain of a head, from what was measured with the pool and from its useful share.
 
-    Two estimates are averaged, each with the inverse of its squared error as weight:
+    points = offset + share * useful share + (room + both * useful share) * wrong
+             + slope * change of the probability of the right class
 
-        expected = prior + prior_share * root + (prior_room + prior_both * root) * room
-        measured = offset + slope * change of the probability of the right class
-
-    `root` is the square root of the useful share: the first useful images of a pool change most.
-    `room` is the share of the labelled images that are wrong without a pool: where all are right
-    nothing can be gained. The error of the first is `spread`; that of the second comes from the
-    labelled images (`factor` times their standard error) and from what other draws of the pool,
-    other training and the map itself change (`noise`). So few labels leave the decision to the
-    share, which is measured on many pool images, and many labels to the probe. `common` is the
-    share of the squared error that all pools of a labelled set have in common.
+    `wrong` is the share of the labelled images that are wrong without a pool: where there are few,
+    little can be gained. The change is measured on a few labelled images, the share on many pool
+    images: together they predict better than either. The squared error is spread^2 + (factor *
+    standard error of the change)^2. The second part is what comes of the labelled images; the
+    first is what neither they nor the pool images show: other draws of the pool, other training,
+    and the error of the map itself. `common` is the share of the squared error that all pools of a
+    labelled set have in common.
 
     Args:
         effect: What was measured.
@@ -66,14 +64,11 @@ def gain_of(
         accuracy: Cross-validated accuracy without a pool, 0 to 1.
         algorithm: The head that was trained with the pool.
     """
-    own, room = POINTS[algorithm], 1 - accuracy
-    slope_of_root = own["prior_share"] + own["prior_both"] * room
-    root = UNKNOWN_ROOT if useful_share is None else sqrt(useful_share)
-    blur = UNKNOWN_SPREAD * slope_of_root if useful_share is None else 0.0
-    expected = own["prior"] + own["prior_room"] * room + slope_of_root * root
-    measured = own["offset"] + own["slope"] * effect.p_right
-    trust = 1 / (own["spread"] ** 2 + blur**2)
-    weight = 1 / ((own["slope"] * own["factor"] * effect.error) ** 2 + own["noise"] ** 2)
-    points = (trust * expected + weight * measured) / (trust + weight)
-    error = 1 / sqrt(trust + weight)
+    own, wrong = POINTS[algorithm], 1 - accuracy
+    slope_of_share = own["share"] + own["both"] * wrong
+    share = UNKNOWN_SHARE if useful_share is None else useful_share
+    blur = UNKNOWN_SPREAD * slope_of_share if useful_share is None else 0.0
+    points = own["offset"] + own["room"] * wrong + slope_of_share * share
+    points += own["slope"] * effect.p_right
+    error = hypot(own["spread"], own["factor"] * effect.error, blur)
     return Gain(points, error, error * sqrt(1 - own["common"]))
