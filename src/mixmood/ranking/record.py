@@ -114,7 +114,7 @@ def _notes(labelled: Reading, pools: Mapping[str, Reading], situation: Situation
             f"Reading stopped early: {n_read:,} images of the pools instead of {n_all:,} settle "
             f"which is the nearest. Give --until none for all of them."
         )
-    elif rounds.n_all > 1 and rounds.chance is not None and len(pools) > 1:
+    elif 1 < rounds.n_all == rounds.n_done and rounds.chance is not None and len(pools) > 1:
         yield (
             f"Near tie: {n_read:,} of {n_all:,} images of the pools were read without settling "
             "which is the nearest."
