@@ -116,7 +116,7 @@ def _notes(labelled: Reading, pools: Mapping[str, Reading], situation: Situation
         )
     elif 1 < rounds.n_all == rounds.n_done and rounds.chance is not None and len(pools) > 1:
         yield (
-            f"Near tie: {n_read:,} of {n_all:,} images of the pools were read without settling "
+            f"Near tie: {rounds.n_read:,} of {n_all:,} images of the pools were read without settling "
             "which is the nearest."
         )
 
