@@ -11,6 +11,7 @@ from mixmood.core.records.ranking import (
     SetAside,
 )
 from mixmood.core.version import __version__
+from mixmood.core.words import either_form
 from mixmood.data.pools.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.ranking.class_shares import one_sided, pool_class_shares
@@ -80,16 +81,20 @@ def ranking_record(
         verdict=verdict(scores, plan.measure),
         noise_floor=scores.noise_floor,
         warnings=tuple(f"{labelled.pool.name}: {warning}" for warning in labelled.warnings),
-        notes=(*_notes(labelled, pools, situation), *([outlook.note] if outlook.note else [])),
+        notes=(
+            *_notes(labelled, situation),
+            *_reading_note(pools, scores, situation),
+            *([outlook.note] if outlook.note else []),
+        ),
         set_aside=tuple(SetAside(*pair) for pair in sorted(situation.set_aside.items())),
         by=outlook.by,
         recommendation=outlook.recommendation,
     )
 
 
-def _notes(labelled: Reading, pools: Mapping[str, Reading], situation: Situation) -> Iterator[str]:
-    """What was done other than asked, and what early stopping saved."""
-    asked, used, rounds = situation.asked, situation.used, situation.rounds
+def _notes(labelled: Reading, situation: Situation) -> Iterator[str]:
+    """What was done other than asked, and how images of more than eight bits were scaled."""
+    asked, used = situation.asked, situation.used
     if used.sample_size < asked.sample_size:
         yield (
             f"The sample size is {used.sample_size} instead of {asked.sample_size}: each draw "
@@ -97,27 +102,39 @@ def _notes(labelled: Reading, pools: Mapping[str, Reading], situation: Situation
         )
     pool = labelled.pool
     if isinstance(pool, ImageSource) and (fitted := pool.pixel_range) is not None:
-        yield (
-            f"Images of more than 8 bits are scaled by one range, fitted on the labelled images: "
-            f"{fitted.low:g} is black and {fitted.high:g} white."
-        )
-    n_read = rounds.n_read
-    n_all = sum(pool.most for pool in pools.values())
+        yield fitted.sentence()
+
+
+def _reading_note(
+    pools: Mapping[str, Reading], scores: Scores, situation: Situation
+) -> Iterator[str]:
+    """What stopping early has saved, or why nothing was saved."""
+    asked, used, rounds = situation.asked, situation.used, situation.rounds
+    n_read = sum(len(pool.features) for pool in pools.values())
+    n_all = sum(max(pool.most, len(pool.features)) for pool in pools.values())
     if asked.until is not None and used.until is None and situation.backbone is not None:
         yield (
             f"All images were read: {situation.backbone.name} makes features that depend on the "
             "batch, so that reading cannot stop early."
         )
     elif rounds.n_done < rounds.n_all and n_read < n_all:
+        settled = "settle which is the nearest" if len(pools) > 1 else "are enough for one pool"
+        of_pools = either_form(len(pools), "pool", "pools")
         yield (
-            f"Reading stopped early: {n_read:,} images of the pools instead of {n_all:,} settle "
-            f"which is the nearest. Give --until none for all of them."
+            f"Reading stopped early: {n_read:,} images of the {of_pools} "
+            f"instead of {n_all:,} {settled}. Give --until none for all of them."
         )
-    elif rounds.n_all > 1 and rounds.chance is not None and len(pools) > 1:
+    elif rounds.n_all > 1 and used.until is not None and not _is_settled(scores, used):
         yield (
             f"Near tie: {n_read:,} of {n_all:,} images of the pools were read without settling "
             "which is the nearest."
         )
+
+
+def _is_settled(scores: Scores, plan: RankingPlan) -> bool:
+    """Whether the nearest pool is the nearest with the probability that was asked for."""
+    chances = [found[plan.measure].p_best or 0.0 for found in scores.pools.values()]
+    return plan.until is None or max(chances) >= plan.until
 
 
 def _candidate(

@@ -22,47 +22,56 @@ class Rounds:
     Attributes:
         too_small: The reason for each pool that holds no sample, by name.
         n_done: Rounds that were read, of `n_all`.
-        chance: How probable it is that the nearest pool is the nearest; None if not asked for.
-        n_read: Images of the pools that were read for the draws.
     """
 
     too_small: dict[str, str]
     n_done: int
     n_all: int
-    chance: float | None
-    n_read: int
 
 
 def read_in_rounds(
-    labelled: Reading, pools: Mapping[str, Reading], plan: RankingPlan, jobs: int = 1
+    labelled: Reading,
+    pools: Mapping[str, Reading],
+    plan: RankingPlan,
+    jobs: int = 1,
+    least: int = 0,
 ) -> Rounds:
     """Read the images that the draws need, and no more than the order needs.
 
     Without `plan.until` there is one round. With it, each round reads the images of a sixth of
     the draws, until the nearest pool is the nearest with that probability. A pool that can no
     longer be the nearest is not read further. All draws are made all the same, from the images
-    that were read. `jobs` threads do the computing between rounds.
+    that were read.
+
+    Args:
+        labelled: The labelled images.
+        pools: The pools by name.
+        plan: A plan that fits the labelled set.
+        jobs: Threads that compute between rounds.
+        least: Images of each pool that are read in any case, because the probe needs them.
     """
     # An estimated probability cannot show certainty: with 1, everything is read.
     is_early = plan.until is not None and plan.until < 1
     n_all = min(N_ROUNDS, plan.draws) if is_early else 1
-    hopeful, too_small = set(pools), dict[str, str]()
-    chance = None
+    hopeful, too_small, n_before = set(pools), dict[str, str](), 0
     for n_done in range(1, n_all + 1):
         n_draws = max(-(-plan.draws * n_done // n_all), 2)
         labelled.grow(2 * plan.sample_size * n_draws)
         own = labelled.prints()
         for name, pool in pools.items():
-            pool.grow(plan.sample_size * (n_draws if name in hopeful else 1), own)
+            pool.grow(max(plan.sample_size * (n_draws if name in hopeful else 1), least), own)
         too_small = _too_small(pools, plan.sample_size)
         left = {name: pool for name, pool in pools.items() if name not in too_small}
         if n_done == n_all or not left:
             break
+        n_read = len(labelled.features) + sum(len(pool.features) for pool in left.values())
+        if n_read == n_before:
+            continue  # the images of this round were there already
+        n_before = n_read
         chance, hopeful = _standing(labelled, left, plan, jobs)
         if plan.until is not None and chance >= plan.until:
             break
-    n_read = sum(len(pool.features) for name, pool in pools.items() if name not in too_small)
-    return Rounds(too_small, n_done, n_all, chance, n_read)
+    return Rounds(too_small, n_done, n_all)
 
 
 def _too_small(pools: Mapping[str, Reading], sample_size: int) -> dict[str, str]:
