@@ -7,7 +7,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.row import Effort, Row, interleaved
 from mixmood.measures.registry import MEASURES
-from mixmood.ranking.statistics.score import Plan, score
+from mixmood.ranking.plan import RankingPlan
+from mixmood.ranking.statistics.score import score
 
 N_LABELLED, N_POOL, WIDTH = 160, 2400, 1280
 GOAL_S = 0.5
@@ -20,7 +21,7 @@ def each_measure(effort: Effort) -> list[Row]:
     pools = {"pool": rng.gamma(0.6, size=(N_POOL, WIDTH)).astype(np.float32)}
 
     def scored(name):
-        return lambda: score(labelled, pools, Plan((name,)))
+        return lambda: score(labelled, pools, RankingPlan(measures=(name,)))
 
     with threadpool_limits(1):
         times = interleaved({name: scored(name) for name in MEASURES}, effort.rounds(5))

@@ -10,8 +10,12 @@ import sys
 
 import numpy as np
 
-from mixmood.testbed.analysis.agreement import pearsons, regrets, spearmans
-from mixmood.testbed.analysis.interval import correlation_interval, left_out, regret_interval
+from mixmood.testbed.analysis.statistics.agreement import pearsons, regrets, spearmans
+from mixmood.testbed.analysis.statistics.interval import (
+    correlation_interval,
+    each_left_out,
+    regret_interval,
+)
 
 N_POOLS = 8
 N_CASES = 1000
@@ -44,7 +48,7 @@ def covered(n_seeds, correlation, noise, rng):
     for name, statistic in STATISTICS.items():
         true, point = float(statistic(*truth)[0]), float(statistic(*runs.mean(1, keepdims=True))[0])
         make = regret_interval if name == "regret" else correlation_interval
-        ours = make(point, left_out(*runs, statistic))
+        ours = make(point, each_left_out(*runs, statistic))
         resampled = statistic(*(values[draws].mean(axis=1) for values in runs))
         found[name] = _holds(ours, true), _holds(np.quantile(resampled, [0.025, 0.975]), true)
     return found

@@ -144,7 +144,7 @@ def _read_classifier(folder: Path, name: str) -> str:
 
 def _read_tables(folder: Path, name: str) -> str:
     from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
-    from mixmood.testbed.analysis.correlation import agreements
+    from mixmood.testbed.analysis.statistics.correlation import agreements
 
     agreements(read_accuracies(folder / "a.csv"), read_distances(folder / "d.csv"))
     return READ

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mixmood.core.files.atomic import write_atomic
-from mixmood.features.backbones.onnx_graph import Graph, Weights, folded
+from mixmood.features.backbones.onnx.graph import Graph, Weights, folded
 
 FOLDER = Path(__file__).parent.parent / "src" / "mixmood" / "features" / "backbones" / "weights"
 WIDTH = 1280

@@ -4,7 +4,8 @@ import ast
 from collections import Counter
 from pathlib import Path
 
-PACKAGE = Path(__file__).parent.parent / "src" / "mixmood"
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "mixmood"
 
 LAYERS = [
     {"core"},
@@ -30,6 +31,7 @@ SLOW = {
 QUICK = {"cli", "core", "data", "api", "jobs", "__init__"}
 """What `mixmood --help` imports: it stays instant."""
 MOST_FILES = 14
+OUTSIDE = ("benchmarks", "fuzz", "scripts")
 VAGUE = {"utils", "util", "helpers", "helper", "misc", "common", "manager"}
 
 
@@ -106,5 +108,40 @@ def test_the_command_line_imports_slow_libraries_only_inside_functions():
 def test_a_folder_is_small_enough_to_be_read_by_names_that_say_something():
     files = sorted(PACKAGE.rglob("*.py"))
     assert not [path for path in files if path.stem in VAGUE]
-    n_files = Counter(path.parent for path in files if path.stem != "__init__")
+    n_files = Counter(path.parent for path in files)
     assert {folder.name: n for folder, n in n_files.items() if n > MOST_FILES} == {}
+
+
+def names_of(module):
+    """What can be imported from a module of the package; None if there is no such module."""
+    place = PACKAGE.parent.joinpath(*module.split("."))
+    source = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    if not source.exists():
+        return None
+    inside = {path.stem for path in place.glob("*")} if place.is_dir() else set()
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            inside.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            inside.add(node.id)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            inside |= {alias.asname or alias.name for alias in node.names}
+    return inside
+
+
+def test_benchmarks_fuzzers_and_scripts_import_what_is_there():
+    """No test runs them, so that a name that moved would be noticed by users only."""
+    known, missing = {}, []
+    for path in (path for folder in OUTSIDE for path in (ROOT / folder).rglob("*.py")):
+        if ".venv" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.ImportFrom) or node.module.split(".")[0] != "mixmood":
+                continue
+            names = known.setdefault(node.module, names_of(node.module))
+            missing += [
+                f"{path.relative_to(ROOT)}: {node.module}.{alias.name}"
+                for alias in node.names
+                if names is None or alias.name not in names
+            ]
+    assert not missing

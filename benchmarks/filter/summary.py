@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from mixmood.core.family_names import DEFAULT_SCORE
-from mixmood.core.files import write_atomic
+from mixmood.core.files.atomic import write_atomic
 from mixmood.scores.registry import SCORES
 
 RESULTS = Path(__file__).parents[2] / "results" / "filter"

@@ -19,7 +19,8 @@ from scipy.stats import spearmanr
 
 from benchmarks.heads.tasks import REPORT
 from mixmood.core.files.atomic import write_atomic
-from mixmood.core.records.ranking import Probe, ShareRecord
+from mixmood.core.records.ranking import Probe
+from mixmood.core.records.useful_share import ShareRecord
 from mixmood.ranking.advice import advise
 from mixmood.ranking.plan import PROBE_ALGORITHMS
 from mixmood.ranking.probe.measure import PoolEffect

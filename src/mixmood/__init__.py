@@ -6,44 +6,61 @@ from mixmood.core.version import __version__
 
 if TYPE_CHECKING:
     from mixmood import measures
+    from mixmood.api.cache import cache_info, clear_cache
+    from mixmood.api.correlate import correlate
+    from mixmood.api.data_sets import data_sets, get_data_set
     from mixmood.api.demo import demo
     from mixmood.api.embed import embed
     from mixmood.api.filter import Kept, filter
     from mixmood.api.predict import predict
     from mixmood.api.rank import RankReport, rank
-    from mixmood.api.testbed import report_testbed, run_testbed
-    from mixmood.api.train import train
+    from mixmood.api.tables import TestbedTables, testbed_tables
+    from mixmood.api.testbed import estimate_testbed, report_testbed, run_testbed, testbed_status
+    from mixmood.api.train import TrainedModel, train
     from mixmood.ranking.statistics.dissimilarity import dissimilarity
 
 __all__ = [
     "Kept",
     "RankReport",
+    "TestbedTables",
+    "TrainedModel",
     "__version__",
+    "cache_info",
+    "clear_cache",
+    "correlate",
+    "data_sets",
     "demo",
     "dissimilarity",
     "embed",
+    "estimate_testbed",
     "filter",
+    "get_data_set",
     "measures",
     "predict",
     "rank",
     "report_testbed",
     "run_testbed",
+    "testbed_status",
+    "testbed_tables",
     "train",
 ]
 
 _HOMES = {
-    "Kept": "mixmood.api.filter.Kept",
-    "filter": "mixmood.api.filter.filter",
-    "demo": "mixmood.api.demo.demo",
-    "RankReport": "mixmood.api.rank.RankReport",
-    "rank": "mixmood.api.rank.rank",
-    "report_testbed": "mixmood.api.testbed.report_testbed",
-    "run_testbed": "mixmood.api.testbed.run_testbed",
-    "dissimilarity": "mixmood.ranking.statistics.dissimilarity.dissimilarity",
-    "embed": "mixmood.api.embed.embed",
-    "predict": "mixmood.api.predict.predict",
-    "train": "mixmood.api.train.train",
+    "Kept": "api.filter",
+    "RankReport": "api.rank",
+    "TestbedTables": "api.tables",
+    "TrainedModel": "api.train",
+    "cache_info": "api.cache",
+    "clear_cache": "api.cache",
+    "dissimilarity": "ranking.statistics.dissimilarity",
+    "estimate_testbed": "api.testbed",
+    "get_data_set": "api.data_sets",
+    "report_testbed": "api.testbed",
+    "run_testbed": "api.testbed",
+    "testbed_status": "api.testbed",
+    "testbed_tables": "api.tables",
 }
+"""Modules of public names; `mixmood.NAME` of any other is in `api/NAME.py`."""
 
 
 def __dir__() -> list[str]:
@@ -54,10 +71,11 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     """Import public names when they are first used: `mixmood --help` needs none of them."""
     from importlib import import_module
+    from importlib.util import find_spec
 
-    if name in _HOMES:
-        module, _, attribute = _HOMES[name].rpartition(".")
-        return getattr(import_module(module), attribute)
     if name == "measures":
         return import_module("mixmood.measures")
-    raise AttributeError(f"module 'mixmood' has no attribute {name!r}")
+    home = f"mixmood.{_HOMES.get(name, f'api.{name}')}"
+    if name.startswith("_") or find_spec(home) is None:
+        raise AttributeError(f"module 'mixmood' has no attribute {name!r}")
+    return getattr(import_module(home), name)

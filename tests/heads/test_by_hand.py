@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError
+from mixmood.heads.fitting.directions import canonical_order, directions
 from mixmood.heads.fitting.problem import head_problem
-from mixmood.heads.fitting.rows import canonical_order, directions
 from mixmood.heads.mixmatch import MixMatchHead, sharpened, slopes_of
 from mixmood.heads.propagation import PropagationHead, joined, neighbour_graph
 from mixmood.heads.pseudo_label import PseudoLabelHead, surest_of_each

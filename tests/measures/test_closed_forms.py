@@ -7,10 +7,10 @@ from mixmood.core.errors import ShapeError
 from mixmood.measures.classifier import classifier_distance
 from mixmood.measures.energy import energy_distance
 from mixmood.measures.frechet import frechet_distance
-from mixmood.measures.gram import euclidean_distances
 from mixmood.measures.kernel import kernel_distance
-from mixmood.measures.nearest import pair_distances
-from mixmood.measures.sliced_wasserstein import directions, sliced_wasserstein_distance
+from mixmood.measures.minkowski import pair_distances
+from mixmood.measures.shared.gram import euclidean_distances
+from mixmood.measures.sliced_wasserstein import random_directions, sliced_wasserstein_distance
 from mixmood.measures.typicality import typicality_distance
 
 
@@ -60,15 +60,15 @@ def test_pairs_that_cancel_in_the_matrix_product_are_measured_one_by_one(rng):
 
 def test_a_shift_moves_every_projection_by_its_part_of_the_shift(rng):
     x, shift = rng.normal(size=(9, 7)), rng.normal(size=7)
-    expected = np.abs(shift @ directions(7)).mean()
+    expected = np.abs(shift @ random_directions(7)).mean()
     assert sliced_wasserstein_distance(x, x + shift) == pytest.approx(expected, rel=1e-9)
 
 
 def test_directions_have_length_one_and_are_always_the_same():
-    assert np.linalg.norm(directions(12), axis=0) == pytest.approx(np.ones(64))
-    first = directions(12).copy()
-    directions.cache_clear()
-    assert np.array_equal(first, directions(12))
+    assert np.linalg.norm(random_directions(12), axis=0) == pytest.approx(np.ones(64))
+    first = random_directions(12).copy()
+    random_directions.cache_clear()
+    assert np.array_equal(first, random_directions(12))
 
 
 def test_samples_far_apart_are_told_apart_without_error(rng):

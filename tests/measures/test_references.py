@@ -14,11 +14,11 @@ from mixmood.core.errors import OptionError
 from mixmood.measures import MEASURES
 from mixmood.measures.classifier import PENALTY
 from mixmood.measures.cosine import cosine_distance
-from mixmood.measures.histogram import Bins
 from mixmood.measures.js import js_distance
-from mixmood.measures.nearest import l1_distance, l2_distance
+from mixmood.measures.minkowski import l1_distance, l2_distance
 from mixmood.measures.registry import PAPER
-from mixmood.measures.sliced_wasserstein import directions
+from mixmood.measures.shared.histogram import Bins
+from mixmood.measures.sliced_wasserstein import random_directions
 
 
 def nearest_loop(x, y, metric):
@@ -57,7 +57,7 @@ def energy_loop(x, y):
 
 
 def sliced_wasserstein_loop(x, y):
-    along = [wasserstein_distance(x @ u, y @ u) for u in directions(x.shape[1]).T]
+    along = [wasserstein_distance(x @ u, y @ u) for u in random_directions(x.shape[1]).T]
     return np.mean(along)
 
 

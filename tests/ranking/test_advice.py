@@ -5,7 +5,8 @@ import pytest
 
 import mixmood
 from mixmood.core.errors import OptionError
-from mixmood.core.records.ranking import LabelWorth, Probe, ShareRecord
+from mixmood.core.records.ranking import LabelWorth, Probe
+from mixmood.core.records.useful_share import ShareRecord
 from mixmood.data.arrays.array_pools import FeatureArray
 from mixmood.data.pools.pool import Labels
 from mixmood.ranking.advice import PoolAdvice, advise

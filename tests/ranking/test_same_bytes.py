@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 import mixmood
-from mixmood.features.backbones.onnx import OnnxBackbone
+from mixmood.features.backbones.onnx.network import OnnxBackbone
 
 OPTIONS = {"draws": 2, "sample_size": 6, "resolution": 64, "measures": ("cosine", "js")}
 

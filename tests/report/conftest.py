@@ -11,7 +11,7 @@ from mixmood.core.records.filter_material import (
     ScoredTile,
     ScoreHistogram,
 )
-from mixmood.core.records.filtering import Distances, Filtering, Reach, Share
+from mixmood.core.records.filtering import DistanceChange, DistanceInterval, Filtering
 from mixmood.core.records.page_material import PageMaterial, SetPictures, Tile
 from mixmood.core.records.ranking import (
     Candidate,
@@ -21,13 +21,14 @@ from mixmood.core.records.ranking import (
     Ranking,
     SetAside,
 )
-from mixmood.testbed.analysis.agreement import AgreementRow
-from mixmood.testbed.analysis.chance import Chance
-from mixmood.testbed.analysis.extremes import Extremes
-from mixmood.testbed.analysis.groups import GroupKey
-from mixmood.testbed.analysis.line import GroupLine
-from mixmood.testbed.analysis.overall import OverallRow
+from mixmood.core.records.useful_share import ShareRecord
 from mixmood.testbed.analysis.overview import FailureCount, Overview
+from mixmood.testbed.analysis.statistics.agreement import AgreementRow
+from mixmood.testbed.analysis.statistics.chance import Chance
+from mixmood.testbed.analysis.statistics.extremes import Extremes
+from mixmood.testbed.analysis.statistics.groups import GroupKey
+from mixmood.testbed.analysis.statistics.line import GroupLine
+from mixmood.testbed.analysis.statistics.overall import OverallRow
 from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow, Gaps
 from mixmood.testbed.analysis.tables import Tables
 from mixmood.testbed.grid.cells import Cell
@@ -152,9 +153,11 @@ def filtering():
         n_kept=1200,
         n_unreadable=3,
         reasons={"unlike the labelled images": 2797, "cannot be read": 3},
-        useful_share=Share(0.3, (0.22, 0.41), False, "Near foreign classes <b>hide</b>."),
+        useful_share=ShareRecord(0.3, (0.22, 0.41), False, "Near foreign classes <b>hide</b>."),
         classes={"cat": 900, BREAKOUT: 300},
-        distance=Distances("cosine", 30, Reach(4.5, (3.9, 5.1)), Reach(1.25, (0.8, 1.7))),
+        distance=DistanceChange(
+            "cosine", 30, DistanceInterval(4.5, (3.9, 5.1)), DistanceInterval(1.25, (0.8, 1.7))
+        ),
         backbone={"name": "efficientnet-lite0", "weights_sha256": "cd" * 32, "resolution": 96},
         warnings=("<u>Odd</u> pool.",),
     )

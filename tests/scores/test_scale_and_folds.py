@@ -6,17 +6,17 @@ import pytest
 from mixmood.core.errors import OptionError
 from mixmood.scores.fitting.content_folds import (
     best_n_folds,
-    labelled_folds,
+    folds_by_content,
     pool_folds,
     row_positions,
 )
+from mixmood.scores.labelled_scale import labelled_share, typical_threshold
 from mixmood.scores.nearest import nearest_labelled
-from mixmood.scores.typicality import typical_threshold, typicality
 
 
 def test_images_drawn_like_the_labelled_ones_have_even_typicality():
     rng = np.random.default_rng(0)
-    values = typicality(rng.normal(size=400), rng.normal(size=4000))
+    values = labelled_share(rng.normal(size=400), rng.normal(size=4000))
     assert np.quantile(values, [0.25, 0.5, 0.75]) == pytest.approx([0.25, 0.5, 0.75], abs=0.06)
 
 
@@ -52,14 +52,14 @@ def test_positions_are_evenly_spread_and_belong_to_the_direction_of_a_row(width,
 
 def test_every_class_is_spread_evenly_over_the_folds(rng):
     labels = np.repeat(np.arange(4), 12)
-    folds = labelled_folds(rng.normal(size=(48, 6)), labels)
+    folds = folds_by_content(rng.normal(size=(48, 6)), labels)
     for code in range(4):
         assert np.bincount(folds[labels == code]).tolist() == [2] * 6
 
 
 def test_without_labels_groups_of_similar_images_are_spread_over_the_folds(rng):
     centres = rng.normal(size=(8, 10)) * 20
-    folds = labelled_folds(np.repeat(centres, 10, axis=0) + rng.normal(size=(80, 10)), None)
+    folds = folds_by_content(np.repeat(centres, 10, axis=0) + rng.normal(size=(80, 10)), None)
     for group in range(8):
         assert np.bincount(folds[group * 10 : group * 10 + 10]).max() == 1
 

@@ -9,7 +9,7 @@ import pytest
 
 from mixmood.core.errors import InputError, TrainingError
 from mixmood.data.pools.open import open_pool
-from mixmood.ssl.loop.checkpoint import load
+from mixmood.ssl.loop.checkpoint import load_checkpoint
 from mixmood.ssl.output.predict import Classifier
 from mixmood.ssl.output.run_files import CHECKPOINT
 
@@ -69,7 +69,7 @@ def test_a_checkpoint_is_not_unpickled(mark, tmp_path, form):
         torch.save(content, path, _use_new_zipfile_serialization=form == "zip")
     assert zipfile.is_zipfile(path) == (form == "zip")
     with pytest.raises(TrainingError, match=r"checkpoint.pt cannot be read \(.*Error\)"):
-        load(tmp_path, {})
+        load_checkpoint(tmp_path, {})
 
 
 def test_a_classifier_does_not_open_other_files(tmp_path):

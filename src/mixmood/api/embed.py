@@ -2,7 +2,6 @@
 
 import warnings
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,21 +9,19 @@ from numpy.typing import NDArray
 
 from mixmood.core.cache.features import open_cache
 from mixmood.core.errors import InputError
-from mixmood.core.family_names import DEFAULT_BACKBONE
+from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource
-from mixmood.ssl.input.pictures import left_out
+from mixmood.features.extraction.plan import ExtractionPlan
+from mixmood.ssl.input.pictures import unreadable_note
 
 
 def embed(
     images: Any,
     *,
-    backbone: str = DEFAULT_BACKBONE,
-    resolution: int | None = None,
-    jobs: int | None = None,
-    cache: str | Path | None = "default",
     progress: Progress | None = None,
+    **options: Any,
 ) -> NDArray[np.float32]:
     """Features of the readable images of a pool, in its order, shape (n, d).
 
@@ -33,27 +30,28 @@ def embed(
 
     Args:
         images: Anything that `rank` takes as a pool.
-        backbone: The name of a backbone, or the path of an ONNX file.
-        resolution: Pixels a side that the backbone sees; its default if None.
-        jobs: Threads; all cores if None.
-        cache: A directory that keeps features between runs, or None for none.
         progress: Called after every image read.
+        options: The fields of `mixmood.features.extraction.plan.ExtractionPlan`, as follows.
     """
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.features.extraction.extract import extract
 
-    with open_cache(cache) or nullcontext() as store:
-        pool = open_pool(images, cache=store)
+    plan = plan_from(ExtractionPlan, options)
+    with open_cache(plan.cache) or nullcontext() as store:
+        pool = open_pool(images, seed=plan.seed, cache=store)
         everything = np.arange(len(pool))
         if isinstance(pool, FeatureSource):
             return np.asarray(pool.features(everything), np.float32)
-        network = load_backbone(backbone, resolution)
+        network = load_backbone(plan.backbone, plan.resolution)
         found = extract(
-            pool, everything, network, jobs=jobs, cache=store, progress=progress or Silent()
+            pool, everything, network, jobs=plan.jobs, cache=store, progress=progress or Silent()
         )
     if not len(found.kept):
         raise InputError(f"{pool.name} has no readable image among {len(pool)}. Check the files.")
     if found.unreadable:
-        text = left_out(pool.name, [pool.locate(index) for index, _ in found.unreadable])
+        text = unreadable_note(pool.name, [pool.locate(index) for index, _ in found.unreadable])
         warnings.warn(text, RuntimeWarning, stacklevel=2)
     return found.features
+
+
+with_options(embed, ExtractionPlan)

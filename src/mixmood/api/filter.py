@@ -16,7 +16,8 @@ from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.files.atomic import check_writable, written
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
-from mixmood.core.records.filtering import Filtering, Share
+from mixmood.core.records.filtering import Filtering
+from mixmood.core.records.useful_share import ShareRecord
 from mixmood.data.pools.kept import lists_below, located, pool_word
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, Pool
@@ -24,7 +25,7 @@ from mixmood.selection.plan import FilterPlan
 
 if TYPE_CHECKING:
     from mixmood.selection.filter import Decision, FilterJob
-    from mixmood.selection.fit import Embedder
+    from mixmood.selection.fit import FeatureReader
     from mixmood.selection.scan.parts import PartFolder
     from mixmood.selection.scorer import Scorer
 
@@ -39,7 +40,7 @@ class Kept:
     _labelled: Pool | None
 
     @property
-    def useful_share(self) -> Share:
+    def useful_share(self) -> ShareRecord:
         """The part of the pool that could have come from the labelled classes."""
         return self.record.useful_share
 
@@ -65,9 +66,11 @@ class Kept:
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""
         from mixmood.report.filter.page import filter_page
-        from mixmood.selection.pictures import gather
+        from mixmood.selection.page_material import gather_filter_material
 
-        material = gather(self._job, self._decision, self.record.threshold, self._labelled)
+        material = gather_filter_material(
+            self._job, self._decision, self.record.threshold, self._labelled
+        )
         return written(filter_page(self.record, material, command), path)
 
     def __repr__(self) -> str:
@@ -119,10 +122,10 @@ def filter_planned(
     progress: Progress | None = None,
 ) -> Kept:
     """The same for options that have been checked."""
-    from mixmood.api.filter_distance import before_and_after
+    from mixmood.api.joined.filter_distance import before_and_after
     from mixmood.selection.filter import FilterJob, describe
-    from mixmood.selection.fit import Embedder
-    from mixmood.selection.folder import images_of
+    from mixmood.selection.fit import FeatureReader
+    from mixmood.selection.image_folder import images_of
 
     target = None if out is None else Path(out)
     _check_paths(labelled, pool, target, plan)
@@ -131,7 +134,7 @@ def filter_planned(
         if plan.link is not None or plan.copy is not None:
             images_of(crawl)
         network = _network(crawl, plan)
-        embedder = Embedder(network, plan.jobs, store, progress or Silent())
+        embedder = FeatureReader(network, plan.jobs, store, progress or Silent())
         base = _labelled_set(labelled, crawl, plan, store)
         scorer = _scorer(base, crawl, plan, embedder)
         if plan.save is not None:
@@ -151,7 +154,7 @@ def filter_planned(
 
 def _check_paths(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) -> None:
     from mixmood.report.filter.lists import writer_for
-    from mixmood.selection.folder import check_empty
+    from mixmood.selection.image_folder import check_empty
 
     if (labelled is None) == (plan.load is None):
         raise OptionError("Give the labelled images, or a saved filter with load; not both.")
@@ -225,7 +228,7 @@ def _labelled_set(
     return base
 
 
-def _scorer(base: Pool | None, pool: Pool, plan: FilterPlan, embedder: "Embedder") -> "Scorer":
+def _scorer(base: Pool | None, pool: Pool, plan: FilterPlan, embedder: "FeatureReader") -> "Scorer":
     """The scorer: fitted, or loaded where there is no labelled set."""
     from mixmood.selection.fit import fit_scorer
     from mixmood.selection.scorer import load_scorer
@@ -267,8 +270,8 @@ def _part_folder(out: Path | None, n_images: int) -> Iterator["PartFolder"]:
 
 
 def _write_list(out: Path, word: str, job: "FilterJob", decision: "Decision") -> None:
+    from mixmood.report.filter.list_rows import ListContent
     from mixmood.report.filter.lists import write_list
-    from mixmood.report.filter.rows import ListContent
 
     content = ListContent(
         pool=job.pool,
@@ -282,10 +285,10 @@ def _write_list(out: Path, word: str, job: "FilterJob", decision: "Decision") ->
 
 
 def _make_folders(job: "FilterJob", decision: "Decision") -> None:
-    from mixmood.selection.folder import images_of, make_folder
+    from mixmood.selection.image_folder import fill_folder, images_of
 
     rows, progress = np.flatnonzero(decision.is_kept), job.embedder.progress
     for folder, with_links in ((job.plan.link, True), (job.plan.copy, False)):
         if folder is not None:
             pool = images_of(job.pool)
-            make_folder(pool, rows, Path(folder), progress, with_links=with_links)
+            fill_folder(pool, rows, Path(folder), progress, with_links=with_links)

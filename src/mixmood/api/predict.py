@@ -10,7 +10,7 @@ from mixmood.core.errors import InputError
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource
-from mixmood.ssl.input.pictures import left_out
+from mixmood.ssl.input.pictures import unreadable_note
 from mixmood.ssl.output.predict import Classifier, Predictions, classified, classified_features
 
 
@@ -45,7 +45,7 @@ def predict(
     gone = np.setdiff1d(np.arange(len(source)), rows).tolist()
     unreadable = tuple(map(source.locate, gone))
     if unreadable:
-        notify(left_out(source.name, unreadable))
+        notify(unreadable_note(source.name, unreadable))
     order = np.argsort(rows)
     typical_parts = [typical for _, typical in parts if typical is not None]
     return Predictions(

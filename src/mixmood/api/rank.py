@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixmood.api.next_command import with_command
+from mixmood.api.joined.next_command import with_command
 from mixmood.core.cache.features import open_cache
 from mixmood.core.files.atomic import written
 from mixmood.core.plan_options import plan_from, with_options
@@ -58,12 +58,12 @@ class RankReport(Ranking):
 
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""
-        from mixmood.ranking.pictures.gather import gather
+        from mixmood.ranking.pictures.gather import gather_page_material
         from mixmood.report.ranking.page import ranking_page
 
         material = None
         if self._ranked is not None:
-            material = gather(self._ranked.labelled, self._ranked.pools)
+            material = gather_page_material(self._ranked.labelled, self._ranked.pools)
         return written(ranking_page(self, material, command, self._elapsed_s), path)
 
     def to_json(self, path: str | Path | None = None) -> str:

@@ -1,16 +1,17 @@
-"""`mixmood.run_testbed` and `mixmood.report_testbed`."""
+"""`mixmood.run_testbed`, its estimate and its status, and `mixmood.report_testbed`."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixmood.core.files.atomic import written
 from mixmood.core.plan_options import plan_from, with_options
-from mixmood.testbed.plan import TestbedPlan
+from mixmood.testbed.plan import TablesPlan, TestbedPlan
 
 if TYPE_CHECKING:
+    from mixmood.testbed.grid.estimate import TimeEstimate
+    from mixmood.testbed.plan import PreparedTestbed
     from mixmood.testbed.runs.driver import Status, Watch
-    from mixmood.testbed.runs.record import Choice
+    from mixmood.testbed.runs.status import StoreStatus
 
 
 def run_testbed(
@@ -30,38 +31,69 @@ def run_testbed(
         watch: Called after every change with the status, and with the record of the run that just
             finished, if one did.
     """
-    from mixmood.testbed.grid.config import load_config
-    from mixmood.testbed.plan import prepare
-
-    return prepare(load_config(testbed), plan_from(TestbedPlan, options)).run(store, watch)
+    return prepared_testbed(testbed, plan_from(TestbedPlan, options)).run(store, watch)
 
 
 with_options(run_testbed, TestbedPlan)
+
+
+def estimate_testbed(testbed: str | Path, **options: Any) -> "TimeEstimate":
+    """How long the runs of a test bed may take on this machine, from a few timed steps.
+
+    Args:
+        testbed: The name of a preset, or a TOML file.
+    """
+    from mixmood.testbed.grid.estimate import estimate
+
+    return estimate(prepared_testbed(testbed, plan_from(TestbedPlan, options)).work)
+
+
+with_options(estimate_testbed, TestbedPlan)
+
+
+def prepared_testbed(testbed: str | Path, plan: TestbedPlan) -> "PreparedTestbed":
+    """The test bed with its jobs, once all names and data sets are checked."""
+    from mixmood.testbed.grid.config import load_config
+    from mixmood.testbed.plan import prepare
+
+    return prepare(load_config(testbed), plan)
+
+
+def testbed_status(store: str | Path) -> "StoreStatus":
+    """How far the test bed in a store is, also while another process runs it."""
+    from mixmood.testbed.runs.status import store_status
+    from mixmood.testbed.runs.store import Store
+
+    return store_status(Store(store))
 
 
 def report_testbed(
     store: str | Path,
     path: str | Path | None = None,
     *,
-    selection: "Choice" = "last",
-    only: Sequence[str] = (),
-    beside_paper: bool = False,
     command: str | None = None,
+    **options: Any,
 ) -> str:
     """One self-contained page of a test bed; also written to `path`, if one is given.
 
     Args:
         store: The folder of the test bed's records.
         path: Where to write the page.
-        selection: Which epoch's accuracy counts: "last", "median", "validation" or "best".
-        only: Only some cells, such as `["task=mnist,n_labelled=60"]`.
-        beside_paper: Show the paper's numbers beside those of the same cells.
         command: The command that made the page; it is shown there.
     """
+    return report_planned(store, path, plan_from(TablesPlan, options), command)
+
+
+with_options(report_testbed, TablesPlan)
+
+
+def report_planned(
+    store: str | Path, path: str | Path | None, plan: TablesPlan, command: str | None = None
+) -> str:
+    """The same for options that have been checked."""
     from mixmood.report.testbed.page import overview_page
     from mixmood.testbed.analysis.overview import overview
-    from mixmood.testbed.grid.cells import CellFilter
     from mixmood.testbed.runs.store import Store
 
-    record = overview(Store(store), selection, CellFilter.parse(only), beside_paper)
+    record = overview(Store(store), plan.choice, plan.cells, plan.beside_paper)
     return written(overview_page(record, command), path)

@@ -7,7 +7,9 @@ from typing import Any
 
 from mixmood.api.predict import predict
 from mixmood.core.errors import OptionError, OutputError
+from mixmood.core.family_names import member_names
 from mixmood.core.files.atomic import sweep, write_atomic
+from mixmood.core.files.places import make_folder
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.suggest import unknown_name
@@ -20,7 +22,9 @@ from mixmood.ssl.output.predict import Predictions
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
 from mixmood.ssl.plan import AUTO, TrainingPlan
 
-NETWORKS_ONLY = ("fixmatch", "mean-teacher")
+NETWORKS_ONLY = tuple(
+    name for name in member_names("ssl.algorithms.registry", "ALGORITHMS") if name not in HEADS
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,10 +157,7 @@ def _open(folder: Path | None, resume: bool) -> None:
     """Make the folder before anything is computed; refuse one that holds a run."""
     if folder is None:
         return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"Cannot make the folder {folder}: {error.strerror}.") from error
+    make_folder(folder)
     if not resume and any((folder / name).exists() for name in run_files.ALL):
         raise OutputError(
             f"The folder {folder} holds a run already. Train it again by --resume, or choose "
@@ -167,7 +168,7 @@ def _open(folder: Path | None, resume: bool) -> None:
 
 def write_head(folder: Path, run: HeadRun) -> None:
     """The files of a head; the record last, so that a folder with a record is whole."""
-    from mixmood.api.training_page import training_report
+    from mixmood.api.joined.training_page import training_report
 
     write_atomic(folder / run_files.MODEL, run.model)
     write_atomic(folder / run_files.REPORT, training_report(run))

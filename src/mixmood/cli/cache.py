@@ -1,14 +1,8 @@
 """`mixmood cache`: what is kept between runs, and forgetting it."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-from mixmood.core.errors import InputError
-
-if TYPE_CHECKING:
-    from mixmood.core.cache.features import FeatureCache
 
 app = typer.Typer(no_args_is_help=True, help="Show or empty the cache.")
 
@@ -24,8 +18,9 @@ def info(cache: Directory = None) -> None:
 
     Example: mixmood cache info
     """
-    with _existing(cache) as store:
-        about = store.info()
+    from mixmood.api.cache import cache_info
+
+    about = cache_info(cache)
     typer.echo(f"file      {about.path}")
     typer.echo(f"images    {about.n_images}")
     typer.echo(f"archives  {about.n_archives}")
@@ -39,35 +34,13 @@ def clear(cache: Directory = None) -> None:
 
     Example: mixmood cache clear
     """
-    with _existing(cache) as store:
-        about = store.info()
-        store.clear()
-        _refuse_if_closed(store)
+    from mixmood.api.cache import clear_cache
+
+    about = clear_cache(cache)
     typer.echo(
         f"Forgot the features of {about.n_images} images and the places of images in "
         f"{about.n_archives} archives."
     )
-
-
-def _existing(directory: str | None) -> "FeatureCache":
-    from mixmood.core.cache.features import FILE_NAME, FeatureCache, cache_directory
-
-    place = cache_directory() if directory is None else directory
-    if place is None:
-        raise InputError(
-            "There is no cache: MIXMOOD_CACHE is 'none', or this user has no home. "
-            "Name one with --cache DIR."
-        )
-    if not (Path(place) / FILE_NAME).exists():
-        raise InputError(f"There is no cache in {place}: nothing was kept there yet.")
-    store = FeatureCache(place)
-    _refuse_if_closed(store)
-    return store
-
-
-def _refuse_if_closed(store: "FeatureCache") -> None:
-    if not store.is_open:
-        raise InputError(" ".join(store.warnings))
 
 
 def _megabytes(n_bytes: int) -> str:

@@ -35,12 +35,11 @@ def correlate(
 
     Example: mixmood correlate table1_accuracy.csv table2_distances.csv --csv agreement.csv
     """
+    from mixmood.api.correlate import correlate as correlated
     from mixmood.report.testbed.agreement import agreement_csv, agreement_json, agreement_view
-    from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
-    from mixmood.testbed.analysis.correlation import agreements
 
     check_outputs(json, csv)
-    rows = agreements(read_accuracies(accuracies), read_distances(distances))
+    rows = correlated(accuracies, distances)
     put(json, agreement_json(rows))
     put(csv, agreement_csv(rows))
     if "-" not in (json, csv):

@@ -10,7 +10,6 @@ from mixmood.cli.terminal import options
 from mixmood.cli.terminal.bars import progress_bars
 from mixmood.cli.terminal.streams import readable, say
 from mixmood.core.errors import InputError
-from mixmood.core.suggest import unknown_name
 from mixmood.data.sets.catalogue import CATALOGUE
 
 app = typer.Typer(no_args_is_help=True, help="List or get the paper's data sets.")
@@ -62,15 +61,13 @@ def get_sets(
 
     Example: mixmood data get mnist svhn
     """
-    from mixmood.data.sets.download import get
-    from mixmood.data.sets.library import data_home
+    from mixmood.api.data_sets import check_data_set, get_data_set
 
     wanted = list(CATALOGUE) if ALL in names else names
     for name in wanted:
-        if name not in CATALOGUE:
-            raise unknown_name("data set", name, [*CATALOGUE, ALL])
+        check_data_set(name, ALL)
     for name in wanted:
         with progress_bars(quiet, unit="bytes") as progress:
-            pack = get(CATALOGUE[name], data_home(), progress)
+            pack = get_data_set(name, progress=progress)
         say(f"{name}: {CATALOGUE[name].licence}. Cite {CATALOGUE[name].citation}")
         typer.echo(str(pack))

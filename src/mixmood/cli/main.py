@@ -13,7 +13,7 @@ from mixmood.cli import filter as filter_command
 from mixmood.cli.terminal.options import INTERRUPTED
 from mixmood.cli.terminal.streams import abandon_stdout, open_closed_streams, say
 from mixmood.cli.testbed import commands as testbed
-from mixmood.core.errors import MixmoodError
+from mixmood.core.errors import MixmoodError, reason
 from mixmood.core.interrupt import ENDS
 from mixmood.core.version import __version__
 
@@ -102,5 +102,5 @@ def main() -> None:
         if error.errno not in NO_ROOM or "--debug" in sys.argv:
             raise
         abandon_stdout()
-        say(f"Error: Cannot write the output: {error.strerror}. Make room, or write elsewhere.")
+        say(f"Error: Cannot write the output: {reason(error)}. Make room, or write elsewhere.")
         sys.exit(1)

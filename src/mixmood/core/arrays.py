@@ -11,5 +11,11 @@ Array = NDArray[np.floating[Any]]
 Picture = NDArray[np.uint8]
 """One RGB image, shape (height, width, 3)."""
 
+Codes = NDArray[np.integer[Any]]
+"""The class or the group of each row as a number, shape (n,)."""
+
+Mask = NDArray[np.bool_]
+"""Which rows are meant, shape (n,), or (k, n) for k choices."""
+
 Rows = NDArray[np.integer[Any]]
 """Indices of images or of rows."""

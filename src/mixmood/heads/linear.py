@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.heads.checks import check_width
-from mixmood.heads.fitting.rows import directions
+from mixmood.heads.fitting.directions import directions
 from mixmood.numerics.logistic import Logistic
 from mixmood.numerics.softmax import softmax
 

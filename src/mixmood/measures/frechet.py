@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mixmood.core.arrays import Array
-from mixmood.measures.gram import Mask, Table, centred, inner_products, stacked
+from mixmood.core.arrays import Array, Mask
+from mixmood.measures.shared.gram import Table, centred, inner_products, stacked
 
 
 def frechet_distance(x: Array, y: Array) -> float:

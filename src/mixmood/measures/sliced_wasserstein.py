@@ -4,8 +4,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from mixmood.core.arrays import Array
-from mixmood.measures.gram import Mask, Table, stacked
+from mixmood.core.arrays import Array, Mask
+from mixmood.measures.shared.gram import Table, stacked
 
 N_DIRECTIONS = 64
 
@@ -33,7 +33,7 @@ def sliced_wasserstein_distance(x: Array, y: Array) -> float:
 
 def sliced_wasserstein_between_subsets(rows: Array, first: Mask, second: Mask) -> Table:
     """`sliced_wasserstein_distance` between k pairs of subsets of the same rows, shape (k,)."""
-    projected = np.ascontiguousarray((rows @ directions(rows.shape[1])).T)
+    projected = np.ascontiguousarray((rows @ random_directions(rows.shape[1])).T)
     order = np.argsort(projected, axis=1)
     gaps = np.diff(np.take_along_axis(projected, order, axis=1), axis=1)
     jumps = first / first.sum(axis=1, keepdims=True) - second / second.sum(axis=1, keepdims=True)
@@ -46,7 +46,7 @@ def sliced_wasserstein_between_subsets(rows: Array, first: Mask, second: Mask) -
 
 
 @lru_cache(maxsize=8)
-def directions(n_features: int) -> Table:
+def random_directions(n_features: int) -> Table:
     """The directions, evenly distributed over the sphere, shape (d, N_DIRECTIONS)."""
     drawn = np.random.default_rng(n_features).standard_normal((n_features, N_DIRECTIONS))
     drawn /= np.linalg.norm(drawn, axis=0)

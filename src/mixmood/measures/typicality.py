@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mixmood.core.arrays import Array
-from mixmood.measures.gram import Mask, Table, stacked
+from mixmood.core.arrays import Array, Mask
+from mixmood.measures.shared.gram import Table, stacked
 
 N_NEIGHBOURS = 5
 

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from mixmood.core.arrays import Codes
 from mixmood.core.errors import InputError, OptionError, ShapeError
 
-Codes = NDArray[np.integer]
 Folds = NDArray[np.int64]
 
 NEVER = -1

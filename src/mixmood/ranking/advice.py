@@ -7,7 +7,8 @@ like the labelled classes) and the distance. `docs/reading.md` says the same in 
 from dataclasses import dataclass
 from typing import Literal
 
-from mixmood.core.records.ranking import Probe, ShareRecord
+from mixmood.core.records.ranking import Probe
+from mixmood.core.records.useful_share import ShareRecord
 from mixmood.ranking.nearness import Nearness
 
 Advice = Literal["use", "filter", "avoid", "unsure"]

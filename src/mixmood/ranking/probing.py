@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mixmood.core.arrays import Codes
 from mixmood.core.errors import InputError
-from mixmood.core.records.ranking import LabelWorth, Probe, ShareRecord
+from mixmood.core.records.ranking import LabelWorth, Probe
+from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.data.pools.pool import FeatureSource
 from mixmood.ranking.plan import RankingPlan
@@ -14,7 +16,6 @@ from mixmood.ranking.probe.learning_curve import LearningCurve, learning_curve
 from mixmood.ranking.probe.measure import (
     N_PART,
     N_PARTS,
-    Codes,
     LabelledFolds,
     labelled_folds,
     pool_effect,

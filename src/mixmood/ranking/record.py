@@ -14,10 +14,10 @@ from mixmood.core.version import __version__
 from mixmood.core.words import either_form
 from mixmood.data.pools.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.ranking.class_shares import one_sided, pool_class_shares
-from mixmood.ranking.nearness import nearness
+from mixmood.ranking.nearness import kinds
 from mixmood.ranking.outlook import Outlook
 from mixmood.ranking.plan import RankingPlan
+from mixmood.ranking.pool_classes import one_sided, pool_class_shares
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import Rounds
 from mixmood.ranking.statistics.score import Scores
@@ -27,6 +27,8 @@ TOO_NEAR = (
     "its images are nearer to the labelled ones than those are to each other, as near copies or a "
     "pool of little variety would be; its distance says how much nearer."
 )
+MANY_COPIES = 0.1
+"""A pool with a larger share of near copies of labelled images gets a warning."""
 GIVEN_FEATURES = "none: features were given"
 
 
@@ -146,9 +148,8 @@ def _candidate(
     classes: dict[str, float] | None,
 ) -> Candidate:
     name = reading.pool.name
-    own, place = scores.pools[name][measure], outlook.places[name]
-    is_too_near = nearness(own, scores.noise_floor[measure]) == "nearer"
-    warnings = [*reading.warnings, *([TOO_NEAR] if is_too_near else [])]
+    place = outlook.places[name]
+    warnings = [*reading.warnings, *_too_near(scores, measure, name)]
     one_class = None if classes is None else one_sided(classes, labelled)
     warnings += [one_class] if one_class else []
     return Candidate(
@@ -169,6 +170,18 @@ def _candidate(
         advice=outlook.advice[name].word,
         advice_reason=outlook.advice[name].reason,
     )
+
+
+def _too_near(scores: Scores, measure: str, name: str) -> Iterator[str]:
+    """Warnings of a pool that is nearer than it should be, and of near copies in it."""
+    copied = scores.copied.get(name, 0.0)
+    if copied >= MANY_COPIES:
+        yield (
+            f"{copied:.0%} of it are near copies of labelled images, such as other sizes or "
+            "encodings of them: they teach nothing new."
+        )
+    elif kinds(scores, measure)[name] == "nearer":
+        yield TOO_NEAR
 
 
 def _labelled_set(reading: Reading) -> LabelledSet:

@@ -3,13 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError, ShapeError
 
-Labels = NDArray[np.integer]
 
-
-def check_rows(features: Array, what: str, width: int | None = None) -> NDArray[np.float64]:
+def checked_rows(features: Array, what: str, width: int | None = None) -> NDArray[np.float64]:
     """The features as float64; refuse what is no (n, d) array of finite numbers.
 
     Args:
@@ -33,9 +31,9 @@ def check_rows(features: Array, what: str, width: int | None = None) -> NDArray[
     return rows.astype(np.float64, copy=False)
 
 
-def check_labelled(labelled: Array, labels: Labels | None) -> NDArray[np.float64]:
+def checked_labelled(labelled: Array, labels: Codes | None) -> NDArray[np.float64]:
     """The labelled features as float64; refuse fewer than two rows and labels that do not fit."""
-    rows = check_rows(labelled, "The labelled images")
+    rows = checked_rows(labelled, "The labelled images")
     if len(rows) < 2:
         raise InputError(
             f"A score needs 2 labelled images or more; got {len(rows)}. Label some more."
@@ -48,9 +46,9 @@ def check_labelled(labelled: Array, labels: Labels | None) -> NDArray[np.float64
     return rows
 
 
-def check_pool(pool: Array, width: int) -> NDArray[np.float64]:
+def checked_pool(pool: Array, width: int) -> NDArray[np.float64]:
     """The pool's features as float64; refuse a pool without rows."""
-    rows = check_rows(pool, "The pool", width)
+    rows = checked_rows(pool, "The pool", width)
     if len(rows) == 0:
         raise InputError("The pool is empty: there is nothing to score. Name a pool with images.")
     return rows

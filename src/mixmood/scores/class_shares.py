@@ -3,12 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import ShapeError
 from mixmood.numerics.logistic import fit_logistic, one_hot
 from mixmood.numerics.neighbours import unit_rows
-from mixmood.scores.checks import Labels
-from mixmood.scores.fitting.rows import roots
+from mixmood.scores.fitting.roots import roots
 
 PENALTY = 0.1
 """Of the logistic regression on unit rows."""
@@ -17,7 +16,7 @@ PRIOR_IMAGES = 20
 """The labelled classes count as this many images more: few images do not move the shares far."""
 
 
-def class_probabilities(labelled: Array, labels: Labels, features: Array) -> NDArray[np.float64]:
+def class_probabilities(labelled: Array, labels: Codes, features: Array) -> NDArray[np.float64]:
     """The chance of each class for each row, by a logistic regression on the labelled images.
 
     Args:

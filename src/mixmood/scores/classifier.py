@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import unit_rows
-from mixmood.scores.checks import Labels
-from mixmood.scores.fitting.content_folds import labelled_folds, pool_folds
+from mixmood.scores.fitting.content_folds import folds_by_content, pool_folds
 from mixmood.scores.fitting.fit import Fit, FitArrays
 from mixmood.scores.fitting.ridge import fit_fold_models
-from mixmood.scores.fitting.rows import roots
+from mixmood.scores.fitting.roots import roots
 
 PENALTY = 0.03
 """Of unit rows whose importances sum to 1; chosen by AUROC on development tasks."""
@@ -19,7 +18,7 @@ CONSTANT = 0.3
 def fit_classifier(
     labelled: Array,
     pool: Array,
-    labels: Labels | None = None,
+    labels: Codes | None = None,
     importance: Array | None = None,
 ) -> Fit:
     """Value of a linear classifier that separates labelled images (+1) from the pool's (-1).
@@ -37,7 +36,7 @@ def fit_classifier(
     """
     centre = roots(pool).mean(axis=0)
     own, others = unit_rows(roots(labelled), centre), unit_rows(roots(pool), centre)
-    own_folds = labelled_folds(own, labels)
+    own_folds = folds_by_content(own, labels)
     n_folds = int(own_folds.max()) + 1
     counts = np.ones(len(own)) if importance is None else importance
     models = fit_fold_models(

@@ -3,20 +3,19 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import unit_rows
-from mixmood.scores.checks import Labels
 from mixmood.scores.classifier import apply_classifier, fit_classifier
 from mixmood.scores.fitting.content_folds import pool_folds
 from mixmood.scores.fitting.fit import Fit, FitArrays
-from mixmood.scores.fitting.rows import roots
+from mixmood.scores.fitting.roots import roots
 from mixmood.scores.knn import N_NEIGHBOURS
 
 
 def fit_combined(
     labelled: Array,
     pool: Array,
-    labels: Labels | None = None,
+    labels: Codes | None = None,
     importance: Array | None = None,
 ) -> Fit:
     """Classifier value plus k-NN cosine, each divided by its spread over labelled and pool images.

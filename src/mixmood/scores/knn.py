@@ -2,17 +2,16 @@
 
 import numpy as np
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
-from mixmood.scores.checks import Labels
 from mixmood.scores.fitting.fit import Fit, FitArrays
-from mixmood.scores.fitting.rows import roots
+from mixmood.scores.fitting.roots import roots
 
 N_NEIGHBOURS = 3
 """On development tasks 1, 3 and 5 differ by less than 0.01 in AUROC; 3 is best."""
 
 
-def fit_knn(labelled: Array, pool: Array, labels: Labels | None = None) -> Fit:
+def fit_knn(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
     """Mean cosine to the three nearest labelled images, after the pool's mean is subtracted.
 
     It is 1 for a copy of three labelled images and about 0 for an image that is as unlike them as

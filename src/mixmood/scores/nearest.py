@@ -2,7 +2,7 @@
 
 from mixmood.core.arrays import Array
 from mixmood.numerics.neighbours import Neighbours, cosine_neighbours
-from mixmood.scores.checks import check_labelled, check_rows
+from mixmood.scores.checks import checked_labelled, checked_rows
 
 
 def nearest_labelled(labelled: Array, features: Array, n_nearest: int = 1) -> Neighbours:
@@ -10,5 +10,5 @@ def nearest_labelled(labelled: Array, features: Array, n_nearest: int = 1) -> Ne
 
     Raw cosines, without a centre: a copy has cosine 1 whatever the pool is.
     """
-    own = check_labelled(labelled, None)
-    return cosine_neighbours(check_rows(features, "The images", own.shape[1]), own, n_nearest)
+    own = checked_labelled(labelled, None)
+    return cosine_neighbours(checked_rows(features, "The images", own.shape[1]), own, n_nearest)

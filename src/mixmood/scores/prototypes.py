@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import unit_rows
-from mixmood.scores.checks import Labels
 from mixmood.scores.fitting.fit import Fit, FitArrays
-from mixmood.scores.fitting.rows import roots
+from mixmood.scores.fitting.roots import roots
 
 
-def fit_prototypes(labelled: Array, pool: Array, labels: Labels | None = None) -> Fit:
+def fit_prototypes(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
     """Largest cosine to the mean of a class, after the pool's mean is subtracted.
 
     It is 1 for an image in the direction of a class mean. Without labels there is one class. A

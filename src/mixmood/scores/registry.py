@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.core.suggest import unknown_name
-from mixmood.scores.checks import Labels, check_labelled, check_pool, check_rows
+from mixmood.scores.checks import checked_labelled, checked_pool, checked_rows
 from mixmood.scores.classifier import apply_classifier, fit_classifier
 from mixmood.scores.combined import apply_combined, fit_combined
 from mixmood.scores.fitting.fit import Fit, FitArrays
@@ -24,7 +24,7 @@ from mixmood.scores.subspace import apply_subspace, fit_subspace
 class ScoreFamily:
     """A way to score images: larger is more like the labelled ones."""
 
-    fit: Callable[[Array, Array, Labels | None], Fit]
+    fit: Callable[[Array, Array, Codes | None], Fit]
     """From labelled features, a sample of the pool and labels or None."""
     apply: Callable[[FitArrays, Array], Array]
     """From the fit's arrays and any rows to their scores."""
@@ -34,7 +34,7 @@ class ScoreFamily:
     """Whether the fit depends on the pool beside its mean."""
     needs_labels: bool = False
     """Whether the fit means something only with classes."""
-    weighted_fit: Callable[[Array, Array, Labels | None, Array | None], Fit] | None = None
+    weighted_fit: Callable[[Array, Array, Codes | None, Array | None], Fit] | None = None
     """The same fit with labelled images of unequal importance, for scores that are cross-fitted:
     useful pool images are scored exactly as labelled ones are, which the useful share needs."""
 
@@ -78,7 +78,7 @@ class FittedScore:
 
     def score(self, features: Array) -> Array:
         """The scores of some rows, shape (n,); a row's score does not depend on the others."""
-        rows = check_rows(features, "The images", self.width)
+        rows = checked_rows(features, "The images", self.width)
         if len(rows) == 0:
             return np.empty(0)
         return SCORES[self.family].apply(self.fit.arrays, rows)
@@ -92,7 +92,7 @@ def score_family(name: str) -> ScoreFamily:
 
 
 def fit_score(
-    labelled: Array, pool: Array, labels: Labels | None = None, family: str = DEFAULT_SCORE
+    labelled: Array, pool: Array, labels: Codes | None = None, family: str = DEFAULT_SCORE
 ) -> FittedScore:
     """A score fitted on labelled features and on a sample of the pool.
 
@@ -107,9 +107,9 @@ def fit_score(
         raise OptionError(
             f"The score '{family}' needs the classes of the labelled images. Use 'knn'."
         )
-    own = check_labelled(labelled, labels)
+    own = checked_labelled(labelled, labels)
     codes = None if labels is None else np.asarray(labels)
-    fit = chosen.fit(own, check_pool(pool, own.shape[1]), codes)
+    fit = chosen.fit(own, checked_pool(pool, own.shape[1]), codes)
     return FittedScore(family, fit, own.shape[1])
 
 

@@ -2,17 +2,16 @@
 
 import numpy as np
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import unit_rows
-from mixmood.scores.checks import Labels
 from mixmood.scores.fitting.fit import Fit, FitArrays
-from mixmood.scores.fitting.rows import roots
+from mixmood.scores.fitting.roots import roots
 
 SOFTNESS = 0.1
 """Directions whose squared singular value is far below this count as outside the subspace."""
 
 
-def fit_subspace(labelled: Array, pool: Array, labels: Labels | None = None) -> Fit:
+def fit_subspace(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
     """Squared cosine of the angle to the softened subspace of the labelled images.
 
     With unit rows A and unit x: x' A' (A A' + s I)^-1 A x. It is near 1 inside the span of the

@@ -4,17 +4,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import OptionError
 from mixmood.core.family_names import DEFAULT_SCORE
-from mixmood.scores.checks import Labels, check_labelled, check_pool
+from mixmood.scores.checks import checked_labelled, checked_pool
 from mixmood.scores.class_shares import class_probabilities, class_shares
 from mixmood.scores.fitting.fit import Fit
 from mixmood.scores.fitting.sample import MOST_LABELLED, MOST_POOL, random_part
+from mixmood.scores.labelled_scale import typical_threshold
 from mixmood.scores.registry import score_family
 from mixmood.scores.share.mixture import MixtureShare, mixture_share
 from mixmood.scores.share.self_calibration import NearTest, near_tests
-from mixmood.scores.typicality import typical_threshold
 
 FEWEST_LABELLED = 20
 """With fewer labelled images a share is a guess, and is called one."""
@@ -55,7 +55,7 @@ def useful_share(
     pool: Array,
     rng: np.random.Generator,
     *,
-    labels: Labels | None = None,
+    labels: Codes | None = None,
     family: str = DEFAULT_SCORE,
 ) -> UsefulShare:
     """The useful share of a pool, from features of the labelled images and of a sample of the pool.
@@ -73,8 +73,8 @@ def useful_share(
         labels: The class of each labelled image, or None.
         family: A cross-fitted score, "classifier" or "combined".
     """
-    own = check_labelled(labelled, labels)
-    return share_of_fit(own, check_pool(pool, own.shape[1]), rng, labels=labels, family=family)[0]
+    own = checked_labelled(labelled, labels)
+    return share_of_fit(own, checked_pool(pool, own.shape[1]), rng, labels=labels, family=family)[0]
 
 
 def share_of_fit(
@@ -82,7 +82,7 @@ def share_of_fit(
     pool: Array,
     rng: np.random.Generator,
     *,
-    labels: Labels | None,
+    labels: Codes | None,
     family: str,
 ) -> tuple[UsefulShare, Fit]:
     """The share, and the fit (perhaps with weighted classes) that it rests on.
@@ -113,7 +113,7 @@ def share_of_fit(
 
 
 def _fit(
-    family: str, labelled: Array, pool: Array, labels: Labels | None, importance: Array | None
+    family: str, labelled: Array, pool: Array, labels: Codes | None, importance: Array | None
 ) -> Fit:
     chosen = score_family(family)
     if chosen.weighted_fit is None:
@@ -123,7 +123,7 @@ def _fit(
     return chosen.weighted_fit(labelled, pool, labels, importance)
 
 
-def _typical_class_shares(labelled: Array, labels: Labels, pool: Array, fit: Fit) -> Array:
+def _typical_class_shares(labelled: Array, labels: Codes, pool: Array, fit: Fit) -> Array:
     """Class shares among the pool images that score as high as 95 % of the labelled ones.
 
     The threshold is low on purpose: a class that is common in the pool scores below its due, since
@@ -136,7 +136,7 @@ def _typical_class_shares(labelled: Array, labels: Labels, pool: Array, fit: Fit
     return class_shares(chances, sizes / sizes.sum())
 
 
-def _importance(labels: Labels, shares: Array) -> Array:
+def _importance(labels: Codes, shares: Array) -> Array:
     codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)[1:]
     ratios = shares / (sizes / sizes.sum())
     # A few images cannot stand for a large part of the pool, and no image counts for nothing.

@@ -12,15 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
+from mixmood.numerics.neighbours import unit_rows
 
-COPY_COSINE = 0.985
-"""Of 9.4 million pairs of different development images none has more than 0.977."""
-TIMES_AS_NEAR = 10
-EQUAL_COSINE = 0.99999
-"""Of rows in single precision that are equal but for rounding."""
-MOST_COMPARED = 500
-"""Labelled images whose nearest neighbours are sought."""
 N_WORDS = 2
 N_BITS = 64 * N_WORDS
 MOST_DIFFERENT_BITS = 3
@@ -30,25 +23,10 @@ N_BANDS = MOST_DIFFERENT_BITS + 1
 MOST_IN_BAND = 64
 """Different codes with one band in common that are compared with each other: bounds the time."""
 
-Codes = NDArray[np.uint64]
+HashCodes = NDArray[np.uint64]
 
 
-def copy_cosine(labelled: Array) -> float:
-    """The cosine to a labelled image from which on an image is a copy of it.
-
-    Features of another origin may all lie in a narrow cone, where different images have cosines
-    above 0.985 too: a copy must be ten times as near as labelled images are to their neighbours.
-
-    Args:
-        labelled: Unit rows of the labelled images, shape (n, d), n at least 2.
-    """
-    sample = labelled[:MOST_COMPARED]
-    typical = float(np.median(cosine_neighbours(sample, None, 1).similarities[:, 0]))
-    # Where half of the labelled images are copies of each other, any cosine of 1 is a copy still.
-    return min(max(COPY_COSINE, 1 - (1 - typical) / TIMES_AS_NEAR), EQUAL_COSINE)
-
-
-def feature_codes(features: Array, centre: Array) -> Codes:
+def feature_codes(features: Array, centre: Array) -> HashCodes:
     """The code of each row, shape (n, 2); it depends on the row and the centre alone.
 
     Args:
@@ -63,7 +41,7 @@ def feature_codes(features: Array, centre: Array) -> Codes:
     return np.ascontiguousarray(np.packbits(bits, axis=1)).view("<u8").astype(np.uint64)
 
 
-def originals(codes: Codes, is_readable: NDArray[np.bool_]) -> NDArray[np.int64]:
+def originals(codes: HashCodes, is_readable: NDArray[np.bool_]) -> NDArray[np.int64]:
     """For each image the index of the earlier image that it copies, or -1, shape (n,).
 
     Near copies differ in at most 3 of 128 bits, so that at least one of the four bands of 32 bits
@@ -92,7 +70,7 @@ def originals(codes: Codes, is_readable: NDArray[np.bool_]) -> NDArray[np.int64]
     return found
 
 
-def _leaders(codes: Codes) -> NDArray[np.int64]:
+def _leaders(codes: HashCodes) -> NDArray[np.int64]:
     """For each distinct code the earliest code that it is near to, itself if there is none."""
     earlier: defaultdict[int, set[int]] = defaultdict(set)
     bands = codes.view("<u4").reshape(len(codes), N_BANDS)
@@ -107,7 +85,7 @@ def _leaders(codes: Codes) -> NDArray[np.int64]:
     return leaders
 
 
-def _pairs(band: NDArray[np.uint32], codes: Codes) -> list[tuple[int, int]]:
+def _pairs(band: NDArray[np.uint32], codes: HashCodes) -> list[tuple[int, int]]:
     """Pairs of rows, the earlier first, that agree in a band and are near copies."""
     order = np.argsort(band, kind="stable")
     same = band[order]

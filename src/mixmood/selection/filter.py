@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import OptionError
-from mixmood.core.records.filtering import SCHEMA, Filtering, Share
+from mixmood.core.records.filtering import SCHEMA, Filtering
+from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.version import __version__
 from mixmood.data.pools.pool import Pool
-from mixmood.scores.typicality import typicality
+from mixmood.scores.labelled_scale import labelled_share
 from mixmood.selection.decide import (
     REASONS,
     TOO_SIMILAR,
@@ -21,7 +22,7 @@ from mixmood.selection.decide import (
     gather_parts,
 )
 from mixmood.selection.diverse import diverse_order
-from mixmood.selection.fit import Embedder
+from mixmood.selection.fit import FeatureReader
 from mixmood.selection.fitted import filter_to_arrays
 from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scan.local import Scan, scan_local
@@ -66,7 +67,7 @@ class FilterJob:
     source: Any
     plan: FilterPlan
     scorer: Scorer
-    embedder: Embedder
+    embedder: FeatureReader
     parts: PartFolder
 
     def run(self) -> Decision:
@@ -153,7 +154,7 @@ def describe(
         n_kept=int(is_kept.sum()),
         n_unreadable=counts[REASONS.index(UNREADABLE)],
         reasons={REASONS[k]: n for k, n in enumerate(counts) if k and n},
-        useful_share=Share(useful.share, useful.interval, useful.is_trustworthy, useful.note),
+        useful_share=ShareRecord(useful.share, useful.interval, useful.is_trustworthy, useful.note),
         classes=_class_counts(decision, scorer),
         distance=None,
         backbone=backbone.describe() if backbone else {"name": "none: features were given"},
@@ -176,7 +177,7 @@ def _notes(decision: Decision, scorer: Scorer) -> list[str]:
             "before you train, or set --keep by hand."
         ]
     scores = decision.scanned.scores[decision.is_kept]
-    typical = typicality(scorer.filter.score.fit.labelled, scores)
+    typical = labelled_share(scorer.filter.score.fit.labelled, scores)
     if (typical == 0).mean() > 0.5:
         return [
             "Most kept images are less typical than every labelled image: the pool is mostly "

@@ -14,7 +14,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.data.pools.kept import located
 from mixmood.data.pools.pool import FeatureSource, Labels, Pool
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.backbones.onnx_file import is_onnx_file
+from mixmood.features.backbones.onnx.file import is_onnx_file
 from mixmood.features.extraction.extract import extract
 from mixmood.heads.fitting.problem import head_problem
 from mixmood.heads.linear import LinearHead
@@ -29,7 +29,7 @@ LEAST_LABELLED = 8
 
 
 @dataclass(frozen=True)
-class Embedder:
+class FeatureReader:
     """Reads features of some images of a pool; features that are given are taken as they are."""
 
     backbone: Backbone | None
@@ -54,7 +54,7 @@ class Embedder:
         return found.features, found.kept
 
 
-def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, embedder: Embedder) -> Scorer:
+def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, embedder: FeatureReader) -> Scorer:
     """A scorer from the labelled images and a random sample of the pool."""
     own, own_rows = embedder.features(labelled, sampled(labelled, MOST_LABELLED, plan.seed))
     if len(own) < LEAST_LABELLED:

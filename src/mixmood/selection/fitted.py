@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError
 from mixmood.core.family_names import DEFAULT_SCORE
+from mixmood.numerics.near_copies import copy_cosine
 from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
-from mixmood.scores.checks import Labels, check_labelled, check_pool, check_rows
+from mixmood.scores.checks import checked_labelled, checked_pool, checked_rows
 from mixmood.scores.fitting.fit import FitArrays
+from mixmood.scores.labelled_scale import labelled_share, typical_threshold
 from mixmood.scores.registry import (
     FittedScore,
     fit_score,
@@ -20,9 +22,8 @@ from mixmood.scores.registry import (
     score_from_arrays,
     score_to_arrays,
 )
-from mixmood.scores.typicality import typical_threshold, typicality
 from mixmood.scores.useful_share import UsefulShare, share_of_fit
-from mixmood.selection.duplicates import Codes, copy_cosine, feature_codes
+from mixmood.selection.duplicates import HashCodes, feature_codes
 from mixmood.selection.keep import balanced_threshold
 
 FORMAT = 1
@@ -42,7 +43,7 @@ class ScoredBatch:
     """Its cosine."""
     is_copy: NDArray[np.bool_]
     """Whether the image is a copy of that labelled image."""
-    codes: Codes
+    codes: HashCodes
     """For finding duplicates within the pool, shape (n, 2)."""
 
 
@@ -61,12 +62,12 @@ class FittedFilter:
 
     def scored(self, features: Array) -> ScoredBatch:
         """Score some rows; nothing depends on the other rows of the batch."""
-        rows = check_rows(features, "The images", self.score.width)
+        rows = checked_rows(features, "The images", self.score.width)
         near = cosine_neighbours(rows, self.labelled, 1)
         scores = self.score.score(rows)
         return ScoredBatch(
             scores,
-            typicality(self.score.fit.labelled, scores),
+            labelled_share(self.score.fit.labelled, scores),
             near.indices[:, 0],
             near.similarities[:, 0],
             near.similarities[:, 0] >= self._copy_cosine,
@@ -87,7 +88,7 @@ def fit_filter(
     pool: Array,
     rng: np.random.Generator,
     *,
-    labels: Labels | None = None,
+    labels: Codes | None = None,
     family: str = DEFAULT_SCORE,
 ) -> FittedFilter:
     """A filter from features of the labelled images and of a random sample of the pool.
@@ -99,8 +100,8 @@ def fit_filter(
         labels: The class of each labelled image, or None.
         family: A name in `mixmood.scores.SCORES`.
     """
-    own = check_labelled(labelled, labels)
-    rows = check_pool(pool, own.shape[1])
+    own = checked_labelled(labelled, labels)
+    rows = checked_pool(pool, own.shape[1])
     # A score that is not cross-fitted cannot give the share: the default one gives it then.
     is_cross_fitted = score_family(family).weighted_fit is not None
     share_family = family if is_cross_fitted else DEFAULT_SCORE
@@ -158,6 +159,6 @@ def filter_from_arrays(arrays: FitArrays) -> FittedFilter:
         None if np.isnan(near) else near,
         tuple(arrays["class_shares"].tolist()) or None,
     )
-    rows = check_rows(arrays["labelled_rows"], "The saved labelled rows", score.width)
-    centre = check_rows(arrays["pool_mean"][None], "The saved mean", score.width)[0]
+    rows = checked_rows(arrays["labelled_rows"], "The saved labelled rows", score.width)
+    centre = checked_rows(arrays["pool_mean"][None], "The saved mean", score.width)[0]
     return FittedFilter(score, useful, float(arrays["threshold"]), rows, centre)

@@ -1,4 +1,4 @@
-"""What a run of a test bed is asked for: one plan for the command line and for Python."""
+"""What a test bed is asked for, to run and to compare: command line and Python share the plans."""
 
 import warnings
 from collections.abc import Callable
@@ -13,14 +13,50 @@ from mixmood.jobs.backends import LOCAL, RAY, check_backend
 
 if TYPE_CHECKING:
     from mixmood.jobs.call import Spread
+    from mixmood.testbed.grid.cells import CellFilter
     from mixmood.testbed.grid.config import Config
     from mixmood.testbed.runs.driver import Status, Watch
-    from mixmood.testbed.runs.record import AnyRecord
+    from mixmood.testbed.runs.record import AnyRecord, Choice
     from mixmood.testbed.runs.run import Job
 
 
-@dataclass(frozen=True)
-class TestbedPlan:
+@dataclass(frozen=True, kw_only=True)
+class CellsPlan:
+    """Which cells of a test bed are meant."""
+
+    only: tuple[str, ...] = option(
+        (), "Only these cells: task=mnist,n_labelled=60.", metavar="KEY=VALUE,..."
+    )
+
+    @property
+    def cells(self) -> "CellFilter":
+        """The filter that takes these cells."""
+        from mixmood.testbed.grid.cells import CellFilter
+
+        return CellFilter.parse(self.only)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablesPlan(CellsPlan):
+    """Which finished runs are compared, and by which accuracy."""
+
+    selection: str = option(
+        "last", "Which epoch counts: last, median, validation, or best as the paper."
+    )
+    beside_paper: bool = option(
+        False, "Add the paper's values and the differences.", flag="--beside-paper"
+    )
+
+    @property
+    def choice(self) -> "Choice":
+        """Which epoch's accuracy counts; a name that is none is refused."""
+        from mixmood.testbed.runs.record import checked_choice
+
+        return checked_choice(self.selection)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestbedPlan(CellsPlan):
     """Which runs of a test bed are made, where and how."""
 
     __test__ = False  # Its name would make pytest take it for a test.
@@ -29,9 +65,6 @@ class TestbedPlan:
     backend: str = option(LOCAL, "local or ray.")
     ray_address: str | None = option(None, "A running cluster; otherwise one is started here.")
     gpus_per_run: float = option(0.0, "0.25 puts four runs on a GPU.")
-    only: tuple[str, ...] = option(
-        (), "Only these cells: task=mnist,n_labelled=60.", metavar="KEY=VALUE,..."
-    )
     seeds: int | None = option(None, "Runs of each cell.", shown="as in the file")
     retry_failed: bool = option(
         False, "Repeat the runs that ended with an error.", flag="--retry-failed"
@@ -104,11 +137,11 @@ class PreparedTestbed:
 
 def prepare(config: "Config", plan: TestbedPlan) -> PreparedTestbed:
     """The test bed with its jobs, once all names and data sets are checked."""
-    from mixmood.testbed.grid.cells import CellFilter, runs
+    from mixmood.testbed.grid.cells import runs
     from mixmood.testbed.grid.check import check_data, check_names
     from mixmood.testbed.runs.run import job_for
 
-    wanted = runs(config, CellFilter.parse(plan.only), plan.seeds)
+    wanted = runs(config, plan.cells, plan.seeds)
     check_names(config)
     device = "cuda" if plan.gpus_per_run else "cpu"
     work = [job_for(config, run, cache=plan.cache, device=device) for run in wanted]

@@ -15,7 +15,7 @@ import mixmood
 from mixmood.core.cache.features import FILE_NAME, FeatureCache
 from mixmood.data.archives import tars
 from mixmood.data.archives.kept_index import ArchiveIndex, archive_key, archive_stamp
-from mixmood.data.archives.tar_index import read_members
+from mixmood.data.archives.tar_index import read_tar_members
 from mixmood.data.files.names import Names
 from mixmood.data.pools.open import open_pool
 
@@ -39,7 +39,7 @@ def make_tar(path, files, age_s=1000):
 def scans(monkeypatch):
     """Grows by one with every archive that is scanned."""
     made = []
-    monkeypatch.setattr(tars, "read_members", lambda s: made.append(1) or read_members(s))
+    monkeypatch.setattr(tars, "read_tar_members", lambda s: made.append(1) or read_tar_members(s))
     return made
 
 
@@ -105,9 +105,9 @@ def test_an_archive_written_just_now_is_not_kept(tmp_path, cache, png):
 def test_an_archive_that_changes_while_it_is_scanned_is_not_kept(archive, cache, monkeypatch):
     def touching(stream):
         os.utime(archive, (1000, 1000))
-        return read_members(stream)
+        return read_tar_members(stream)
 
-    monkeypatch.setattr(tars, "read_members", touching)
+    monkeypatch.setattr(tars, "read_tar_members", touching)
     open_pool(archive, cache=cache)
     assert cache.info().n_archives == 0
 

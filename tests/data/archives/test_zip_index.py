@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from mixmood.data.archives.zip_index import read_members
+from mixmood.data.archives.zip_index import read_zip_members
 
 
 def check_agrees_with_zipfile(path):
@@ -14,7 +14,7 @@ def check_agrees_with_zipfile(path):
             (i.filename, i.header_offset, i.compress_size, i.file_size, i.CRC, i.compress_type)
             for i in archive.infolist()
         ]
-    found = [(member.name.decode(), *member[1:-1]) for member in read_members(path)]
+    found = [(member.name.decode(), *member[1:-1]) for member in read_zip_members(path)]
     assert found == expected
     assert expected
 
@@ -50,7 +50,7 @@ def test_sizes_beyond_32_bits_are_read_from_the_extra_field(tmp_path):
         # As if it began behind four gigabytes: the table then has to use its wide form.
         archive.filelist[0].header_offset = 5 * 2**30
     data = path.read_bytes()
-    (member,) = read_members(path)
+    (member,) = read_zip_members(path)
     assert (member.size, member.packed) == (100, 100)
     assert member.offset == 5 * 2**30
     assert b"PK\1\2" in data
@@ -62,7 +62,7 @@ def test_more_members_than_16_bits_count(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for index in range(65_600):
             archive.writestr(zipfile.ZipInfo(f"{index}.png"), b"")
-    assert sum(1 for _ in read_members(path)) == 65_600
+    assert sum(1 for _ in read_zip_members(path)) == 65_600
 
 
 def test_old_names_are_read_in_their_code_page(tmp_path):
@@ -70,14 +70,14 @@ def test_old_names_are_read_in_their_code_page(tmp_path):
     make(path)
     data = path.read_bytes().replace("größe".encode(), b"gr\x94\xe1e__").replace(b"\0\x08", b"\0\0")
     path.write_bytes(data)
-    assert b"b/gr\xc3\xb6\xc3\x9fe__.png" in [member.name for member in read_members(path)]
+    assert b"b/gr\xc3\xb6\xc3\x9fe__.png" in [member.name for member in read_zip_members(path)]
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\5\6", b"PK\5\6" + b"\xff" * 18])
 def test_a_file_without_a_table_is_refused(content, tmp_path):
     (tmp_path / "a.zip").write_bytes(content)
     with pytest.raises(ValueError, match="table of contents"):
-        list(read_members(tmp_path / "a.zip"))
+        list(read_zip_members(tmp_path / "a.zip"))
 
 
 def test_a_damaged_table_is_refused(tmp_path):
@@ -86,10 +86,10 @@ def test_a_damaged_table_is_refused(tmp_path):
     at = data.rindex(b"PK\1\2")
     path.write_bytes(data[:at] + b"XXXX" + data[at + 4 :])
     with pytest.raises(ValueError, match="its table of contents is damaged"):
-        list(read_members(path))
+        list(read_zip_members(path))
     path.write_bytes(data[: at + 28] + b"\xff\xff" + data[at + 30 :])
     with pytest.raises(ValueError, match="its table of contents is damaged"):
-        list(read_members(path))
+        list(read_zip_members(path))
 
 
 def test_a_wide_table_that_is_elsewhere_is_refused(tmp_path):
@@ -100,4 +100,4 @@ def test_a_wide_table_that_is_elsewhere_is_refused(tmp_path):
         locator = struct.pack("<4sLQL", b"PK\6\7", 0, place, 1)
         path.write_bytes(data[:at] + locator + data[at:])
         with pytest.raises(ValueError, match="table of contents is not where it should be"):
-            list(read_members(path))
+            list(read_zip_members(path))

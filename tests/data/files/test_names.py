@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixmood.data.files.names import Names, is_image_path, printable
+from mixmood.data.files.names import Names, is_image_path, shown_bytes
 from mixmood.data.labels import folder_names
 from mixmood.data.labels.folder_names import labels_from_folders
 
@@ -99,5 +99,5 @@ def test_nearly_as_many_folders_as_images_are_no_classes(monkeypatch):
 
 
 def test_a_name_that_is_no_text_can_be_printed():
-    assert printable(b"caf\xe9.png") == "caf\\xe9.png"
-    assert printable("café.png".encode()) == "café.png"
+    assert shown_bytes(b"caf\xe9.png") == "caf\\xe9.png"
+    assert shown_bytes("café.png".encode()) == "café.png"

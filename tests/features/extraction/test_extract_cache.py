@@ -27,7 +27,7 @@ def test_a_second_run_does_no_inference_and_gives_the_same_bits(pool, cache, Mea
 
 def test_a_second_run_does_not_load_the_network(pool, cache, monkeypatch):
     first = extract(pool, range(5), load_backbone(), cache=cache)
-    monkeypatch.setattr("mixmood.features.backbones.onnx.open_session", None)
+    monkeypatch.setattr("mixmood.features.backbones.onnx.network.open_session", None)
     second = extract(pool, range(5), load_backbone(), cache=cache)
     assert np.array_equal(first.features, second.features)
 

@@ -4,7 +4,7 @@ import pytest
 from mixmood.core.errors import OptionError
 from mixmood.heads import HEADS, fit_head, train_head
 from mixmood.heads.evaluation.accuracy import accuracy_interval, mean_and_error
-from mixmood.heads.evaluation.compare import Comparison, best_of, compare
+from mixmood.heads.evaluation.compare import Comparison, best_of, compare_heads
 from mixmood.heads.evaluation.nested import nested_plan
 from mixmood.numerics.folds import repeated_folds
 
@@ -128,10 +128,10 @@ def test_more_confidence_alone_is_no_gain():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, 50)
     logits = rng.normal(size=(2, 50, 3)) + 1.5 * np.eye(3)[codes]
-    (found,) = compare({"supervised": logits, "mixmatch": 3 * logits}, codes)
+    (found,) = compare_heads({"supervised": logits, "mixmatch": 3 * logits}, codes)
     assert found.surer == pytest.approx(0, abs=1e-6)
     assert found.gain.value == 0
-    (better,) = compare({"supervised": logits, "mixmatch": logits + np.eye(3)[codes]}, codes)
+    (better,) = compare_heads({"supervised": logits, "mixmatch": logits + np.eye(3)[codes]}, codes)
     assert better.is_clear
     assert best_of((better,)) == "mixmatch"
 

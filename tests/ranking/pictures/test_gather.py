@@ -14,7 +14,7 @@ from mixmood.core.errors import UnreadableImageError
 from mixmood.data.arrays.array_pools import ImageArray, array_pool
 from mixmood.data.decoding.thumbnail import SIDE, thumbnail
 from mixmood.ranking.pictures.appearance import PictureTraits, SetTraits, contrasts
-from mixmood.ranking.pictures.gather import N_EXTREME, N_POINTS, gather
+from mixmood.ranking.pictures.gather import N_EXTREME, N_POINTS, gather_page_material
 from mixmood.ranking.pictures.projection import principal_axes
 
 
@@ -77,7 +77,7 @@ def test_the_gallery_shows_the_images_most_and_least_like_the_labelled_ones(rng)
     alike = np.abs(rng.normal(size=(30, 4))) + np.array([9, 0, 0, 0])
     foreign = np.abs(rng.normal(size=(30, 4))) + np.array([0, 9, 0, 0])
     pool = reading(np.concatenate([alike, 0.01 * foreign]), images=noise(rng, 60))
-    pictures = gather(labelled, {"pool": pool}).pools["pool"]
+    pictures = gather_page_material(labelled, {"pool": pool}).pools["pool"]
     places = [
         [int(tile.place[5:-1]) for tile in row] for row in (pictures.nearest, pictures.farthest)
     ]
@@ -91,13 +91,15 @@ def test_rows_are_shown_by_the_image_that_they_came_from(rng):
     """Row 0 was image 3: unreadable ones before it had been passed over."""
     images = np.stack([np.full((8, 8, 3), 50 * i, np.uint8) for i in range(5)])
     pool = reading(rng.normal(size=(2, 3)), images=images, kept=np.array([3, 1]))
-    view = gather(reading(rng.normal(size=(20, 3))), {"pool": pool}).pools["pool"]
+    view = gather_page_material(reading(rng.normal(size=(20, 3))), {"pool": pool}).pools["pool"]
     assert [tile.place for tile in view.tiles] == ["pool[3]", "pool[1]"]
     assert np.asarray(opened(view.tiles[0].uri)).mean() == pytest.approx(150, abs=4)
 
 
 def test_features_have_points_and_no_pictures(rng):
-    material = gather(reading(rng.normal(size=(9, 2))), {"a": reading(rng.normal(size=(9, 2)))})
+    material = gather_page_material(
+        reading(rng.normal(size=(9, 2))), {"a": reading(rng.normal(size=(9, 2)))}
+    )
     assert {tile.uri for tile in material.pools["a"].tiles} == {None}
     assert len(material.pools["a"].points) == 9
 
@@ -108,7 +110,7 @@ def test_an_image_that_has_gone_since_leaves_an_empty_tile(rng, monkeypatch):
 
     monkeypatch.setattr(ImageArray, "fetch", gone)
     pool = reading(rng.normal(size=(9, 2)), images=noise(rng, 9))
-    view = gather(reading(rng.normal(size=(9, 2))), {"a": pool}).pools["a"]
+    view = gather_page_material(reading(rng.normal(size=(9, 2))), {"a": pool}).pools["a"]
     assert {tile.uri for tile in view.tiles} == {None}
 
 
@@ -124,7 +126,7 @@ def test_pictures_are_held_one_at_a_time(rng, monkeypatch):
 
     monkeypatch.setattr(ImageArray, "fetch", fetch)
     pool = reading(rng.normal(size=(30, 2)), images=noise(rng, 30))
-    gather(reading(rng.normal(size=(9, 2))), {"a": pool})
+    gather_page_material(reading(rng.normal(size=(9, 2))), {"a": pool})
     assert len(seen) == 30 + 2 * N_EXTREME
     assert max(most) <= 3
 
@@ -149,7 +151,7 @@ def test_a_set_of_both_kinds_is_neither_grey_nor_in_colour(rng):
 
 def test_the_same_readings_give_the_same_extras(rng):
     sets = reading(rng.normal(size=(30, 4))), {"a": reading(rng.normal(size=(30, 4)))}
-    assert gather(*sets) == gather(*sets)
+    assert gather_page_material(*sets) == gather_page_material(*sets)
 
 
 @pytest.mark.slow
@@ -162,5 +164,5 @@ def test_five_pools_of_noise_the_worst_to_compress_stay_under_two_megabytes(rng)
     pools = {f"pool {k}": worst(f"pool {k}") for k in range(5)}
     labelled = worst("labelled")
     record = mixmood.rank(labelled.features, {n: p.features for n, p in pools.items()})
-    page = ranking_page(record, gather(labelled, pools))
+    page = ranking_page(record, gather_page_material(labelled, pools))
     assert 500_000 < len(page.encode()) < 2_000_000

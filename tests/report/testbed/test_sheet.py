@@ -3,7 +3,7 @@
 import pytest
 
 from mixmood.core.errors import OptionError
-from mixmood.report.testbed.sheet import Sheet, Word, render, to_csv
+from mixmood.report.testbed.sheet import Sheet, Word, render_sheet, to_csv
 
 SHEET = Sheet("T & t", ["a_b", "c"], [[Word("x|y"), Word("1 %", True, True)]], ["note"])
 
@@ -16,11 +16,11 @@ SHEET = Sheet("T & t", ["a_b", "c"], [[Word("x|y"), Word("1 %", True, True)]], [
     ],
 )
 def test_a_sheet_is_written_in_every_form(form, text):
-    assert render(SHEET, form) == text
+    assert render_sheet(SHEET, form) == text
 
 
 def test_latex_is_escaped():
-    text = render(SHEET, "latex")
+    text = render_sheet(SHEET, "latex")
     assert r"T \& t" in text
     assert r"a\_b & c \\" in text
     assert r"\textit{\textbf{1 \%}}" in text
@@ -30,7 +30,7 @@ EVIL = "a\\b{c}$d^e~f<g>|h\n\\input{x}\r`*![i](http://j)"
 
 
 def test_a_name_can_neither_leave_its_cell_nor_command_latex():
-    text = render(Sheet("T", ["a"], [[Word(EVIL)]]), "latex")
+    text = render_sheet(Sheet("T", ["a"], [[Word(EVIL)]]), "latex")
     row = next(line for line in text.splitlines() if line.startswith("a\\textbackslash"))
     assert row == (
         r"a\textbackslash{}b\{c\}\$d\textasciicircum{}e\textasciitilde{}f\textless{}g"
@@ -39,18 +39,18 @@ def test_a_name_can_neither_leave_its_cell_nor_command_latex():
 
 
 def test_a_name_can_neither_leave_its_cell_nor_be_markup_in_markdown():
-    text = render(Sheet("T", ["a", "b"], [[Word(EVIL), Word("x")]]), "markdown")
+    text = render_sheet(Sheet("T", ["a", "b"], [[Word(EVIL), Word("x")]]), "markdown")
     row = text.splitlines()[4]
     assert row == r"| a\\b{c}$d^e~f&lt;g>\|h \\input{x} \`\*![i]\(http://j) | x |"
 
 
 def test_a_name_stays_on_its_line_in_text():
-    assert render(Sheet("T", ["a"], [[Word("b\nc")]]), "text").splitlines()[-1] == "b c"
+    assert render_sheet(Sheet("T", ["a"], [[Word("b\nc")]]), "text").splitlines()[-1] == "b c"
 
 
 def test_an_unknown_form_is_refused():
     with pytest.raises(OptionError, match="Unknown format 'pdf'"):
-        render(SHEET, "pdf")
+        render_sheet(SHEET, "pdf")
 
 
 def test_an_interval_has_two_columns_in_csv():

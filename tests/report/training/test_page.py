@@ -4,7 +4,7 @@ import re
 
 from mixmood.core.records.page_material import Tile
 from mixmood.report.training.page import Mistakes, TrainingPictures, training_page
-from mixmood.ssl.head.record import Accuracy, Gain, HeadRecord
+from mixmood.ssl.head.record import AlgorithmGain, HeadAccuracy, HeadRecord
 
 NASTY = "<script>alert(1)</script>"
 
@@ -12,8 +12,8 @@ NASTY = "<script>alert(1)</script>"
 def record(**changes):
     values = {
         "algorithm": "mixmatch", "asked": "auto", "reason": "mixmatch is clearly better.",
-        "accuracy": Accuracy(0.8, (0.7, 0.9), None),
-        "gains": (Gain("mixmatch", 5.0, (1.0, 9.0), True),),
+        "accuracy": HeadAccuracy(0.8, (0.7, 0.9), None),
+        "gains": (AlgorithmGain("mixmatch", 5.0, (1.0, 9.0), True),),
         "class_names": (NASTY, "b"), "class_counts": (5, 5), "n_labelled": 10, "n_pool": 20,
         "n_unlabelled": 20, "n_test": 0, "n_unreadable": 0, "n_groups": None, "backbone": None,
         "pixel_range": None, "takes": "features", "temperature": 1.0, "threshold": None,
@@ -39,7 +39,7 @@ def test_the_headline_gives_the_accuracy_with_its_interval():
     page = training_page(record(), pictures())
     assert "It is right about 80" in page
     assert "+5.0" in page
-    untested = record(accuracy=Accuracy(None, None, None), gains=(), confusion=None)
+    untested = record(accuracy=HeadAccuracy(None, None, None), gains=(), confusion=None)
     assert "How often it is right cannot be said" in training_page(untested, pictures())
 
 

@@ -9,7 +9,7 @@ from PIL import Image
 from mixmood.api.train import train
 from mixmood.core.progress import Silent
 from mixmood.data.pools.open import open_pool
-from mixmood.ssl.input.pictures import common_side, load
+from mixmood.ssl.input.pictures import common_side, load_pictures
 
 
 def write_photo(path, size, rng):
@@ -63,7 +63,7 @@ def test_a_camera_jpeg_is_decoded_at_a_reduced_size(tmp_path, monkeypatch):
         return picture
 
     monkeypatch.setattr(pool, "picture", noting)
-    small = load(pool, (32, 32), progress=Silent()).pixels[0]
+    small = load_pictures(pool, (32, 32), progress=Silent()).pixels[0]
     assert sizes == [(150, 200)]
     whole = Image.open(io.BytesIO((tmp_path / "large.jpg").read_bytes())).resize((32, 32))
     assert np.abs(small.astype(int) - np.asarray(whole).astype(int)).mean() < 8

@@ -11,10 +11,10 @@ import mixmood
 from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
 from mixmood.report.testbed.figures import figures
-from mixmood.testbed.analysis.agreement import agreement_rows
-from mixmood.testbed.analysis.chance import Chance, chance
-from mixmood.testbed.analysis.overall import overall_rows
-from mixmood.testbed.analysis.overview import FailureCount, overview, verdict
+from mixmood.testbed.analysis.overview import FailureCount, overview, overview_verdict
+from mixmood.testbed.analysis.statistics.agreement import agreement_rows
+from mixmood.testbed.analysis.statistics.chance import Chance, chance_of_correlation
+from mixmood.testbed.analysis.statistics.overall import overall_rows
 from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.grid.cells import CellFilter
 from mixmood.testbed.grid.config import parse_config
@@ -127,7 +127,7 @@ def test_where_all_cells_are_alike_nothing_was_predicted(grid):
     records = grid(slope=0.0)
     (row, _) = overall(records)
     assert (row.pearson, row.pearson_interval) == (None, None)
-    told = verdict([row], chance(records, "last"))
+    told = overview_verdict([row], chance_of_correlation(records, "last"))
     assert told == "Distances predicted nothing: all cells had the same accuracy."
 
 
@@ -144,7 +144,7 @@ def test_where_all_cells_are_alike_nothing_was_predicted(grid):
 )
 def test_the_verdict_says_no_more_than_chance_allows(grid, pearson, interval, luck, text):
     row = replace(overall(grid())[0], pearson=pearson, pearson_interval=interval, n_seeds=2)
-    told = verdict([row], Chance(*luck, 48)).replace("\u2212", "-")
+    told = overview_verdict([row], Chance(*luck, 48)).replace("\u2212", "-")
     for words, short in (
         ("In these cells nearer pools gave better models; cosine predicted it best", "NEARER"),
         ("In these cells nearer pools gave no better models, not even by cosine", "NOT NEARER"),
@@ -155,7 +155,7 @@ def test_the_verdict_says_no_more_than_chance_allows(grid, pearson, interval, lu
 
 
 def test_without_rows_the_verdict_says_what_is_missing():
-    assert "no task has three contaminated cells" in verdict([], None)
+    assert "no task has three contaminated cells" in overview_verdict([], None)
 
 
 def test_the_record_holds_the_tables_their_marks_and_their_origin(filled):

@@ -11,14 +11,14 @@ import pytest
 from mixmood.core.errors import InputError, OptionError
 from mixmood.report.testbed.export import records_csv_gz
 from mixmood.report.testbed.figures import figures
-from mixmood.report.testbed.sheet import render, to_csv
+from mixmood.report.testbed.sheet import render_sheet, to_csv
 from mixmood.report.testbed.sheets import accuracy_sheet, agreement_sheet, distance_sheet
-from mixmood.testbed.analysis.agreement import agreement_rows
 from mixmood.testbed.analysis.published import (
     published_accuracies,
     published_correlations,
     published_distances,
 )
+from mixmood.testbed.analysis.statistics.agreement import agreement_rows
 from mixmood.testbed.analysis.summary import accuracy_rows, chosen_records, distance_rows, gaps
 from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.grid.cells import CellFilter
@@ -125,7 +125,7 @@ def test_a_grid_with_gaps_says_so(store, make_record):
     tables = make_tables(store, "last")
     told = "Incomplete: 7 of 8 runs are missing, 1 of them failed; 3 cells have no run at all."
     assert tables.gaps.describe() == told
-    text = render(accuracy_sheet(tables), "text")
+    text = render_sheet(accuracy_sheet(tables), "text")
     assert "0.500 (1 runs)" in text
     assert told in text
     assert gaps(store, CellFilter.parse(["source=gaussian"])).n_missing == 1
@@ -151,7 +151,7 @@ def test_runs_with_data_that_have_changed_are_not_averaged_with_the_others(store
         "Data sets changed while the store was filled: 2 runs with earlier ones are left out."
     )
     assert tables.gaps.n_missing == 5
-    assert "2 runs with earlier ones" in render(accuracy_sheet(tables), "text")
+    assert "2 runs with earlier ones" in render_sheet(accuracy_sheet(tables), "text")
     assert gaps(store, CellFilter.parse(["source=other_half"])).n_outdated == 0
 
 
@@ -224,7 +224,7 @@ def test_too_few_cells_cannot_be_correlated(make_record, store):
     with pytest.raises(InputError, match="at least 3 contaminated cells of one task"):
         agreement_rows(records, "last")
     store.write(records[0])
-    text = render(agreement_sheet(make_tables(store, "last")), "text")
+    text = render_sheet(agreement_sheet(make_tables(store, "last")), "text")
     assert "No task has three contaminated cells that share a seed." in text
 
 
@@ -246,7 +246,7 @@ def test_an_unknown_selection_is_refused(make_record):
 def test_correlate_reads_from_csv_what_the_test_bed_correlates(paper, make_record, tmp_path):
     """Distances differ between numbers of labels and between algorithms, and 0 % is there."""
     from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
-    from mixmood.testbed.analysis.correlation import agreements
+    from mixmood.testbed.analysis.statistics.correlation import agreements
 
     rng = np.random.default_rng(0)
     for record in [*paper.records()]:

@@ -109,11 +109,11 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["task"], "A selection is written like task=mnist; got 'task'"),
-        (["tsk=mnist"], "Unknown key of a selection 'tsk'. Did you mean 'task'"),
+        (["task"], "--only takes KEY=VALUE, such as task=mnist; got 'task'"),
+        (["tsk=mnist"], "Unknown key of --only 'tsk'. Did you mean 'task'"),
     ],
 )
-def test_a_selection_with_a_mistake_is_refused(words, message):
+def test_a_filter_of_cells_with_a_mistake_is_refused(words, message):
     with pytest.raises(OptionError, match=message):
         CellFilter.parse(words)
 

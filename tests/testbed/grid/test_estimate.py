@@ -7,7 +7,7 @@ import pytest
 from mixmood.testbed.grid import estimate as module
 from mixmood.testbed.grid.cells import runs
 from mixmood.testbed.grid.config import parse_config
-from mixmood.testbed.grid.estimate import Estimate, estimate
+from mixmood.testbed.grid.estimate import TimeEstimate, estimate
 from mixmood.testbed.runs.run import job_for
 
 TWO = """
@@ -94,7 +94,7 @@ def test_updates_tests_distances_and_the_start_are_counted(jobs, timed):
 
 
 def test_runs_at_once_share_the_work_but_not_the_start():
-    assert Estimate(7.0, 1.0, 10.0, 100.0).wall_s(4) == 32.0
+    assert TimeEstimate(7.0, 1.0, 10.0, 100.0).wall_s(4) == 32.0
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from fuzz.tiny_bed import TINY
 from mixmood.core.errors import OptionError
 from mixmood.jobs.local import spread_local
 from mixmood.report.testbed.export import records_csv_gz
-from mixmood.report.testbed.sheet import render
+from mixmood.report.testbed.sheet import render_sheet
 from mixmood.report.testbed.sheets import SHEETS
 from mixmood.testbed.analysis.overview import overview
 from mixmood.testbed.analysis.tables import make_tables
@@ -96,7 +96,7 @@ def test_distances_of_a_pool_are_computed_once_for_all_algorithms(jobs, monkeypa
 
 
 def test_features_in_the_cache_are_not_computed_again(jobs, records, monkeypatch):
-    monkeypatch.setattr("mixmood.features.extraction.extract.embed", lambda *_: 1 / 0)
+    monkeypatch.setattr("mixmood.features.extraction.extract.embed_batches", lambda *_: 1 / 0)
     again = [record for batch in batches(jobs) for record in execute_batch(batch)]
     assert list(map(without_times, again)) == list(map(without_times, records))
 
@@ -150,7 +150,7 @@ def test_a_store_of_both_regimes_has_tables_that_keep_them_apart(tmp_path, make_
         store.write(record)
     tables = make_tables(store, "last")
     assert {row.regime for row in tables.accuracies if row.is_best} == {"scratch", "frozen"}
-    text = render(SHEETS[1](tables), "text")
+    text = render_sheet(SHEETS[1](tables), "text")
     assert "supervised, frozen" in text
     assert "gaussian 100 %, scratch, mixmatch" in text
     assert "gaussian 100 %, frozen, pseudo-label" in text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mixmood.report.testbed.sheet import render
+from mixmood.report.testbed.sheet import render_sheet
 from mixmood.report.testbed.sheets import SHEETS
 from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.grid.cells import runs
@@ -46,7 +46,7 @@ def test_runs_keep_their_keys(old):
 def test_tables_of_accuracies_and_distances_are_the_same(old, form, number):
     tables = make_tables(old, "last")
     assert (
-        render(SHEETS[number](tables), form)
+        render_sheet(SHEETS[number](tables), form)
         in (GOLDEN / "store_tables" / f"tables.{form}").read_text()
     )
 

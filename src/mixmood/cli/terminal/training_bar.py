@@ -52,7 +52,7 @@ class Pace:
         n_here = max(1, self._n_done - self._n_before)
         total = self._total or 0
         left_s = (now_s - self._start_s) / n_here * (total - self._n_done)
-        return f"{self._task}: {self._n_done} of {total}, about {duration(left_s)} left"
+        return f"{self._task}: {self._n_done} of {total}, about {rough_duration(left_s)} left"
 
 
 class TrainingBar:
@@ -122,10 +122,10 @@ class TrainingBar:
         self._console.print(Text(f"Warning: {printable(message)}", style="yellow"))
 
 
-def duration(seconds: float) -> str:
+def rough_duration(seconds: float) -> str:
     """A length of time in one unit.
 
-    >>> duration(42), duration(400), duration(9000), duration(200_000)
+    >>> rough_duration(42), rough_duration(400), rough_duration(9000), rough_duration(200_000)
     ('42 s', '7 min', '2.5 h', '2.3 days')
     """
     if seconds < 90:

@@ -74,19 +74,13 @@ def status(store: StoreOption) -> None:
 
     Example: mixmood testbed status --store smoke
     """
-    from mixmood.testbed.grid.cells import runs
-    from mixmood.testbed.runs.driver import read_status
-    from mixmood.testbed.runs.store import Store
+    from mixmood.api.testbed import testbed_status
 
-    place = Store(store)
-    failures = place.failures()
-    typer.echo(
-        f"test bed  {place.config.name}, {counted(len(runs(place.config)), 'run')} in its file"
-    )
-    typer.echo(f"done      {len(place.keys())}")
-    typer.echo(f"failed    {len(failures)}")
-    last = read_status(place)
-    if place.is_locked and last is not None:
+    found = testbed_status(store)
+    typer.echo(f"test bed  {found.name}, {counted(found.n_runs, 'run')} in its file")
+    typer.echo(f"done      {found.n_done}")
+    typer.echo(f"failed    {len(found.failures)}")
+    if last := found.driver:
         typer.echo(
             f"driver    process {last.pid} on {printable(last.host)}: {describe_status(last)}"
         )
@@ -94,7 +88,7 @@ def status(store: StoreOption) -> None:
             typer.echo(f"running   {printable(name)}")
     else:
         typer.echo("driver    none")
-    for failed in failures:
+    for failed in found.failures:
         reason = printable(failed.error.last_line)
         typer.echo(f"error     {printable(describe_run(failed.run))}: {reason}")
 

@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS archives (
 );
 """
 
-Row = NDArray[np.float32]
+FeatureRow = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class FeatureCache(CacheFile):
         self._touched: set[bytes] = set()
         super().__init__(Path(directory) / FILE_NAME, SCHEMA)
 
-    def get(self, keys: Iterable[bytes]) -> dict[bytes, Row]:
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, FeatureRow]:
         """The rows that are there, by key; a damaged row counts as absent."""
         return self._attempt(lambda db: self._get(db, list(keys)), {})
 
-    def put(self, rows: Mapping[bytes, Row]) -> None:
+    def put(self, rows: Mapping[bytes, FeatureRow]) -> None:
         """Keep rows, all or none of them; dates of rows found earlier are renewed on the way."""
         self._attempt(lambda db: self._put(db, rows), None)
 
@@ -107,9 +107,9 @@ class FeatureCache(CacheFile):
         self.put({})
         super().close()
 
-    def _get(self, db: sqlite3.Connection, keys: list[bytes]) -> dict[bytes, Row]:
+    def _get(self, db: sqlite3.Connection, keys: list[bytes]) -> dict[bytes, FeatureRow]:
         renew_before = self._now() - RENEWAL_S
-        found: dict[bytes, Row] = {}
+        found: dict[bytes, FeatureRow] = {}
         for start in range(0, len(keys), MOST_KEYS):
             some = keys[start : start + MOST_KEYS]
             # One question for all keys: by itself, each would lock and unlock the file.
@@ -125,7 +125,7 @@ class FeatureCache(CacheFile):
                         self._touched.add(key)
         return found
 
-    def _put(self, db: sqlite3.Connection, rows: Mapping[bytes, Row]) -> None:
+    def _put(self, db: sqlite3.Connection, rows: Mapping[bytes, FeatureRow]) -> None:
         if not rows and not self._touched:
             return
         date = int(self._now())

@@ -4,21 +4,13 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mixmood.core.records.useful_share import ShareRecord
+
 SCHEMA = 1
 
 
 @dataclass(frozen=True)
-class Share:
-    """The part of a pool that could have come from the labelled classes."""
-
-    share: float
-    interval: tuple[float, float]
-    is_trustworthy: bool
-    note: str
-
-
-@dataclass(frozen=True)
-class Reach:
+class DistanceInterval:
     """How far a set is from the labelled images, with a 95 % interval."""
 
     distance: float
@@ -26,7 +18,7 @@ class Reach:
 
 
 @dataclass(frozen=True)
-class Distances:
+class DistanceChange:
     """How far the whole pool and its kept part are from the labelled images, as `rank` measures it.
 
     Attributes:
@@ -38,8 +30,8 @@ class Distances:
 
     measure: str
     sample_size: int
-    whole: Reach
-    kept: Reach
+    whole: DistanceInterval
+    kept: DistanceInterval
 
 
 @dataclass(frozen=True)
@@ -78,9 +70,9 @@ class Filtering:
     n_kept: int
     n_unreadable: int
     reasons: dict[str, int]
-    useful_share: Share
+    useful_share: ShareRecord
     classes: dict[str, int] | None
-    distance: Distances | None
+    distance: DistanceChange | None
     backbone: dict[str, Any]
     warnings: tuple[str, ...]
 

@@ -4,6 +4,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from mixmood.core.records.useful_share import ShareRecord
+
 SCHEMA = 1
 SIGNIFICANT = 0.05
 """A p-value at or below this says "different"."""
@@ -65,23 +67,6 @@ class NoiseFloor:
     spread: float
     upper: float
     sample_size: int
-
-
-@dataclass(frozen=True)
-class ShareRecord:
-    """The part of a pool that looks like the labelled classes.
-
-    Attributes:
-        share: The estimate, 0 to 1.
-        interval: Its 95 % interval.
-        is_trustworthy: Whether near foreign classes would be noticed.
-        note: Why it is not trustworthy; empty if it is.
-    """
-
-    share: float
-    interval: tuple[float, float]
-    is_trustworthy: bool = True
-    note: str = ""
 
 
 @dataclass(frozen=True)

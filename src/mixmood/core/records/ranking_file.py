@@ -16,8 +16,8 @@ from mixmood.core.records.ranking import (
     Ranking,
     Recommendation,
     SetAside,
-    ShareRecord,
 )
+from mixmood.core.records.useful_share import ShareRecord
 
 R = TypeVar("R")
 

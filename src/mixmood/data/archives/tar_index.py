@@ -20,7 +20,7 @@ _WITHOUT_DATA = (b"1", b"2", b"3", b"4", b"5", b"6")
 _SPARSE = b"S"
 
 
-class Member(NamedTuple):
+class TarMember(NamedTuple):
     """A plain file in the archive."""
 
     name: bytes
@@ -81,7 +81,7 @@ class PackedStream:
             size -= len(piece)
 
 
-def read_members(stream: Stream) -> Iterator[Member]:
+def read_tar_members(stream: Stream) -> Iterator[TarMember]:
     """All plain files in their order; ValueError where the archive is cut or damaged.
 
     Names may be long, in the manner of GNU or of POSIX. Links, folders, devices and sparse files
@@ -107,7 +107,7 @@ def read_members(stream: Stream) -> Iterator[Member]:
         if kind in _WITHOUT_DATA or (kind == b"\0" and name.endswith(b"/")):
             size = 0
         elif kind in _REGULAR and not any(key.startswith(b"GNU.sparse") for key in extended):
-            yield Member(name.removeprefix(b"./"), offset, size)
+            yield TarMember(name.removeprefix(b"./"), offset, size)
         stream.skip(_rounded(size))
         offset += _rounded(size)
         if kind != b"K":

@@ -14,9 +14,9 @@ from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.bounded import check_size, read_at
 from mixmood.data.archives.gzip_access import SeekableGzip, most_unpacked
 from mixmood.data.archives.kept_index import ArchiveIndex, archive_key, archive_stamp
-from mixmood.data.archives.tar_index import Member, PackedStream, PlainStream, read_members
+from mixmood.data.archives.tar_index import PackedStream, PlainStream, TarMember, read_tar_members
 from mixmood.data.files.named_files import PathSource
-from mixmood.data.files.names import Names, is_image_path, printable_text
+from mixmood.data.files.names import Names, is_image_path, shown_name
 from mixmood.data.files.passed_over import PassedOver, passed_over_notes
 
 _BROKEN = (zlib.error, EOFError, OSError, ValueError, OverflowError)
@@ -68,7 +68,7 @@ class TarSource(PathSource):
 
     def locate(self, index: int) -> str:
         """The archive and the path inside it."""
-        return f"{printable_text(self._path.name)}/{super().locate(index)}"
+        return f"{shown_name(self._path.name)}/{super().locate(index)}"
 
     def reading_order(self, indices: Rows) -> Rows:
         """From front to back of the archive, whatever order its members are packed in."""
@@ -112,13 +112,13 @@ class TarSource(PathSource):
             else:
                 passed_over.add_path(name)
 
-    def _members(self) -> Iterator[Member]:
+    def _members(self) -> Iterator[TarMember]:
         if self._packed is None:
             with closing(PlainStream(self._path)) as stream:
-                yield from read_members(stream)
+                yield from read_tar_members(stream)
             return
         with closing(self._packed):
-            yield from read_members(PackedStream(self._packed))
+            yield from read_tar_members(PackedStream(self._packed))
             while self._packed.read(2**20):
                 pass  # To the end, where the file's own checksum is compared.
 

@@ -18,7 +18,7 @@ _IN_EXTRA = 0xFFFFFFFF
 _UTF8 = 0x800
 
 
-class Member(NamedTuple):
+class ZipMember(NamedTuple):
     """Where a member lies and how it is stored."""
 
     name: bytes
@@ -30,7 +30,7 @@ class Member(NamedTuple):
     flags: int
 
 
-def read_members(path: Path) -> Iterator[Member]:
+def read_zip_members(path: Path) -> Iterator[ZipMember]:
     """All members in the order of the table; ValueError if there is none or it is damaged."""
     with path.open("rb") as file:
         count, start, shift = _find_table(file)
@@ -68,7 +68,7 @@ def _find_table(file: IO[bytes]) -> tuple[int, int, int]:
     return count, start + shift, shift
 
 
-def _read_entry(file: IO[bytes], shift: int) -> Member:
+def _read_entry(file: IO[bytes], shift: int) -> ZipMember:
     head = file.read(_ENTRY.size)
     if len(head) < _ENTRY.size or head[:4] != b"PK\1\2":
         raise ValueError("its table of contents is damaged")
@@ -84,7 +84,7 @@ def _read_entry(file: IO[bytes], shift: int) -> Member:
     name = text[:n_name].partition(b"\0")[0]
     if not flags & _UTF8:
         name = name.decode("cp437").encode()
-    return Member(name, offset + shift, packed, size, crc, how, flags)
+    return ZipMember(name, offset + shift, packed, size, crc, how, flags)
 
 
 def _large(extra: bytes, *values: int) -> list[int]:

@@ -11,9 +11,9 @@ import numpy as np
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.bounded import check_size, inflate, read_at
-from mixmood.data.archives.zip_index import read_members
+from mixmood.data.archives.zip_index import read_zip_members
 from mixmood.data.files.named_files import PathSource
-from mixmood.data.files.names import Names, is_image_path, printable_text
+from mixmood.data.files.names import Names, is_image_path, shown_name
 from mixmood.data.files.passed_over import PassedOver
 
 _LOCAL = struct.Struct("<4s22xHH")
@@ -71,7 +71,7 @@ class ZipSource(PathSource):
 
     def locate(self, index: int) -> str:
         """The archive and the path inside it."""
-        return f"{printable_text(self._path.name)}/{super().locate(index)}"
+        return f"{shown_name(self._path.name)}/{super().locate(index)}"
 
     def reading_order(self, indices: Rows) -> Rows:
         """From front to back of the archive, whatever order its members are packed in."""
@@ -80,7 +80,7 @@ class ZipSource(PathSource):
 
     def _images(self, members: bytearray, passed_over: PassedOver) -> Iterator[bytes]:
         """The names of the images; where they lie is put into `members` on the way."""
-        for name, *place in read_members(self._path):
+        for name, *place in read_zip_members(self._path):
             # Old tools of Windows pack with its own separator.
             name = name.replace(b"\\", b"/")
             if is_image_path(name):

@@ -12,7 +12,7 @@ from mixmood.data.files.names import (
     Names,
     is_foreign_folder,
     is_image_name,
-    printable,
+    shown_bytes,
 )
 from mixmood.data.files.passed_over import PassedOver
 from mixmood.data.labels.detection import labels_from_coco, labels_from_yolo
@@ -72,7 +72,7 @@ class FolderSource(PathSource):
 
     def fetch(self, index: int) -> bytes:
         """The bytes of the file."""
-        return read_image_file(self.file_path(index), printable(self._names[index]))
+        return read_image_file(self.file_path(index), shown_bytes(self._names[index]))
 
     def file_path(self, index: int) -> bytes:
         """The path of the file."""

@@ -12,7 +12,7 @@ import numpy as np
 from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.bounded import read_image_file
 from mixmood.data.files.named_files import PathSource
-from mixmood.data.files.names import Names, printable
+from mixmood.data.files.names import Names, shown_bytes
 from mixmood.data.labels.folder_names import labels_from_table
 from mixmood.data.labels.tables import label_column, lines_of, path_column, table_rows
 from mixmood.data.pools.pool import Labels
@@ -109,7 +109,7 @@ class ManifestSource(PathSource):
             raise ValueError(f"line {number} holds no path")
         if os.path.isabs(entry) or (os.path.normpath(entry) + b"/").startswith(b"../"):  # noqa: PTH117
             raise InputError(
-                f"{self._path}, line {number}: the path {printable(entry)} leaves the folder of "
+                f"{self._path}, line {number}: the path {shown_bytes(entry)} leaves the folder of "
                 "the list. Put the list above its images and write the paths relative to it."
             )
         return entry

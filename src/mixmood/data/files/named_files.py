@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from mixmood.data.files.names import Names, printable
+from mixmood.data.files.names import Names, shown_bytes
 from mixmood.data.labels.folder_names import labels_from_folders
 from mixmood.data.pools.pool import ImageSource, Labels
 
@@ -22,7 +22,7 @@ class PathSource(ImageSource):
 
     def locate(self, index: int) -> str:
         """The path inside the pool."""
-        return printable(self._names[index])
+        return shown_bytes(self._names[index])
 
     @cached_property
     def fingerprint(self) -> str:

@@ -134,19 +134,19 @@ def _grow_ends(block: bytearray, paths: Iterable[bytes]) -> NDArray[np.int64]:
     return np.fromiter(ends(), dtype=np.int64)
 
 
-def printable(name: bytes) -> str:
+def shown_bytes(name: bytes) -> str:
     """A name as text that any output can take: bytes that are no text appear as \\xNN."""
     return name.decode("utf-8", "backslashreplace")
 
 
-def printable_text(name: str) -> str:
+def shown_name(name: str) -> str:
     """The same for the name of a file as the system hands it to Python.
 
-    >>> printable_text("caf\\udce9")
+    >>> shown_name("caf\\udce9")
     'caf\\\\xe9'
     """
     try:
-        return printable(name.encode("utf-8", "surrogateescape"))
+        return shown_bytes(name.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
         # No name that a system has; a Python string may hold anything.
         return name.encode("utf-8", "backslashreplace").decode()

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from mixmood.data.decoding.avif import CONVERT_HEIC
-from mixmood.data.files.names import is_foreign_folder, is_image_name, printable
+from mixmood.data.files.names import is_foreign_folder, is_image_name, shown_bytes
 
 COMPANIONS = frozenset(
     b"csv db htm html ini json jsonl lst md md5 names pdf py sha256 toml tsv txt url xml yaml "
@@ -55,7 +55,7 @@ class PassedOver:
     def counts(self) -> dict[str, int]:
         """How many files of each kind, the commonest first."""
         order = sorted(self._counts.items(), key=lambda found: (-found[1], found[0]))
-        return {printable(suffix[:LONGEST_SUFFIX]): count for suffix, count in order}
+        return {shown_bytes(suffix[:LONGEST_SUFFIX]): count for suffix, count in order}
 
     def notes(self) -> tuple[str, ...]:
         """One sentence about them; none if there are none."""

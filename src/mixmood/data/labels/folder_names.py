@@ -5,7 +5,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.data.files.names import Names, printable
+from mixmood.data.files.names import Names, shown_bytes
 from mixmood.data.pools.pool import Labels
 
 MOST_CLASSES = 65_536
@@ -43,7 +43,7 @@ def labels_from_table(codes: NDArray[np.int32], table: dict[bytes, int]) -> Labe
     place = np.empty(len(table), dtype=np.int32)
     for new, name in enumerate(ordered):
         place[table[name]] = new
-    return Labels(place[codes], tuple(map(printable, ordered)))
+    return Labels(place[codes], tuple(map(shown_bytes, ordered)))
 
 
 def _is_split_level(names: Names, skip: int) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mixmood.core.errors import InputError, reason
-from mixmood.data.files.names import Names, printable
+from mixmood.data.files.names import Names, shown_bytes
 from mixmood.data.labels.folder_names import labels_from_table
 from mixmood.data.labels.tables import PATH_COLUMNS, label_column, path_column, table_rows
 from mixmood.data.pools.pool import Labels
@@ -47,7 +47,7 @@ def labels_from_file(path: Path, names: Names, column: str | None) -> tuple[Labe
             f"names '{first[:60]}'. Write paths relative to the folder."
         )
     if n_missing:
-        where = printable(names[int(np.argmax(codes < 0))])
+        where = shown_bytes(names[int(np.argmax(codes < 0))])
         return None, (
             f"{path.name} has no label for {n_missing} of {len(names)} images, such as {where}: "
             "the set counts as unlabelled."

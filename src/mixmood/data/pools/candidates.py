@@ -12,7 +12,7 @@ import numpy as np
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.files.places import expanded
-from mixmood.data.files.names import printable_text
+from mixmood.data.files.names import shown_name
 from mixmood.data.pools.noise import PREFIX as NOISE_PREFIX
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, Pool
@@ -56,7 +56,7 @@ def open_candidates(
             if isinstance(error.__cause__, FileNotFoundError):
                 raise
             is_path = isinstance(what, str | os.PathLike)
-            called = printable_text(name or (str(what) if is_path else f"pool {number}"))
+            called = shown_name(name or (str(what) if is_path else f"pool {number}"))
             _check_new(called, pools, set_aside)
             set_aside[called] = str(error)
             continue

@@ -21,7 +21,7 @@ from mixmood.data.arrays.idx import open_idx
 from mixmood.data.arrays.npy import open_npy, open_npz
 from mixmood.data.files.folder import FolderSource
 from mixmood.data.files.manifest import ManifestSource
-from mixmood.data.files.names import is_image_name, printable_text
+from mixmood.data.files.names import is_image_name, shown_name
 from mixmood.data.files.remote import RemoteFolder, open_fetched
 from mixmood.data.medical.frames import MIDDLE, with_frames
 from mixmood.data.pools.hugging_face import PREFIX as HUB_PREFIX
@@ -93,7 +93,7 @@ def open_pool(
         # A table of labels that cannot be used is an error before any image is read.
         _ = pool.labels
     # Once and for all: every output gets the name, and some can take no bytes that are no text.
-    return _renamed(pool, printable_text(name or pool.name))
+    return _renamed(pool, shown_name(name or pool.name))
 
 
 def _opened(

@@ -14,15 +14,14 @@ from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mixmood.core.arrays import Codes, Rows
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.seeds import rng_for
 from mixmood.core.suggest import unknown_name
 from mixmood.data.pools.pool import ImageSource, Labels
 
 Contamination = Literal["fixed-total", "fixed-inliers"]
-Rows = NDArray[np.int64]
 
 NONE = "none"
 OTHER_HALF = "other_half"
@@ -115,7 +114,7 @@ class Cut:
     """
 
     class_names: tuple[str, ...]
-    codes: Rows
+    codes: Codes
     test: Rows
     validation: Rows
     labelled: Rows
@@ -170,7 +169,7 @@ def _check_enough(scenario: Scenario, n_rest: int, n_all: int) -> None:
         )
 
 
-def _first_labelled(rest: Rows, codes: Rows, scenario: Scenario) -> Rows:
+def _first_labelled(rest: Rows, codes: Codes, scenario: Scenario) -> Rows:
     """The labelled images in an order in which every class comes early."""
     _, first, inverse = np.unique(codes[rest], return_index=True, return_inverse=True)
     # Its place among the images of its own class: 0 for the first of each.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from mixmood.core.arrays import Codes, Rows
 from mixmood.core.errors import InputError
 from mixmood.core.seeds import rng_for
 from mixmood.data.decoding.decode import decode
@@ -16,10 +17,9 @@ from mixmood.data.decoding.quiet import QUIET
 from mixmood.data.pools.noise import NoiseSource
 from mixmood.data.pools.pool import ImageSource
 from mixmood.data.sets.library import open_set
-from mixmood.data.splits.scenario import NOISE, NONE, OTHER_HALF, Cut, Rows, Scenario, cut
+from mixmood.data.splits.scenario import NOISE, NONE, OTHER_HALF, Cut, Scenario, cut
 
-Images = NDArray[np.uint8]
-Codes = NDArray[np.int64]
+Pixels = NDArray[np.uint8]
 Shape = tuple[int, int, int]
 """Height, width and channels."""
 
@@ -31,13 +31,13 @@ class Split:
     `is_ood` is true for each unlabelled image from the source.
     """
 
-    labelled: Images
+    labelled: Pixels
     labels: Codes
-    unlabelled: Images
+    unlabelled: Pixels
     is_ood: NDArray[np.bool_]
-    test: Images
+    test: Pixels
     test_labels: Codes
-    validation: Images
+    validation: Pixels
     validation_labels: Codes
     class_names: tuple[str, ...]
 
@@ -121,16 +121,16 @@ def _shape_of(task: ImageSource, scale: float) -> Shape:
     return height, width, 1 if first.ndim == 2 or first.shape[2] == 1 else 3
 
 
-def _stack(source: ImageSource, rows: Iterable[int], shape: Shape) -> Images:
+def _stack(source: ImageSource, rows: Iterable[int], shape: Shape) -> Pixels:
     """Images of a source in one array, brought to one size and colour."""
     with QUIET:
         pictures = [_fitted(source, int(row), shape) for row in rows]
     return np.stack(pictures) if pictures else np.empty((0, *shape), dtype=np.uint8)
 
 
-def _fitted(source: ImageSource, row: int, shape: Shape) -> Images:
+def _fitted(source: ImageSource, row: int, shape: Shape) -> Pixels:
     height, width, channels = shape
-    pixels: Images = decode(source.fetch(row), source.locate(row))
+    pixels: Pixels = decode(source.fetch(row), source.locate(row))
     is_grey, is_sized = channels == 1, pixels.shape[:2] == (height, width)
     if is_grey or not is_sized:
         # Of three equal channels this makes their value, to the last bit.

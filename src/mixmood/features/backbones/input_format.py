@@ -60,7 +60,7 @@ def layout_word(words: Mapping[str, str]) -> str | None:
     return None if layout is None else layout.lower()
 
 
-def number(words: Mapping[str, str], key: str) -> float | None:
+def positive_number(words: Mapping[str, str], key: str) -> float | None:
     """A positive number among the words, if it is there."""
     if key not in words:
         return None

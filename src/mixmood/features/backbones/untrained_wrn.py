@@ -12,13 +12,13 @@ import numpy as np
 
 from mixmood.core.seeds import rng_for
 from mixmood.features.backbones.backbone import check_resolution
-from mixmood.features.backbones.onnx import OnnxBackbone
-from mixmood.features.backbones.onnx_graph import (
+from mixmood.features.backbones.onnx.graph import (
     IMAGENET_DEVIATION,
     IMAGENET_MEAN,
     Graph,
     require_onnx,
 )
+from mixmood.features.backbones.onnx.network import OnnxBackbone
 
 NAME = "untrained-wrn"
 GROUPS, BLOCKS, WIDENING, FIRST = 3, 4, 2, 64

@@ -13,8 +13,7 @@ import numpy as np
 from mixmood.core.errors import BackboneError, MissingExtraError
 from mixmood.core.files.atomic import write_atomic
 from mixmood.features.backbones.backbone import check_resolution
-from mixmood.features.backbones.onnx import OnnxBackbone
-from mixmood.features.backbones.onnx_graph import (
+from mixmood.features.backbones.onnx.graph import (
     IMAGENET_DEVIATION,
     IMAGENET_MEAN,
     Graph,
@@ -22,6 +21,7 @@ from mixmood.features.backbones.onnx_graph import (
     folded,
     require_onnx,
 )
+from mixmood.features.backbones.onnx.network import OnnxBackbone
 from mixmood.features.backbones.weights_download import fetch_weights, weights_directory
 
 NAME = "wide-resnet50-2"

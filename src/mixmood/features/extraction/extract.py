@@ -68,7 +68,7 @@ def extract(
         companions, images = batch
         with preparer.cores:
             preparer.decode(images)
-            embed(backbone, companions, images)
+            embed_batches(backbone, companions, images)
         return images
 
     progress.start(source.name, len(asked))
@@ -116,7 +116,7 @@ def with_companions(batches: Iterable[list[T]], size: int) -> Iterator[tuple[lis
         before = batch
 
 
-def embed(backbone: Backbone, companions: list[Prepared], images: list[Prepared]) -> None:
+def embed_batches(backbone: Backbone, companions: list[Prepared], images: list[Prepared]) -> None:
     """Give each image that has a picture its features, seen together with the companions."""
     seen = [image for image in images if image.picture is not None]
     pictures = [image.picture for image in (*companions, *seen) if image.picture is not None]

@@ -7,7 +7,7 @@ from mixmood.core.cores import checked_jobs
 from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
 from mixmood.core.plan_options import option
 
-BACKBONES = member_names("features.backbones.registry", "BACKBONES")
+BACKBONE_NAMES = member_names("features.backbones.registry", "BACKBONES")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,7 +15,7 @@ class ExtractionPlan:
     """How features are computed and where they are kept; plans of commands extend it."""
 
     backbone: str = option(
-        DEFAULT_BACKBONE, f"{', '.join(BACKBONES)}, FILE.onnx, hf:NAME or hf:DIR."
+        DEFAULT_BACKBONE, f"{', '.join(BACKBONE_NAMES)}, FILE.onnx, hf:NAME or hf:DIR."
     )
     resolution: int | None = option(
         None, "Pixels a side that the backbone sees.", shown="96", metavar="PIXELS"

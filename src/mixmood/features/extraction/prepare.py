@@ -76,7 +76,7 @@ class Preparer:
         n_waiting = 0
         for place, index in numbered:
             waiting.append(image := self._read(place, index))
-            n_waiting += n_bytes(image.raw)
+            n_waiting += n_waiting_bytes(image.raw)
             if n_waiting > self._most_waiting:
                 self._look_up(waiting)
                 with self.cores:
@@ -157,7 +157,7 @@ def _flags_of(behind: NDArray[np.float32]) -> int:
     return int(flags) if flags in (CONSTANT, POOR_RANGE, CONSTANT + POOR_RANGE) else 0
 
 
-def n_bytes(raw: bytes | Picture | None) -> int:
+def n_waiting_bytes(raw: bytes | Picture | None) -> int:
     """How much memory an image takes while it waits to be decoded."""
     if raw is None:
         return 0

@@ -10,7 +10,7 @@ from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
 from mixmood.heads.checks import check_labelled, check_pool
 from mixmood.heads.evaluation.accuracy import Estimate, accuracy_interval
-from mixmood.heads.evaluation.compare import BASE, Comparison, best_of, compare
+from mixmood.heads.evaluation.compare import BASE, Comparison, best_of, compare_heads
 from mixmood.heads.evaluation.cross_validation import all_logits, right_by_image
 from mixmood.heads.evaluation.nested import FEWEST_FOLDS, NestedPlan, nested_plan
 from mixmood.heads.linear import LinearHead
@@ -95,7 +95,7 @@ def train_head(
     heads = {name: HEADS[name].head for name in names}
     fitted, logits = all_logits(heads, features, codes, n_classes, pool, plan.weights, rng)
     outside = {name: plan.out_of_fold(one) for name, one in logits.items()}
-    comparisons = compare(outside, codes, groups) if BASE in outside else ()
+    comparisons = compare_heads(outside, codes, groups) if BASE in outside else ()
     if plan.inner:
         chosen = best_of(comparisons)
         judged = _nested_logits(plan, logits, outside, codes, groups)
@@ -128,7 +128,7 @@ def _nested_logits(
     found = np.full_like(outside[BASE], np.nan)
     for repeat, fold in plan.outer:
         inner = {name: plan.inside(one, repeat, fold) for name, one in logits.items()}
-        chosen = best_of(compare(inner, codes, groups))
+        chosen = best_of(compare_heads(inner, codes, groups))
         out = plan.folds[repeat] == fold
         found[repeat, out] = outside[chosen][repeat, out]
     return found

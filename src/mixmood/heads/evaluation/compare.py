@@ -40,7 +40,7 @@ class Comparison:
         return self.surer > CLEAR * self.surer_error and self.gain.value >= 0
 
 
-def compare(
+def compare_heads(
     logits: Mapping[str, Array],
     codes: NDArray[np.integer],
     groups: NDArray[np.integer] | None = None,

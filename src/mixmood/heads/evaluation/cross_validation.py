@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import ShapeError
+from mixmood.heads.fitting.directions import directions
 from mixmood.heads.fitting.problem import HeadProblem, head_problem
-from mixmood.heads.fitting.rows import directions
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.registry import Head
 from mixmood.numerics.folds import Folds, training_weights

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array
 from mixmood.core.errors import ShapeError
 from mixmood.heads.checks import check_labelled, check_pool
-from mixmood.heads.fitting.rows import canonical_order, directions
+from mixmood.heads.fitting.directions import canonical_order, directions
 from mixmood.numerics.logistic import one_hot
 
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.measures.batch.grouped import Grouped
-from mixmood.measures.checks import check_pair
-from mixmood.measures.histogram import N_BINS, Bins, Overflow, normalised
 from mixmood.measures.registry import MEASURES, Measure
+from mixmood.measures.shared.checks import check_pair
+from mixmood.measures.shared.histogram import N_BINS, Bins, Overflow, normalised
 
 
 def left_out_distances(

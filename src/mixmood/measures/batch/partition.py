@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.measures.histogram import N_BINS, Bins
 from mixmood.measures.registry import MEASURES, Measure
+from mixmood.measures.shared.histogram import N_BINS, Bins
 
 TAIL = 0.1
 """The share of all values at each end that the outer bins take."""

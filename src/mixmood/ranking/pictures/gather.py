@@ -22,7 +22,7 @@ MOST_LABELLED = 2000
 LIBRARIES = ("numpy", "scipy", "pillow", "onnxruntime")
 
 
-def gather(labelled: Reading, pools: Mapping[str, Reading]) -> PageMaterial:
+def gather_page_material(labelled: Reading, pools: Mapping[str, Reading]) -> PageMaterial:
     """Pictures and map of a ranking whose images have been read."""
     projection = principal_axes([labelled.features, *(pool.features for pool in pools.values())])
     own, traits = _labelled_pictures(labelled, projection)

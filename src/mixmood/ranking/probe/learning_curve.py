@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.heads.evaluation.cross_validation import all_logits
 from mixmood.heads.registry import HEADS
 from mixmood.numerics.folds import training_weights
-from mixmood.ranking.probe.measure import Codes, LabelledFolds
+from mixmood.ranking.probe.measure import LabelledFolds
 
 SHARES = (0.25, 0.4, 0.63, 1.0)
 """Parts of the training labels at which the curve is taken."""

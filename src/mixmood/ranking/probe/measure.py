@@ -4,15 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.heads.evaluation.cross_validation import out_of_fold_logits
 from mixmood.heads.registry import head_named
 from mixmood.numerics.calibration import fit_temperature, log_likelihood
 from mixmood.numerics.folds import Folds, repeated_folds
-
-Codes = NDArray[np.integer]
 
 N_FOLDS = 5
 N_PARTS = 2

@@ -10,7 +10,7 @@ MISSED = 0.2
 
 
 @dataclass(frozen=True)
-class Cell:
+class CoverageCell:
     """One class in one set: its share, and places on its bar in percent."""
 
     share: float
@@ -26,7 +26,7 @@ class Coverage:
     """A table of classes and sets. The longer list makes the rows, so that columns stay few."""
 
     heads: list[tuple[str, Mark | None]]
-    rows: list[tuple[str, Mark | None, list[Cell]]]
+    rows: list[tuple[str, Mark | None, list[CoverageCell]]]
     has_sets_as_rows: bool
     missed: list[tuple[str, list[str]]]
     """The pools that miss classes, with the classes they miss."""
@@ -62,9 +62,9 @@ def coverage(ranking: Ranking) -> Coverage | None:
 
 def _cell(
     shares: dict[str, float], own: dict[str, float], word: str, longest: float, key: Mark
-) -> Cell:
+) -> CoverageCell:
     share, expected = shares.get(word, 0.0), own[word]
-    return Cell(
+    return CoverageCell(
         share=share,
         bar=round(100 * share / longest, 1),
         expected_at=None if key == LABELLED else round(100 * expected / longest, 1),

@@ -13,7 +13,7 @@ MARGIN = 4.0
 
 
 @dataclass(frozen=True)
-class Point:
+class MapPoint:
     """One image on the map."""
 
     x: float
@@ -27,7 +27,7 @@ class Cloud:
 
     name: str
     mark: Mark
-    points: list[Point]
+    points: list[MapPoint]
 
 
 def clouds(ranking: Ranking, material: PageMaterial) -> list[Cloud]:
@@ -41,8 +41,8 @@ def clouds(ranking: Ranking, material: PageMaterial) -> list[Cloud]:
     ]
 
 
-def _point(at: tuple[float, float], tile: Tile) -> Point:
-    return Point(at[0], at[1], tile)
+def _point(at: tuple[float, float], tile: Tile) -> MapPoint:
+    return MapPoint(at[0], at[1], tile)
 
 
 class _Placing:

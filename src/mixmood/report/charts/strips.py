@@ -41,7 +41,7 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class Row:
+class PoolStrips:
     """One pool: its mark, and its strip by every measure."""
 
     candidate: Candidate
@@ -49,11 +49,11 @@ class Row:
     strips: dict[str, Strip]
 
 
-def rows(ranking: Ranking) -> list[Row]:
+def rows(ranking: Ranking) -> list[PoolStrips]:
     """Every pool in its order, with strips of each measure on one axis per measure."""
     strips = {measure: _strips(ranking, measure) for measure in ranking.noise_floor}
     return [
-        Row(candidate, mark(k), {measure: strips[measure][k] for measure in strips})
+        PoolStrips(candidate, mark(k), {measure: strips[measure][k] for measure in strips})
         for k, candidate in enumerate(ranking.candidates)
     ]
 

@@ -9,7 +9,7 @@ from mixmood.core.errors import MissingExtraError, OptionError, OutputError
 from mixmood.core.files.atomic import atomic_file
 from mixmood.core.files.spreadsheet import csv_text
 from mixmood.data.pools.kept import TEXT_HEAD
-from mixmood.report.filter.rows import COLUMNS, ListContent
+from mixmood.report.filter.list_rows import COLUMNS, ListContent
 
 
 def write_list(path: Path, content: ListContent) -> None:

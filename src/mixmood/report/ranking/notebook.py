@@ -6,7 +6,7 @@ from mixmood.core.records.ranking import Candidate, Ranking
 from mixmood.report.charts.numbers import chance, number, p_value, signed, span
 from mixmood.report.charts.printable import printable
 
-HEADS = (
+HEADINGS = (
     "rank",
     "pool",
     "images",
@@ -22,7 +22,7 @@ HEADS = (
 
 def ranking_html(ranking: Ranking) -> str:
     """The verdict and the table of the measure that ranks, as a fragment of HTML."""
-    heads = "".join(f"<th>{escape(head)}</th>" for head in HEADS)
+    heads = "".join(f"<th>{escape(head)}</th>" for head in HEADINGS)
     rows = "".join(_row(candidate, ranking.measure) for candidate in ranking.candidates)
     sentence = [ranking.recommendation.sentence] if ranking.recommendation else []
     lines = [*sentence, *ranking.notes, *(f"! {text}" for text in ranking.warnings)]

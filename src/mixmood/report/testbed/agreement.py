@@ -11,7 +11,7 @@ from rich.text import Text
 from mixmood.core.files.spreadsheet import csv_text
 from mixmood.report.charts.printable import printable
 from mixmood.report.testbed.choices import VARIANT
-from mixmood.testbed.analysis.correlation import Agreement
+from mixmood.testbed.analysis.statistics.correlation import Agreement
 
 COLUMNS = [field.name for field in fields(Agreement)]
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from mixmood.testbed.analysis.groups import GroupKey
-from mixmood.testbed.analysis.overall import OverallRow
+from mixmood.testbed.analysis.statistics.groups import GroupKey
+from mixmood.testbed.analysis.statistics.overall import OverallRow
 from mixmood.testbed.analysis.tables import Tables
 from mixmood.testbed.grid.cells import Cell
 
@@ -19,7 +19,7 @@ TITLES = {
 VARIANT = ("regime", "algorithm", "contamination")
 """How a cell was trained."""
 
-Row = Cell | GroupKey | OverallRow
+TableRow = Cell | GroupKey | OverallRow
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Choices:
         """The choices that leave something to choose, by their keys."""
         return {key: found for key, found in self.values.items() if len(found) > 1}
 
-    def marks(self, row: Row, *, without: str | None = None) -> dict[str, int]:
+    def marks(self, row: TableRow, *, without: str | None = None) -> dict[str, int]:
         """The attributes that a row is found by: for every key it has, the place of its value.
 
         A baseline is there for every algorithm and contamination, a pool without contamination

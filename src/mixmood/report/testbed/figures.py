@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.testbed.analysis.statistics.groups import GroupKey
 from mixmood.testbed.analysis.summary import AccuracyRow
 from mixmood.testbed.analysis.tables import Tables
 

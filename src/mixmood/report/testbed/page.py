@@ -3,12 +3,12 @@
 from mixmood.report.page.render import render
 from mixmood.report.testbed.choices import TITLES, Choices
 from mixmood.report.testbed.plots import plot_groups
-from mixmood.report.testbed.pools import Pools, pool_name
-from mixmood.report.testbed.rows import (
+from mixmood.report.testbed.pool_marks import Pools, pool_name
+from mixmood.report.testbed.table_lines import (
     CORRELATION,
     accuracy_axis,
     accuracy_lines,
-    agreements,
+    agreement_lines,
     distance_lines,
 )
 from mixmood.testbed.analysis.overview import Overview
@@ -42,8 +42,8 @@ def overview_page(record: Overview, command: str | None = None) -> str:
             "groups": plot_groups(record.tables, choices, pools),
             "accuracies": accuracy_lines(record.table1, choices, pools),
             "distances": distance_lines(record.table2, choices, pools),
-            "agreements": agreements(record.table3, choices),
-            "overall": agreements(record.overall, choices),
+            "agreements": agreement_lines(record.table3, choices),
+            "overall": agreement_lines(record.overall, choices),
             "accuracy_ticks": accuracy_axis(record.table1).ticks(4),
             "correlation_ticks": CORRELATION.ticks(4),
             "selection": SELECTIONS[record.selection],

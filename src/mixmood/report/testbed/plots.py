@@ -7,10 +7,10 @@ from mixmood.report.charts.axis import Axis, Tick
 from mixmood.report.charts.marks import LABELLED, Mark
 from mixmood.report.charts.numbers import number, with_spread
 from mixmood.report.testbed.choices import Choices
-from mixmood.report.testbed.pools import Pools, pool_name
-from mixmood.report.testbed.rows import spread_ends
-from mixmood.testbed.analysis.groups import GroupKey
-from mixmood.testbed.analysis.line import GroupLine
+from mixmood.report.testbed.pool_marks import Pools, pool_name
+from mixmood.report.testbed.table_lines import spread_ends
+from mixmood.testbed.analysis.statistics.groups import GroupKey
+from mixmood.testbed.analysis.statistics.line import GroupLine
 from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow
 from mixmood.testbed.analysis.tables import Tables
 
@@ -21,7 +21,7 @@ SHARE = Axis(-7.0, 107.0)
 
 
 @dataclass(frozen=True)
-class Point:
+class PlottedCell:
     """A cell in a picture: its place, and the text shown with it."""
 
     x: float
@@ -40,7 +40,7 @@ class Scatter:
 
     measure: str
     data: dict[str, int]
-    points: list[Point]
+    points: list[PlottedCell]
     line: tuple[float, float, float, float] | None
     pearson: float | None
     x_ticks: list[Tick]
@@ -53,7 +53,7 @@ class Trace:
 
     mark: Mark
     shift: float
-    points: list[Point]
+    points: list[PlottedCell]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Shares:
     """Accuracy against the share of foreign images in one group."""
 
     data: dict[str, int]
-    clean: Point | None
+    clean: PlottedCell | None
     """The pool without foreign images, where all sources begin."""
     traces: list[Trace]
     baselines: list[tuple[AccuracyRow, float]]
@@ -71,7 +71,7 @@ class Shares:
 
 
 @dataclass(frozen=True)
-class Group:
+class PlotGroup:
     """All pictures of one task, number of labels, algorithm and contamination."""
 
     task: str
@@ -82,14 +82,14 @@ class Group:
     shares: Shares
 
 
-def plot_groups(tables: Tables, choices: Choices, pools: Pools) -> list[Group]:
+def plot_groups(tables: Tables, choices: Choices, pools: Pools) -> list[PlotGroup]:
     """The pictures of a test bed; the scatters of a group share their axis of accuracy."""
     keys = dict.fromkeys(GroupKey.of(row) for row in tables.accuracies if row.percent > 0)
     groups = []
     for key in keys:
         data = choices.marks(key)
         groups.append(
-            Group(
+            PlotGroup(
                 key.task,
                 key.n_labelled,
                 choices.variant(key),
@@ -131,9 +131,11 @@ def _scatters(
     return found
 
 
-def _point(row: AccuracyRow, far: DistanceRow, x_axis: Axis, y_axis: Axis, pools: Pools) -> Point:
+def _point(
+    row: AccuracyRow, far: DistanceRow, x_axis: Axis, y_axis: Axis, pools: Pools
+) -> PlottedCell:
     weak = "" if far.is_significant else ", not significant"
-    return Point(
+    return PlottedCell(
         x_axis.at(far.distance_mean),
         round(100 - y_axis.at(row.accuracy_mean), 2),
         pools.mark(row.source),
@@ -185,11 +187,11 @@ def _shares(
     )
 
 
-def _share(row: AccuracyRow, axis: Axis, pools: Pools) -> Point:
+def _share(row: AccuracyRow, axis: Axis, pools: Pools) -> PlottedCell:
     mean, low, high = (round(100 - axis.at(end), 2) for end in spread_ends(row))
     mark = pools.mark_of(row) or LABELLED
     text = _accuracy(row)
-    return Point(SHARE.at(row.percent), mean, mark, 1.0, pool_name(row), text, low, high)
+    return PlottedCell(SHARE.at(row.percent), mean, mark, 1.0, pool_name(row), text, low, high)
 
 
 def _roomy(values: list[float]) -> Axis:

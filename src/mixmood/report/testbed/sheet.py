@@ -27,7 +27,7 @@ class Sheet:
     notes: Sequence[str] = field(default=())
 
 
-def render(sheet: Sheet, form: str) -> str:
+def render_sheet(sheet: Sheet, form: str) -> str:
     """The table as text, markdown or latex."""
     if form not in FORMS:
         raise unknown_name("format", form, FORMS)

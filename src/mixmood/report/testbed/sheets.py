@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from mixmood.report.charts.numbers import with_spread
 from mixmood.report.testbed.choices import Choices
-from mixmood.report.testbed.rows import line_key
 from mixmood.report.testbed.sheet import Sheet, Word
-from mixmood.testbed.analysis.interval import Interval
+from mixmood.report.testbed.table_lines import line_key
+from mixmood.testbed.analysis.statistics.interval import Interval
 from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow
 from mixmood.testbed.analysis.tables import Tables
 from mixmood.testbed.grid.cells import SUPERVISED, Cell

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from mixmood.core.arrays import Array
-from mixmood.scores.checks import Labels
+from mixmood.core.arrays import Array, Codes
 
 N_BITS = 64
 FEWEST_FOLDS, MOST_FOLDS = 5, 10
@@ -42,7 +41,7 @@ def pool_folds(rows: Array, n_folds: int) -> NDArray[np.int64]:
     return (row_positions(rows) * n_folds).astype(np.int64)
 
 
-def labelled_folds(rows: Array, labels: Labels | None) -> NDArray[np.int64]:
+def folds_by_content(rows: Array, labels: Codes | None) -> NDArray[np.int64]:
     """The fold of each labelled row, 0 and up, every class spread evenly over the folds.
 
     A labelled set is often drawn with equal classes. If a fold held most of a class, the class

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mixmood.core.arrays import Array
-from mixmood.scores.checks import Labels
+from mixmood.core.arrays import Array, Codes
 from mixmood.scores.registry import fit_score
 from mixmood.scores.share.mixture import area
 
@@ -32,7 +31,7 @@ class NearTest:
 
 def near_tests(
     labelled: Array,
-    labels: Labels,
+    labels: Codes,
     pool: Array,
     rng: np.random.Generator,
     families: Sequence[str],
@@ -51,9 +50,7 @@ def near_tests(
     return {name: _near_test(labelled, labels, sample, tried, name) for name in families}
 
 
-def _near_test(
-    labelled: Array, labels: Labels, pool: Array, tried: Labels, family: str
-) -> NearTest:
+def _near_test(labelled: Array, labels: Codes, pool: Array, tried: Codes, family: str) -> NearTest:
     aurocs, n_above, n_foreign = [], 0, 0
     for name in tried:
         is_foreign = labels == name

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.errors import InputError, OutputError, reason
 from mixmood.core.files.atomic import sweep, write_atomic
+from mixmood.core.files.places import make_folder
 from mixmood.core.files.plain_arrays import read_arrays, write_arrays
 
 HEAD = "scan.json"
@@ -107,10 +108,7 @@ class PartFolder:
             self._check_same(head)
             sweep(self.folder, FILTER, *(_name(start) for start, _ in ranges(self._n_images)))
             return
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"Cannot make the folder {self.folder}: {reason(error)}.") from error
+        make_folder(self.folder)
         if any(not path.name.startswith(".") for path in self.folder.iterdir()):
             raise OutputError(f"{self.folder} holds other files. Choose another --out.")
         write_atomic(self.folder / HEAD, json.dumps(head, indent=1, sort_keys=True) + "\n")

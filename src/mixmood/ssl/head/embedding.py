@@ -19,7 +19,7 @@ from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.extraction.extract import extract
 from mixmood.features.extraction.noticed import noticed
-from mixmood.ssl.input.pictures import left_out
+from mixmood.ssl.input.pictures import unreadable_note
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,9 @@ class Embedder:
             pool, asked, self._backbone, jobs=self._jobs, cache=self._cache, progress=self._progress
         )
         if found.unreadable:
-            self._warn(left_out(pool.name, [pool.locate(index) for index, _ in found.unreadable]))
+            self._warn(
+                unreadable_note(pool.name, [pool.locate(index) for index, _ in found.unreadable])
+            )
         for text in noticed(len(asked), found.n_constant, found.n_poor_range, pool.pixel_range):
             self._warn(f"{pool.name}: {text}")
         if not len(found.kept):

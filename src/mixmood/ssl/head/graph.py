@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.input_format import InputFormat
-from mixmood.features.backbones.onnx import OnnxBackbone
-from mixmood.features.backbones.onnx_compose import FLOAT, UINT8, Part, Values, alone, extended
+from mixmood.features.backbones.onnx.compose import FLOAT, UINT8, GraphPart, Values, alone, extended
+from mixmood.features.backbones.onnx.network import OnnxBackbone
 from mixmood.heads.linear import LinearHead
 from mixmood.ssl.head.typicality import Typicality
 from mixmood.ssl.output.predict import INPUT, METADATA
@@ -40,12 +40,12 @@ def model_file(
     takes = FEATURES if network is None else INPUT
     metadata = {METADATA: json.dumps(dict(known) | {"input": takes})}
     if network is None or backbone is None:
-        part = Part("mixmood_")
+        part = GraphPart("mixmood_")
         _add_head(part, FEATURES, head, typicality)
         inputs: Values = {FEATURES: (FLOAT, ["n", len(head.weights)])}
         return alone(part, inputs=inputs, outputs=outputs, metadata=metadata), takes
     model, images, features, pixel_format = network
-    before, after = Part("mixmood_in_"), Part("mixmood_")
+    before, after = GraphPart("mixmood_in_"), GraphPart("mixmood_")
     if images != INPUT or pixel_format.dtype != "uint8" or pixel_format.layout != "nhwc":
         _add_pixels(before, images, pixel_format)
     _add_head(after, features, head, typicality)
@@ -67,7 +67,7 @@ def _network(backbone: Backbone | None) -> tuple[bytes, str, str, InputFormat] |
     return (model, *names, backbone.input_format) if names and is_float32 else None
 
 
-def _add_pixels(part: Part, name: str, wanted: InputFormat) -> None:
+def _add_pixels(part: GraphPart, name: str, wanted: InputFormat) -> None:
     """From uint8 images (n, side, side, 3) to what the network takes under this name."""
     value = INPUT
     if wanted.dtype != "uint8":
@@ -81,7 +81,7 @@ def _add_pixels(part: Part, name: str, wanted: InputFormat) -> None:
     part.named(name, value)
 
 
-def _add_head(part: Part, features: str, head: LinearHead, typicality: Typicality) -> None:
+def _add_head(part: GraphPart, features: str, head: LinearHead, typicality: Typicality) -> None:
     """softmax((directions(x) @ weights + bias) / temperature), and the mean of nearest cosines.
 
     Only operators that mean the same in every version of ONNX from 10 on: sums are products with
@@ -103,5 +103,5 @@ def _add_head(part: Part, features: str, head: LinearHead, typicality: Typicalit
     part.named(TYPICALITY, part.node("MatMul", nearest, _constant(part, shares)))
 
 
-def _constant(part: Part, values: NDArray[Any]) -> str:
+def _constant(part: GraphPart, values: NDArray[Any]) -> str:
     return part.constant(np.asarray(values, np.float32))

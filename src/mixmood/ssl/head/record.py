@@ -13,7 +13,7 @@ MODEL = "head"
 
 
 @dataclass(frozen=True)
-class Accuracy:
+class HeadAccuracy:
     """The share of images classified rightly, each by a head that has not seen it."""
 
     cross_validated: float | None
@@ -25,7 +25,7 @@ class Accuracy:
 
 
 @dataclass(frozen=True)
-class Gain:
+class AlgorithmGain:
     """One algorithm that uses the pool against the supervised head, on the same held-out images."""
 
     algorithm: str
@@ -45,8 +45,8 @@ class HeadRecord:
     """The algorithm that was asked for, such as `auto`."""
     reason: str
     """One sentence: why this algorithm."""
-    accuracy: Accuracy
-    gains: tuple[Gain, ...]
+    accuracy: HeadAccuracy
+    gains: tuple[AlgorithmGain, ...]
     class_names: tuple[str, ...]
     class_counts: tuple[int, ...]
     n_labelled: int
@@ -108,8 +108,8 @@ class HeadRecord:
             if content["schema"] != SCHEMA or content["model"] != MODEL:
                 raise ValueError(f"it is of schema {content['schema']}, model {content['model']}")
             values = {one.name: content[one.name] for one in fields(cls) if one.init}
-            values["accuracy"] = Accuracy(**_tuples(values["accuracy"]))
-            values["gains"] = tuple(Gain(**_tuples(gain)) for gain in values["gains"])
+            values["accuracy"] = HeadAccuracy(**_tuples(values["accuracy"]))
+            values["gains"] = tuple(AlgorithmGain(**_tuples(gain)) for gain in values["gains"])
             return cls(**_tuples(values))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(f"This is no record of a head: {reason(error)}.") from error

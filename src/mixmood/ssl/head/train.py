@@ -25,7 +25,7 @@ from mixmood.heads.evaluation.choose import TrainedHead, train_head
 from mixmood.heads.evaluation.compare import BASE, Comparison
 from mixmood.ssl.head.embedding import Embedded, Embedder, labels_of, without_copies
 from mixmood.ssl.head.graph import FEATURES, PROBABILITIES, TYPICALITY, model_file
-from mixmood.ssl.head.record import Accuracy, Gain, HeadRecord
+from mixmood.ssl.head.record import AlgorithmGain, HeadAccuracy, HeadRecord
 from mixmood.ssl.head.typicality import Typicality, fit_typicality
 from mixmood.ssl.plan import TrainingPlan
 
@@ -229,7 +229,7 @@ def _record(
         algorithm=trained.name,
         asked=plan.algorithm,
         reason=trained.reason,
-        accuracy=Accuracy(
+        accuracy=HeadAccuracy(
             None if estimate is None else estimate.value,
             None if estimate is None else (estimate.low, estimate.high),
             None if test is None else float((test == task.test_codes).mean()),
@@ -256,9 +256,9 @@ def _record(
     )
 
 
-def _gain(comparison: Comparison) -> Gain:
+def _gain(comparison: Comparison) -> AlgorithmGain:
     gain = comparison.gain
-    return Gain(
+    return AlgorithmGain(
         comparison.name,
         100 * gain.value,
         (100 * gain.low, 100 * gain.high),
@@ -302,7 +302,7 @@ def _check_model(
     model: bytes, takes: str, task: _Task, trained: TrainedHead, typicality: Typicality
 ) -> None:
     """See that the file answers as the head does, on a few labelled images."""
-    from mixmood.features.backbones.onnx import open_session
+    from mixmood.features.backbones.onnx.network import open_session
 
     features = task.labelled.features[:CHECKED]
     given: dict[str, Any] = {FEATURES: np.asarray(features, np.float32)}
@@ -323,9 +323,9 @@ def _check_model(
 
 
 def _pictures(labelled: Embedded, side: int, count: int) -> NDArray[np.uint8]:
-    from mixmood.ssl.input.pictures import read_at
+    from mixmood.ssl.input.pictures import pictures_at
 
     if isinstance(labelled.pool, FeatureSource):
         raise InputError(f"{labelled.pool.name} holds features; images were wanted.")
-    read = read_at(labelled.pool, labelled.rows[:count].tolist(), (side, side))
+    read = pictures_at(labelled.pool, labelled.rows[:count].tolist(), (side, side))
     return np.stack([np.asarray(picture) for picture, _ in read])

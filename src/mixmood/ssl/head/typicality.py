@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.heads.evaluation.rejection import keep_threshold
-from mixmood.heads.fitting.rows import directions
+from mixmood.heads.fitting.directions import directions
 
 N_NEAREST = 3
 KEPT_SHARE = 0.95

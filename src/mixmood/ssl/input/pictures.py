@@ -30,7 +30,7 @@ def resized(picture: Picture, size: tuple[int, int]) -> Picture:
     return np.asarray(image.resize((width, height), PillowImage.Resampling.BILINEAR))
 
 
-def read_at(
+def pictures_at(
     source: ImageSource, rows: Iterable[int], size: tuple[int, int]
 ) -> Iterator[tuple[Picture | UnreadableImageError, bool]]:
     """Images at (height, width), an error in place of a broken one; and which were resized.
@@ -56,7 +56,7 @@ class Loaded:
     n_resized: int
 
 
-def load(
+def load_pictures(
     source: ImageSource, size: tuple[int, int], *, progress: Progress, rows: Rows | None = None
 ) -> Loaded:
     """Every readable picture of a pool, or of some of its rows, at one size."""
@@ -67,7 +67,7 @@ def load(
     task = f"reading {source.name}"
     progress.start(task, len(wanted))
     order = source.reading_order(wanted)
-    pictures = read_at(source, wanted[order].tolist(), size)
+    pictures = pictures_at(source, wanted[order].tolist(), size)
     for place, (picture, is_resized) in zip(order.tolist(), pictures, strict=True):
         if not isinstance(picture, UnreadableImageError):
             n_resized += is_resized
@@ -103,10 +103,10 @@ def common_side(source: ImageSource) -> int:
     return max(SMALLEST_SIDE, min(MOST_SIDE, int(np.median(sides))))
 
 
-def left_out(name: str, unreadable: Sequence[str]) -> str:
+def unreadable_note(name: str, unreadable: Sequence[str]) -> str:
     """How many images of a pool cannot be read, and the names of the first.
 
-    >>> left_out("web", ["a.png", "b.png", "c.png", "d.png"])
+    >>> unreadable_note("web", ["a.png", "b.png", "c.png", "d.png"])
     'web: 4 images cannot be read and are left out: a.png, b.png, c.png and 1 more.'
     """
     n_more = len(unreadable) - NAMED
@@ -145,7 +145,7 @@ class PictureReader:
         pictures = [
             self._next_readable(row) if isinstance(picture, UnreadableImageError) else picture
             for row, (picture, _) in zip(
-                rows.tolist(), read_at(self._source, rows.tolist(), self.size), strict=True
+                rows.tolist(), pictures_at(self._source, rows.tolist(), self.size), strict=True
             )
         ]
         return np.stack(pictures)
@@ -160,7 +160,7 @@ class PictureReader:
             )
         n_images = len(self)
         others = ((row + step) % n_images for step in range(1, n_images))
-        for picture, _ in read_at(self._source, others, self.size):
+        for picture, _ in pictures_at(self._source, others, self.size):
             if not isinstance(picture, UnreadableImageError):
                 return picture
         raise InputError(f"{self._source.name} has no readable image among {n_images}.")

@@ -16,7 +16,13 @@ from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import ImageSource, Labels
 from mixmood.data.pools.wide_images import fit_pixel_range
 from mixmood.ssl.input.overlap import n_shared
-from mixmood.ssl.input.pictures import Loaded, PictureReader, common_side, left_out, load
+from mixmood.ssl.input.pictures import (
+    Loaded,
+    PictureReader,
+    common_side,
+    load_pictures,
+    unreadable_note,
+)
 from mixmood.ssl.input.shares import set_aside
 from mixmood.ssl.plan import TrainingPlan
 
@@ -24,16 +30,16 @@ if TYPE_CHECKING:
     from mixmood.ssl.input.images import Images
 
 DEFAULT_TEST_SHARE = 0.25
-Part = tuple[NDArray[np.uint8], NDArray[np.int64]]
+LabelledPixels = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
 class Splits:
     """Labelled, test and validation pictures with the numbers of their classes."""
 
-    labelled: Part
-    test: Part
-    validation: Part | None
+    labelled: LabelledPixels
+    test: LabelledPixels
+    validation: LabelledPixels | None
     class_names: tuple[str, ...]
     size: tuple[int, int]
     pixel_range: PixelRange | None = None
@@ -104,7 +110,9 @@ class PoolLoader:
         self._warn_of_shared(pixels, source.name, splits.test[0], "test")
         return as_images(pixels, "unlabelled")
 
-    def _test_part(self, test: Any, size: tuple[int, int], names: tuple[str, ...]) -> Part:
+    def _test_part(
+        self, test: Any, size: tuple[int, int], names: tuple[str, ...]
+    ) -> LabelledPixels:
         source, labels = self._open_labelled(test, "test")
         unknown = [name for name in labels.names if name not in names]
         if unknown:
@@ -136,9 +144,9 @@ class PoolLoader:
         return source, source.labels
 
     def _load(self, source: ImageSource, size: tuple[int, int]) -> Loaded:
-        loaded = load(source, size, progress=self._progress)
+        loaded = load_pictures(source, size, progress=self._progress)
         if loaded.unreadable:
-            self._warn(left_out(source.name, loaded.unreadable))
+            self._warn(unreadable_note(source.name, loaded.unreadable))
         if loaded.n_resized:
             self._inform(
                 f"{source.name}: {counted(loaded.n_resized, 'image')} resized to {size[0]} x "

@@ -1,14 +1,9 @@
 """Setting images aside for testing, the same share of every class."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Rows
+from mixmood.core.arrays import Codes, Rows
 from mixmood.core.errors import OptionError, TrainingError
-
-Codes = NDArray[np.integer[Any]]
 
 
 def set_aside(

@@ -13,7 +13,7 @@ from torch import Tensor
 from mixmood.core.errors import ShapeError, TrainingError
 from mixmood.ssl.input.images import Images, as_images
 
-Codes = NDArray[np.integer[Any]] | Sequence[int]
+CodesLike = NDArray[np.integer[Any]] | Sequence[int]
 ImagesLike = Images | NDArray[Any]
 
 
@@ -67,10 +67,10 @@ class Task:
 
 
 def checked_task(
-    labelled: tuple[ImagesLike, Codes],
+    labelled: tuple[ImagesLike, CodesLike],
     unlabelled: ImagesLike | None,
-    test: tuple[ImagesLike, Codes],
-    validation: tuple[ImagesLike, Codes] | None,
+    test: tuple[ImagesLike, CodesLike],
+    validation: tuple[ImagesLike, CodesLike] | None,
     class_names: Sequence[str] | None,
 ) -> Task:
     """The task, if it can be trained on."""
@@ -105,7 +105,7 @@ def checked_task(
     return Task(train_part, pool, test_part, validation_part, names)
 
 
-def _labelled(pair: tuple[ImagesLike, Codes], what: str) -> Labelled:
+def _labelled(pair: tuple[ImagesLike, CodesLike], what: str) -> Labelled:
     images, labels = as_images(pair[0], what), np.asarray(pair[1])
     if labels.shape != (len(images),) or not np.issubdtype(labels.dtype, np.integer):
         raise ShapeError(

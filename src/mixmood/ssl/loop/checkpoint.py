@@ -9,6 +9,7 @@ import torch
 
 from mixmood.core.errors import OptionError, OutputError, TrainingError
 from mixmood.core.files.atomic import sweep, write_atomic
+from mixmood.core.files.places import make_folder
 from mixmood.ssl.loop.configuration import differences
 from mixmood.ssl.output.run_files import ALL, CHECKPOINT
 
@@ -25,17 +26,14 @@ def open_folder(
         if resume:
             raise OptionError("resume needs the folder of the run to go on with; got none.")
         return None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"Cannot make the folder {folder}: {error.strerror}.") from error
+    make_folder(folder)
     if not resume and (folder / CHECKPOINT).exists():
         raise OutputError(
             f"The folder {folder} holds a run already. Go on with it by --resume, or choose "
             "another folder."
         )
     sweep(folder, *ALL)
-    return load(folder, configuration) if resume else None
+    return load_checkpoint(folder, configuration) if resume else None
 
 
 def save(folder: Path, state: dict[str, Any], configuration: dict[str, Any]) -> None:
@@ -46,7 +44,7 @@ def save(folder: Path, state: dict[str, Any], configuration: dict[str, Any]) -> 
     write_atomic(folder / CHECKPOINT, buffer.getvalue())
 
 
-def load(folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
+def load_checkpoint(folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
     """The checkpoint in a folder, None if there is none; refuses one of another configuration."""
     path = folder / CHECKPOINT
     if not path.is_file():

@@ -16,7 +16,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.ssl.algorithms.algorithm import Algorithm, unlabelled_ratio
 from mixmood.ssl.algorithms.registry import algorithm_named
 from mixmood.ssl.augmentation.weak import augmentation
-from mixmood.ssl.input.task import Codes, ImagesLike, Task, checked_task
+from mixmood.ssl.input.task import CodesLike, ImagesLike, Task, checked_task
 from mixmood.ssl.loop import checkpoint
 from mixmood.ssl.loop.average import Average
 from mixmood.ssl.loop.configuration import configuration_of
@@ -25,7 +25,7 @@ from mixmood.ssl.loop.network import Network, device_named
 from mixmood.ssl.loop.schedule import Length
 from mixmood.ssl.loop.standardise import Standardise
 from mixmood.ssl.loop.threads import computing_with, faster_threads
-from mixmood.ssl.models.memory import check_fits
+from mixmood.ssl.models.memory import check_memory
 from mixmood.ssl.models.registry import TunedSpec, WideResNetSpec, model_spec
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
 from mixmood.ssl.plan import AUTO, TrainingPlan
@@ -47,13 +47,13 @@ class Trained:
 
 def train(
     labelled: ImagesLike,
-    labels: Codes,
+    labels: CodesLike,
     unlabelled: ImagesLike | None,
     test: ImagesLike,
-    test_labels: Codes,
+    test_labels: CodesLike,
     *,
     plan: TrainingPlan | None = None,
-    validation: tuple[ImagesLike, Codes] | None = None,
+    validation: tuple[ImagesLike, CodesLike] | None = None,
     class_names: Sequence[str] | None = None,
     out: str | Path | None = None,
     resume: bool = False,
@@ -153,7 +153,7 @@ def _per_update(plan: TrainingPlan, algorithm: Algorithm) -> int:
 
 def _check_memory(spec: Any, task: Task, plan: TrainingPlan, algorithm: Algorithm) -> None:
     if isinstance(spec, WideResNetSpec) and plan.device == "cpu":
-        check_fits(spec, task.labelled.images.shape[1], _per_update(plan, algorithm))
+        check_memory(spec, task.labelled.images.shape[1], _per_update(plan, algorithm))
 
 
 def _threads(plan: TrainingPlan, saved: dict[str, Any] | None, network: Network, task: Task) -> int:

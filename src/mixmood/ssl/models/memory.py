@@ -35,7 +35,7 @@ def memory_bytes() -> int | None:
         return None
 
 
-def check_fits(spec: WideResNetSpec, side: int, n_images: int) -> None:
+def check_memory(spec: WideResNetSpec, side: int, n_images: int) -> None:
     """Refuse a network whose updates would fill the memory of this machine."""
     needed, there = activation_bytes(spec, side, n_images), memory_bytes()
     if there is not None and needed > USABLE_SHARE * there:

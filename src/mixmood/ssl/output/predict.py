@@ -17,9 +17,9 @@ from mixmood.core.words import counted
 from mixmood.data.decoding.pixel_range import PixelRange
 from mixmood.data.pools.pool import FeatureSource, ImageSource
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.backbones.onnx_safety import has_external_data
+from mixmood.features.backbones.onnx.safety import has_external_data
 from mixmood.features.backbones.runtime import onnx_runtime
-from mixmood.ssl.input.pictures import read_at
+from mixmood.ssl.input.pictures import pictures_at
 from mixmood.ssl.output.run_files import MODEL
 
 INPUT = "images"
@@ -182,7 +182,7 @@ def classified(
     for start in range(0, len(source), BATCH):
         rows = order[start : start + BATCH]
         pictures = []
-        read = read_at(source, rows.tolist(), classifier.size)
+        read = pictures_at(source, rows.tolist(), classifier.size)
         for row, (picture, _) in zip(rows.tolist(), read, strict=True):
             if not isinstance(picture, UnreadableImageError):
                 kept.append(row)

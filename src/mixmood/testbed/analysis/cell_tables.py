@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mixmood.core.errors import InputError
-from mixmood.testbed.analysis.correlation import Accuracy, Distance
+from mixmood.core.errors import InputError, reason
+from mixmood.testbed.analysis.statistics.correlation import CellAccuracy, CellDistance
 
 ACCURACY_COLUMNS = ("task", "ood_source", "ood_percent", "n_labelled", "accuracy_mean")
 DISTANCE_COLUMNS = ("task", "ood_source", "ood_percent", "measure", "distance_mean")
@@ -16,10 +16,10 @@ OPTIONAL = ("algorithm", "contamination", "regime")
 # have these columns, the paper's do not.
 
 
-def read_accuracies(path: str | Path) -> list[Accuracy]:
+def read_accuracies(path: str | Path) -> list[CellAccuracy]:
     """The rows of a table of accuracies that name a percentage; a supervised baseline has none."""
     return [
-        Accuracy(
+        CellAccuracy(
             **_common(row, "accuracy_mean", where),
             n_labelled=int(_number(row, "n_labelled", where)),
         )
@@ -27,10 +27,10 @@ def read_accuracies(path: str | Path) -> list[Accuracy]:
     ]
 
 
-def read_distances(path: str | Path) -> list[Distance]:
+def read_distances(path: str | Path) -> list[CellDistance]:
     """The rows of a table of distances that name a percentage."""
     return [
-        Distance(
+        CellDistance(
             **_common(row, "distance_mean", where),
             measure=row["measure"],
             n_labelled=int(_number(row, "n_labelled", where)) if row.get("n_labelled") else None,
@@ -58,7 +58,7 @@ def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dic
                 if row["ood_percent"].strip():
                     yield f"{path}, line {reader.line_num}", row
     except OSError as error:
-        raise InputError(f"Cannot read {path}: {error.strerror or error}.") from error
+        raise InputError(f"Cannot read {path}: {reason(error)}.") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} is not a CSV table in UTF-8: {error}.") from error
 

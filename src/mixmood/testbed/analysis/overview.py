@@ -9,11 +9,11 @@ from typing import Any
 from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import SIGNIFICANT
 from mixmood.core.version import __version__
-from mixmood.testbed.analysis.agreement import AgreementRow
-from mixmood.testbed.analysis.chance import Chance, chance
-from mixmood.testbed.analysis.extremes import Extremes, extremes
-from mixmood.testbed.analysis.line import GroupLine
-from mixmood.testbed.analysis.overall import OverallRow, overall_rows
+from mixmood.testbed.analysis.statistics.agreement import AgreementRow
+from mixmood.testbed.analysis.statistics.chance import Chance, chance_of_correlation
+from mixmood.testbed.analysis.statistics.extremes import Extremes, extremes
+from mixmood.testbed.analysis.statistics.line import GroupLine
+from mixmood.testbed.analysis.statistics.overall import OverallRow, overall_rows
 from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow, chosen_records
 from mixmood.testbed.analysis.tables import Tables, make_tables
 from mixmood.testbed.grid.cells import Cell, CellFilter
@@ -141,14 +141,14 @@ def overview(
     records = chosen_records(store, only)
     tables = make_tables(store, choice, only, records, beside_paper)
     overall = overall_rows(records, tables.agreements, choice)
-    by_chance = chance(records, choice)
+    by_chance = chance_of_correlation(records, choice)
     ends = extremes(tables.accuracies, store.config.split.n_classes)
     is_learned = not ends or any(each.is_above_chance for each in ends)
     has_best = is_learned and overall and overall[0].pearson is not None
     return Overview(
         testbed=store.config.name,
         store=str(store.folder),
-        verdict=verdict(overall, by_chance) if is_learned else NOTHING_LEARNED,
+        verdict=overview_verdict(overall, by_chance) if is_learned else NOTHING_LEARNED,
         chance=by_chance,
         best_measure=overall[0].measure if has_best else None,
         n_runs=len(records),
@@ -162,7 +162,7 @@ def overview(
     )
 
 
-def verdict(rows: Sequence[OverallRow], by_chance: Chance | None) -> str:
+def overview_verdict(rows: Sequence[OverallRow], by_chance: Chance | None) -> str:
     """Whether distances predicted accuracies, and by which measure best, in one sentence."""
     if not rows:
         return (

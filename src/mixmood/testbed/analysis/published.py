@@ -5,7 +5,7 @@ import io
 from functools import cache
 from importlib.resources import files
 
-from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.testbed.analysis.statistics.groups import GroupKey
 from mixmood.testbed.grid.cells import Cell
 
 

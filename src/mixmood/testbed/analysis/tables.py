@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mixmood.core.errors import InputError
-from mixmood.testbed.analysis.agreement import AgreementRow, agreement_rows
-from mixmood.testbed.analysis.line import GroupLine, fitted_lines
 from mixmood.testbed.analysis.published import paper_accuracy, paper_correlation, paper_distance
+from mixmood.testbed.analysis.statistics.agreement import AgreementRow, agreement_rows
+from mixmood.testbed.analysis.statistics.line import GroupLine, fitted_lines
 from mixmood.testbed.analysis.summary import (
     AccuracyRow,
     DistanceRow,

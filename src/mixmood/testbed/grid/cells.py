@@ -120,9 +120,9 @@ class CellFilter:
         for word in filter(None, ",".join(texts).split(",")):
             key, equals, value = word.partition("=")
             if not equals or not value:
-                raise OptionError(f"A selection is written like task=mnist; got '{word}'.")
+                raise OptionError(f"--only takes KEY=VALUE, such as task=mnist; got '{word}'.")
             if key not in known:
-                raise unknown_name("key of a selection", key, known)
+                raise unknown_name("key of --only", key, known)
             wanted.setdefault(key, set()).add(value)
         return cls({key: frozenset(values) for key, values in wanted.items()})
 

@@ -23,7 +23,7 @@ Regime = Literal["scratch", "frozen"]
 """How a run trains: a network from random weights, or a head on the backbone's features."""
 SCRATCH: Regime = "scratch"
 FROZEN: Regime = "frozen"
-Setting = bool | int | float | str
+TomlValue = bool | int | float | str
 
 MOST_RUNS = 1_000_000
 """The paper's whole grid has about a thousand."""
@@ -97,7 +97,7 @@ class TrainingSection(_Section):
     weight_decay: float = Recipe.weight_decay
     augment: str = Recipe.augment
     ema: float = Recipe.ema
-    settings: dict[str, dict[str, Setting]] = {}
+    settings: dict[str, dict[str, TomlValue]] = {}
 
     @model_validator(mode="after")
     def _is_a_recipe(self) -> Self:

@@ -22,14 +22,14 @@ PATIENCE_S = 2.0
 SUPERVISED = "supervised"
 WORKER = "; ".join(
     f"import mixmood.{module}"
-    for module in ("features.backbones.onnx", "ranking.statistics.score", "ssl.loop.train")
+    for module in ("features.backbones.onnx.network", "ranking.statistics.score", "ssl.loop.train")
 )
 N_IMAGES = 32
 """Images that testing and the backbone are timed with."""
 
 
 @dataclass(frozen=True)
-class Estimate:
+class TimeEstimate:
     """Seconds of one core.
 
     For a worker to start, for one update with a pool (None without networks to train), for one
@@ -65,14 +65,14 @@ class _Costs:
         return self.split_s + training_s + self.distances_s
 
 
-def estimate(jobs: list[Job]) -> Estimate:
+def estimate(jobs: list[Job]) -> TimeEstimate:
     """What the jobs take, if all of an algorithm run like the first of them."""
     frozen = [job for job in jobs if job.run.regime == FROZEN]
     trained = [job for job in jobs if job.run.regime != FROZEN]
     frozen_total_s = frozen_s(frozen) if frozen else 0.0
     update_s, total_s = _trained_s(trained) if trained else (None, 0.0)
     total_s += frozen_total_s
-    return Estimate(_start_s(), update_s, total_s / len(jobs), total_s)
+    return TimeEstimate(_start_s(), update_s, total_s / len(jobs), total_s)
 
 
 def _trained_s(jobs: list[Job]) -> tuple[float, float]:

@@ -11,19 +11,19 @@ from mixmood.core.arrays import Array
 from mixmood.core.cache.features import open_cache
 from mixmood.core.seeds import rng_for
 from mixmood.data.arrays.array_pools import ImageArray
-from mixmood.data.splits.split import Images, Split
+from mixmood.data.splits.split import Pixels, Split
 from mixmood.testbed.runs.run import Job
 
 if TYPE_CHECKING:
     from mixmood.features.backbones.backbone import Backbone
     from mixmood.ranking.plan import RankingPlan
 
-Distances = dict[str, dict[str, Any]]
+DistancesByMeasure = dict[str, dict[str, Any]]
 NOT_RECORDED = ("inter", "intra")
 """One number for each draw; they can be drawn again."""
 
 
-def pool_distances(job: Job, split: Split) -> Distances:
+def pool_distances(job: Job, split: Split) -> DistancesByMeasure:
     """Every measure between the labelled and the unlabelled images of a split."""
     plan, section = distance_plan(job), job.config.distances
     labelled = features_of(job, split.labelled, section.backbone, section.resolution)
@@ -33,7 +33,7 @@ def pool_distances(job: Job, split: Split) -> Distances:
     return measured(labelled, pool, plan)
 
 
-def measured(labelled: Array, pool: Array, plan: "RankingPlan") -> Distances:
+def measured(labelled: Array, pool: Array, plan: "RankingPlan") -> DistancesByMeasure:
     """The distances in plain values; features of shape (n, d), the pool's in random order."""
     from mixmood.ranking.statistics.dissimilarity import distances_of
 
@@ -44,7 +44,7 @@ def measured(labelled: Array, pool: Array, plan: "RankingPlan") -> Distances:
     }
 
 
-def quickly_measured(labelled: Array, pool: Array, plan: "RankingPlan") -> Distances:
+def quickly_measured(labelled: Array, pool: Array, plan: "RankingPlan") -> DistancesByMeasure:
     """The same distances and p-values without intervals, which no table shows.
 
     Intervals come from leaving images out, and take two thirds of the time.
@@ -94,7 +94,7 @@ def distance_plan(job: Job) -> "RankingPlan":
     ).fitted(job.run.n_labelled)
 
 
-def features_of(job: Job, images: Images, backbone: str, resolution: int | None) -> Array:
+def features_of(job: Job, images: Pixels, backbone: str, resolution: int | None) -> Array:
     """Features of images in their order, shape (n, d); each image is computed once for a cache."""
     from mixmood.features.extraction.extract import extract
 

@@ -9,8 +9,13 @@ import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.core.seeds import rng_for
-from mixmood.data.splits.split import Images, Split
-from mixmood.testbed.runs.distances import Distances, distance_plan, features_of, quickly_measured
+from mixmood.data.splits.split import Pixels, Split
+from mixmood.testbed.runs.distances import (
+    DistancesByMeasure,
+    distance_plan,
+    features_of,
+    quickly_measured,
+)
 from mixmood.testbed.runs.run import Job, description, drawn
 
 
@@ -41,7 +46,7 @@ class FrozenPool:
         return self._features(self.split.test)
 
     @cached_property
-    def distances(self) -> Distances:
+    def distances(self) -> DistancesByMeasure:
         """Every measure between pool and labelled images."""
         section, frozen = self.job.config.distances, self.job.config.frozen
         place = (section.backbone, section.resolution)
@@ -52,7 +57,7 @@ class FrozenPool:
         labelled = features_of(self.job, self.split.labelled, *place)
         return quickly_measured(labelled, features_of(self.job, some, *place), plan)
 
-    def _features(self, images: Images) -> Array:
+    def _features(self, images: Pixels) -> Array:
         frozen = self.job.config.frozen
         return features_of(self.job, images, frozen.backbone, frozen.resolution)
 

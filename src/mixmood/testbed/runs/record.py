@@ -4,7 +4,7 @@ A record may come from another machine, another version or a damaged disk. Whate
 of the wrong kind is reported with the name of the file, before any table is made from it.
 """
 
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -26,9 +26,17 @@ Choice = Literal["last", "median", "validation", "best"]
 images; the best on the test images, as in the paper, which is optimistic."""
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Measure = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+MeasureName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 """It becomes a part of file names."""
-Share = Annotated[float, Field(ge=0, le=1)]
+Proportion = Annotated[float, Field(ge=0, le=1)]
+
+
+def checked_choice(name: str) -> Choice:
+    """The choice of an epoch that has this name."""
+    for choice in get_args(Choice):
+        if choice == name:
+            return cast(Choice, choice)
+    raise unknown_name("selection", name, get_args(Choice))
 
 
 class _Part(BaseModel):
@@ -38,14 +46,14 @@ class _Part(BaseModel):
     )
 
 
-class Accuracy(_Part):
+class RunAccuracy(_Part):
     """Test accuracies of a run: one in the regime `frozen`, otherwise one for each choice."""
 
-    best: Share | None = None
-    last: Share | None = None
-    median: Share | None = None
-    validation: Share | None = None
-    test: Share | None = None
+    best: Proportion | None = None
+    last: Proportion | None = None
+    median: Proportion | None = None
+    validation: Proportion | None = None
+    test: Proportion | None = None
     """The only one of a run without epochs."""
 
     @model_validator(mode="after")
@@ -56,8 +64,7 @@ class Accuracy(_Part):
 
     def by(self, choice: Choice) -> float:
         """The accuracy by a choice of epoch; without epochs there is only one."""
-        if choice not in get_args(Choice):
-            raise unknown_name("selection", choice, get_args(Choice))
+        checked_choice(choice)
         value: float | None = self.test if self.test is not None else getattr(self, choice)
         if value is None:
             raise InputError(
@@ -86,12 +93,12 @@ class Epoch(_Part):
     """One epoch of a run's training; see `EpochRecord`."""
 
     epoch: int = 0
-    test_accuracy: Share
-    validation_accuracy: Share | None = None
+    test_accuracy: Proportion
+    validation_accuracy: Proportion | None = None
     loss: Number | None = None
     loss_labelled: Number | None = None
     loss_unlabelled: Number | None = None
-    pseudo_label_shares: list[Share] | None
+    pseudo_label_shares: list[Proportion] | None
 
 
 class Training(_Part):
@@ -143,8 +150,8 @@ class RunRecord(_Head):
     data: str
     classes: list[str]
     training: Training | None
-    accuracy: Accuracy
-    distances: dict[Measure, MeasuredDistance] | None
+    accuracy: RunAccuracy
+    distances: dict[MeasureName, MeasuredDistance] | None
     times: dict[str, Seconds]
 
     @model_validator(mode="after")
@@ -154,7 +161,7 @@ class RunRecord(_Head):
         return self
 
     @field_serializer("accuracy")
-    def _plain_accuracy(self, accuracy: Accuracy) -> dict[str, float | None]:
+    def _plain_accuracy(self, accuracy: RunAccuracy) -> dict[str, float | None]:
         return accuracy.to_dict()
 
     @property

@@ -17,7 +17,7 @@ from mixmood.core.suggest import unknown_name
 from mixmood.features.backbones.backbone import PREPROCESSING
 from mixmood.features.backbones.hub.find import CONFIG, SETTINGS, WEIGHTS, model_folder
 from mixmood.features.backbones.hub.inputs import agrees, check_side, processed, steps_of
-from mixmood.features.backbones.onnx import check_batch
+from mixmood.features.backbones.onnx.network import check_batch
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 VISION_TOWERS = {"clip": "CLIPVisionModelWithProjection", "siglip": "SiglipVisionModel"}

@@ -1,0 +1,21 @@
+"""`mixmood.correlate`: do distances predict accuracy? From two tables."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mixmood.testbed.analysis.statistics.correlation import Agreement
+
+
+def correlate(accuracies: str | Path, distances: str | Path) -> "list[Agreement]":
+    """Pearson, Spearman and regret of distances against accuracies, one row for each measure.
+
+    Args:
+        accuracies: A CSV table with the columns task, ood_source, ood_percent, n_labelled and
+            accuracy_mean.
+        distances: One with task, ood_source, ood_percent, measure and distance_mean.
+    """
+    from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
+    from mixmood.testbed.analysis.statistics.correlation import agreements
+
+    return agreements(read_accuracies(accuracies), read_distances(distances))

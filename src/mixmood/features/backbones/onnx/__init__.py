@@ -1,0 +1,1 @@
+"""Networks in ONNX files: read with care, completed, run by ONNX Runtime."""

@@ -1,0 +1,173 @@
+"""Backbones that users bring: any ONNX file from images to features."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from mixmood.core.errors import BackboneError, OptionError, reason
+from mixmood.core.suggest import unknown_name
+from mixmood.features.backbones.backbone import DEFAULT_RESOLUTION
+from mixmood.features.backbones.input_format import (
+    InputFormat,
+    check_words,
+    layout_word,
+    positive_number,
+    triple,
+)
+from mixmood.features.backbones.onnx.network import FLOATS, MICRO_BATCH, OnnxBackbone, open_session
+from mixmood.features.backbones.onnx.safety import has_external_data
+
+PREFIX = "mixmood."
+LARGEST_BATCH, LARGEST_SIDE = 1024, 4096
+"""More is a mistake or an attack: each batch is made in memory as a whole."""
+KINDS = {"tensor(uint8)": "uint8", **FLOATS}
+
+
+def is_onnx_file(name: str) -> bool:
+    """Whether the name of a backbone means a file of the user."""
+    return name.partition("?")[0].lower().endswith(".onnx")
+
+
+def load_onnx_file(name: str, resolution: int | None = None) -> OnnxBackbone:
+    """The backbone in a file: `net.onnx`, or `net.onnx?range=1&mean=0.5&std=0.25`.
+
+    What the network wants done with pixels is said, in this order, by the words after the
+    question mark, by the file's metadata properties (`mixmood.range` and so on), by its graph:
+
+    - `layout`: nhwc or nchw. The graph shows it unless neither axis is 3 or both are.
+    - `range`: what white is, 1 or 255. Needed unless the input is uint8.
+    - `mean`, `std`: taken off and divided by, in units of that range; one number or three.
+    - `resolution`: the side of the images. The graph shows it unless any size will do.
+    - `output`: the output with the features, (n, d), or maps of features to be averaged.
+    """
+    path, _, query = name.partition("?")
+    model = _read(Path(path))
+    session = _open(model, path)
+    words = _words(session, query)
+    node = _only_input(session, path)
+    input_format = _format(node, words, path)
+    return OnnxBackbone(
+        Path(path).name,
+        model,
+        _resolution(node, input_format, words, resolution, path),
+        session=session,
+        input_format=input_format,
+        output=_output(session, words),
+        fixed_batch=_batch_of_graph(node.shape[0], path),
+    )
+
+
+def _read(path: Path) -> bytes:
+    try:
+        model = path.read_bytes()
+    except OSError as error:
+        raise BackboneError(f"Cannot read the backbone {path}: {reason(error)}.") from error
+    try:
+        is_split = has_external_data(model)
+    except ValueError as error:
+        raise BackboneError(f"{path} is not an ONNX file: {error}.") from error
+    if is_split:
+        raise BackboneError(
+            f"{path} keeps its weights in another file, which is not opened for safety. "
+            "Save the model as one file, without external data."
+        )
+    return model
+
+
+def _open(model: bytes, path: str) -> Any:
+    try:
+        session = open_session(model)
+        # Names that are no text are decoded, and refused, only when they are asked for.
+        _ = session.get_modelmeta().custom_metadata_map
+        _ = [(node.name, node.shape) for node in (*session.get_inputs(), *session.get_outputs())]
+    except Exception as error:
+        # ONNX Runtime has no public base class for what it raises.
+        raise BackboneError(f"ONNX Runtime cannot load {path}: {reason(error)}.") from error
+    return session
+
+
+def _words(session: Any, query: str) -> dict[str, str]:
+    properties = session.get_modelmeta().custom_metadata_map
+    stated = {
+        key.removeprefix(PREFIX): value
+        for key, value in properties.items()
+        if key.startswith(PREFIX)
+    }
+    typed = dict(parse_qsl(query, keep_blank_values=True))
+    check_words({**stated, **typed})
+    return {**stated, **typed}
+
+
+def _only_input(session: Any, path: str) -> Any:
+    inputs = session.get_inputs()
+    if not session.get_outputs():
+        raise BackboneError(f"{path} has no output. Export the network with its features.")
+    if len(inputs) != 1 or len(inputs[0].shape) != 4 or inputs[0].type not in KINDS:
+        found = ", ".join(f"{node.name} {node.type} {node.shape}" for node in inputs)
+        raise BackboneError(
+            f"{path} must have one input, a batch of images with four axes of uint8 or float "
+            f"numbers; it has {found or 'none'}."
+        )
+    return inputs[0]
+
+
+def _format(node: Any, words: dict[str, str], path: str) -> InputFormat:
+    layout = layout_word(words) or _layout_of_graph(node.shape, path)
+    dtype = KINDS[node.type]
+    scale = positive_number(words, "range")
+    if dtype == "uint8":
+        if given := [key for key in ("range", "mean", "std") if key in words]:
+            raise OptionError(
+                f"{path} takes uint8 pixels as they are; leave out {' and '.join(given)}."
+            )
+        return InputFormat(layout)
+    if scale is None:
+        raise BackboneError(
+            f"{path} takes {dtype} numbers and does not say in which range. Add it to the name, "
+            f"as in '{path}?range=1&mean=0.485,0.456,0.406&std=0.229,0.224,0.225', or store it "
+            "in the file as the metadata properties mixmood.range, mixmood.mean, mixmood.std."
+        )
+    return InputFormat(layout, dtype, scale, triple(words, "mean", 0), triple(words, "std", 1))
+
+
+def _layout_of_graph(shape: list[Any], path: str) -> str:
+    if (shape[1] == 3) == (shape[3] == 3):
+        raise BackboneError(
+            f"{path} does not show which axis of its input {shape} holds the colours. "
+            f"Say it: '{path}?layout=nchw' or '{path}?layout=nhwc'."
+        )
+    return "nchw" if shape[1] == 3 else "nhwc"
+
+
+def _batch_of_graph(length: Any, path: str) -> int:
+    if not isinstance(length, int):
+        return MICRO_BATCH
+    if not 1 <= length <= LARGEST_BATCH:
+        raise BackboneError(
+            f"{path} takes batches of {length} images; 1 to {LARGEST_BATCH} are possible. "
+            "Export the network for batches of any size."
+        )
+    return length
+
+
+def _resolution(
+    node: Any, input_format: InputFormat, words: dict[str, str], asked: int | None, path: str
+) -> int:
+    height, width = node.shape[2:] if input_format.layout == "nchw" else node.shape[1:3]
+    fixed = {side for side in (height, width) if isinstance(side, int)}
+    stated = positive_number(words, "resolution")
+    side = asked or (int(stated) if stated else None) or next(iter(fixed), DEFAULT_RESOLUTION)
+    if not 1 <= side <= LARGEST_SIDE or fixed - {side}:
+        raise BackboneError(
+            f"{path} takes images of {height} x {width} pixels; squares of {side} do not fit. "
+            "Leave the resolution out, or export the network for squares."
+        )
+    return side
+
+
+def _output(session: Any, words: dict[str, str]) -> str:
+    names: list[str] = [node.name for node in session.get_outputs()]
+    name = words.get("output", names[0])
+    if name not in names:
+        raise unknown_name("output", name, names)
+    return name

@@ -1,0 +1,56 @@
+"""Tables of all pairs of rows, and what subsets of the rows need of them.
+
+Inner products come from one matrix product, ten times as fast as subtracting pair by pair. Every
+pair of subsets of the same rows is then measured from the same table.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array, Mask
+from mixmood.measures.minkowski import MOST_TIES, pair_distances
+from mixmood.measures.shared.checks import check_pair
+
+Table = NDArray[np.float64]
+
+CANCELLED = 1e-6
+"""Squared distances below this share of the squared lengths have lost too many digits."""
+
+
+def stacked(x: Array, y: Array) -> tuple[Array, Mask, Mask]:
+    """Two samples as one pair of subsets of the same rows: (n + m, d), (1, n + m), (1, n + m)."""
+    check_pair(x, y)
+    first = np.arange(len(x) + len(y))[None] < len(x)
+    return np.concatenate([x, y]), first, ~first
+
+
+def centred(rows: Array) -> Table:
+    """The rows in double precision minus their mean, shape (N, d)."""
+    return np.asarray(rows - rows.mean(axis=0, dtype=np.float64), np.float64)
+
+
+def inner_products(rows: Array) -> Table:
+    """The inner product of every row with every row, shape (N, N)."""
+    exact = rows.astype(np.float64)
+    return np.asarray(exact @ exact.T)
+
+
+def euclidean_distances(rows: Array) -> Table:
+    """The Euclidean distance of every row to every row, shape (N, N)."""
+    moved = centred(rows)
+    products = inner_products(moved)
+    squares = np.diagonal(products)
+    sums = squares[:, None] + squares
+    squared = sums - 2 * products
+    left, right = np.nonzero(np.triu(squared <= CANCELLED * sums, 1))
+    if len(left) > MOST_TIES * len(rows):
+        return pair_distances(moved, moved, "euclidean")
+    squared[left, right] = np.square(moved[left] - moved[right]).sum(axis=1)
+    squared[right, left] = squared[left, right]
+    np.fill_diagonal(squared, 0.0)
+    return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
+
+
+def pair_sums(table: Table, first: Mask, second: Mask) -> Table:
+    """The sum of a table over all pairs of rows of two subsets, for k pairs of them, shape (k,)."""
+    return np.asarray(np.einsum("kn,kn->k", first.astype(np.float64) @ table, second))

@@ -1,0 +1,86 @@
+"""A folder of the kept images: hard links or copies, under names that are safe anywhere."""
+
+import os
+import re
+from pathlib import Path
+
+from mixmood.core.arrays import Rows
+from mixmood.core.errors import InputError, OutputError, UnreadableImageError, reason
+from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files.places import make_folder
+from mixmood.core.progress import Progress
+from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
+
+LONGEST_NAME = 80
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def fill_folder(
+    pool: ImageSource, indices: Rows, folder: Path, progress: Progress, *, with_links: bool
+) -> None:
+    """Put the images at these indices into a new or empty folder.
+
+    Args:
+        pool: The pool they belong to.
+        indices: Which of its images.
+        folder: Where they go; refused if it holds anything.
+        progress: Called after every image.
+        with_links: Make hard links where the pool is of files on the same disk; copies elsewhere.
+    """
+    check_empty(folder)
+    make_folder(folder)
+    progress.start(folder.name, len(indices))
+    for index in indices.tolist():
+        target = folder / safe_name(pool.locate(index), index)
+        source = pool.file_path(index) if with_links else None
+        if source is None or not _linked(source, target):
+            _copied(pool, index, target)
+        progress.advance(folder.name)
+    progress.finish(folder.name)
+
+
+def images_of(pool: Pool) -> ImageSource:
+    """The pool itself; refused if there are no images to put into a folder."""
+    if isinstance(pool, FeatureSource):
+        raise InputError(f"{pool.name} holds features: there are no images to link or copy.")
+    return pool
+
+
+def check_empty(folder: Path) -> None:
+    """Refuse a folder that holds anything, before any work is done for it."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OutputError(f"{folder} is there already. Name a new or an empty folder.")
+
+
+def safe_name(path: str, index: int) -> str:
+    """A name for an image: its index, so that none comes twice, and what is plain of its own.
+
+    >>> safe_name("a/b c;=.JPG", 7), safe_name("../../x", 12)
+    ('000000007_b_c_.JPG', '000000012_x')
+    """
+    own = _UNSAFE.sub("_", re.split(r"[/\\]", path)[-1])[-LONGEST_NAME:]
+    return f"{index:09d}_{own}"
+
+
+def _linked(source: bytes, target: Path) -> bool:
+    try:
+        os.link(os.path.realpath(source), target)
+    except OSError:
+        return False  # another disk, or a disk without links: a copy does it
+    return True
+
+
+def _copied(pool: ImageSource, index: int, target: Path) -> None:
+    from PIL import Image
+
+    try:
+        raw = pool.fetch(index)
+        if isinstance(raw, bytes):
+            write_atomic(target, raw)
+        else:
+            picture = next(iter(pool.read([index])))
+            if isinstance(picture, UnreadableImageError):
+                raise picture
+            Image.fromarray(picture).save(target.with_name(f"{target.name}.png"))
+    except OSError as error:
+        raise OutputError(f"Cannot write {target}: {reason(error)}.") from error

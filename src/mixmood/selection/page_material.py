@@ -1,0 +1,140 @@
+"""What the page of a filter needs beyond its record: a histogram of scores, and pictures."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from mixmood.core.arrays import Array, Mask, Rows
+from mixmood.core.records.filter_material import (
+    FilterMaterial,
+    Gallery,
+    ScoredTile,
+    ScoreHistogram,
+)
+from mixmood.core.seeds import rng_for
+from mixmood.data.decoding.thumbnail import thumbnail
+from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
+from mixmood.selection.decide import REASONS
+from mixmood.selection.filter import Decision, FilterJob
+from mixmood.selection.keep import FOREIGN, OVER_COUNT
+
+N_TILES = 8
+"""Images in a row of a gallery."""
+MOST_GALLERIES = 8
+N_BINS = 60
+OUTER = 0.002
+"""The share of scores at each end that is put into the outer bins: one outlier hides nothing."""
+
+
+def gather_filter_material(
+    job: FilterJob, decision: Decision, threshold: float | None, labelled: Pool | None
+) -> FilterMaterial:
+    """The histogram and the galleries of a filtered pool.
+
+    Args:
+        job: The filter that has run.
+        decision: What it decided.
+        threshold: The score around which images are borderline; None shows no such images.
+        labelled: The labelled set; None with a saved filter.
+    """
+    histogram = score_histogram(job.scorer.filter.score.fit.labelled, decision)
+    if isinstance(job.pool, FeatureSource):
+        return FilterMaterial(histogram, (), 0)
+    shown = _Shown(job, job.pool, decision, threshold, labelled)
+    names = job.scorer.class_names
+    if job.scorer.head is None:
+        return FilterMaterial(histogram, (shown.gallery(None, None),), 0)
+    n_kept = np.bincount(decision.scanned.classes[decision.is_kept], minlength=len(names))
+    order = np.argsort(-n_kept, kind="stable")[:MOST_GALLERIES].tolist()
+    galleries = tuple(shown.gallery(code, names[code]) for code in order)
+    return FilterMaterial(histogram, galleries, len(names) - len(order))
+
+
+def score_histogram(labelled: Array, decision: Decision) -> ScoreHistogram:
+    """Counts of the scores of labelled, pool and kept images in equal bins."""
+    scores = decision.scores
+    readable = scores[~np.isnan(scores)]
+    both = np.concatenate([labelled, readable])
+    low, high = (float(value) for value in np.quantile(both, [OUTER, 1 - OUTER]))
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+
+    def counts(values: Array) -> tuple[int, ...]:
+        inside = np.clip(values, low, high)
+        return tuple(np.histogram(inside, N_BINS, (low, high))[0].tolist())
+
+    return ScoreHistogram(
+        low, high, counts(labelled), counts(readable), counts(scores[decision.is_kept])
+    )
+
+
+class _Shown:
+    """Chooses the images of each gallery and reads them."""
+
+    def __init__(
+        self,
+        job: FilterJob,
+        pool: ImageSource,
+        decision: Decision,
+        threshold: float | None,
+        labelled: Pool | None,
+    ) -> None:
+        self._pool, self._decision, self._threshold = pool, decision, threshold
+        self._labelled = labelled if isinstance(labelled, ImageSource) else None
+        self._rng = rng_for(job.plan.seed, "filter", "pictures")
+        by_score = [REASONS.index(FOREIGN), REASONS.index(OVER_COUNT)]
+        self._is_dropped: Mask = np.isin(decision.reasons, by_score)
+
+    def gallery(self, code: int | None, name: str | None) -> Gallery:
+        """The gallery of a class, or of all images."""
+        classes = self._decision.scanned.classes
+        is_own = np.ones(len(classes), bool) if code is None else classes == code
+        kept = np.flatnonzero(is_own & self._decision.is_kept)
+        dropped = np.flatnonzero(is_own & self._is_dropped)
+        return Gallery(
+            name=name,
+            n_kept=len(kept),
+            n_dropped=len(dropped),
+            labelled=self._labelled_tiles(name),
+            kept=self._tiles(self._some(kept)),
+            borderline=self._tiles(self._nearest(np.concatenate([kept, dropped]))),
+            dropped=self._tiles(self._some(dropped)),
+        )
+
+    def _some(self, rows: Rows) -> Rows:
+        """A few random ones of these images."""
+        if len(rows) <= N_TILES:
+            return rows
+        return rows[self._rng.choice(len(rows), N_TILES, replace=False)]
+
+    def _nearest(self, rows: Rows) -> Rows:
+        """Those whose scores are nearest to the threshold."""
+        if self._threshold is None:
+            return rows[:0]
+        apart = np.abs(self._decision.scanned.scores[rows] - self._threshold)
+        return rows[np.argsort(apart, kind="stable")[:N_TILES]]
+
+    def _tiles(self, rows: Rows) -> tuple[ScoredTile, ...]:
+        scores, is_kept = self._decision.scanned.scores, self._decision.is_kept
+        order = rows[np.argsort(-scores[rows], kind="stable")]
+        return tuple(
+            ScoredTile(place, uri, float(scores[row]), bool(is_kept[row]))
+            for row, (place, uri) in zip(order.tolist(), _read(self._pool, order), strict=True)
+        )
+
+    def _labelled_tiles(self, name: str | None) -> tuple[ScoredTile, ...]:
+        if self._labelled is None:
+            return ()
+        labels = self._labelled.labels
+        rows = np.arange(len(self._labelled))
+        if name is not None and labels is not None:
+            rows = np.flatnonzero(labels.codes == labels.names.index(name))
+        chosen = np.sort(self._some(rows))
+        return tuple(ScoredTile(place, uri) for place, uri in _read(self._labelled, chosen))
+
+
+def _read(pool: ImageSource, rows: Rows) -> Iterable[tuple[str, str | None]]:
+    """The name of each image and its small picture, None where it cannot be read any more."""
+    for row, picture in zip(rows.tolist(), pool.read(rows), strict=True):
+        uri = thumbnail(picture) if isinstance(picture, np.ndarray) else None
+        yield pool.locate(row), uri

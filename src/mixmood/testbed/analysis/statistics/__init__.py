@@ -1,0 +1,1 @@
+"""How well distances predict accuracies: correlations, regret, their intervals and chance."""

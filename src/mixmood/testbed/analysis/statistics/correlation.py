@@ -1,0 +1,181 @@
+"""Do distances predict accuracy? Correlation and regret over the cells of two tables."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import InputError
+from mixmood.testbed.analysis.statistics.groups import LEAST_CELLS, PoolKey
+
+Variant = tuple[str | None, str | None, str | None]
+"""Algorithm, contamination and regime; None, in a table without that column, fits all."""
+Key = TypeVar("Key", bound=tuple[object, ...])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TableRow:
+    """A cell of a table: its task and pool, and how it was trained, as far as the table says."""
+
+    task: str
+    pool: PoolKey
+    mean: float
+    algorithm: str | None = None
+    contamination: str | None = None
+    regime: str | None = None
+
+    @property
+    def variant(self) -> Variant:
+        """How the cell was trained."""
+        return self.algorithm, self.contamination, self.regime
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellAccuracy(_TableRow):
+    """Mean accuracy of one cell of the test bed, 0 to 1."""
+
+    n_labelled: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellDistance(_TableRow):
+    """Mean distance of one cell by one measure."""
+
+    measure: str
+    n_labelled: int | None = None
+    """None stands for every number of labels."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well one measure predicts accuracy in one task; None where it is undefined.
+
+    Attributes:
+        pearson: Linear correlation over all cells; far outliers, such as noise, can dominate it.
+        spearman: Correlation of the ranks over all cells.
+        regret_points: Accuracy lost, in points, by training with the nearest of the sources at
+            their highest percentage instead of the best of them.
+        n_cells: How many cells were compared.
+        algorithm: As the tables say; None if they do not. So are contamination and regime.
+    """
+
+    task: str
+    n_labelled: int
+    measure: str
+    pearson: float | None
+    spearman: float | None
+    regret_points: float
+    n_cells: int
+    algorithm: str | None = None
+    contamination: str | None = None
+    regime: str | None = None
+
+
+def agreements(
+    accuracies: Iterable[CellAccuracy], distances: Iterable[CellDistance]
+) -> list[Agreement]:
+    """One row for each task, number of labels, way of training and measure.
+
+    Cells without contamination are left out, and so are those that only one table has.
+    """
+    accuracy_of = _groups(((row.task, row.n_labelled, row.variant), row) for row in accuracies)
+    distance_of = _groups(
+        ((row.task, row.n_labelled, row.variant, row.measure), row) for row in distances
+    )
+    rows = [
+        _agreement(task, n_labelled, _joined(variant, other), measure, accuracy, distance)
+        for (task, n_labelled, variant), accuracy in accuracy_of.items()
+        for (other_task, other_n, other, measure), distance in distance_of.items()
+        if task == other_task
+        and other_n in (None, n_labelled)
+        and _fits(variant, other)
+        and len(accuracy.keys() & distance.keys()) >= LEAST_CELLS
+    ]
+    if not rows:
+        raise InputError(
+            f"The two tables share no task with at least {LEAST_CELLS} contaminated cells (source "
+            "and percentage). Are they from the same test bed?"
+        )
+    return rows
+
+
+def _groups(
+    rows: Iterable[tuple[Key, CellAccuracy | CellDistance]],
+) -> dict[Key, dict[PoolKey, float]]:
+    """The contaminated cells of each key; one that is in the table twice is refused."""
+    found: dict[Key, dict[PoolKey, float]] = defaultdict(dict)
+    for key, row in rows:
+        source, percent = row.pool
+        if row.pool in found[key]:
+            raise InputError(
+                f"{row.task}, {source} {percent:g} % is in the table twice with nothing to "
+                "tell the rows apart. Give the columns n_labelled, algorithm, contamination or "
+                "regime, or keep one of the rows."
+            )
+        if percent > 0:
+            found[key][row.pool] = row.mean
+    return found
+
+
+def _fits(variant: Variant, other: Variant) -> bool:
+    return all(None in pair or pair[0] == pair[1] for pair in zip(variant, other, strict=True))
+
+
+def _joined(variant: Variant, other: Variant) -> Variant:
+    return variant[0] or other[0], variant[1] or other[1], variant[2] or other[2]
+
+
+def _agreement(
+    task: str,
+    n_labelled: int,
+    variant: Variant,
+    measure: str,
+    accuracy: Mapping[PoolKey, float],
+    distance: Mapping[PoolKey, float],
+) -> Agreement:
+    cells = sorted(accuracy.keys() & distance.keys())
+    y, x = np.array([accuracy[c] for c in cells]), np.array([distance[c] for c in cells])
+    pearson, spearman = correlations(x, y)
+    highest = max(percent for _, percent in cells)
+    finalists = np.array([percent == highest for _, percent in cells])
+    algorithm, contamination, regime = variant
+    return Agreement(
+        task=task,
+        n_labelled=n_labelled,
+        measure=measure,
+        pearson=pearson,
+        spearman=spearman,
+        regret_points=regret_points(x[finalists], y[finalists]),
+        n_cells=len(cells),
+        algorithm=algorithm,
+        contamination=contamination,
+        regime=regime,
+    )
+
+
+def correlations(
+    x: Array,
+    y: Array,
+) -> tuple[float | None, float | None]:
+    """Pearson's r and Spearman's rho; None where a side is constant."""
+    from scipy.stats import pearsonr, spearmanr
+
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return None, None
+    return float(pearsonr(x, y).statistic), float(spearmanr(x, y).statistic)
+
+
+def regret_points(
+    distances: Array,
+    accuracies: Array,
+) -> float:
+    """Points of accuracy lost by choosing the nearest source; equally near ones are averaged.
+
+    >>> regret_points(np.array([1.0, 2.0]), np.array([0.70, 0.75])).__round__(6)
+    5.0
+    """
+    chosen = accuracies[distances == distances.min()].mean()
+    return float(100 * (accuracies.max() - chosen))

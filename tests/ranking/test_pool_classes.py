@@ -1,0 +1,59 @@
+"""Which classes a pool looks like."""
+
+import numpy as np
+import pytest
+
+import mixmood
+from mixmood.core.progress import Silent
+from mixmood.core.records.ranking import LabelledSet
+from mixmood.data.arrays.array_pools import FeatureArray
+from mixmood.data.pools.pool import Labels
+from mixmood.ranking.pool_classes import one_sided, pool_class_shares
+from mixmood.ranking.reading import Reading
+
+
+def of_class(rng, code, n):
+    return np.abs(rng.normal(size=(n, 6))) + 6 * np.eye(6)[code]
+
+
+class Labelled(FeatureArray):
+    """Features with classes."""
+
+    labels = Labels(np.repeat(np.arange(3), 20).astype(np.int32), ("rose", "tulip", "lily"))
+
+
+@pytest.fixture
+def labelled(rng):
+    return Labelled(np.concatenate([of_class(rng, code, 20) for code in range(3)]), "mine")
+
+
+def test_the_shares_are_those_of_the_pool(labelled, rng):
+    pools = {
+        "tulips": of_class(rng, 1, 100),
+        "mixed": np.concatenate([of_class(rng, 0, 50), of_class(rng, 2, 150)]),
+    }
+    report = mixmood.rank(labelled, pools, draws=4, probe=False)
+    found = {candidate.name: candidate for candidate in report.candidates}
+    assert found["tulips"].classes["tulip"] > 0.8
+    mixed = found["mixed"].classes
+    assert [mixed[c] for c in ("rose", "tulip", "lily")] == pytest.approx([0.25, 0, 0.75], abs=0.06)
+    assert (
+        "looks like the class 'tulip', which has 33% of the labelled" in found["tulips"].warnings[0]
+    )
+
+
+def test_without_classes_there_are_no_shares(rng):
+    pool = FeatureArray(rng.normal(size=(9, 6)), "plain")
+    reading = Reading(pool, 9, 0, None, None, None, Silent())
+    reading.grow(9)
+    assert pool_class_shares(reading, {"pool": reading}) is None
+
+
+def test_one_class_with_most_of_a_pool_gets_a_warning():
+    even = LabelledSet("mine", 20, 0, 20, "f", {"a": 10, "b": 10})
+    assert one_sided({"a": 0.9, "b": 0.1}, even) is None  # less than twice its labelled share
+    rare = LabelledSet("mine", 20, 0, 20, "f", {"a": 4, "b": 16})
+    assert "most of it (90%) looks like the class 'a', which has 20%" in one_sided(
+        {"a": 0.9, "b": 0.1}, rare
+    )
+    assert one_sided({"a": 0.5, "b": 0.5}, rare) is None
