@@ -164,9 +164,10 @@ class Run:
         self.plan = plan.fitted(len(self.labelled.features))
         most = self.plan.sample_size * plan.draws
         self.pools = {name: reading(FeatureArray(rows, name), most) for name, rows in pools.items()}
-        read_in_rounds(self.labelled, self.pools, self.plan, least=N_POOL)
+        rounds = read_in_rounds(self.labelled, self.pools, self.plan, least=N_POOL)
         features = {name: one.features for name, one in self.pools.items()}
-        self.scores: Scores = score(self.labelled.features, features, self.plan)
+        own = self.labelled.features
+        self.scores: Scores = score(own, features, self.plan, measured=rounds.measured)
         self.took_s = time.process_time() - start
         self.n_read = len(self.labelled.features) + sum(map(len, features.values()))
 

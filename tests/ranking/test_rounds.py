@@ -33,6 +33,24 @@ def test_a_clear_winner_stops_the_reading_and_a_note_says_what_was_saved(sets):
     assert not any("Reading" in note for note in full.notes)
 
 
+def test_what_was_measured_to_stop_is_not_measured_again(sets, monkeypatch):
+    """The numbers are those of a ranking that measures all again."""
+    from mixmood.ranking import rank, rounds
+
+    early, calls = mixmood.rank(*sets), []
+    again = rounds.read_in_rounds
+
+    def forgetful(*args, **options):
+        found = again(*args, **options)
+        calls.append(found.measured is not None)
+        return rounds.Rounds(found.too_small, found.n_done, found.n_all)
+
+    monkeypatch.setattr(rank, "read_in_rounds", forgetful)
+    assert mixmood.rank(*sets).to_json() == early.to_json()
+    mixmood.rank(*sets, measures=["cosine", "js"], draws=4)
+    assert calls == [True, False]
+
+
 def test_one_pool_is_read_no_further_than_needed_and_not_called_the_nearest(rng):
     report = mixmood.rank(features(rng, 60), {"only": features(rng, 2000)})
     assert report.notes[1] == (

@@ -78,7 +78,7 @@ def rank(
     features = {name: pool.features for name, pool in left.items()}
     # Our threads use all cores; those of BLAS inside each of them would only wait for one another.
     with threadpool_limits(1, user_api="blas"):
-        scores = score(base.features, features, used, n_threads)
+        scores = score(base.features, features, used, n_threads, rounds.measured)
     progress.finish("statistics")
     with threadpool_limits(1, user_api="blas"):
         outlook = outlook_of(base, left, scores, used, progress, n_threads)

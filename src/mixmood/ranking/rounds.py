@@ -10,7 +10,7 @@ from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.statistics.certainty import chances_of_best
 from mixmood.ranking.statistics.draws import misfit
-from mixmood.ranking.statistics.score import measure
+from mixmood.ranking.statistics.score import Measured, measure
 
 N_ROUNDS = 6
 
@@ -22,11 +22,14 @@ class Rounds:
     Attributes:
         too_small: The reason for each pool that holds no sample, by name.
         n_done: Rounds that were read, of `n_all`.
+        measured: What the last look at the standing has measured; None if it was not of all that
+            was read by all measures.
     """
 
     too_small: dict[str, str]
     n_done: int
     n_all: int
+    measured: Measured | None = None
 
 
 def read_in_rounds(
@@ -68,10 +71,29 @@ def read_in_rounds(
         if n_read == n_before:
             continue  # the images of this round were there already
         n_before = n_read
-        chance, hopeful = _standing(labelled, left, plan, jobs)
-        if plan.until is not None and chance >= plan.until:
-            break
+        # A pool that could not win before cannot win now.
+        rivals = {name: pool for name, pool in left.items() if name in hopeful} or left
+        standing = _standing(labelled, rivals, plan, jobs)
+        hopeful = standing.hopeful
+        if plan.until is not None and standing.chance >= plan.until:
+            is_whole = len(rivals) == len(left) and plan.measures == (plan.measure,)
+            return Rounds(too_small, n_done, n_all, standing.measured if is_whole else None)
     return Rounds(too_small, n_done, n_all)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A look at the result so far.
+
+    Attributes:
+        chance: How probable it is that the nearest pool is the nearest.
+        hopeful: The pools that may be it.
+        measured: The distances by the measure that ranks, of which this was made.
+    """
+
+    chance: float
+    hopeful: set[str]
+    measured: Measured
 
 
 def _too_small(pools: Mapping[str, Reading], sample_size: int) -> dict[str, str]:
@@ -84,15 +106,16 @@ def _too_small(pools: Mapping[str, Reading], sample_size: int) -> dict[str, str]
 
 def _standing(
     labelled: Reading, pools: Mapping[str, Reading], plan: RankingPlan, jobs: int
-) -> tuple[float, set[str]]:
+) -> Standing:
     """How probable it is that the nearest pool is the nearest, and the pools that may be it."""
     plan = replace(plan, measures=(plan.measure,))
     features = {name: pool.features for name, pool in pools.items()}
     # Only while computing: the limit holds for the whole process.
     with threadpool_limits(1, user_api="blas"):
-        _, certainty = measure(labelled.features, features, plan, jobs)
+        measured = measure(labelled.features, features, plan, jobs)
+    certainty = measured[1]
     reach = certainty.intervals()[0]
     within = reach[:, 0] <= reach[:, 1].min()
     chances = chances_of_best(certainty.possible(0, rng_for(plan.seed, "possible")))
     hopeful = {name for name, may_win in zip(features, within, strict=True) if may_win}
-    return float(chances.max()), hopeful
+    return Standing(float(chances.max()), hopeful, measured)

@@ -21,10 +21,10 @@ def noticed(
     ['2 of 9 images tried have one value in all pixels: look at them, or leave them out.']
     """
     if n_constant:
-        have = either_form(n_constant, "has", "have")
+        have, them = either_form(n_constant, "has", "have"), either_form(n_constant, "it", "them")
         yield (
             f"{n_constant} of {n_tried} images tried {have} one value in all pixels: look at "
-            "them, or leave them out."
+            f"{them}, or leave {them} out."
         )
     if n_poor_range:
         scaled_by = (

@@ -33,7 +33,17 @@ class Scores:
     """The share of near copies of labelled images in each pool; 0 where it is missing."""
 
 
-def score(labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: int = 1) -> Scores:
+Measured = tuple[DrawnDistances, Certainty]
+"""The distances of all draws, and how sure their means are."""
+
+
+def score(
+    labelled: Array,
+    pools: Mapping[str, Array],
+    plan: RankingPlan,
+    jobs: int = 1,
+    measured: Measured | None = None,
+) -> Scores:
     """Distances, p-values, intervals and places of every pool, by each measure on its own.
 
     Args:
@@ -41,9 +51,10 @@ def score(labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: 
         pools: By name, the features of each pool in random order, shape (n_k, d).
         plan: A plan that fits the labelled set.
         jobs: Threads; they change nothing but the time.
+        measured: What `measure` gave for the same arguments, if it is known.
     """
     check_widths(labelled, pools)
-    drawn, certainty = measure(labelled, pools, plan, jobs)
+    drawn, certainty = measured or measure(labelled, pools, plan, jobs)
     with ThreadPoolExecutor(jobs) as threads:
         columns = threads.map(lambda name: p_values(labelled, pools[name], plan, name), pools)
         chances = np.stack(list(columns), axis=1)
@@ -112,7 +123,7 @@ def misfit_of_widths(labelled: int, pool: int) -> str | None:
 
 def measure(
     labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: int = 1
-) -> tuple[DrawnDistances, Certainty]:
+) -> Measured:
     """The distances of all draws of a plan, and how sure their means are."""
     for name, pool in pools.items():
         check_fits(plan.sample_size, len(pool), name)
