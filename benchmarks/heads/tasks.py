@@ -85,32 +85,57 @@ def rows_of(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
     return np.load(folder / f"{name}.npy"), np.load(folder / f"{name}.labels.npy")
 
 
-def draw(folder: Path, family: Family, n_labelled: int, seed: int, n_pool: int = N_POOL) -> Task:
-    """One task: test images first, so that they are the same for every number of labels."""
+@dataclass(frozen=True)
+class TaskRows:
+    """Which images of a pack make up a task of one seed."""
+
+    labelled: np.ndarray
+    codes: np.ndarray
+    test: np.ndarray
+    test_codes: np.ndarray
+    pool: np.ndarray
+    classes: np.ndarray
+    rng: np.random.Generator
+    """Goes on to draw the foreign images."""
+
+
+def draw_rows(
+    labels: np.ndarray, family: Family, n_labelled: int, seed: int, n_pool: int = N_POOL
+) -> TaskRows:
+    """Test images first, so that they are the same for every number of labels."""
     rng = rng_for(seed, "task", family.name)
-    features, labels = rows_of(folder, family.pack)
     classes = drawn_classes(family, labels, rng)
     rows = rng.permutation(np.flatnonzero(np.isin(labels, classes)))
     n_test = min(N_TEST, int(0.4 * len(rows)))
     test, rest = rows[:n_test], rows[n_test:]
     chosen = balanced(labels[rest], classes, n_labelled)
     pool = np.setdiff1d(np.arange(len(rest)), chosen, assume_unique=True)[:n_pool]
+    labelled = rest[chosen]
+    codes, test_codes = (np.searchsorted(classes, labels[of]) for of in (labelled, test))
+    return TaskRows(labelled, codes, test, test_codes, rest[pool], classes, rng)
+
+
+def draw(folder: Path, family: Family, n_labelled: int, seed: int, n_pool: int = N_POOL) -> Task:
+    """The features of one task, and those of every source of foreign images."""
+    features, labels = rows_of(folder, family.pack)
+    task = draw_rows(labels, family, n_labelled, seed, n_pool)
     foreign = {}
     for source in family.sources:
         others, found = (features, labels) if source == OTHER_HALF else rows_of(folder, source)
         usable = np.arange(len(others))
         if source == OTHER_HALF:
-            outside = np.isin(found, family.others) if family.others else ~np.isin(found, classes)
-            usable = np.flatnonzero(outside & ~np.isin(found, classes))
-        picked = rng.permutation(usable)[: len(pool)]
+            is_own = np.isin(found, task.classes)
+            outside = np.isin(found, family.others) if family.others else ~is_own
+            usable = np.flatnonzero(outside & ~is_own)
+        picked = task.rng.permutation(usable)[: len(task.pool)]
         # A source that is too small is drawn with repetition, as a crawl with copies would be.
-        foreign[source] = others[np.resize(picked, len(pool))]
+        foreign[source] = others[np.resize(picked, len(task.pool))]
     return Task(
-        features[rest[chosen]],
-        np.searchsorted(classes, labels[rest[chosen]]),
-        features[test],
-        np.searchsorted(classes, labels[test]),
-        features[rest[pool]],
+        features[task.labelled],
+        task.codes,
+        features[task.test],
+        task.test_codes,
+        features[task.pool],
         foreign,
     )
 

@@ -127,6 +127,7 @@ def test_the_list_has_a_row_for_every_image_and_names_every_reason(in_images, tm
     (broken,) = (row for row in rows if row["path"] == "broken.png")
     assert (broken["score"], broken["confidence"], broken["nearest"]) == ("", "", "")
     assert "1 cannot be read" in result.stdout
+    assert "Note: 1 image could not be read: broken.png" in result.stdout
     assert "Classes of the kept images: flat" in result.stdout
     assert "mixmood train --labelled labelled --unlabelled" in result.stderr
     assert not (tmp_path / "kept.csv.parts").exists()
@@ -186,7 +187,7 @@ def test_json_to_stdout_prints_nothing_else(in_features, tmp_path):
     record = json.loads(result.stdout)
     assert (record["n_images"], record["n_unreadable"], record["classes"]) == (200, 0, None)
     low, high = record["useful_share"]["interval"]
-    assert 0.3 < low <= record["useful_share"]["share"] <= high < 0.7
+    assert 0.15 < low <= record["useful_share"]["share"] <= high < 0.7
     assert record["n_kept"] == sum(row["keep"] == "1" for row in rows_of(tmp_path / "k.csv"))
     assert sum(record["reasons"].values()) == 200 - record["n_kept"]
 
@@ -194,7 +195,7 @@ def test_json_to_stdout_prints_nothing_else(in_features, tmp_path):
 def test_half_of_a_half_foreign_pool_is_kept_and_the_right_half(in_features, tmp_path):
     filtered("labelled.npy", "half.npy", "--out", tmp_path / "k.csv")
     keeps = np.array([row["keep"] == "1" for row in rows_of(tmp_path / "k.csv")])
-    assert keeps[:100].mean() > 0.85
+    assert keeps[:100].mean() > 0.7
     assert keeps[100:].mean() < 0.1
 
 
@@ -231,8 +232,13 @@ def test_a_list_that_keeps_nothing_says_so_when_it_is_opened(in_features, tmp_pa
         (["labelled.npy", "half.npy", "--threshold", "nan"], 2, "finite number; got nan"),
         (["labelled.npy", "half.npy", "--score", "knm"], 2, "Did you mean 'knn'?"),
         (["labelled.npy", "half.npy", "--diverse", "2"], 2, "between 0 and 1; got 2"),
-        (["labelled.npy", "half.npy", "--backend", "dask"], 2, "local or ray; got 'dask'"),
+        (
+            ["labelled.npy", "half.npy", "--backend", "dask"],
+            2,
+            "Unknown backend 'dask'. Known: local, ray",
+        ),
         (["labelled.npy", "half.npy", "--jobs", "0"], 2, "jobs must be at least 1; got 0"),
+        (["labelled.npy", "half.npy", "--frames", "eech"], 2, "Did you mean 'each'?"),
         (["labelled.npy", "half.npy", "--balance"], 2, "balance needs classes"),
         (["labelled.npy", "half.npy", "--out", "kept.doc"], 2, "ends in .csv, .parquet, .txt; got"),
         (["labelled.npy", "half.npy", "--out", "no/kept.csv"], 1, "no does not exist"),
@@ -315,6 +321,56 @@ def test_links_and_copies_have_safe_names_and_the_same_bytes(in_images, tmp_path
     again = invoke(*small("--out", tmp_path / "k2.csv", "--link", tmp_path / "links"))
     assert again.exit_code == 1
     assert "links is there already" in again.stderr
+
+
+@pytest.mark.parametrize("option", ["--link", "--copy"])
+def test_no_folder_is_made_in_an_input(in_images, option):
+    """The pool would hold its images twice the next time; a labelled set would get a class."""
+    for place in ("crawl/kept", "labelled/kept"):
+        result = invoke(*small("--out", "k.csv", option, place))
+        assert result.exit_code == 2
+        assert f"{place} lies in one of the inputs" in result.stderr
+        assert not (in_images / place).exists()
+
+
+def test_a_folder_of_links_that_was_interrupted_is_finished(in_images, tmp_path):
+    words = small("--keep", 5, "--out", tmp_path / "k.csv", "--link", tmp_path / "links")
+    filtered(*words)
+    names = sorted(path.name for path in (tmp_path / "links").iterdir())
+    (tmp_path / "links" / names[0]).unlink()
+    filtered(*words, "--resume")
+    assert sorted(path.name for path in (tmp_path / "links").iterdir()) == names
+    (tmp_path / "links" / "mine.png").touch()
+    assert "links is there already" in invoke(*words, "--resume").stderr
+
+
+def test_a_device_that_is_not_there_is_refused_before_anything_is_read(in_images, tmp_path):
+    result = invoke(*small("--out", tmp_path / "k.csv", "--device", "cud"))
+    assert result.exit_code == 2
+    assert "Unknown device 'cud'. Did you mean 'cuda'?" in result.stderr
+
+
+def test_deep_images_are_scaled_as_the_labelled_ones(tmp_path):
+    """12-bit values in 16-bit files would be nearly black, and all alike."""
+    rng = np.random.default_rng(0)
+
+    def deep(path, most, seed):
+        plane = np.random.default_rng(seed).integers(0, most, (6, 6), dtype=np.uint16)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.kron(plane, np.ones((6, 6), np.uint16))).save(path)
+
+    for i in range(20):
+        deep(tmp_path / "labelled" / f"{i}.png", 4096, i)
+        deep(tmp_path / "crawl" / f"{i}.png", 4096, 100 + i)
+        deep(tmp_path / "crawl" / f"dark{i}.png", 40, 200 + int(rng.integers(9)) + 10 * i)
+    places = tmp_path / "labelled", tmp_path / "crawl"
+    out, saved = tmp_path / "k.csv", tmp_path / "f.npz"
+    filtered(*places, "--resolution", 64, "--keep", 15, "--out", out, "--save", saved)
+    kept = [row["path"] for row in rows_of(out) if row["keep"] == "1"]
+    assert not any("dark" in path for path in kept)
+    again = tmp_path / "again.csv"
+    filtered("-", places[1], "--load", saved, "--keep", 15, "--out", again)
+    assert again.read_bytes() == out.read_bytes()
 
 
 def test_balance_keeps_as_many_of_each_class(in_images, tmp_path):

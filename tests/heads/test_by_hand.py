@@ -57,9 +57,9 @@ def test_mixmatch_slopes_by_hand():
     Cross-entropy: p - t. Squared error, mean over one row and two classes, times gamma: with
     p = (0.8, 0.2), t = (0.6, 0.4) the slope in z is gamma * p * (e - p.e), e = (0.2, -0.2).
     """
-    p = np.array([[0.7, 0.3], [0.8, 0.2]], np.float32)[:, :, None]
-    error = p - np.array([[1.0, 0.0], [0.6, 0.4]], np.float32)[:, :, None]
-    slopes = slopes_of(error, p, np.ones((1, 1, 1), np.float32), 10.0)[:, :, 0]
+    p = np.array([[0.7, 0.3], [0.8, 0.2]], np.float32).T[:, :, None]
+    error = p - np.array([[1.0, 0.0], [0.6, 0.4]], np.float32).T[:, :, None]
+    slopes = slopes_of(error, p, np.ones((1, 1), np.float32), 10.0)[:, :, 0].T
     assert slopes[0] == pytest.approx([-0.3, 0.3], abs=1e-6)
     assert slopes[1] == pytest.approx([10 * 0.8 * 0.08, -10 * 0.2 * 0.32], abs=1e-6)
 

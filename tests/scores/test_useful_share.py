@@ -5,8 +5,8 @@ import pytest
 
 from mixmood.core.errors import InputError, OptionError
 from mixmood.scores.class_shares import class_probabilities, class_shares
-from mixmood.scores.share.mixture import area, least_slope, mixture_share
-from mixmood.scores.share.self_calibration import near_tests
+from mixmood.scores.share.mixture import area, binormal_share, mixture_share
+from mixmood.scores.share.self_calibration import near_auroc
 from mixmood.scores.useful_share import share_of_fit, useful_share
 
 
@@ -24,46 +24,64 @@ def test_the_share_of_a_far_source_is_found_and_lies_in_the_interval(share, worl
     assert found.interval[0] <= found.share <= found.interval[1]
 
 
-def test_a_share_of_one_is_exact_for_scores_that_cannot_be_told_apart():
-    """The slope is divided by its own mean in that case: there is no bias before the cut."""
-    rng = np.random.default_rng(0)
-    shares = [
-        mixture_share(rng.random(60), rng.random(400), rng, n_halves=2).share for _ in range(40)
-    ]
-    assert np.mean(shares) > 0.93
+def drawn(rng, share, separation, n_pool=500):
+    """Scores of 60 labelled images and of a pool, foreign ones lower by the separation."""
+    n_useful = round(n_pool * share)
+    foreign = rng.normal(size=n_pool - n_useful) - separation
+    return rng.normal(size=60), np.concatenate([rng.normal(size=n_useful), foreign])
 
 
-@pytest.mark.parametrize("share", [0.2, 0.6])
-def test_a_separated_mixture_gives_its_share(share):
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.6, 1.0])
+@pytest.mark.parametrize("separation", [1.5, 5.0])
+def test_near_and_far_mixtures_give_their_share(share, separation):
+    """A far part is found by any bound; a near one takes the model of the whole curve."""
     rng = np.random.default_rng(0)
-    errors = []
-    for _ in range(30):
-        n_useful = round(500 * share)
-        pool = np.concatenate([rng.random(n_useful), rng.random(500 - n_useful) - 2])
-        errors.append(mixture_share(rng.random(60), pool, rng, n_halves=2).share - share)
-    assert abs(np.mean(errors)) < 0.03
-    assert np.sqrt(np.mean(np.square(errors))) < 0.08
+    errors = [binormal_share(*drawn(rng, share, separation), 0.8) - share for _ in range(40)]
+    assert abs(np.mean(errors)) < 0.09
+    assert np.sqrt(np.mean(np.square(errors))) < 0.2
+
+
+def test_any_monotone_change_of_the_scores_changes_little():
+    labelled, pool = drawn(np.random.default_rng(0), 0.4, 2.0)
+    plain = binormal_share(labelled, pool, 0.8)
+    assert binormal_share(np.exp(labelled), np.exp(pool), 0.8) == pytest.approx(plain, abs=0.03)
+
+
+def test_a_larger_least_separation_never_lowers_the_share():
+    """What may be near can hide among the useful images; what must be far cannot."""
+    labelled, pool = drawn(np.random.default_rng(0), 0.3, 1.0)
+    shares = [binormal_share(labelled, pool, least) for least in (0.4, 0.8, 1.6, 4.0)]
+    assert shares == sorted(shares)
+
+
+def test_the_interval_of_a_mixture_holds_the_share():
+    rng = np.random.default_rng(0)
+    hits = 0
+    for _ in range(20):
+        found = mixture_share(*drawn(rng, 0.5, 1.5), rng, least_separation=0.8, n_halves=40)
+        hits += abs(found.share - 0.5) <= 2.5 * found.error
+        assert found.least <= found.share + 1e-9
+    assert hits >= 18
 
 
 def test_the_area_of_separated_and_of_equal_scores():
     assert area(np.array([3.0, 4.0]), np.array([1.0, 2.0])) == 1.0
     assert area(np.ones(5), np.ones(7)) == 0.5
-    assert area(np.array([0.0, 2.0]), np.array([1.0]), np.array([3.0, 1.0])) == 0.25
+    assert area(np.array([0.0, 2.0]), np.array([1.0])) == 0.5
 
 
 def test_importance_counts_like_repeated_images():
-    """Up to the caution, which knows how many images there really are."""
     rng = np.random.default_rng(0)
-    labelled, pool = rng.normal(size=40), rng.normal(size=200)
+    labelled, pool = drawn(rng, 0.5, 2.0)
     counts = np.where(labelled > 0, 2.0, 1.0)
     repeated = np.concatenate([labelled, labelled[labelled > 0]])
-    assert least_slope(labelled, pool, counts) == pytest.approx(
-        least_slope(repeated, pool), rel=0.05
-    )
+    found = binormal_share(labelled, pool, 0.8, counts)
+    assert found == pytest.approx(binormal_share(repeated, pool, 0.8), abs=0.03)
 
 
 def test_equal_scores_everywhere_mean_that_all_is_useful(rng):
-    assert mixture_share(np.ones(30), np.ones(90), rng).share == 1.0
+    assert mixture_share(np.ones(30), np.ones(90), rng, least_separation=0.8).share == 1.0
+    assert binormal_share(np.ones(30), np.zeros(90), 0.8) == pytest.approx(0.0, abs=1e-6)
 
 
 def test_other_class_shares_in_the_pool_are_no_sign_of_foreign_images(world, rng):
@@ -121,7 +139,7 @@ def test_without_labels_the_share_is_given_but_called_untested(world, rng):
 
 def test_two_classes_are_too_few_for_the_test(world, rng):
     labelled, labels = world.useful(60)
-    assert near_tests(labelled, np.minimum(labels, 1), labelled, rng, ["combined"]) == {}
+    assert near_auroc(labelled, np.minimum(labels, 1), labelled, rng, "combined") is None
 
 
 def test_few_images_give_the_widest_interval(world, rng):

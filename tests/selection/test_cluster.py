@@ -13,7 +13,7 @@ from mixmood.core.progress import Silent
 from mixmood.data.arrays.array_pools import array_pool
 from mixmood.data.pools.pool import FeatureSource
 from mixmood.selection.fitted import fit_filter
-from mixmood.selection.scan.cluster import ScanOrder, scan_ray
+from mixmood.selection.scan.cluster import ScanOrder, actor_resources, scan_ray
 from mixmood.selection.scan.local import Scan, scan_local
 from mixmood.selection.scan.parts import PartFolder, ranges
 from mixmood.selection.scorer import Scorer
@@ -85,9 +85,8 @@ def test_parts_are_the_same_bytes_though_a_worker_was_killed(scan, tmp_path):
     scan_local(local, ranges(100), folders["here"], Silent())
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     source = DiesOnce(rows, tmp_path / "killed")
-    order = ScanOrder(source, 0, source.fingerprint, folders["there"])
     counts = Counts()
-    scan_ray(local, order, ranges(100), counts)
+    scan_ray(local, ScanOrder(source, source.fingerprint), ranges(100), folders["there"], counts)
     assert (tmp_path / "killed").exists()
     assert counts.n == 100
     assert written(folders["there"]) == written(folders["here"])
@@ -98,11 +97,18 @@ def test_parts_are_the_same_bytes_though_a_worker_was_killed(scan, tmp_path):
 def test_a_pool_that_differs_on_a_worker_is_refused(scan, tmp_path):
     local, rows = scan
     PartFolder(tmp_path, 100).begin({}, resume=False)
-    order = ScanOrder(rows + 1.0, 0, local.pool.fingerprint, tmp_path)
+    order = ScanOrder(rows + 1.0, local.pool.fingerprint)
     with pytest.raises(InputError, match="array holds other images on a worker"):
-        scan_ray(local, order, ranges(100), Silent())
+        scan_ray(local, order, ranges(100), tmp_path, Silent())
+    assert written(tmp_path) == {}
 
 
 def test_nothing_is_started_where_nothing_is_missing(scan, tmp_path, monkeypatch):
     monkeypatch.setattr("mixmood.jobs.cluster.RaySpread.connected", None)
-    scan_ray(scan[0], ScanOrder(None, 0, "", tmp_path), [], Silent())
+    scan_ray(scan[0], ScanOrder(None, ""), [], tmp_path, Silent())
+
+
+def test_an_actor_gets_a_card_where_a_card_computes():
+    """Ray hides the cards from an actor that asks for none; below one core, or Ray Data hangs."""
+    assert actor_resources("cpu") == {"num_cpus": 0.9}
+    assert actor_resources("cuda") == {"num_cpus": 0.9, "num_gpus": 1.0}

@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.cache.features import FeatureCache, open_cache
-from mixmood.core.errors import InputError, OptionError, ShapeError
-from mixmood.core.files.atomic import check_writable, written
+from mixmood.api.joined.filter_inputs import check_paths, findable, open_inputs, word_for
+from mixmood.core.cache.features import open_cache
+from mixmood.core.files.atomic import check_writable, sweep, written
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.filtering import Filtering
 from mixmood.core.records.useful_share import ShareRecord
-from mixmood.data.pools.kept import lists_below, located, pool_word
-from mixmood.data.pools.open import open_pool
-from mixmood.data.pools.pool import FeatureSource, Pool
+from mixmood.data.pools.kept import located
+from mixmood.data.pools.pool import Pool
 from mixmood.selection.plan import FilterPlan
 
 if TYPE_CHECKING:
     from mixmood.selection.filter import Decision, FilterJob
-    from mixmood.selection.fit import FeatureReader
     from mixmood.selection.scan.parts import PartFolder
     from mixmood.selection.scorer import Scorer
 
@@ -122,127 +120,34 @@ def filter_planned(
     progress: Progress | None = None,
 ) -> Kept:
     """The same for options that have been checked."""
-    from mixmood.api.joined.filter_distance import before_and_after
+    from mixmood.api.joined.filter_effects import before_and_after
     from mixmood.selection.filter import FilterJob, describe
     from mixmood.selection.fit import FeatureReader
-    from mixmood.selection.image_folder import images_of
 
     target = None if out is None else Path(out)
-    _check_paths(labelled, pool, target, plan)
+    check_paths(labelled, pool, target, plan)
+    if target is not None and plan.resume:
+        sweep(target.parent, target.name)
     with open_cache(plan.cache) or nullcontext() as store:
-        crawl = open_pool(pool, seed=plan.seed, cache=store)
-        if plan.link is not None or plan.copy is not None:
-            images_of(crawl)
-        network = _network(crawl, plan)
-        embedder = FeatureReader(network, plan.jobs, store, progress or Silent())
-        base = _labelled_set(labelled, crawl, plan, store)
-        scorer = _scorer(base, crawl, plan, embedder)
+        inputs = open_inputs(labelled, pool, plan, store)
+        base = inputs.labelled
+        embedder = FeatureReader(inputs.backbone, plan.jobs, store, progress or Silent())
+        scorer = inputs.scorer(plan, embedder)
         if plan.save is not None:
             _save(Path(plan.save), scorer)
-        with _part_folder(target, len(crawl)) as parts:
-            job = FilterJob(crawl, _findable(pool), plan, scorer, embedder, parts)
+        with _part_folder(target, len(inputs.pool)) as parts:
+            job = FilterJob(inputs.pool, findable(pool), plan, scorer, embedder, parts)
             decision = job.run()
             if target is not None:
-                _write_list(target, _word(pool, target), job, decision)
-                parts.remove()
-        _make_folders(job, decision)
-        record = describe(job, decision, base.name if base else str(plan.load), _notes(plan))
-        if base is not None:
-            record = replace(record, distance=before_and_after(base, job, decision))
+                _write_list(target, word_for(pool, target), job, decision)
+            _make_folders(job, decision)
+            record = describe(job, decision, base.name if base else str(plan.load), _notes(plan))
+            if base is not None:
+                distance, gains = before_and_after(base, job, decision)
+                record = replace(record, distance=distance, probe=gains)
+            # Last, so that a kill before this point loses nothing that --resume needs.
+            parts.remove()
     return Kept(record, job, decision, base)
-
-
-def _check_paths(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) -> None:
-    from mixmood.report.filter.lists import writer_for
-    from mixmood.selection.image_folder import check_empty
-
-    if (labelled is None) == (plan.load is None):
-        raise OptionError("Give the labelled images, or a saved filter with load; not both.")
-    for folder in (plan.link, plan.copy):
-        if folder is not None:
-            check_empty(Path(folder))
-    _check_inputs_stay(labelled, pool, out, plan)
-    if out is None:
-        if plan.resume:
-            raise OptionError("resume needs the list of the scan to go on with: give out.")
-        return
-    writer_for(out)
-    check_writable(out)
-    _word(pool, out)
-
-
-def _check_inputs_stay(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) -> None:
-    """Refuse an output that is one of the inputs, or a list that the pool rests on."""
-    inputs = [
-        Path(what).expanduser().resolve()
-        for what in (labelled, pool, plan.load)
-        if isinstance(what, str | Path)
-    ]
-    if isinstance(pool, str | Path):
-        inputs += lists_below(Path(pool).expanduser())
-    for target in (out, plan.save):
-        if target is not None and Path(target).resolve() in inputs:
-            raise OptionError(f"{target} is one of the inputs. Name another file to write.")
-    if out is not None and plan.save is not None and Path(plan.save).resolve() == out.resolve():
-        raise OptionError(f"The list and the saved filter are both {out}. Name two files.")
-
-
-def _word(pool: Any, out: Path) -> str:
-    """How the list names its pool; an object in memory has no place to be found again."""
-    is_place = isinstance(pool, str | Path)
-    return pool_word(str(pool), out) if is_place else type(pool).__name__
-
-
-def _findable(pool: Any) -> Any:
-    """What a worker with another working directory opens the pool from."""
-    if isinstance(pool, str) and ("://" in pool or pool.startswith("noise:")):
-        return pool
-    return Path(pool).expanduser().resolve() if isinstance(pool, str | Path) else pool
-
-
-def _network(pool: Pool, plan: FilterPlan) -> Any:
-    """What embeds the pool: the backbone asked for, or that of the saved filter."""
-    from mixmood.features.backbones.registry import load_backbone
-    from mixmood.selection.scorer import load_scorer
-
-    if isinstance(pool, FeatureSource):
-        return None
-    if plan.load is None:
-        return load_backbone(plan.backbone, plan.resolution)
-    saved = load_scorer(Path(plan.load))
-    return load_backbone(saved.backbone_name, saved.resolution) if saved.backbone else None
-
-
-def _labelled_set(
-    labelled: Any, pool: Pool, plan: FilterPlan, cache: FeatureCache | None
-) -> Pool | None:
-    """The labelled set; None with a saved filter."""
-    if plan.load is not None:
-        return None
-    base = open_pool(labelled, seed=plan.seed, cache=cache, role="labelled set")
-    if isinstance(base, FeatureSource) != isinstance(pool, FeatureSource):
-        raise ShapeError(
-            f"Features cannot be mixed with images: {base.name} and {pool.name} must both be "
-            "features, or both images."
-        )
-    return base
-
-
-def _scorer(base: Pool | None, pool: Pool, plan: FilterPlan, embedder: "FeatureReader") -> "Scorer":
-    """The scorer: fitted, or loaded where there is no labelled set."""
-    from mixmood.selection.fit import fit_scorer
-    from mixmood.selection.scorer import load_scorer
-
-    if base is not None:
-        return fit_scorer(base, pool, plan, embedder)
-    scorer = load_scorer(Path(str(plan.load)))
-    found = embedder.backbone.fingerprint if embedder.backbone else ""
-    if found != scorer.backbone:
-        raise InputError(
-            f"{plan.load} was fitted on features of {scorer.backbone_name or 'another kind'}, "
-            f"which {pool.name} cannot give here. Fit the filter again."
-        )
-    return scorer
 
 
 def _notes(plan: FilterPlan) -> tuple[str, ...]:

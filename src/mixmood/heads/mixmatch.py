@@ -71,32 +71,33 @@ class MixMatchHead:
         shares = rng.beta(self.alpha, self.alpha, len(rows))
         lost = (1 - np.maximum(shares, 1 - shares)).astype(np.float32)
         logits = state.logits(rows)
-        guesses = sharpened(softmax(logits[state.n_labelled :], axis=1), self.temperature, axis=1)
-        targets = np.concatenate([state.targets, guesses])
+        guesses = sharpened(softmax(logits[:, state.n_labelled :], axis=0), self.temperature, 0)
+        targets = np.concatenate([state.targets, guesses], axis=1)
         # A held-out row is never a partner: its label must stay unknown.
-        lost_by = lost[:, None, None] * state.may_mix(len(rows))[partners]
-        mixed_p = softmax(logits + lost_by * (logits[partners] - logits), axis=1)
-        error = mixed_p - (targets + lost_by * (targets[partners] - targets))
+        lost_by = lost[:, None] * state.may_mix(len(rows))[partners]
+        mixed_p = softmax(logits + lost_by * (logits[:, partners] - logits), axis=0)
+        error = mixed_p - (targets + lost_by * (targets[:, partners] - targets))
         slopes = slopes_of(error, mixed_p, state.shares, gamma)
-        own = slopes - lost_by * slopes
-        own[partners] += lost_by * slopes
+        passed = lost_by * slopes
+        own = slopes - passed
+        own[:, partners] += passed
         state.step(rows, own, self.rate)
 
 
 def slopes_of(error: F32, mixed_p: F32, shares: F32, gamma: float) -> F32:
-    """The slope of the loss in each mixed logit, shape (rows, k, B); labelled rows come first.
+    """The slope of the loss in each mixed logit, shape (k, rows, B); labelled rows come first.
 
     Args:
         error: Probabilities minus targets of mixed rows.
         mixed_p: The probabilities.
-        shares: What each labelled row counts, shape (n_labelled, 1, B), of sum 1.
+        shares: What each labelled row counts, shape (n_labelled, B), of sum 1.
         gamma: The weight of the pool's squared error, the mean over its rows and classes.
     """
     n_labelled = len(shares)
-    p, off = mixed_p[n_labelled:], error[n_labelled:]
-    through = p * (off - (p * off).sum(axis=1, keepdims=True))
-    through *= np.float32(2 * gamma / (len(p) * p.shape[1]))
-    return np.concatenate([error[:n_labelled] * shares, through])
+    p, off = mixed_p[:, n_labelled:], error[:, n_labelled:]
+    through = p * (off - (p * off).sum(axis=0))
+    through *= np.float32(2 * gamma / (p.shape[0] * p.shape[1]))
+    return np.concatenate([error[:, :n_labelled] * shares, through], axis=1)
 
 
 def sharpened(p: Array, temperature: float, axis: int = -1) -> Array:
@@ -110,7 +111,10 @@ def sharpened(p: Array, temperature: float, axis: int = -1) -> Array:
 
 
 class _Training:
-    """Rows in single precision and the unknowns, shape (r + 1, k, B): the last is the bias."""
+    """Rows in single precision and the unknowns, shape (r + 1, k, B): the last is the bias.
+
+    Logits have shape (k, rows, B): sums over a few classes are fast along the first axis.
+    """
 
     _KEEP_MEAN, _KEEP_SQUARE = 0.9, 0.99
 
@@ -120,10 +124,10 @@ class _Training:
         self._centre = coordinates[self.n_labelled :].mean(axis=0)
         ones = np.ones((len(coordinates), 1))
         self.rows: F32 = np.hstack([coordinates - self._centre, ones]).astype(np.float32)
-        self._weights = problem.weights.T.astype(np.float32)[:, None, :]
+        self._weights = problem.weights.T.astype(np.float32)
         self.shares = self._weights / np.maximum(self._weights.sum(axis=0), 1)
-        shape = (self.n_labelled, problem.n_classes, problem.n_problems)
-        self.targets = np.broadcast_to(problem.targets.astype(np.float32)[:, :, None], shape)
+        shape = (problem.n_classes, self.n_labelled, problem.n_problems)
+        self.targets = np.broadcast_to(problem.targets.T.astype(np.float32)[:, :, None], shape)
         inside = np.matmul(self._basis.T, first.weights)
         bias = first.bias + np.tensordot(self._centre, inside, (0, 1))
         both = np.concatenate([inside.transpose(1, 2, 0), bias.T[None]])
@@ -133,18 +137,20 @@ class _Training:
         self._n_steps = 0
 
     def may_mix(self, n_rows: int) -> F32:
-        """1 for rows that may be partners, shape (n_rows, 1, B): held-out ones may not."""
-        pool = np.ones((n_rows - self.n_labelled, *self._weights.shape[1:]), np.float32)
-        return np.concatenate([self._weights, pool])
+        """1 for rows that may be partners, shape (n_rows, B): held-out ones may not."""
+        pool = np.ones((n_rows - self.n_labelled, self._weights.shape[1]), np.float32)
+        return np.concatenate([(self._weights > 0).astype(np.float32), pool])
 
     def logits(self, rows: F32) -> F32:
-        """Shape (n, k, B)."""
+        """Shape (k, n, B)."""
         flat = self._unknowns.reshape(len(self._unknowns), -1)
-        return np.asarray((rows @ flat).reshape(-1, *self._unknowns.shape[1:]))
+        by_row = (rows @ flat).reshape(-1, *self._unknowns.shape[1:])
+        return np.ascontiguousarray(by_row.transpose(1, 0, 2))
 
     def step(self, rows: F32, slopes: F32, rate: float) -> None:
         """One step down the slopes of the logits of these rows, about `rate` long for a class."""
-        slope = (rows.T @ slopes.reshape(len(rows), -1)).reshape(self._unknowns.shape)
+        by_row = slopes.transpose(1, 0, 2).reshape(len(rows), -1)
+        slope = (rows.T @ by_row).reshape(self._unknowns.shape)
         self._n_steps += 1
         self._mean += np.float32(1 - self._KEEP_MEAN) * (slope - self._mean)
         square = np.einsum("rkb,rkb->b", slope, slope) / np.float32(len(self._unknowns[0]))

@@ -43,11 +43,12 @@ class SupervisedHead:
 
     def fit_at(self, problem: HeadProblem, penalties: NDArray[np.float64]) -> LinearHeads:
         """The heads at given penalties, in multiples of the spread; shape (B,)."""
-        scaled = penalties * problem.spread
+        scaled, space = penalties * problem.spread, problem.space
         fit = fit_logistic(
-            problem.rows, problem.targets, problem.weights, scaled, tolerance=TOLERANCE
+            space.coordinates, problem.targets, problem.weights, scaled, tolerance=TOLERANCE
         )
-        return LinearHeads(fit.weights, fit.bias)
+        weights = fit.weights if space.basis is None else np.matmul(space.basis, fit.weights)
+        return LinearHeads(weights, fit.bias - np.matmul(space.centre, weights))
 
     def choose(self, problem: HeadProblem) -> NDArray[np.float64]:
         """The chosen penalty of each problem, in multiples of the spread; shape (B,).
@@ -69,8 +70,10 @@ class SupervisedHead:
         trains = problem.weights[:, None, :] * ~held_out
         each = np.repeat(trains.reshape(-1, n_rows), len(self.penalties), axis=0)
         penalties = np.tile(self.penalties, n_problems * n_inner) * problem.spread
-        fits = fit_logistic(problem.rows, problem.targets, each, penalties, tolerance=1e-3)
-        scores = log_likelihood(fits.logits(problem.rows), problem.codes)
+        # As many coordinates as rows: the many fits are never carried over to all features.
+        rows = problem.space.coordinates
+        fits = fit_logistic(rows, problem.targets, each, penalties, tolerance=1e-3, single=True)
+        scores = log_likelihood(fits.logits(rows), problem.codes)
         by_fold = scores.reshape(n_problems, n_inner, len(self.penalties), n_rows)
         judged = problem.weights[:, None, None, :] * held_out[:, None, :]
         total = (by_fold * judged).sum(axis=(1, 3))

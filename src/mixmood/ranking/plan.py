@@ -32,12 +32,6 @@ class RankingPlan(ExtractionPlan):
         f"{either(MEASURE_NAMES, 'all')}; several may be given, the first one ranks.",
         flag="--measure",
     )
-    device: str = option(
-        "auto", "Where the backbone computes: auto, cpu, cuda, directml or coreml."
-    )
-    frames: str = option(
-        "middle", "Of a DICOM file with several frames: the middle one, or each as an image."
-    )
     sample_size: int = option(80, "Images in a draw (tau).")
     draws: int = option(30, "Number of draws (C).")
     until: float | None = option(

@@ -1,6 +1,5 @@
 """From the parts of a scan to which images are kept, and why the others are not."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,10 +17,12 @@ from mixmood.selection.keep import (
     keep_above,
     keep_best,
 )
-from mixmood.selection.scan.parts import ScanPart
+from mixmood.selection.scan.parts import PartFolder
 
 UNREADABLE = "cannot be read"
 TOO_SIMILAR = "too similar to kept images"
+N_NAMED = 5
+"""Images that could not be read and are named in the record; the list names them all."""
 
 REASONS = (
     *(KEPT, FOREIGN, COPY_OF_LABELLED, DUPLICATE, OVER_COUNT),
@@ -38,11 +39,13 @@ class ScannedPool:
         scores: Shape (n,).
         classes: Predicted classes, shape (n,); -1 without classes.
         reasons: Why an image cannot be kept whatever it scores, as places in REASONS, shape (n,).
+        problems: What was wrong with the first images that could not be read.
     """
 
     scores: NDArray[np.float64]
     classes: NDArray[np.int32]
     reasons: NDArray[np.uint8]
+    problems: tuple[str, ...] = ()
 
     @property
     def is_candidate(self) -> NDArray[np.bool_]:
@@ -50,20 +53,22 @@ class ScannedPool:
         return np.asarray(self.reasons == 0)
 
 
-def gather_parts(parts: Iterable[tuple[int, ScanPart]]) -> ScannedPool:
+def gather_parts(parts: PartFolder) -> ScannedPool:
     """The whole pool from its parts; copies and duplicates are found here."""
-    found = [part for _, part in parts]
-    is_readable = np.concatenate([part.is_readable for part in found])
-    copied = originals(np.concatenate([part.codes for part in found]), is_readable)
-    reasons = np.zeros(len(is_readable), np.uint8)
-    reasons[copied >= 0] = REASONS.index(DUPLICATE)
-    reasons[np.concatenate([part.is_copy for part in found])] = REASONS.index(COPY_OF_LABELLED)
-    reasons[~is_readable] = REASONS.index(UNREADABLE)
-    return ScannedPool(
-        np.concatenate([part.scores for part in found]),
-        np.concatenate([part.classes for part in found]),
-        reasons,
-    )
+    n = len(parts)
+    scores, classes = np.empty(n), np.empty(n, np.int32)
+    reasons, codes = np.zeros(n, np.uint8), np.empty((n, 2), np.uint64)
+    problems: list[str] = []
+    for start, part in parts:
+        own = slice(start, start + len(part))
+        scores[own], classes[own], codes[own] = part.scores, part.classes, part.codes
+        reasons[own][part.is_copy] = REASONS.index(COPY_OF_LABELLED)
+        reasons[own][~part.is_readable] = REASONS.index(UNREADABLE)
+        problems += part.problems[~part.is_readable][: N_NAMED - len(problems)].tolist()
+    # A copy of a labelled image may be what a pool image is a duplicate of: it is compared too.
+    is_duplicate = originals(codes, reasons != REASONS.index(UNREADABLE)) >= 0
+    reasons[is_duplicate & (reasons == 0)] = REASONS.index(DUPLICATE)
+    return ScannedPool(scores, classes, reasons, tuple(problems))
 
 
 def decide(

@@ -56,18 +56,30 @@ def originals(codes: HashCodes, is_readable: NDArray[np.bool_]) -> NDArray[np.in
     rows = np.flatnonzero(is_readable)
     if len(rows) == 0:
         return found
-    distinct, first, inverse = np.unique(
-        codes[rows], axis=0, return_index=True, return_inverse=True
-    )
+    firsts = rows[_first_of_equals(codes[rows])]
+    found[rows] = firsts
     # From here on, every distinct code stands for the first image that has it.
-    order = np.argsort(first, kind="stable")
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    leaders = _leaders(distinct[order])
-    index_of = rows[first[order]]
-    leader = index_of[leaders[place[inverse.ravel()]]]
-    found[rows] = np.where(leader == rows, -1, leader)
+    distinct = rows[firsts == rows]
+    leaders = _leaders(codes[distinct])
+    moved = np.flatnonzero(leaders != np.arange(len(leaders)))
+    found[distinct[moved]] = distinct[leaders[moved]]
+    # Equal codes follow their first one, which may have found an original itself.
+    found[rows] = found[firsts]
+    found[rows[found[rows] == rows]] = -1
     return found
+
+
+def _first_of_equals(codes: HashCodes) -> NDArray[np.int64]:
+    """For each row the first row with an equal code."""
+    order = np.lexsort((codes[:, 1], codes[:, 0]))
+    rises = codes[order]
+    is_new = np.ones(len(order), bool)
+    is_new[1:] = (rises[1:] != rises[:-1]).any(axis=1)
+    # The sort is stable: the first of a run of equal codes is the earliest.
+    starts = np.maximum.accumulate(np.where(is_new, np.arange(len(order)), 0))
+    firsts = np.empty(len(order), np.int64)
+    firsts[order] = order[starts]
+    return firsts
 
 
 def _leaders(codes: HashCodes) -> NDArray[np.int64]:

@@ -85,13 +85,13 @@ class FilterJob:
 
     def _identity(self) -> dict[str, Any]:
         """What must be the same for an interrupted scan to go on."""
-        state = hashlib.sha256()
+        state, backbone = hashlib.sha256(), self.embedder.backbone
         for name, values in sorted(filter_to_arrays(self.scorer.filter).items()):
             state.update(name.encode() + np.ascontiguousarray(values).tobytes())
         return {
             "pool": self.pool.fingerprint,
             "number of images": len(self.pool),
-            "backbone": self.scorer.backbone,
+            "backbone": backbone.fingerprint if backbone else "",
             "labelled set or score": state.hexdigest(),
         }
 
@@ -104,9 +104,9 @@ class FilterJob:
         if self.plan.backend == "ray":
             from mixmood.selection.scan.cluster import ScanOrder, scan_ray
 
-            folder = self.parts.folder.resolve()
-            order = ScanOrder(self.source, self.plan.seed, self.pool.fingerprint, folder)
-            scan_ray(scan, order, missing, progress)
+            seed, frames = self.plan.seed, self.plan.frames
+            order = ScanOrder(self.source, self.pool.fingerprint, seed, frames)
+            scan_ray(scan, order, missing, self.parts.folder, progress)
         else:
             scan_local(scan, missing, self.parts.folder, progress)
         progress.finish(self.pool.name)
@@ -145,7 +145,7 @@ def describe(
         labelled=labelled,
         pool=job.pool.name,
         keep=str(plan.keep) if plan.threshold is None else f"threshold {plan.threshold:g}",
-        score=plan.score,
+        score=scorer.filter.score.family,
         threshold=least,
         # The share that reaches the threshold: those that do not score below it.
         typical=None if least is None else float((own >= least).mean()),
@@ -157,6 +157,7 @@ def describe(
         useful_share=ShareRecord(useful.share, useful.interval, useful.is_trustworthy, useful.note),
         classes=_class_counts(decision, scorer),
         distance=None,
+        probe=None,
         backbone=backbone.describe() if backbone else {"name": "none: features were given"},
         warnings=(*warnings, *_notes(decision, scorer)),
     )
@@ -171,16 +172,24 @@ def _class_counts(decision: Decision, scorer: Scorer) -> dict[str, int] | None:
 
 
 def _notes(decision: Decision, scorer: Scorer) -> list[str]:
+    found = []
+    if decision.scanned.problems:
+        n_unreadable = int((decision.reasons == REASONS.index(UNREADABLE)).sum())
+        more = "; ..." if n_unreadable > len(decision.scanned.problems) else ""
+        named = "; ".join(decision.scanned.problems)
+        word = "image" if n_unreadable == 1 else "images"
+        found.append(f"{n_unreadable} {word} could not be read: {named}{more}")
     if not decision.is_kept.any():
         return [
+            *found,
             "Nothing was kept: no image of the pool scores high enough. Look at the page "
-            "before you train, or set --keep by hand."
+            "before you train, or set --keep by hand.",
         ]
     scores = decision.scanned.scores[decision.is_kept]
     typical = labelled_share(scorer.filter.score.fit.labelled, scores)
     if (typical == 0).mean() > 0.5:
-        return [
+        found.append(
             "Most kept images are less typical than every labelled image: the pool is mostly "
             "foreign, whatever --keep says."
-        ]
-    return []
+        )
+    return found

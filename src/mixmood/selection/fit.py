@@ -12,8 +12,8 @@ from mixmood.core.errors import InputError
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
 from mixmood.data.pools.kept import located
-from mixmood.data.pools.pool import FeatureSource, Labels, Pool
-from mixmood.features.backbones.backbone import Backbone
+from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool
+from mixmood.features.backbones.backbone import Backbone, network_digest
 from mixmood.features.backbones.onnx.file import is_onnx_file
 from mixmood.features.extraction.extract import extract
 from mixmood.heads.fitting.problem import head_problem
@@ -79,9 +79,10 @@ def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, embedder: FeatureRe
         head=head,
         class_names=class_names,
         labelled_names=tuple(located(labelled, int(row)) for row in own_rows),
-        backbone=backbone.fingerprint if backbone else "",
+        backbone=network_digest(backbone) if backbone else "",
         backbone_name=_findable(plan.backbone) if backbone else "",
         resolution=backbone.resolution if backbone else 0,
+        pixel_range=labelled.pixel_range if isinstance(labelled, ImageSource) else None,
     )
 
 

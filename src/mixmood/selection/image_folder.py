@@ -13,21 +13,21 @@ from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
 
 LONGEST_NAME = 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_OWN_NAME = re.compile(r"\.?\d{9,}_")
 
 
 def fill_folder(
     pool: ImageSource, indices: Rows, folder: Path, progress: Progress, *, with_links: bool
 ) -> None:
-    """Put the images at these indices into a new or empty folder.
+    """Put the images at these indices into a folder, which `check_empty` has looked at.
 
     Args:
         pool: The pool they belong to.
         indices: Which of its images.
-        folder: Where they go; refused if it holds anything.
+        folder: Where they go; files of the same name are replaced.
         progress: Called after every image.
         with_links: Make hard links where the pool is of files on the same disk; copies elsewhere.
     """
-    check_empty(folder)
     make_folder(folder)
     progress.start(folder.name, len(indices))
     for index in indices.tolist():
@@ -46,9 +46,15 @@ def images_of(pool: Pool) -> ImageSource:
     return pool
 
 
-def check_empty(folder: Path) -> None:
-    """Refuse a folder that holds anything, before any work is done for it."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+def check_empty(folder: Path, *, resume: bool = False) -> None:
+    """Refuse a folder that holds anything, before any work is done for it.
+
+    With `resume` it may hold images that a filter put there, which was then interrupted.
+    """
+    if not folder.exists():
+        return
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else [folder.name]
+    if not all(resume and _OWN_NAME.match(name) for name in names):
         raise OutputError(f"{folder} is there already. Name a new or an empty folder.")
 
 
@@ -64,6 +70,7 @@ def safe_name(path: str, index: int) -> str:
 
 def _linked(source: bytes, target: Path) -> bool:
     try:
+        target.unlink(missing_ok=True)
         os.link(os.path.realpath(source), target)
     except OSError:
         return False  # another disk, or a disk without links: a copy does it

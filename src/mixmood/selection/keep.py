@@ -92,7 +92,7 @@ def keep_above(scores: Array, threshold: float) -> NDArray[np.bool_]:
 def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The candidates with the best scores (all if there are fewer); ties by the lower index."""
     is_kept = np.zeros(len(scores), bool)
-    order = np.lexsort((np.arange(len(scores)), -scores))
+    order = np.argsort(-scores, kind="stable")
     is_kept[order[is_candidate[order]][:n_kept]] = True
     return is_kept
 

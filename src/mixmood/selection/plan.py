@@ -36,6 +36,11 @@ class FilterPlan(ExtractionPlan):
     diverse: float = option(
         0.0, "Above 0, up to 1: keep the half that differ most from each other.", metavar="WEIGHT"
     )
+    probe: bool = option(
+        True,
+        "Measure what the whole pool and the kept part would gain; needs classes.",
+        flag="--probe/--no-probe",
+    )
     link: str | Path | None = option(
         None, "Make a folder of hard links to the kept images.", metavar="DIR"
     )

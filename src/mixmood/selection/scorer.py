@@ -1,5 +1,6 @@
 """All that is said about one image: score, nearest labelled image, class. Saved as plain arrays."""
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,10 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.errors import InputError, reason
-from mixmood.core.files.plain_arrays import read_arrays, write_arrays
+from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files.plain_arrays import packed_arrays, read_arrays
+from mixmood.data.decoding.pixel_range import PixelRange
+from mixmood.data.pools.pool import ImageSource, Pool
 from mixmood.heads.linear import LinearHead
 from mixmood.selection.fitted import FittedFilter, filter_from_arrays, filter_to_arrays
 from mixmood.selection.scan.parts import ScanPart
@@ -25,9 +29,10 @@ class Scorer:
         head: The classifier; None without labels.
         class_names: The names of the head's classes.
         labelled_names: What the labelled images are called, for the nearest one.
-        backbone: The fingerprint of the backbone that features must come from; "" for features.
+        backbone: The digest of the network that features must come from; "" for features.
         backbone_name: Its name, for `--load`.
         resolution: The pixels a side that it sees; 0 for features.
+        pixel_range: How images of more than eight bits are scaled; None if there were none.
     """
 
     filter: FittedFilter
@@ -37,6 +42,13 @@ class Scorer:
     backbone: str
     backbone_name: str
     resolution: int
+    pixel_range: PixelRange | None = None
+
+    def scaled(self, pool: Pool) -> Pool:
+        """The pool, its images of more than eight bits scaled as the labelled ones."""
+        if self.pixel_range is None or not isinstance(pool, ImageSource):
+            return pool
+        return pool.scaled_by(self.pixel_range)
 
     def part(
         self, features: Array, places: Rows, n_images: int, problems: Mapping[int, str]
@@ -78,13 +90,19 @@ def _spread(values: NDArray[Any], places: Rows, n_images: int, filler: Any) -> N
 
 def save_scorer(path: Path, scorer: Scorer) -> None:
     """Write a scorer as plain arrays; the labelled images are not needed to use it."""
-    head = scorer.head
+    write_atomic(path, packed_scorer(scorer))
+
+
+def packed_scorer(scorer: Scorer) -> bytes:
+    """The content of the file of a scorer, for a worker elsewhere."""
+    head, pixel_range = scorer.head, scorer.pixel_range
     arrays = {
         **{f"filter_{name}": value for name, value in filter_to_arrays(scorer.filter).items()},
         "class_names": np.array(scorer.class_names, dtype=np.str_),
         "labelled_names": np.array(scorer.labelled_names, dtype=np.str_),
         "backbone": np.array([scorer.backbone, scorer.backbone_name]),
         "resolution": np.array(scorer.resolution),
+        "pixel_range": np.array([] if pixel_range is None else [pixel_range.low, pixel_range.high]),
     }
     if head is not None:
         arrays |= {
@@ -92,7 +110,12 @@ def save_scorer(path: Path, scorer: Scorer) -> None:
             "head_bias": head.bias,
             "head_temperature": np.array(head.temperature),
         }
-    write_arrays(path, arrays)
+    return packed_arrays(arrays)
+
+
+def unpacked_scorer(content: bytes) -> Scorer:
+    """The scorer that `packed_scorer` packed."""
+    return _from_arrays(read_arrays(io.BytesIO(content)))
 
 
 def load_scorer(path: Path) -> Scorer:
@@ -127,4 +150,14 @@ def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
         head = LinearHead(weights, bias, float(arrays["head_temperature"]))
     fingerprint, name = map(str, arrays["backbone"])
     names = tuple(map(str, arrays["labelled_names"]))
-    return Scorer(found, head, class_names, names, fingerprint, name, int(arrays["resolution"]))
+    limits = [float(value) for value in arrays["pixel_range"]]
+    return Scorer(
+        found,
+        head,
+        class_names,
+        names,
+        fingerprint,
+        name,
+        int(arrays["resolution"]),
+        PixelRange(*limits) if limits else None,
+    )

@@ -13,8 +13,8 @@ import mixmood
 from mixmood.api.predict import predict
 from mixmood.api.train import train
 from mixmood.core.errors import InputError, OptionError, OutputError, ShapeError, TrainingError
+from mixmood.ssl.head.describe import confusion
 from mixmood.ssl.head.record import HeadRecord
-from mixmood.ssl.head.train import confusion
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,19 @@
 
 import json
 
+import numpy as np
 import pytest
 from fuzz.tiny_bed import TINY
 
 from mixmood.core.errors import OptionError
+from mixmood.core.seeds import rng_for
+from mixmood.data.splits import split
+from mixmood.heads.registry import fit_head
 from mixmood.jobs.local import spread_local
-from mixmood.report.testbed.export import records_csv_gz
+from mixmood.ranking.probe import measure as probe_measure
+from mixmood.ranking.probe.measure import PoolEffect
+from mixmood.ranking.probe.points import gain_of
+from mixmood.report.testbed.export import flat, records_csv_gz
 from mixmood.report.testbed.sheet import render_sheet
 from mixmood.report.testbed.sheets import SHEETS
 from mixmood.testbed.analysis.overview import overview
@@ -16,8 +23,11 @@ from mixmood.testbed.grid.cells import CellFilter, cells, runs
 from mixmood.testbed.grid.check import check_names
 from mixmood.testbed.grid.config import parse_config
 from mixmood.testbed.grid.estimate import estimate
-from mixmood.testbed.runs import frozen as module
+from mixmood.testbed.runs import shared
+from mixmood.testbed.runs.distances import LabelledDraws
 from mixmood.testbed.runs.driver import drive
+from mixmood.testbed.runs.frozen import FrozenPools
+from mixmood.testbed.runs.outlook import Outlook
 from mixmood.testbed.runs.run import batches, execute, execute_batch, job_for
 from mixmood.testbed.runs.store import Store
 from mixmood.testbed.runs.tracking import metrics_of
@@ -28,17 +38,24 @@ FROZEN = TINY.replace("[grid]\n", f'[grid]\nregimes = ["frozen"]\n{ALGORITHMS}')
 )
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
+def forget():
+    """A worker keeps what it found; every test begins as a new one."""
+    shared.LAST.clear()
+
+
+@pytest.fixture(scope="module")
 def bed():
     return parse_config(FROZEN, "frozen")
 
 
-@pytest.fixture
-def jobs(bed, tmp_path):
-    return [job_for(bed, run, cache=str(tmp_path / "cache")) for run in runs(bed, seeds=1)]
+@pytest.fixture(scope="module")
+def jobs(bed, tmp_path_factory):
+    cache = str(tmp_path_factory.mktemp("cache"))
+    return [job_for(bed, run, cache=cache) for run in runs(bed, seeds=1)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def records(jobs):
     return [record for batch in batches(jobs) for record in execute_batch(batch)]
 
@@ -77,22 +94,116 @@ def test_images_and_distances_are_those_of_the_other_regime(tiny, records):
         theirs.classes,
         theirs.n_ood,
     )
-    for name in ("distance", "spread", "signed", "p_wilcoxon", "p_permutation"):
+    for name in ("distance", "spread", "signed", "p_wilcoxon"):
         ours = getattr(mine.distances["cosine"], name)
         assert ours == getattr(theirs.distances["cosine"], name)
 
 
 def test_distances_of_a_pool_are_computed_once_for_all_algorithms(jobs, monkeypatch):
-    calls, compute = [], module.quickly_measured
+    calls, compute = [], LabelledDraws.quickly_measured
 
     def counted(*arguments):
         calls.append(arguments)
         return compute(*arguments)
 
-    monkeypatch.setattr(module, "quickly_measured", counted)
+    monkeypatch.setattr(LabelledDraws, "quickly_measured", counted)
     found = [record for batch in batches(jobs) for record in execute_batch(batch)]
     assert len(calls) == 3  # clean, other half, noise
     assert len(found) == len(jobs) == 7
+
+
+def test_a_record_has_share_and_probe_of_its_own_algorithm(records):
+    for record in records:
+        if record.run.is_supervised:
+            assert (record.useful_share, record.probe) == (None, None)
+            continue
+        low, high = record.useful_share.interval
+        assert 0 <= low <= record.useful_share.share <= high <= 1
+        probe = record.probe
+        assert probe.algorithm == record.run.algorithm
+        assert probe.interval[0] < probe.gain < probe.interval[1]
+        assert record.accuracy.test == pytest.approx(
+            sum(record.test_halves) / 2, abs=1 / record.n_test
+        )
+
+
+def test_the_gain_of_a_record_follows_from_what_the_probe_measured(records):
+    """So that another map can be applied to records that were made with this one."""
+    record = next(record for record in records if record.probe)
+    probe = record.probe
+    effect = PoolEffect(probe.change, probe.error, probe.unrest, probe.accuracy)
+    again = gain_of(effect, record.useful_share.share, probe.algorithm)
+    assert (again.points, again.interval) == (probe.gain, probe.interval)
+
+
+def test_the_share_of_a_pool_is_estimated_once_for_all_algorithms(jobs, monkeypatch):
+    calls, compute = [], Outlook.share
+    monkeypatch.setattr(Outlook, "share", lambda *own: calls.append(1) or compute(*own))
+    for batch in batches(jobs):
+        execute_batch(batch)
+    assert len(calls) == 3  # clean, other half, noise
+
+
+def test_images_of_several_splits_are_embedded_once(bed, tmp_path, monkeypatch):
+    """The pool and the test images are the same for every number of labels."""
+    grid = bed.grid.model_copy(update={"n_labelled": [10, 12]})
+    more = bed.model_copy(update={"grid": grid})
+    wanted = runs(more, CellFilter.parse(["source=gaussian,algorithm=mixmatch"]), 1)
+    sizes, compute = [], shared.features_of
+
+    def counted(job, images, *place):
+        sizes.append(len(images))
+        return compute(job, images, *place)
+
+    monkeypatch.setattr(shared, "features_of", counted)
+    jobs = [job_for(more, run, cache=str(tmp_path)) for run in wanted]
+    (batch,) = batches(jobs)
+    one, two = execute_batch(batch)
+    assert sorted(sizes) == sorted([10, 12, one.n_pool, one.n_test])
+    assert two.n_test == one.n_test
+
+
+def test_batches_of_one_task_and_seed_share_folds_and_decoded_images(jobs, monkeypatch):
+    folds, decoded = [], []
+    compute, decode = probe_measure.labelled_folds, split._fitted
+    monkeypatch.setattr(
+        probe_measure, "labelled_folds", lambda *own: folds.append(1) or compute(*own)
+    )
+    monkeypatch.setattr(split, "_fitted", lambda *own: decoded.append(own[1]) or decode(*own))
+    monkeypatch.setattr(shared, "features_of", lambda job, images, *_: _flat(images))
+    found = [record for batch in batches(jobs) for record in execute_batch(batch)]
+    assert len(folds) == 1
+    sizes = {r.run.source: (r.n_test + 10 + 10 + r.n_pool - r.n_ood, r.n_ood) for r in found}
+    assert len(decoded) == sizes["none"][0] + sizes["other_half"][1] + sizes["gaussian"][1]
+
+
+def test_what_is_shared_is_forgotten_with_another_seed_or_protocol(bed):
+    first, second = (job_for(bed, run) for run in runs(bed)[:: len(cells(bed))])
+    other = bed.model_copy(update={"frozen": bed.frozen.model_copy(update={"resolution": 96})})
+    kept = shared.shared_with(first)
+    assert shared.shared_with(first) is kept
+    assert shared.shared_with(job_for(other, first.run)) is not kept
+    assert shared.shared_with(second) is not kept
+    assert len(shared.LAST) == 1
+
+
+def _flat(images):
+    return images.reshape(len(images), -1).astype(np.float32)
+
+
+def test_heads_of_one_pool_are_those_of_separate_fits(jobs, records):
+    job = next(job for job in jobs if job.run.source == "gaussian")
+    pool = FrozenPools(shared.Shared()).of(job)
+    for record in records:
+        run = record.run
+        if run.source == "gaussian":
+            rng = rng_for(run.seed, "head", run.algorithm)
+            head = fit_head(
+                run.algorithm, pool.labelled.features, pool.split.labels, 5, pool.unlabelled, rng
+            )
+            assert np.mean(head.predict(pool.test) == pool.split.test_labels) == (
+                record.accuracy.test
+            )
 
 
 def test_features_in_the_cache_are_not_computed_again(jobs, records, monkeypatch):
@@ -162,6 +273,17 @@ def test_numbers_of_a_frozen_run_can_be_logged(records):
     names = [name for name, *_ in metrics_of(records[-1])]
     assert "accuracy_test" in names
     assert "cosine_distance" in names
+    assert {"useful_share", "probe_change", "probe_gain"} <= set(names)
+
+
+def test_share_and_probe_are_in_the_table_of_records_with_six_digits(records):
+    record = next(record for record in records if record.probe)
+    row = flat(record)
+    assert row["share"] == pytest.approx(record.useful_share.share, rel=1e-5)
+    assert row["probe_change"] == float(f"{record.probe.change:.6g}")
+    assert row["probe_algorithm"] == record.run.algorithm
+    assert len(row["share_interval"]) == 2
+    assert row["accuracy_half_2"] == record.test_halves[1]
 
 
 def test_the_time_of_frozen_runs_is_estimated_without_a_network(jobs, monkeypatch):

@@ -4,7 +4,7 @@ import io
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,22 +14,29 @@ from mixmood.core.files.atomic import write_atomic
 MOST_BYTES = 2 * 2**30
 
 
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays under their names, uncompressed."""
+def packed_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """The content of a file of arrays under their names, uncompressed."""
     buffer = io.BytesIO()
     # numpy's stubs take any further keyword for allow_pickle.
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    write_atomic(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
-def read_arrays(path: Path, most_bytes: int = MOST_BYTES) -> dict[str, NDArray[Any]]:
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays under their names, uncompressed."""
+    write_atomic(path, packed_arrays(arrays))
+
+
+def read_arrays(source: Path | IO[bytes], most_bytes: int = MOST_BYTES) -> dict[str, NDArray[Any]]:
     """The arrays by name; a ValueError where there are more bytes than allowed.
 
     A damaged file raises a dozen other kinds of errors: catch them all.
     """
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(source) as archive:
         n_bytes = sum(member.file_size for member in archive.infolist())
     if n_bytes > most_bytes:
         raise ValueError(f"it unpacks to {n_bytes} bytes, more than the {most_bytes} allowed")
-    with np.load(path, allow_pickle=False) as arrays:
+    if not isinstance(source, Path):
+        source.seek(0)
+    with np.load(source, allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}

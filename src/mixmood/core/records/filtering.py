@@ -35,6 +35,24 @@ class DistanceChange:
 
 
 @dataclass(frozen=True)
+class Gain:
+    """What a head is expected to gain by a set of images, in points, as `rank` measures it."""
+
+    gain: float
+    interval: tuple[float, float]
+    p_helps: float
+
+
+@dataclass(frozen=True)
+class Gains:
+    """The expected gain of the whole pool and of its kept part, for one kind of head."""
+
+    algorithm: str
+    whole: Gain
+    kept: Gain
+
+
+@dataclass(frozen=True)
 class Filtering:
     """What was kept of a pool, and what that rests on.
 
@@ -52,6 +70,8 @@ class Filtering:
         classes: How many of the kept images the classifier puts into each class; None without
             labels.
         distance: Before and after; None with a saved filter, or where too few images are kept.
+        probe: Expected gains before and after; None without classes, with a saved filter, or where
+            too few images are kept.
         backbone: What turned images into features.
         warnings: What the reader should know.
     """
@@ -73,6 +93,7 @@ class Filtering:
     useful_share: ShareRecord
     classes: dict[str, int] | None
     distance: DistanceChange | None
+    probe: Gains | None
     backbone: dict[str, Any]
     warnings: tuple[str, ...]
 

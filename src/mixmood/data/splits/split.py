@@ -42,23 +42,37 @@ class Split:
     class_names: tuple[str, ...]
 
 
-def draw_split(scenario: Scenario, home: Path | None = None) -> Split:
-    """The images of a scenario; the same scenario and data give the same images."""
+Decoded = dict[tuple[object, ...], Pixels]
+"""Pixels by all that decides them."""
+
+
+def draw_split(
+    scenario: Scenario, home: Path | None = None, decoded: Decoded | None = None
+) -> Split:
+    """The images of a scenario; the same scenario and data give the same images.
+
+    Scenarios of one task and seed share most of their images: with `decoded`, which is filled,
+    each is decoded once for all of them.
+    """
     task = open_set(scenario.task, home)
     parts = cut(scenario, task)
     shape = _shape_of(task, scenario.image_scale)
     source, rows = _ood(scenario, task, parts, shape, home)
-    inliers = _stack(task, parts.inliers, shape)
-    ood = _stack(source, rows, shape)
+    known = {} if decoded is None else decoded
+
+    def images(rows: Rows, source: ImageSource = task) -> Pixels:
+        return _stack(source, rows, shape, known, (scenario.task, scenario.seed))
+
+    inliers, ood = images(parts.inliers), images(rows, source)
     order = rng_for(scenario.seed, "scenario", "mix").permutation(len(inliers) + len(ood))
     return Split(
-        labelled=_stack(task, parts.labelled, shape),
+        labelled=images(parts.labelled),
         labels=parts.codes[parts.labelled],
         unlabelled=np.concatenate([inliers, ood])[order],
         is_ood=(np.arange(len(order)) >= len(inliers))[order],
-        test=_stack(task, parts.test, shape),
+        test=images(parts.test),
         test_labels=parts.codes[parts.test],
-        validation=_stack(task, parts.validation, shape),
+        validation=images(parts.validation),
         validation_labels=parts.codes[parts.validation],
         class_names=parts.class_names,
     )
@@ -121,10 +135,24 @@ def _shape_of(task: ImageSource, scale: float) -> Shape:
     return height, width, 1 if first.ndim == 2 or first.shape[2] == 1 else 3
 
 
-def _stack(source: ImageSource, rows: Iterable[int], shape: Shape) -> Pixels:
-    """Images of a source in one array, brought to one size and colour."""
+def _stack(
+    source: ImageSource,
+    rows: Iterable[int],
+    shape: Shape,
+    known: Decoded,
+    place: tuple[object, ...],
+) -> Pixels:
+    """Pixels of a source in one array, brought to one size and colour.
+
+    `place` and the name of the source decide the images, those of noise too.
+    """
+    pictures = []
     with QUIET:
-        pictures = [_fitted(source, int(row), shape) for row in rows]
+        for row in rows:
+            key = (*place, source.name, shape, int(row))
+            if key not in known:
+                known[key] = _fitted(source, int(row), shape)
+            pictures.append(known[key])
     return np.stack(pictures) if pictures else np.empty((0, *shape), dtype=np.uint8)
 
 

@@ -1,5 +1,7 @@
 """What every feature extractor offers, whatever runs it."""
 
+import hashlib
+import json
 from typing import Any, Protocol
 
 import numpy as np
@@ -53,6 +55,15 @@ class MovableBackbone(Backbone, Protocol):
 
     def use_device(self, device: str) -> None:
         """Compute on a device from now on; BackboneError if it was named and cannot be used."""
+
+
+def network_digest(backbone: Backbone) -> str:
+    """A hex digest of weights, preprocessing and resolution, whatever device computes.
+
+    Devices differ in the last bits only: what was fitted on one can be used on another.
+    """
+    words = {k: v for k, v in backbone.describe().items() if k not in ("name", "device")}
+    return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
 
 
 def check_resolution(

@@ -20,6 +20,12 @@ class ExtractionPlan:
     resolution: int | None = option(
         None, "Pixels a side that the backbone sees.", shown="96", metavar="PIXELS"
     )
+    device: str = option(
+        "auto", "Where the backbone computes: auto, cpu, cuda, directml or coreml."
+    )
+    frames: str = option(
+        "middle", "Of a DICOM file with several frames: the middle one, or each as an image."
+    )
     seed: int = option(0, "Decides every random choice.")
     jobs: int | None = option(None, "Threads.", shown="all cores")
     cache: str | Path | None = option(

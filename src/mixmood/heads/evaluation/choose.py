@@ -24,7 +24,9 @@ CANDIDATES = ("mixmatch",)
 With propagation as a second candidate the mean gain on development tasks changed by less than 0.1
 points, and `auto` took twice as long; pseudo-label gained less than mixmatch everywhere.
 """
-N_FOLDS, N_REPEATS = 5, 1
+N_FOLDS = 5
+FEW, N_REPEATS = 300, 3
+"""Up to so many labelled rows, they are divided into folds so often; more rows once."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def train_head(
     algorithm: str = "auto",
     groups: NDArray[np.integer] | None = None,
     n_folds: int = N_FOLDS,
-    n_repeats: int = N_REPEATS,
+    n_repeats: int | None = None,
     candidates: Sequence[str] = CANDIDATES,
 ) -> TrainedHead:
     """A head on all labelled rows, with its cross-validated accuracy.
@@ -76,15 +78,16 @@ def train_head(
         algorithm: `auto` or one of HEADS.
         groups: Rows of one group are held out together; each row is its own if None.
         n_folds: Folds of the cross-validation.
-        n_repeats: How often the rows are divided again.
+        n_repeats: How often the rows are divided; if None, N_REPEATS times up to FEW rows.
         candidates: What `auto` chooses from, beside supervised.
     """
     check_labelled(features, codes, n_classes)
     check_pool(features[:0] if pool is None else pool, features.shape[1])
     n_pool = 0 if pool is None else len(pool)
     names = _names(algorithm, candidates, n_pool)
+    often = n_repeats or (N_REPEATS if len(codes) <= FEW else 1)
     try:
-        folds = repeated_folds(codes, n_folds, n_repeats, rng, groups)
+        folds = repeated_folds(codes, n_folds, often, rng, groups)
     except InputError:
         chosen = BASE if algorithm == "auto" else names[-1]
         return _untested(chosen, features, codes, n_classes, pool, rng)

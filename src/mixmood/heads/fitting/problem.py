@@ -11,6 +11,7 @@ from mixmood.core.errors import ShapeError
 from mixmood.heads.checks import check_labelled, check_pool
 from mixmood.heads.fitting.directions import canonical_order, directions
 from mixmood.numerics.logistic import one_hot
+from mixmood.numerics.row_space import RowSpace, row_space
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class HeadProblem:
         spread = float(((rows - rows.mean(axis=0)) ** 2).sum(axis=1).mean())
         return spread if spread > 0 else 1.0
 
+    @cached_property
+    def space(self) -> RowSpace:
+        """The labelled rows in a basis of their own; all problems share it."""
+        return row_space(np.asarray(self.rows, float))
+
     @property
     def n_problems(self) -> int:
         """How many problems there are (B)."""
@@ -53,13 +59,23 @@ class HeadProblem:
             self.rows, self.codes, self.n_classes, self.pool, self.weights[first:last]
         )
         # What does not depend on which rows train is computed once, whatever the parts.
-        shared = ("targets", "spread", "neighbourhood", "basis")
+        shared = ("targets", "spread", "space", "neighbourhood", "basis")
         part.__dict__.update({key: self.__dict__[key] for key in shared if key in self.__dict__})
         return part
 
-    def without_pool(self) -> "HeadProblem":
-        """The same labelled rows alone."""
-        return HeadProblem(self.rows, self.codes, self.n_classes, self.pool[:0], self.weights)
+    def with_pool(self, features: Array) -> "HeadProblem":
+        """The same labelled rows with another pool, of features as they come from a backbone.
+
+        What was computed for the labelled rows alone, the supervised heads included, stays.
+        """
+        check_pool(features, self.rows.shape[1])
+        others = directions(features)
+        other = HeadProblem(
+            self.rows, self.codes, self.n_classes, others[canonical_order(others)], self.weights
+        )
+        kept = ("targets", "spread", "supervised")
+        other.__dict__.update({key: self.__dict__[key] for key in kept if key in self.__dict__})
+        return other
 
 
 def head_problem(

@@ -1,6 +1,6 @@
 """A filtered pool in a few lines."""
 
-from mixmood.core.records.filtering import Filtering
+from mixmood.core.records.filtering import Filtering, Gain
 from mixmood.report.charts.numbers import count, number
 from mixmood.report.charts.printable import printable
 
@@ -35,8 +35,18 @@ def filter_lines(record: Filtering) -> list[str]:
             f"Distance to the labelled images ({record.distance.measure}): "
             f"{number(whole.distance)} whole pool, {number(own.distance)} kept part."
         )
+    if record.probe is not None:
+        lines.append(
+            f"Expected gain of the head {record.probe.algorithm}: "
+            f"{_gain(record.probe.whole)} whole pool, {_gain(record.probe.kept)} kept part."
+        )
     if record.classes is not None and record.n_kept:
         shown = ", ".join(f"{printable(name)} {count(n)}" for name, n in record.classes.items())
         lines.append(f"Classes of the kept images: {shown}.")
     lines += [f"Note: {warning}" for warning in record.warnings]
     return lines
+
+
+def _gain(gain: Gain) -> str:
+    low, high = gain.interval
+    return f"{gain.gain:+.1f} points ({low:+.1f} to {high:+.1f})"

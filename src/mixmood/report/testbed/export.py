@@ -25,7 +25,8 @@ def flat(record: RunRecord) -> dict[str, object]:
     row |= {f"accuracy_{name}": value for name, value in record.accuracy.to_dict().items()}
     for measure, found in (record.distances or {}).items():
         names = MeasuredDistance.model_fields
-        row |= {f"{measure}_{name}": getattr(found, name) for name in names}
+        row |= {f"{measure}_{name}": _short(getattr(found, name)) for name in names}
+    row |= _outlook(record)
     epochs = record.epochs
     row["accuracy_by_epoch"] = " ".join(f"{epoch.test_accuracy:.4f}" for epoch in epochs)
     shares = epochs[-1].pseudo_label_shares if epochs else None
@@ -34,3 +35,22 @@ def flat(record: RunRecord) -> dict[str, object]:
     row |= {"data": record.data, "mixmood": record.mixmood}
     row |= {f"version_{name}": value for name, value in record.versions.items()}
     return row | {name: round(value, 3) for name, value in record.times.items()}
+
+
+def _outlook(record: RunRecord) -> dict[str, object]:
+    """Useful share and probe, and the accuracies of both halves of the test images."""
+    row: dict[str, object] = {}
+    parts = {"share": record.useful_share, "probe": record.probe}
+    for part, found in parts.items():
+        for name in () if found is None else type(found).model_fields:
+            value = getattr(found, name)
+            key = part if name == part else f"{part}_{name}"
+            row[key] = list(map(_short, value)) if name == "interval" else _short(value)
+    if record.test_halves is not None:
+        row |= {f"accuracy_half_{k}": value for k, value in enumerate(record.test_halves, 1)}
+    return row
+
+
+def _short(value: object) -> object:
+    """Six digits of a number: more are noise, and cannot be compressed."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value

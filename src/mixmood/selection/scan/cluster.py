@@ -1,14 +1,14 @@
-"""A scan on a cluster: Ray Data hands out ranges, its actors write the parts.
+"""A scan on a cluster: Ray Data hands out ranges, actors score them, the driver writes the parts.
 
-Ray schedules, retries and restarts; nothing else depends on it. A part is named by its range, and
-lies in a folder that all nodes see: the order in which parts come does not matter, and what is
-written when the driver dies is kept.
+Ray schedules, retries and restarts; nothing else depends on it. A part is named by its range: the
+order in which parts come back does not matter, and what is written when the driver dies is kept.
+Nodes share nothing but what the pool is opened from.
 """
 
 import logging
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,10 +19,11 @@ import numpy as np
 from mixmood.core.errors import InputError, MissingExtraError, MixmoodError, reason
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.pools.open import open_pool
+from mixmood.features.backbones.backbone import network_digest
 from mixmood.jobs.cluster import RaySpread
 from mixmood.selection.scan.local import Scan
-from mixmood.selection.scan.parts import FILTER, has_part, write_part
-from mixmood.selection.scorer import load_scorer, save_scorer
+from mixmood.selection.scan.parts import packed_part, write_packed
+from mixmood.selection.scorer import packed_scorer, unpacked_scorer
 
 ADDRESS = "RAY_ADDRESS"
 """The variable that names the cluster, as for every program that uses Ray."""
@@ -34,115 +35,128 @@ BLOCKS_PER_ACTOR = 64
 
 @dataclass(frozen=True)
 class ScanOrder:
-    """All that a worker on another machine needs to score ranges.
+    """All that a worker on another machine needs to open the pool.
 
     Attributes:
         source: What the pool is opened from: a path that all nodes see, a URL or an object.
-        seed: Of a noise pool.
         fingerprint: What the pool's must be there.
-        folder: Where the parts and the fitted filter are, on all nodes.
+        seed: Of a noise pool.
+        frames: Which frames of a DICOM file count.
     """
 
     source: Any
-    seed: int
     fingerprint: str
-    folder: Path
+    seed: int = 0
+    frames: str = "middle"
 
 
 class ScanWorker:
-    """An actor: it opens the pool and loads filter and backbone once, then scores ranges."""
+    """An actor: it opens the pool and loads the backbone once, then scores ranges."""
 
-    def __init__(self, order: ScanOrder) -> None:
+    def __init__(self, order: ScanOrder, scorer: bytes, device: str) -> None:
         """Open nothing yet: an error then belongs to a call, and can be handed to the driver."""
-        self._order = order
+        self._order, self._scorer, self._device = order, scorer, device
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """Score the ranges of a batch and write their parts; those that are there are left."""
-        n_images = batch["stop"] - batch["start"]
+        """The parts of the ranges of a batch, as the contents of their files."""
+        starts, stops = batch["start"].tolist(), batch["stop"].tolist()
+        parts, problem = [b""] * len(starts), ""
         try:
-            for start, stop in zip(batch["start"].tolist(), batch["stop"].tolist(), strict=True):
-                self._score(start, stop)
+            for k, (start, stop) in enumerate(zip(starts, stops, strict=True)):
+                parts[k] = packed_part(self._scan.scored(start, stop, Silent()))
         except MixmoodError as error:
             # As a value: Ray would wrap it, repeat the call and write about it.
-            return {"n_images": n_images, "problem": np.full(len(n_images), str(error))}
-        return {"n_images": n_images, "problem": np.full(len(n_images), "")}
-
-    def _score(self, start: int, stop: int) -> None:
-        # A block is begun again when its worker dies: what it had written counts.
-        if not has_part(self._order.folder, start):
-            part = self._scan.scored(start, stop, Silent())
-            write_part(self._order.folder, start, part)
+            problem = str(error)
+        contents = np.array(parts, dtype=object)
+        return {**batch, "part": contents, "problem": np.full(len(starts), problem)}
 
     @cached_property
     def _scan(self) -> Scan:
         from mixmood.features.backbones.registry import load_backbone
 
-        order = self._order
-        pool = open_pool(order.source, seed=order.seed)
+        order, scorer = self._order, unpacked_scorer(self._scorer)
+        pool = open_pool(order.source, seed=order.seed, frames=order.frames)
         if pool.fingerprint != order.fingerprint:
             raise InputError(
                 f"{pool.name} holds other images on a worker than here. All nodes must see the "
                 "same files under the same path."
             )
-        scorer = load_scorer(order.folder / FILTER)
         backbone = None
         if scorer.backbone:
-            backbone = load_backbone(scorer.backbone_name, scorer.resolution)
-            if backbone.fingerprint != scorer.backbone:
+            backbone = load_backbone(scorer.backbone_name, scorer.resolution, self._device)
+            if network_digest(backbone) != scorer.backbone:
                 raise InputError(
                     f"The backbone {scorer.backbone_name} differs on a worker. Install the same "
                     "version of mixmood on all nodes."
                 )
-        return Scan(pool, scorer, backbone, jobs=1, cache=None)
+        return Scan(scorer.scaled(pool), scorer, backbone, jobs=1, cache=None)
 
 
 def scan_ray(
     scan: Scan,
     order: ScanOrder,
     ranges: Sequence[tuple[int, int]],
+    folder: Path,
     progress: Progress,
 ) -> None:
-    """Score and write every range on the cluster at RAY_ADDRESS, or on a Ray started here.
+    """Score every range on the cluster at RAY_ADDRESS, or on a Ray started here, and write it.
 
     Args:
-        scan: What is scored with what; `jobs` is the number of actors, one for each core if None.
-        order: The same for workers elsewhere.
+        scan: What is scored with what; `jobs` is the number of actors. If it is None, there is
+            one for each core, or for each card where cards compute.
+        order: How workers elsewhere open the same pool.
         ranges: First index and the index behind the last of each part.
+        folder: Where the parts go; workers need not see it.
         progress: Called after every block of ranges.
     """
     if not ranges:
         return
-    save_scorer(order.folder / FILTER, scan.scorer)
     # Ray's own processes write their messages to this one's stderr; errors of calls come back.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     ray = RaySpread(os.environ.get(ADDRESS) or None).connected(scan.jobs or 0)
     try:
-        n_actors = scan.jobs or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        _run(ray, order, ranges, n_actors, lambda n: progress.advance(scan.pool.name, n))
+        unit = "GPU" if device_of(scan) == "cuda" else "CPU"
+        n_actors = scan.jobs or max(1, int(ray.cluster_resources().get(unit, 1)))
+        for batch in _scored(ray, scan, order, ranges, n_actors):
+            for start, content in zip(batch["start"].tolist(), batch["part"], strict=True):
+                write_packed(folder, start, bytes(content))
+            progress.advance(scan.pool.name, int((batch["stop"] - batch["start"]).sum()))
     finally:
         ray.shutdown()
 
 
-def _run(
-    ray: Any, order: ScanOrder, ranges: Sequence[tuple[int, int]], n_actors: int, done: Any
-) -> None:
+def device_of(scan: Scan) -> str:
+    """Where the backbone of a scan computes."""
+    return str(getattr(scan.backbone, "device", "cpu"))
+
+
+def actor_resources(device: str) -> dict[str, float]:
+    """What Ray sets aside for an actor: a part of a core, and a card where one computes."""
+    return {"num_cpus": ACTOR_CPUS, **({"num_gpus": 1.0} if device == "cuda" else {})}
+
+
+def _scored(
+    ray: Any, scan: Scan, order: ScanOrder, ranges: Sequence[tuple[int, int]], n_actors: int
+) -> Iterator[dict[str, Any]]:
+    """Blocks of scored ranges, in the order in which they are finished."""
     data = _ray_data()
     n_actors = min(n_actors, len(ranges))
     rows = [{"start": start, "stop": stop} for start, stop in ranges]
     n_blocks = min(len(rows), BLOCKS_PER_ACTOR * n_actors)
+    device = device_of(scan)
     scored = data.from_items(rows, override_num_blocks=n_blocks).map_batches(
         ScanWorker,
-        fn_constructor_args=(order,),
+        fn_constructor_args=(order, packed_scorer(scan.scorer), device),
         batch_size=None,
         batch_format="numpy",
-        num_cpus=ACTOR_CPUS,
         compute=data.ActorPoolStrategy(size=n_actors),
+        **actor_resources(device),
     )
     try:
         for batch in scored.iter_batches(batch_size=None, batch_format="numpy"):
             if problem := str(batch["problem"][0]):
                 raise InputError(problem)
-            done(int(np.sum(batch["n_images"])))
+            yield batch
     except ray.exceptions.RayError as error:
         raise InputError(
             f"The scan failed on a worker: {reason(error)}. Go on with it by --resume."

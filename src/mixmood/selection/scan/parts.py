@@ -1,7 +1,6 @@
 """The folder of a scan: one whole file for every range of the pool that was scored.
 
 scan.json          what is scanned with what; a scan goes on only where this is the same
-filter.npz         the fitted filter
 part-START.npz     the scores of a range of images
 
 A range is scored as a whole and its file appears as a whole. Which process scores it, and in which
@@ -19,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import InputError, OutputError, reason
-from mixmood.core.files.atomic import sweep, write_atomic
+from mixmood.core.files.atomic import write_atomic
 from mixmood.core.files.places import make_folder
-from mixmood.core.files.plain_arrays import read_arrays, write_arrays
+from mixmood.core.files.plain_arrays import packed_arrays, read_arrays
 
 HEAD = "scan.json"
-FILTER = "filter.npz"
 PART_SIZE = 2048
 """Images in a part: ten megabytes of features, and ten seconds of a core."""
 
@@ -106,7 +104,9 @@ class PartFolder:
                     "delete that folder."
                 )
             self._check_same(head)
-            sweep(self.folder, FILTER, *(_name(start) for start, _ in ranges(self._n_images)))
+            # One look at the folder for all parts: there may be half a million.
+            for leftover in self.folder.glob(".part-*"):
+                leftover.unlink(missing_ok=True)
             return
         make_folder(self.folder)
         if any(not path.name.startswith(".") for path in self.folder.iterdir()):
@@ -130,8 +130,17 @@ class PartFolder:
         for start, stop in ranges(self._n_images):
             yield start, self._read(start, stop - start)
 
+    def __len__(self) -> int:
+        """How many images the parts are about."""
+        return self._n_images
+
     def remove(self) -> None:
-        """Delete the folder: its content is in the output now."""
+        """Delete the folder: its content is in the output now.
+
+        What names the scan goes last, so that a kill in the middle leaves a scan to go on with.
+        """
+        for path in sorted(self.folder.glob("part-*.npz")):
+            path.unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _read(self, start: int, n_rows: int) -> ScanPart:
@@ -164,8 +173,18 @@ class PartFolder:
 
 
 def write_part(folder: Path, start: int, part: ScanPart) -> None:
-    """Write one part as a whole; workers on other machines call it with a shared folder."""
-    write_arrays(folder / _name(start), {name: getattr(part, name) for name in PART_KINDS})
+    """Write one part as a whole."""
+    write_packed(folder, start, packed_part(part))
+
+
+def packed_part(part: ScanPart) -> bytes:
+    """The content of the file of a part."""
+    return packed_arrays({name: getattr(part, name) for name in PART_KINDS})
+
+
+def write_packed(folder: Path, start: int, content: bytes) -> None:
+    """Write a part that was packed elsewhere, as a whole."""
+    write_atomic(folder / _name(start), content)
 
 
 def has_part(folder: Path, start: int) -> bool:

@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 from mixmood.core.errors import OptionError
 from mixmood.core.suggest import unknown_name
 from mixmood.data.splits.scenario import NONE, Scenario
-from mixmood.testbed.grid.config import FROZEN, SCRATCH, Config, Regime
+from mixmood.testbed.grid.config import SCRATCH, Config, Regime
 
 SUPERVISED = {
     "supervised-epochs": "supervised, same epochs",
@@ -86,7 +86,7 @@ def _cells(config: Config) -> Iterator[Cell]:
     for regime, (task, sources), n in product(grid.regimes, grid.tasks.items(), grid.n_labelled):
         for baseline in grid.baselines:
             if baseline != NONE:
-                name = "supervised" if regime == FROZEN else baseline
+                name = baseline if regime == SCRATCH else "supervised"
                 yield Cell(task, NONE, 0.0, n, name, grid.contamination[0], regime)
         for algorithm in grid.algorithms:
             if NONE in grid.baselines:

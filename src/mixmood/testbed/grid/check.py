@@ -7,7 +7,15 @@ from mixmood.core.suggest import unknown_name
 from mixmood.data.splits.split import check_split
 from mixmood.measures.registry import check_measures
 from mixmood.testbed.grid.cells import Cell
-from mixmood.testbed.grid.config import FROZEN, SCRATCH, Config, Regime
+from mixmood.testbed.grid.config import (
+    FROZEN,
+    SCRATCH,
+    TUNED,
+    Config,
+    Regime,
+    TrainingSection,
+    TunedSection,
+)
 from mixmood.testbed.runs.run import Job
 
 
@@ -22,15 +30,23 @@ def check_names(config: Config) -> None:
 
 
 def _check_scratch(config: Config) -> None:
-    from mixmood.ssl.algorithms.registry import algorithm_named
-    from mixmood.ssl.augmentation.weak import augmentation
     from mixmood.ssl.models.registry import model_spec
 
-    training = config.training
-    model_spec(training.model)
-    augmentation(training.augment)
-    for algorithm in {*config.grid.algorithms, *training.settings}:
-        algorithm_named(algorithm, training.settings.get(algorithm, {}), 1)
+    model_spec(config.training.model)
+    _check_training(config, config.training)
+
+
+def _check_training(config: Config, section: TrainingSection | TunedSection) -> None:
+    from mixmood.ssl.algorithms.registry import algorithm_named
+    from mixmood.ssl.augmentation.weak import augmentation
+
+    augmentation(section.augment)
+    for algorithm in {*config.grid.algorithms, *section.settings}:
+        algorithm_named(algorithm, section.settings.get(algorithm, {}), 1)
+
+
+def _check_tuned(config: Config) -> None:
+    _check_training(config, config.tuned)
 
 
 def _check_frozen(config: Config) -> None:
@@ -47,6 +63,7 @@ def _check_frozen(config: Config) -> None:
 CHECKS: dict[Regime, Callable[[Config], None]] = {
     SCRATCH: _check_scratch,
     FROZEN: _check_frozen,
+    TUNED: _check_tuned,
 }
 
 

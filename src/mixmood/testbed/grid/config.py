@@ -13,16 +13,18 @@ from mixmood.core.files.places import expanded
 from mixmood.core.suggest import unknown_name
 from mixmood.data.splits.scenario import Contamination
 from mixmood.measures.registry import PAPER
-from mixmood.ssl.plan import Recipe, TrainingPlan
+from mixmood.ssl.plan import TUNING, Recipe, TrainingPlan
 from mixmood.testbed.presets import PRESETS
 
 Percent = Annotated[float, Field(gt=0, le=100)]
 Count = Annotated[int, Field(ge=1)]
 Baseline = Literal["none", "supervised", "supervised-epochs", "supervised-updates"]
-Regime = Literal["scratch", "frozen"]
-"""How a run trains: a network from random weights, or a head on the backbone's features."""
+Regime = Literal["scratch", "frozen", "tuned"]
+"""How a run trains: a network from random weights, a head on the backbone's features, or the
+backbone itself, fine-tuned from the solution of that head."""
 SCRATCH: Regime = "scratch"
 FROZEN: Regime = "frozen"
+TUNED: Regime = "tuned"
 TomlValue = bool | int | float | str
 
 MOST_RUNS = 1_000_000
@@ -37,8 +39,8 @@ class Grid(_Section):
     """Which cells, and how often each is run.
 
     `tasks` has the sources of each task. `none` is the 0 % cell. From scratch there are two
-    supervised baselines, with the epochs and with the number of updates of the others; frozen
-    there is one, whatever it is called here.
+    supervised baselines, with the epochs and with the number of updates of the others; in the
+    other regimes there is one, whatever it is called here.
     """
 
     tasks: dict[str, list[str]] = Field(min_length=1)
@@ -101,10 +103,7 @@ class TrainingSection(_Section):
 
     @model_validator(mode="after")
     def _is_a_recipe(self) -> Self:
-        try:
-            Recipe(**self.model_dump(exclude={"settings"}))
-        except OptionError as error:
-            raise ValueError(str(error).rstrip(".")) from error
+        _check_recipe(self.model_dump(exclude={"settings"}))
         return self
 
     def plan(self, algorithm: str, **others: Any) -> TrainingPlan:
@@ -112,6 +111,43 @@ class TrainingSection(_Section):
         settings = {"balanced": "both"} | self.settings.get(algorithm, {})
         recipe = self.model_dump(exclude={"settings"})
         return TrainingPlan(**recipe, algorithm=algorithm, settings=settings, **others)
+
+
+def _check_recipe(values: dict[str, Any]) -> None:
+    try:
+        Recipe(**values)
+    except OptionError as error:
+        raise ValueError(str(error).rstrip(".")) from error
+
+
+class TunedSection(_Section):
+    """How the backbone is fine-tuned in the regime `tuned`.
+
+    The body and the head are trained on images of `resolution` pixels a side; after each of
+    `epochs` equal parts of the updates the network is tested.
+    """
+
+    updates: Count = TUNING["updates"]
+    epochs: Count = 2
+    batch_size: int = Recipe.batch_size
+    learning_rate: float = TUNING["learning_rate"]
+    weight_decay: float = Recipe.weight_decay
+    augment: str = TUNING["augment"]
+    resolution: Annotated[int, Field(ge=32)] = TUNING["image_size"]
+    settings: dict[str, dict[str, TomlValue]] = {}
+
+    @model_validator(mode="after")
+    def _is_a_recipe(self) -> Self:
+        _check_recipe(self.model_dump(exclude={"settings", "updates", "resolution"}))
+        return self
+
+    def plan(self, algorithm: str, **others: Any) -> TrainingPlan:
+        """The plan of a run with this algorithm; `others` are options that no recipe has."""
+        recipe = self.model_dump(exclude={"settings", "updates", "resolution"})
+        settings = self.settings.get(algorithm, {})
+        return TrainingPlan(
+            model=DEFAULT_BACKBONE, **recipe, algorithm=algorithm, settings=settings, **others
+        )
 
 
 class FrozenSection(_Section):
@@ -139,11 +175,12 @@ class Config(_Section):
     split: SplitSection = SplitSection()
     training: TrainingSection = TrainingSection()
     frozen: FrozenSection = FrozenSection()
+    tuned: TunedSection = TunedSection()
     distances: DistanceSection = DistanceSection()
 
     def protocol(self, regime: Regime | None = None) -> dict[str, Any]:
         """All that is the same for every run, or for those of one regime, in plain values."""
-        own = {SCRATCH: {"training"}, FROZEN: {"frozen"}}
+        own = {SCRATCH: {"training"}, FROZEN: {"frozen"}, TUNED: {"tuned"}}
         parts = own[regime] if regime else {part for found in own.values() for part in found}
         return self.model_dump(mode="json", include={"split", "distances", *parts})
 

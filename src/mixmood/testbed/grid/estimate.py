@@ -1,6 +1,5 @@
 """How long a test bed will take, from a few timed updates, tests and distances."""
 
-import math
 import subprocess
 import sys
 import time
@@ -11,10 +10,12 @@ import numpy as np
 from mixmood.data.arrays.array_pools import ImageArray
 from mixmood.data.splits.split import Split, draw_split
 from mixmood.testbed.grid.cells import Run
-from mixmood.testbed.grid.config import FROZEN
+from mixmood.testbed.grid.config import FROZEN, TUNED, TrainingSection, TunedSection
 from mixmood.testbed.grid.estimate_frozen import frozen_s
 from mixmood.testbed.runs.distances import loaded_backbone
-from mixmood.testbed.runs.run import Job, train_on
+from mixmood.testbed.runs.network import n_updates_of, train_on
+from mixmood.testbed.runs.outlook import Outlook, probed_algorithm
+from mixmood.testbed.runs.run import Job
 
 TRIES = (1, 4)
 """Updates of a first try, and of a second if the first was quick."""
@@ -57,11 +58,8 @@ class _Costs:
     n_tested: int
 
     def run_s(self, job: Job) -> float:
-        plan, cell = job.config.training, job.run.cell
-        is_short = cell.algorithm == "supervised-epochs"
-        n_images = cell.n_labelled if is_short else job.config.split.n_unlabelled
-        n_updates = plan.epochs * math.ceil(n_images / plan.batch_size)
-        training_s = n_updates * self.update_s + plan.epochs * self.n_tested * self.test_s
+        testing_s = _section(job).epochs * self.n_tested * self.test_s
+        training_s = n_updates_of(job) * self.update_s + testing_s
         return self.split_s + training_s + self.distances_s
 
 
@@ -83,13 +81,14 @@ def _trained_s(jobs: list[Job]) -> tuple[float, float]:
     first = {_kind(job): job for job in reversed(jobs)}
     costs = {kind: _timed(job) for kind, job in first.items()}
     total_s = sum(costs[_kind(job)].run_s(job) for job in jobs)
-    shown = next((kind for kind in costs if kind != SUPERVISED), SUPERVISED)
+    shown = next((kind for kind in costs if kind[1] != SUPERVISED), next(iter(costs)))
     return costs[shown].update_s, total_s
 
 
-def _kind(job: Job) -> str:
+def _kind(job: Job) -> tuple[str, str]:
     """What decides the time of an update: both baselines are the same there."""
-    return SUPERVISED if job.run.cell.is_supervised else job.run.cell.algorithm
+    is_supervised = job.run.cell.is_supervised
+    return job.run.regime, SUPERVISED if is_supervised else job.run.cell.algorithm
 
 
 def _start_s() -> float:
@@ -122,7 +121,7 @@ def _training(job: Job, split: Split) -> tuple[float, float]:
     for n_updates in TRIES:
         start = time.perf_counter()
         record = train_on(_shortened(job, n_updates), few)
-        n_images = job.config.training.batch_size * (1 if record.n_unlabelled == 0 else 2)
+        n_images = _section(job).batch_size * (1 if record.n_unlabelled == 0 else 2)
         update_s = n_images / record.images_per_s
         test_s = max(0.0, record.elapsed_s - n_updates * update_s) / len(few.test)
         if time.perf_counter() - start > PATIENCE_S:
@@ -130,20 +129,25 @@ def _training(job: Job, split: Split) -> tuple[float, float]:
     return update_s, test_s
 
 
+def _section(job: Job) -> TrainingSection | TunedSection:
+    return job.config.tuned if job.run.regime == TUNED else job.config.training
+
+
 def _shortened(job: Job, n_updates: int) -> Job:
     """The same job with so many updates, and tested once."""
     config, cell = job.config, job.run.cell
     training = config.training.model_copy(update={"epochs": 1})
+    tuned = config.tuned.model_copy(update={"epochs": 1, "updates": n_updates})
     n_images = n_updates * training.batch_size
     split = config.split.model_copy(update={"n_unlabelled": n_images})
     if cell.is_supervised:
         cell = replace(cell, algorithm="supervised-updates")
-    short = config.model_copy(update={"training": training, "split": split})
+    short = config.model_copy(update={"training": training, "tuned": tuned, "split": split})
     return replace(job, config=short, run=Run.of(cell, job.run.seed))
 
 
 def _distances_s(job: Job, split: Split) -> float:
-    """Seconds of a run's features and distances."""
+    """Seconds of a run's features, distances, share and probe."""
     from mixmood.features.extraction.extract import extract
     from mixmood.ranking.plan import RankingPlan
     from mixmood.ranking.statistics.dissimilarity import distances_of
@@ -161,5 +165,8 @@ def _distances_s(job: Job, split: Split) -> float:
     rng = np.random.default_rng(0)
     both = (rng.random((n, width), np.float32) for n in (len(split.labelled), n_pool))
     start = time.perf_counter()
-    distances_of(next(both), next(both), drawn)
+    labelled, pool = next(both), next(both)
+    distances_of(labelled, pool, drawn)
+    outlook = Outlook(labelled, split.labels, len(split.class_names), job.run.seed)
+    outlook.probe(pool, probed_algorithm(job.run.algorithm), outlook.share(pool))
     return time.perf_counter() - start + image_s * (len(split.labelled) + n_pool)

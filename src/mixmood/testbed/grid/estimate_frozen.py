@@ -8,7 +8,8 @@ import numpy as np
 from mixmood.core.arrays import Array
 from mixmood.data.splits.scenario import NONE
 from mixmood.data.splits.split import Split, draw_split
-from mixmood.testbed.runs.distances import distance_plan, features_of, quickly_measured
+from mixmood.testbed.runs.distances import LabelledDraws, distance_plan, features_of
+from mixmood.testbed.runs.outlook import Outlook, probed_algorithm
 from mixmood.testbed.runs.run import Job, batches
 
 N_IMAGES = 32
@@ -30,10 +31,17 @@ def frozen_s(jobs: Sequence[Job]) -> float:
         rng.random((n, width), np.float32) for n in (len(split.labelled), len(split.unlabelled))
     )
     start = time.perf_counter()
-    quickly_measured(labelled, pool, distance_plan(job))
+    LabelledDraws(labelled, distance_plan(job)).quickly_measured(pool)
+    outlook = Outlook(labelled, split.labels, len(split.class_names), job.run.seed)
+    share = outlook.share(pool)
     pool_s = time.perf_counter() - start + split_s
-    heads = {one.run.algorithm for one in jobs}
+    heads = {one.run.algorithm: one.run.is_supervised for one in jobs}
     head_s = {name: _head_s(name, labelled, split, pool) for name in heads}
+    for name, is_supervised in heads.items():
+        start = time.perf_counter()
+        if not is_supervised:
+            outlook.probe(pool, probed_algorithm(name), share)
+        head_s[name] += time.perf_counter() - start
     n_pools = len({one.run.scenario(one.config) for one in jobs if not one.run.is_supervised})
     n_images = sum(_n_images(batch, split) for batch in batches(jobs))
     return n_images * image_s + n_pools * pool_s + sum(head_s[one.run.algorithm] for one in jobs)

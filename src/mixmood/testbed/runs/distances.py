@@ -1,13 +1,14 @@
 """Distances of a run's pool from its labelled images, on the very images that it trains on."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
-from functools import cache
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache.features import open_cache
 from mixmood.core.seeds import rng_for
 from mixmood.data.arrays.array_pools import ImageArray
@@ -21,16 +22,22 @@ if TYPE_CHECKING:
 DistancesByMeasure = dict[str, dict[str, Any]]
 NOT_RECORDED = ("inter", "intra")
 """One number for each draw; they can be drawn again."""
+N_PERMUTATIONS = 99
+"""Of pools that are measured quickly."""
 
 
-def pool_distances(job: Job, split: Split) -> DistancesByMeasure:
-    """Every measure between the labelled and the unlabelled images of a split."""
+def sample_features(job: Job, split: Split) -> tuple[Array, Array]:
+    """Features of the labelled images, and of as much of the pool as anything measures."""
+    from mixmood.ranking.probing import N_POOL
+
     plan, section = distance_plan(job), job.config.distances
-    labelled = features_of(job, split.labelled, section.backbone, section.resolution)
     # The pool is in random order: its first images are a random sample, enough for all draws.
-    some = split.unlabelled[: plan.sample_size * plan.draws]
-    pool = features_of(job, some, section.backbone, section.resolution)
-    return measured(labelled, pool, plan)
+    some = split.unlabelled[: max(plan.sample_size * plan.draws, N_POOL)]
+    labelled, pool = (
+        features_of(job, images, section.backbone, section.resolution)
+        for images in (split.labelled, some)
+    )
+    return labelled, pool
 
 
 def measured(labelled: Array, pool: Array, plan: "RankingPlan") -> DistancesByMeasure:
@@ -44,36 +51,79 @@ def measured(labelled: Array, pool: Array, plan: "RankingPlan") -> DistancesByMe
     }
 
 
-def quickly_measured(labelled: Array, pool: Array, plan: "RankingPlan") -> DistancesByMeasure:
-    """The same distances and p-values without intervals, which no table shows.
+@dataclass(frozen=True)
+class LabelledDraws:
+    """The draws of one labelled set, and its distances to itself, which all pools share.
 
-    Intervals come from leaving images out, and take two thirds of the time.
+    Attributes:
+        labelled: Features, shape (n, d).
+        plan: A plan that fits the labelled set.
     """
-    from mixmood.ranking.statistics.distances import drawn_distances
-    from mixmood.ranking.statistics.draws import labelled_pairs, subsets
-    from mixmood.ranking.statistics.jackknife import N_DRAWS
-    from mixmood.ranking.statistics.score import p_values
-    from mixmood.ranking.statistics.wilcoxon import wilcoxon_p
 
-    rows, some = _shuffled(labelled, plan), pool[: plan.sample_size * plan.draws]
-    n_draws = max(plan.draws, N_DRAWS)
-    size, seed = plan.sample_size, plan.seed
-    pairs = labelled_pairs(len(rows), size, n_draws, rng_for(seed, "pairs"), plan.paper)
-    others = subsets(len(some), size, n_draws, rng_for(seed, "subsets", "pool"))
-    found = drawn_distances(rows, [some], pairs, [others], plan.measures, plan.overflow)
-    drawn = found.first(plan.draws)
-    chances = p_values(rows, some, plan, "pool")
-    return {
-        name: {
-            "distance": float(np.abs(signed).mean()),
-            "spread": float(np.abs(signed).std(ddof=1)),
-            "signed": float(signed.mean()),
-            "p_wilcoxon": wilcoxon_p(drawn.inter[m, 0], drawn.intra[m]),
-            "p_permutation": float(chances[m]),
+    labelled: Array
+    plan: "RankingPlan"
+
+    @cached_property
+    def rows(self) -> Array:
+        """The features in random order."""
+        return _shuffled(self.labelled, self.plan)
+
+    @cached_property
+    def pairs(self) -> Rows:
+        """Rows of both sub-samples of each draw, shape (draws, 2, size)."""
+        from mixmood.ranking.statistics.draws import labelled_pairs
+        from mixmood.ranking.statistics.jackknife import N_DRAWS
+
+        plan, n_draws = self.plan, max(self.plan.draws, N_DRAWS)
+        rng = rng_for(plan.seed, "pairs")
+        pairs = labelled_pairs(len(self.rows), plan.sample_size, n_draws, rng, plan.paper)
+        return pairs[: plan.draws]
+
+    @cached_property
+    def intra(self) -> Array:
+        """Every measure between the two sub-samples, shape (measures, draws)."""
+        return self._compared([self.rows[other] for _, other in self.pairs])
+
+    def quickly_measured(self, pool: Array) -> DistancesByMeasure:
+        """The distances of `measured` without intervals, and p-values from fewer permutations.
+
+        Intervals, which no table shows, come from leaving images out and take two thirds of the
+        time. Tables only ask whether p is at most 0.05.
+        """
+        from mixmood.ranking.statistics.draws import subsets
+        from mixmood.ranking.statistics.jackknife import N_DRAWS
+        from mixmood.ranking.statistics.permutation import permutation_p
+        from mixmood.ranking.statistics.wilcoxon import wilcoxon_p
+
+        plan = self.plan
+        some, most = pool[: plan.sample_size * plan.draws], 2 * plan.sample_size
+        n_draws, rng = max(plan.draws, N_DRAWS), rng_for(plan.seed, "subsets", "pool")
+        others = subsets(len(some), plan.sample_size, n_draws, rng)[: plan.draws]
+        inter = self._compared([some[rows] for rows in others])
+        rng = rng_for(plan.seed, "permutation", "pool")
+        chances = permutation_p(self.rows[:most], some[:most], plan.measures, N_PERMUTATIONS, rng)
+        return {
+            name: {
+                "distance": float(np.abs(signed).mean()),
+                "spread": float(np.abs(signed).std(ddof=1)),
+                "signed": float(signed.mean()),
+                "p_wilcoxon": wilcoxon_p(inter[m], self.intra[m]),
+                "p_permutation": float(chances[m]),
+            }
+            for m, name in enumerate(plan.measures)
+            for signed in [inter[m] - self.intra[m]]
         }
-        for m, name in enumerate(plan.measures)
-        for signed in [drawn.signed[m, 0]]
-    }
+
+    def _compared(self, others: Sequence[Array]) -> Array:
+        """Every measure from the first sub-sample of each draw to another sample."""
+        from mixmood.measures.registry import compare
+
+        plan = self.plan
+        columns = [
+            compare(self.rows[first], [other], plan.measures, plan.overflow)
+            for (first, _), other in zip(self.pairs, others, strict=True)
+        ]
+        return np.concatenate(columns, axis=1)
 
 
 def _shuffled(labelled: Array, plan: "RankingPlan") -> Array:

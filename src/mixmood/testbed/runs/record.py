@@ -89,6 +89,32 @@ class MeasuredDistance(_Part):
     p_permutation: Number
 
 
+class PoolShare(_Part):
+    """The useful share of a run's pool; see `scores.useful_share`."""
+
+    share: Proportion
+    interval: tuple[Proportion, Proportion]
+    is_trustworthy: bool
+
+
+class PoolProbe(_Part):
+    """What the probe measured on a run's labelled images and pool, in points; see `PoolEffect`.
+
+    `gain`, `interval` and `p_helps` are what the map of that version makes of it.
+    """
+
+    algorithm: str
+    change: Number
+    error: Number
+    unrest: Number
+    accuracy: Number
+    supervised: Number
+    is_learnable: bool
+    gain: Number
+    interval: tuple[Number, Number]
+    p_helps: Proportion
+
+
 class Epoch(_Part):
     """One epoch of a run's training; see `EpochRecord`."""
 
@@ -151,7 +177,12 @@ class RunRecord(_Head):
     classes: list[str]
     training: Training | None
     accuracy: RunAccuracy
+    test_halves: tuple[Proportion, Proportion] | None = None
+    """Accuracies on every other test image: how much depends on which images were tested."""
     distances: dict[MeasureName, MeasuredDistance] | None
+    useful_share: PoolShare | None = None
+    """None without a pool, where it cannot be estimated, and in records of earlier versions."""
+    probe: PoolProbe | None = None
     times: dict[str, Seconds]
 
     @model_validator(mode="after")
@@ -159,6 +190,11 @@ class RunRecord(_Head):
         if self.training is None and self.accuracy.test is None:
             raise ValueError("a run without epochs has one accuracy, 'test'")
         return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record in plain values; nothing is added to records of earlier versions."""
+        added = {"test_halves", "useful_share", "probe"} - self.model_fields_set
+        return self.model_dump(by_alias=True, exclude=added)
 
     @field_serializer("accuracy")
     def _plain_accuracy(self, accuracy: RunAccuracy) -> dict[str, float | None]:

@@ -85,5 +85,9 @@ def metrics_of(record: AnyRecord) -> list[MetricRow]:
     for measure, found in (record.distances or {}).items():
         last[f"{measure}_distance"] = found.distance
         last[f"{measure}_p_permutation"] = found.p_permutation
+    if record.useful_share is not None:
+        last["useful_share"] = record.useful_share.share
+    if record.probe is not None:
+        last |= {"probe_change": record.probe.change, "probe_gain": record.probe.gain}
     last |= record.times
     return rows + [(name, value, 0, 0) for name, value in last.items() if value is not None]

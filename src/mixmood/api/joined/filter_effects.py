@@ -1,0 +1,90 @@
+"""What filtering does to a pool: its distance and its expected gain, before and after."""
+
+import numpy as np
+
+from mixmood.core.arrays import Array, Rows
+from mixmood.core.family_names import DEFAULT_MEASURE
+from mixmood.core.records.filtering import DistanceChange, DistanceInterval, Gain, Gains
+from mixmood.core.records.ranking import Probe
+from mixmood.core.records.useful_share import ShareRecord
+from mixmood.core.seeds import rng_for
+from mixmood.data.pools.pool import Pool
+from mixmood.ranking.plan import RankingPlan
+from mixmood.ranking.probing import MOST_LABELLED, N_POOL, Prober, prober, share_of
+from mixmood.ranking.reading import Reading
+from mixmood.ranking.statistics.dissimilarity import dissimilarity
+from mixmood.selection.filter import Decision, FilterJob
+
+MOST_IMAGES = N_POOL
+"""Images of each set that are compared; most of their features are in the cache."""
+SAMPLE_SIZE = 80
+LEAST_SAMPLE = 8
+"""Fewer images in a draw say nothing."""
+FEWEST_PROBED = 40
+"""A head that gets fewer unlabelled images is hardly another than the supervised one."""
+
+
+def before_and_after(
+    labelled: Pool, job: FilterJob, decision: Decision
+) -> tuple[DistanceChange | None, Gains | None]:
+    """Distance and gain of the whole pool and of its kept part; None where too few are kept."""
+    kept = np.flatnonzero(decision.is_kept)
+    if len(kept) < LEAST_SAMPLE:
+        return None, None
+    embedder, seed = job.embedder, job.plan.seed
+    own = Reading(
+        labelled,
+        MOST_LABELLED,
+        seed,
+        embedder.backbone,
+        embedder.jobs,
+        embedder.cache,
+        embedder.progress,
+    )
+    own.grow(MOST_LABELLED)
+    whole = _some(job, np.arange(len(job.pool)), "whole")
+    part = _some(job, kept, "kept")
+    gains = _gains(own, whole, part, job) if job.plan.probe else None
+    return _distances(own.features, whole, part, seed), gains
+
+
+def _some(job: FilterJob, rows: Rows, what: str) -> Array:
+    """Features of random images among these, in random order."""
+    rng = rng_for(job.plan.seed, "filter", what)
+    chosen = rng.choice(rows, min(MOST_IMAGES, len(rows)), replace=False)
+    features, _ = job.embedder.features(job.pool, np.sort(chosen))
+    return features[rng.permutation(len(features))]
+
+
+def _distances(own: Array, whole: Array, part: Array, seed: int) -> DistanceChange | None:
+    size = min(SAMPLE_SIZE, len(own) // 2, len(whole), len(part))
+    if size < LEAST_SAMPLE:
+        return None
+    before, after = (
+        dissimilarity(own, rows, DEFAULT_MEASURE, sample_size=size, seed=seed)
+        for rows in (whole, part)
+    )
+    return DistanceChange(
+        DEFAULT_MEASURE,
+        size,
+        DistanceInterval(before.distance, before.interval),
+        DistanceInterval(after.distance, after.interval),
+    )
+
+
+def _gains(own: Reading, whole: Array, part: Array, job: FilterJob) -> Gains | None:
+    """As `rank` measures them; None without classes, or where fewer than 40 images are kept."""
+    plan = RankingPlan(seed=job.plan.seed)
+    asked = prober(own, plan)
+    if not isinstance(asked, Prober) or min(len(whole), len(part)) < FEWEST_PROBED:
+        return None
+    useful = job.scorer.filter.useful
+    share = ShareRecord(useful.share, useful.interval, useful.is_trustworthy, useful.note)
+    name = job.pool.name
+    before = asked.probe(whole, name, share)
+    after = asked.probe(part, f"{name}, kept", share_of(own, part, name, plan.seed))
+    return Gains(plan.probe_algorithm, _gain(before), _gain(after))
+
+
+def _gain(probe: Probe) -> Gain:
+    return Gain(probe.gain, probe.interval, probe.p_helps)

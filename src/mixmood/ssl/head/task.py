@@ -1,0 +1,132 @@
+"""Everything that a head is trained and tested on: embedded, with its classes and groups."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.cache.features import FeatureCache
+from mixmood.core.errors import TrainingError
+from mixmood.core.progress import Progress
+from mixmood.data.pools.groups import group_codes, group_names
+from mixmood.data.pools.open import open_pool
+from mixmood.data.pools.pool import FeatureSource, Labels
+from mixmood.data.pools.wide_images import fit_pixel_range
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.backbones.registry import load_backbone
+from mixmood.ssl.head.embedding import Embedded, Embedder, labels_of, without_copies
+from mixmood.ssl.plan import TrainingPlan
+
+
+class HeadTask:
+    """Everything that a head is trained and tested on, embedded and checked."""
+
+    def __init__(
+        self,
+        labelled: Any,
+        unlabelled: Any,
+        test: Any,
+        plan: TrainingPlan,
+        store: FeatureCache | None,
+        progress: Progress,
+        warn: Callable[[str], None],
+    ) -> None:
+        """Open and embed all images; whatever is left out is reported by `warn`."""
+        base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled pool")
+        has_features = isinstance(base, FeatureSource)
+        self.backbone: Backbone | None = (
+            None if has_features else load_backbone(plan.backbone, plan.resolution)
+        )
+        embedder = Embedder(
+            self.backbone,
+            seed=plan.seed,
+            jobs=plan.threads,
+            cache=store,
+            progress=progress,
+            warn=warn,
+        )
+        self.pixel_range = embedder.pixel_range = fit_pixel_range(base)
+        self.labelled = embedder.embed(embedder.open(base, "labelled"))
+        self.labels, self.codes = _used_labels(self.labelled, warn)
+        self.groups = _groups(self.labelled, plan.groups)
+        self.n_pool, self.pool = 0, None
+        if unlabelled is not None:
+            pool = embedder.open(unlabelled, "unlabelled")
+            self.n_pool = len(pool)
+            sampled = embedder.embed(pool, embedder.sample(pool, plan.pool_limit))
+            self.pool = without_copies(sampled, self.labelled, warn)
+        self.test = None
+        if test is not None:
+            self.test = embedder.embed(embedder.open(test, "test"))
+            self.test_codes = _codes_in(self.test, self.labels)
+            without_copies(self.test, self.labelled, _only_warn(warn))
+
+    def known(self) -> dict[str, Any]:
+        """What `predict` needs to know of a model."""
+        side = None if self.backbone is None else self.backbone.resolution
+        return {
+            "schema": 1,
+            "class_names": self.labels.names,
+            "height": side,
+            "width": side,
+            "channels": 3,
+            "backbone": None if self.backbone is None else self.backbone.name,
+            "pixel_range": None if self.pixel_range is None else self.pixel_range.describe(),
+        }
+
+
+def _only_warn(warn: Callable[[str], None]) -> Callable[[str], None]:
+    """For test images, which stay: what is said of them differs."""
+
+    def say(message: str) -> None:
+        warn(message.partition(";")[0] + ": their accuracy is too good.")
+
+    return say
+
+
+def _used_labels(
+    labelled: Embedded, warn: Callable[[str], None]
+) -> tuple[Labels, NDArray[np.int64]]:
+    """The classes that have a readable image, and the code of every image among them."""
+    labels, codes = labels_of(labelled.pool, "labelled"), labelled.codes
+    counts = np.bincount(codes, minlength=len(labels.names))
+    gone = [name for name, count in zip(labels.names, counts, strict=True) if count == 0]
+    if gone:
+        warn(f"Classes without a readable image are left out: {_few(gone)}.")
+    kept = np.flatnonzero(counts)
+    if len(kept) < 2:
+        found = ", ".join(labels.names[code] for code in kept)
+        raise TrainingError(
+            f"At least 2 classes are needed to train; got {len(kept)} ({found}). "
+            "Put the images of each class in a folder of its own."
+        )
+    single = [labels.names[code] for code in kept if counts[code] == 1]
+    if single:
+        warn(f"Classes with one image only, whose accuracy cannot be estimated: {_few(single)}.")
+    codes = np.searchsorted(kept, codes)
+    names = tuple(labels.names[code] for code in kept)
+    return Labels(codes.astype(np.int32), names), codes
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
+
+
+def _groups(labelled: Embedded, word: str | None) -> NDArray[np.int64] | None:
+    if word is None:
+        return None
+    return group_codes(group_names(labelled.pool, word))[labelled.rows]
+
+
+def _codes_in(test: Embedded, labels: Labels) -> NDArray[np.int64]:
+    own = labels_of(test.pool, "test")
+    unknown = [name for name in own.names if name not in labels.names]
+    if unknown:
+        raise TrainingError(
+            f"The test images have classes that no labelled image has: {_few(unknown)}. "
+            "Label images of these classes, or leave them out."
+        )
+    places = np.array([labels.names.index(name) for name in own.names])
+    return np.asarray(places[own.codes[test.rows]], np.int64)

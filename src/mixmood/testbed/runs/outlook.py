@@ -1,0 +1,90 @@
+"""What `mixmood rank` would say of a run's pool: its useful share and the gain that it probes."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from mixmood.core.arrays import Array, Codes
+from mixmood.core.errors import InputError
+from mixmood.core.seeds import rng_for
+
+if TYPE_CHECKING:
+    from mixmood.ranking.probe.measure import LabelledFolds
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The labelled images of a run, beside which any pool can be judged.
+
+    Attributes:
+        labelled: Features, shape (n, d).
+        codes: Their classes, shape (n,).
+        n_classes: How many classes there are.
+        seed: The seed of the run.
+    """
+
+    labelled: Array
+    codes: Codes
+    n_classes: int
+    seed: int
+
+    @cached_property
+    def folds(self) -> "LabelledFolds | None":
+        """What the supervised head predicts for held-out images; None if none can be held out."""
+        from mixmood.ranking.probe.measure import labelled_folds
+
+        rng = rng_for(self.seed, "folds")
+        try:
+            return labelled_folds(self.labelled, self.codes, self.n_classes, rng)
+        except InputError:
+            return None
+
+    def share(self, pool: Array) -> Values | None:
+        """The useful share of a pool in random order, of which the first images are used."""
+        from mixmood.ranking.probing import N_POOL
+        from mixmood.scores.useful_share import useful_share
+
+        rng = rng_for(self.seed, "share", "pool")
+        try:
+            found = useful_share(self.labelled, pool[:N_POOL], rng, labels=self.codes)
+        except InputError:
+            return None
+        return {
+            "share": found.share,
+            "interval": list(found.interval),
+            "is_trustworthy": found.is_trustworthy,
+        }
+
+    def probe(self, pool: Array, algorithm: str, share: Values | None) -> Values | None:
+        """What the probe measures and what it makes of it, for a head of this algorithm.
+
+        The measured values are kept beside the gain, so that another map from one to the other
+        can be applied to records.
+        """
+        from mixmood.ranking.probe.measure import pool_effect
+        from mixmood.ranking.probe.points import gain_of
+        from mixmood.ranking.probing import is_learnable
+
+        if self.folds is None:
+            return None
+        effect = pool_effect(self.folds, pool, algorithm, rng_for(self.seed, "probe", "pool"))
+        gain = gain_of(effect, None if share is None else share["share"], algorithm)
+        measured = {"change" if name == "p_right" else name: v for name, v in vars(effect).items()}
+        return {
+            "algorithm": algorithm,
+            **measured,
+            "supervised": 100 * self.folds.accuracy,
+            "is_learnable": is_learnable(self.folds),
+            "gain": gain.points,
+            "interval": list(gain.interval),
+            "p_helps": gain.p_helps,
+        }
+
+
+def probed_algorithm(algorithm: str) -> str:
+    """The head that is probed for a run: of its own algorithm, or of the one ranked with."""
+    from mixmood.ranking.plan import PROBE_ALGORITHMS
+
+    return algorithm if algorithm in PROBE_ALGORITHMS else PROBE_ALGORITHMS[0]

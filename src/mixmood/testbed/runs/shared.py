@@ -1,0 +1,109 @@
+"""What frozen runs of one task and seed share, kept by a worker from one batch to the next."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mixmood.core.arrays import Array
+from mixmood.data.splits.scenario import NONE
+from mixmood.data.splits.split import Decoded, Pixels, Split, data_fingerprint
+from mixmood.testbed.runs.distances import LabelledDraws, distance_plan, features_of
+from mixmood.testbed.runs.outlook import Outlook
+from mixmood.testbed.runs.run import Job
+
+if TYPE_CHECKING:
+    from mixmood.heads.fitting.problem import HeadProblem
+
+N_KEPT = 8
+"""Arrays of features that are kept: labelled sets, test images, and the pool used last."""
+
+
+@dataclass
+class Shared:
+    """What runs of one task and seed share: decoded images, features, and the labelled sets."""
+
+    decoded: Decoded = field(default_factory=dict)
+    _features: dict[bytes, Array] = field(default_factory=dict)
+    _labelled: dict[tuple[object, ...], "LabelledSet"] = field(default_factory=dict)
+
+    def features(self, job: Job, images: Pixels, backbone: str, resolution: int | None) -> Array:
+        """Features of images; of the same images, also of another split, those found before."""
+        place = f"{backbone} {resolution}".encode()
+        key = hashlib.sha256(images.tobytes() + place).digest()
+        found = self._features.pop(key, None)
+        if found is None:
+            found = features_of(job, images, backbone, resolution)
+        self._features[key] = found
+        while len(self._features) > N_KEPT:
+            del self._features[next(iter(self._features))]
+        return found
+
+    def forget_sources(self, task: str) -> None:
+        """Keep the decoded images of the task's own data set alone."""
+        self.decoded = {key: image for key, image in self.decoded.items() if task in key[2:3]}
+
+    def labelled_set(self, job: Job, split: Split) -> "LabelledSet":
+        """What depends on the labelled images alone."""
+        key = job.run.task, job.run.seed, job.run.n_labelled
+        if key not in self._labelled:
+            self._labelled[key] = LabelledSet(job, split, self)
+        return self._labelled[key]
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """The labelled images of some runs, with what is computed once for all of their pools."""
+
+    job: Job
+    split: Split
+    shared: Shared
+
+    @cached_property
+    def features(self) -> Array:
+        """Features that heads are trained on."""
+        section = self.job.config.frozen
+        return self.shared.features(
+            self.job, self.split.labelled, section.backbone, section.resolution
+        )
+
+    @cached_property
+    def draws(self) -> LabelledDraws:
+        """The draws of distances, which may use another backbone."""
+        section = self.job.config.distances
+        place = section.backbone, section.resolution
+        features = self.shared.features(self.job, self.split.labelled, *place)
+        return LabelledDraws(features, distance_plan(self.job))
+
+    @cached_property
+    def outlook(self) -> Outlook:
+        """What judges pools."""
+        split, seed = self.split, self.job.run.seed
+        return Outlook(self.features, split.labels, len(split.class_names), seed)
+
+    @cached_property
+    def problem(self) -> "HeadProblem":
+        """What heads are fitted to without a pool."""
+        from mixmood.heads.fitting.problem import head_problem
+
+        return head_problem(self.features, self.split.labels, len(self.split.class_names))
+
+
+LAST: dict[str, Shared] = {}
+"""That of the last task and seed of this process."""
+
+
+def shared_with(job: Job) -> Shared:
+    """What runs of the same task, seed, data and protocol found before in this process."""
+    run = job.run
+    own = replace(run.scenario(job.config), source=NONE, percent=0.0)
+    data = data_fingerprint(own, job.home)
+    parts = (run.task, run.contamination, run.seed, data, job.home, job.cache)
+    protocol = job.config.protocol(run.regime)
+    key = json.dumps([*map(str, parts), protocol], sort_keys=True)
+    if key not in LAST:
+        LAST.clear()
+        LAST[key] = Shared()
+    LAST[key].forget_sources(run.task)
+    return LAST[key]
