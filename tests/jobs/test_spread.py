@@ -21,7 +21,8 @@ from mixmood.testbed.runs.run import execute, job_for
 from mixmood.testbed.runs.store import Store
 
 HERE = Path(__file__).parent
-N_KILLS = 22
+N_KILLS = 6
+"""A few: `make kills` does four times as many."""
 
 
 def without_times(record):
@@ -106,6 +107,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_loky_and_ray_give_the_records_of_a_plain_loop(jobs, calls, store):
+    jobs, calls = jobs[:4], calls[:4]
     plain = content(map(execute, jobs))
     begun = []
     outcomes = spread_local(calls, 2, begun.append)
@@ -253,7 +255,7 @@ def test_a_negative_share_of_a_gpu_is_refused():
 def test_a_driver_killed_at_random_moments_ends_with_the_records_of_one_that_was_not(
     tiny, tiny_file, tmp_path
 ):
-    tiny_file.write_text(tiny_file.read_text().replace("seeds = 2", "seeds = 12"))
+    tiny_file.write_text(tiny_file.read_text().replace("seeds = 2", "seeds = 4"))
     outcome = subprocess.run(
         [
             sys.executable,
@@ -269,12 +271,12 @@ def test_a_driver_killed_at_random_moments_ends_with_the_records_of_one_that_was
         check=True,
     )
     n_killed, n_rewritten, n_before_end = map(int, outcome.stdout.split())
-    assert n_killed >= 20
+    assert n_killed >= N_KILLS - 2
     assert n_rewritten == 0
     assert n_before_end > 0
-    many = tiny.model_copy(update={"grid": tiny.grid.model_copy(update={"seeds": 12})})
+    many = tiny.model_copy(update={"grid": tiny.grid.model_copy(update={"seeds": 4})})
     whole = Store.make(tmp_path / "whole", many)
     jobs = [job_for(many, run, cache=str(tmp_path / "cache")) for run in runs(many)]
     drive(jobs, whole, spread_local, n_jobs=2)
     assert content(Store(tmp_path / "killed").records()) == content(whole.records())
-    assert len(whole.keys()) == 48
+    assert len(whole.keys()) == 16

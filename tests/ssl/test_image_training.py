@@ -222,10 +222,13 @@ def test_a_missing_mlflow_is_said(labelled, pool, quick, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_run_can_be_logged_to_mlflow(labelled, pool, quick, tmp_path, monkeypatch):
+def test_a_run_can_be_logged_to_mlflow(
+    labelled, pool, quick, tmp_path, monkeypatch, mlflow_database
+):
     from mlflow.tracking import MlflowClient
 
     monkeypatch.chdir(tmp_path)
+    mlflow_database(tmp_path / "mlflow.db")
     uri = f"sqlite:///{tmp_path}/mlflow.db"
     record = train(labelled, pool, **quick, out=tmp_path / "run", mlflow=uri)
     client = MlflowClient(uri)

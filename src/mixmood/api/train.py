@@ -7,7 +7,6 @@ from typing import Any
 
 from mixmood.api.predict import predict
 from mixmood.core.errors import OptionError, OutputError
-from mixmood.core.family_names import member_names
 from mixmood.core.files.atomic import sweep, write_atomic
 from mixmood.core.files.places import make_folder
 from mixmood.core.plan_options import plan_from, with_options
@@ -20,11 +19,9 @@ from mixmood.ssl.image_training import MEMORY_LIMIT_BYTES, train_on_images
 from mixmood.ssl.output import run_files
 from mixmood.ssl.output.predict import Predictions
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
-from mixmood.ssl.plan import AUTO, TrainingPlan
+from mixmood.ssl.plan import AUTO, OF_HEADS, OF_NETWORKS, TrainingPlan
 
-NETWORKS_ONLY = tuple(
-    name for name in member_names("ssl.algorithms.registry", "ALGORITHMS") if name not in HEADS
-)
+NETWORKS_ONLY = tuple(name for name in OF_NETWORKS if name not in OF_HEADS)
 
 
 @dataclass(frozen=True, repr=False)

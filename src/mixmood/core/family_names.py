@@ -22,8 +22,8 @@ def member_names(module: str, registry: str) -> tuple[str, ...]:
         module: The module below the package, such as "heads.registry".
         registry: The name of the dictionary, such as "HEADS".
 
-    >>> member_names("heads.registry", "HEADS")
-    ('supervised', 'mixmatch', 'pseudo-label', 'propagation')
+    >>> member_names("heads.registry", "HEADS")[:2]
+    ('supervised', 'mixmatch')
     """
     source = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
     if not source.is_file():  # an installation of compiled files alone

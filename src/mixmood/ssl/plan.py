@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from mixmood.core.errors import OptionError
-from mixmood.core.family_names import DEFAULT_BACKBONE
+from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
 from mixmood.core.plan_options import check_kinds, option, option_texts
 
 Setting = float | int | bool | str | None
@@ -14,6 +14,8 @@ Setting = float | int | bool | str | None
 
 SMALLEST_SIDE = 4
 HEAD, AUTO, NETWORK = "head", "auto", "network"
+OF_HEADS = member_names("heads.registry", "HEADS")
+OF_NETWORKS = member_names("ssl.algorithms.registry", "ALGORITHMS")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +74,10 @@ class TrainingPlan(Recipe):
     )
     algorithm: Any = option(
         AUTO,
-        "supervised, mixmatch, pseudo-label; propagation (head); fixmatch, mean-teacher "
-        "(networks); auto: chosen by cross-validation (head), mixmatch (networks).",
+        f"{', '.join(name for name in OF_NETWORKS if name in OF_HEADS)}; "
+        f"{', '.join(name for name in OF_HEADS if name not in OF_NETWORKS)} (head); "
+        f"{', '.join(name for name in OF_NETWORKS if name not in OF_HEADS)} (networks); "
+        "auto: chosen by cross-validation (head), mixmatch (networks).",
     )
     backbone: str = option(DEFAULT_BACKBONE, "Whose features a head classifies.", only=HEAD)
     resolution: int | None = option(

@@ -125,7 +125,7 @@ def test_measures_that_agree_say_so(ranking):
         for c in ranking.candidates
     )
     page = ranking_page(replace(ranking, measure="l2", noise_floor=same, candidates=candidates))
-    assert "All 2 measures put" in page
+    assert "Both measures put" in page
     assert 'class="mark"' not in page
 
 

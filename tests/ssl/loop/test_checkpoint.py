@@ -19,8 +19,8 @@ from mixmood.ssl.output.run_files import CHECKPOINT
 
 OPTIONS = {
     "model": "wrn-tiny",
-    "epochs": 40,
-    "updates": 160,
+    "epochs": 25,
+    "updates": 100,
     "batch_size": 6,
     "learning_rate": 1e-2,
     "ema": 0.9,
@@ -45,6 +45,19 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def known():
+    """The weights of the run that is not stopped, once one test has trained it."""
+    return {}
+
+
+@pytest.fixture
+def undisturbed(known, data, one_thread):
+    if not known:
+        known.update(train(*data, **OPTIONS).model.state_dict())
+    return known
 
 
 @pytest.fixture
@@ -73,13 +86,14 @@ def stop_after_some_epochs(process, folder: Path, stop: signal.Signals):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
-def test_a_stopped_process_goes_on_to_the_same_weights(process, data, tmp_path, one_thread, stop):
-    whole = train(*data, **OPTIONS)
+def test_a_stopped_process_goes_on_to_the_same_weights(
+    process, undisturbed, data, tmp_path, one_thread, stop
+):
     assert stop_after_some_epochs(process, tmp_path / "run", stop) != 0
     saved = torch.load(tmp_path / "run" / CHECKPOINT, weights_only=True)
-    assert 0 < saved["n_done"] < 160
+    assert 0 < saved["n_done"] < OPTIONS["updates"]
     resumed = train(*data, **OPTIONS, out=tmp_path / "run", resume=True)
-    for name, value in whole.model.state_dict().items():
+    for name, value in undisturbed.items():
         assert torch.equal(value, resumed.model.state_dict()[name]), name
 
 

@@ -11,6 +11,11 @@ from mixmood.testbed.runs.tracking import Tracker, metrics_of, record_logger
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
 
+@pytest.fixture(autouse=True)
+def database(tmp_path, mlflow_database):
+    mlflow_database(tmp_path / "mlflow.db")
+
+
 def logged(folder):
     from mlflow.tracking import MlflowClient
 
@@ -83,8 +88,10 @@ def test_a_run_that_was_logged_in_part_is_logged_again(tmp_path, make_record, mo
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [ConnectionResetError, TimeoutError])
 def test_a_server_that_goes_away_is_told_once_and_the_run_goes_on(
-    store, make_record, monkeypatch, kind
+    store, make_record, mlflow_database, monkeypatch, kind
 ):
+    mlflow_database(store.folder / "mlflow.db")
+
     def down(*_, **__):
         raise kind("gone")
 
