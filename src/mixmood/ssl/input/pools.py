@@ -12,6 +12,7 @@ from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
 from mixmood.core.words import counted, either_form
 from mixmood.data.decoding.pixel_range import PixelRange
+from mixmood.data.labels.needed import needed_labels
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import ImageSource, Labels
 from mixmood.data.pools.wide_images import fit_pixel_range
@@ -136,12 +137,7 @@ class PoolLoader:
 
     def _open_labelled(self, what: Any, role: str) -> tuple[ImageSource, Labels]:
         source = self._open(what, role)
-        if source.labels is None:
-            raise InputError(
-                f"The {role} pool {source.name} has no classes. Put the images of each class "
-                "in a folder of its own, or give a manifest with a label column."
-            )
-        return source, source.labels
+        return source, needed_labels(source, f"{role} pool")
 
     def _load(self, source: ImageSource, size: tuple[int, int]) -> Loaded:
         loaded = load_pictures(source, size, progress=self._progress)
