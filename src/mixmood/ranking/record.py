@@ -126,7 +126,7 @@ def _reading_note(
             f"Reading stopped early: {n_read:,} images of the {of_pools} "
             f"instead of {n_all:,} {settled}. Give --until none for all of them."
         )
-    elif rounds.n_all > 1 and used.until is not None and not _is_settled(scores, used):
+    elif 1 < rounds.n_all == rounds.n_done and not _is_settled(scores, used):
         yield (
             f"Near tie: {n_read:,} of {n_all:,} images of the pools were read without settling "
             "which is the nearest."
