@@ -128,7 +128,7 @@ def _reading_note(
         )
     elif 1 < rounds.n_all == rounds.n_done and not _is_settled(scores, used):
         yield (
-            f"Near tie: {rounds.n_read:,} of {n_all:,} images of the pools were read without settling "
+            f"Near tie: {n_read:,} of {n_all:,} images of the pools were read without settling "
             "which is the nearest."
         )
 
