@@ -138,5 +138,5 @@ def rank_planned(
     for message in store.warnings if store and needs_backbone else ():
         # Not part of the record: what became of a cache does not change the ranking.
         warnings.warn(message, RuntimeWarning, stacklevel=3)
-    record = with_command(ranked.record, labelled, opened.given)
+    record = with_command(ranked.record, labelled, opened.given, plan)
     return RankReport.of(replace(ranked, record=record), time.perf_counter() - start)

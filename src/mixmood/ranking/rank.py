@@ -14,6 +14,7 @@ from mixmood.data.pools.pool import FeatureSource, Pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.ranking.outlook import outlook_of
 from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
+from mixmood.ranking.probing import groups_of
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.record import Situation, ranking_record
 from mixmood.ranking.rounds import read_in_rounds
@@ -59,6 +60,7 @@ def rank(
     unfit = {name: why for name, pool in candidates.items() if (why := unlike(labelled, pool))}
     aside = {**(set_aside or {}), **unfit}
     check_left(candidates, aside, plan.strict)
+    groups = groups_of(labelled, plan.groups)
     base = reading(labelled, max(2 * plan.sample_size * plan.draws, MIN_LABELLED))
     base.grow(max(2 * plan.sample_size, MIN_LABELLED))
     used = plan.fitted(len(base.features))
@@ -80,7 +82,7 @@ def rank(
         scores = score(base.features, features, used, n_threads, known)
     progress.finish("statistics")
     with threadpool_limits(1, user_api="blas"):
-        outlook = outlook_of(base, left, scores, used, progress, n_threads)
+        outlook = outlook_of(base, left, scores, used, progress, n_threads, groups)
     situation = Situation(plan, used, backbone, rounds, aside)
     return RankedPools(ranking_record(base, left, scores, outlook, situation), base, left)
 

@@ -101,7 +101,8 @@ def _notes(labelled: Reading, pools: Mapping[str, Reading], situation: Situation
             f"Images of more than 8 bits are scaled by one range, fitted on the labelled images: "
             f"{fitted.low:g} is black and {fitted.high:g} white."
         )
-    n_read = rounds.n_read
+    # What the probe read counts too: it is what was really read.
+    n_read = sum(len(pool.features) for pool in pools.values())
     n_all = sum(pool.most for pool in pools.values())
     if asked.until is not None and used.until is None and situation.backbone is not None:
         yield (
@@ -113,7 +114,7 @@ def _notes(labelled: Reading, pools: Mapping[str, Reading], situation: Situation
             f"Reading stopped early: {n_read:,} images of the pools instead of {n_all:,} settle "
             f"which is the nearest. Give --until none for all of them."
         )
-    elif rounds.n_all > 1 and rounds.chance is not None and len(pools) > 1:
+    elif 1 < rounds.n_all == rounds.n_done and rounds.chance is not None and len(pools) > 1:
         yield (
             f"Near tie: {n_read:,} of {n_all:,} images of the pools were read without settling "
             "which is the nearest."

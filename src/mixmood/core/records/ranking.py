@@ -89,6 +89,8 @@ class Probe:
         algorithm: The head that was trained with the pool.
         change: What was measured: the change of the probability of the right class.
         error: Its standard error from the labelled images alone.
+        n_held_out: How many labelled images were held out.
+        order_error: The standard error of the gain, without what is common to all pools.
         accuracy: Cross-validated accuracy of the supervised head.
         is_learnable: Whether that accuracy is better than chance.
         n_pool: How many pool images were used.
@@ -105,6 +107,8 @@ class Probe:
     is_learnable: bool
     n_pool: int
     worth: LabelWorth | None = None
+    n_held_out: int | None = None
+    order_error: float | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,9 @@ from mixmood.core.records.ranking import Ranking
 from mixmood.report.charts.printable import printable
 from mixmood.report.ranking.table import RankingTable
 
+MOST_REASONS = 8
+"""Pools whose advice is explained in the terminal."""
+
 
 def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
     """The ranking as something rich can print; plain means ASCII bars and no frame."""
@@ -20,6 +23,7 @@ def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
         parts.append(RankingTable(ranking, measure, is_plain))
     parts.append(Text(f"\n{_answer(ranking, measures)}", style="bold green"))
     parts += [Text(printable(line), style="green") for line in _recommended(ranking)]
+    parts += [Text(printable(line)) for line in _reasons(ranking)]
     parts += [Text(printable(text)) for text in ranking.notes]
     parts += [Text(f"! {printable(text)}", style="yellow") for text in _warnings(ranking)]
     parts += [
@@ -48,6 +52,15 @@ def _recommended(ranking: Ranking) -> Iterator[str]:
         yield ranking.recommendation.sentence
         if ranking.recommendation.command is not None:
             yield f"Next: {ranking.recommendation.command}"
+
+
+def _reasons(ranking: Ranking) -> Iterator[str]:
+    """Why each pool is to be used, filtered or avoided, in numbers."""
+    advised = [pool for pool in ranking.candidates if pool.advice and pool.advice_reason]
+    for pool in advised[:MOST_REASONS]:
+        yield f"{pool.name}: {pool.advice}; {pool.advice_reason}."
+    if len(advised) > MOST_REASONS:
+        yield f"{len(advised) - MOST_REASONS} more pools: see --json or --html."
 
 
 def _headline(ranking: Ranking) -> str:
