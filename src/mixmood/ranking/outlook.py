@@ -12,7 +12,7 @@ from mixmood.core.records.ranking import Probe, Recommendation
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.ranking.advice import PoolAdvice, advise
-from mixmood.ranking.nearness import nearness
+from mixmood.ranking.nearness import kinds
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.probing import GIVE_LABELS, N_POOL, Prober, prober, share_of
 from mixmood.ranking.reading import Reading
@@ -83,11 +83,8 @@ def outlook_of(
     progress.finish("probe")
     shares = {name: share for name, (share, _) in found.items()}
     probes = {name: probe for name, (_, probe) in found.items()}
-    floor = scores.noise_floor[plan.measure]
-    advice = {
-        name: advise(probes[name], shares[name], nearness(scores.pools[name][plan.measure], floor))
-        for name in pools
-    }
+    relation = kinds(scores, plan.measure)
+    advice = {name: advise(probes[name], shares[name], relation[name]) for name in pools}
 
     def union(pair: tuple[str, str]) -> Probe:
         if asked is None:

@@ -14,7 +14,7 @@ from mixmood.data.pools.pool import FeatureSource, Pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.ranking.outlook import outlook_of
 from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
-from mixmood.ranking.probing import groups_of
+from mixmood.ranking.probing import N_POOL, groups_of
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.record import Situation, ranking_record
 from mixmood.ranking.rounds import read_in_rounds
@@ -70,7 +70,8 @@ def rank(
     most = used.sample_size * used.draws
     pools = {name: reading(pool, most) for name, pool in candidates.items() if name not in aside}
     n_threads = checked_jobs(plan.jobs)
-    rounds = read_in_rounds(base, pools, used, n_threads)
+    is_probed = plan.probe and labelled.labels is not None
+    rounds = read_in_rounds(base, pools, used, n_threads, least=N_POOL if is_probed else 0)
     aside |= rounds.too_small
     left = {name: pool for name, pool in pools.items() if name not in aside}
     check_left(left, aside, plan.strict)
@@ -78,8 +79,7 @@ def rank(
     features = {name: pool.features for name, pool in left.items()}
     # Our threads use all cores; those of BLAS inside each of them would only wait for one another.
     with threadpool_limits(1, user_api="blas"):
-        known = rounds.measured if len(used.measures) == 1 else None
-        scores = score(base.features, features, used, n_threads, known)
+        scores = score(base.features, features, used, n_threads, rounds.measured)
     progress.finish("statistics")
     with threadpool_limits(1, user_api="blas"):
         outlook = outlook_of(base, left, scores, used, progress, n_threads, groups)

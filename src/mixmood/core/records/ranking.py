@@ -1,7 +1,7 @@
 """The record of a ranking: frozen, versioned, the same bytes for the same inputs."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mixmood.core.records.useful_share import ShareRecord
@@ -35,8 +35,8 @@ class Dissimilarity:
     p_permutation: float
     p_holm: float
     interval: tuple[float, float]
-    inter: tuple[float, ...]
-    intra: tuple[float, ...]
+    inter: tuple[float, ...] = field(repr=False)
+    intra: tuple[float, ...] = field(repr=False)
 
     @property
     def is_different(self) -> bool:

@@ -7,6 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from mixmood.core.records.ranking import Ranking
+from mixmood.core.words import counted
 from mixmood.report.charts.printable import printable
 from mixmood.report.ranking.table import RankingTable
 
@@ -65,9 +66,10 @@ def _reasons(ranking: Ranking) -> Iterator[str]:
 
 def _headline(ranking: Ranking) -> str:
     labelled = ranking.labelled
-    classes = f" in {len(labelled.classes)} classes" if labelled.classes else ""
+    n_classes = len(labelled.classes or ())
+    classes = f" in {counted(n_classes, 'class', 'classes')}" if n_classes else ""
     return (
-        f"{printable(labelled.name)}: {labelled.n_images} labelled images{classes}; "
+        f"{printable(labelled.name)}: {counted(labelled.n_images, 'labelled image')}{classes}; "
         f"{ranking.draws} draws of {ranking.sample_size}, seed {ranking.seed}, "
         f"{printable(str(ranking.backbone['name']))}"
     )
