@@ -110,6 +110,12 @@ def test_bad_input_is_refused(name):
         fitted(name, features, codes, pool).predict_proba(features[:, 1:])
 
 
+def test_more_images_and_classes_than_a_fit_can_hold_are_refused():
+    features, codes = np.ones((10_000, 1)), np.arange(10_000)
+    with pytest.raises(InputError, match="got 10,000 images of 10,000 classes. Leave classes out"):
+        fit_head("supervised", features, codes, 10_000, None, np.random.default_rng(0))
+
+
 def test_an_unknown_head_is_refused_with_the_nearest_name():
     with pytest.raises(OptionError, match="mixmatch"):
         fitted("mixmach", *clouds())

@@ -6,6 +6,9 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError, OptionError, ShapeError
 
+MOST_ANSWERS = 30_000_000
+"""Labelled rows times classes; a fit holds several arrays of that size."""
+
 
 def check_labelled(features: Array, codes: NDArray[np.integer], n_classes: int) -> None:
     """Refuse labelled rows that are not finite, have no code each, or are of one class."""
@@ -20,11 +23,21 @@ def check_labelled(features: Array, codes: NDArray[np.integer], n_classes: int) 
             f"Codes must be 0 to {n_classes - 1}, with at least one row; got "
             f"{f'{codes.min()} to {codes.max()}' if len(codes) else 'no rows'}."
         )
+    check_amount(len(codes), n_classes)
     n_found = len(np.unique(codes))
     if n_found < 2:
         raise InputError(
             f"A classifier needs labelled images of two classes or more; got {n_found}. "
             "Label images of another class too."
+        )
+
+
+def check_amount(n_rows: int, n_classes: int) -> None:
+    """Refuse so many images of so many classes that a fit would not end in reasonable time."""
+    if n_rows * n_classes > MOST_ANSWERS:
+        raise InputError(
+            f"A head takes at most {MOST_ANSWERS:,} images times classes; got {n_rows:,} images "
+            f"of {n_classes:,} classes. Leave classes out, or train on a part of the images."
         )
 
 

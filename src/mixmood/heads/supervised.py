@@ -15,8 +15,8 @@ from mixmood.numerics.logistic import fit_logistic
 MIDDLE = 0.1
 """The penalty where cross-validation cannot choose, in multiples of the spread."""
 TOLERANCE = 1e-4
-LARGEST = 200_000_000
-"""Unknowns of all fits together; with more (thousands of classes) the penalty is MIDDLE."""
+MOST_WORK = 200_000_000
+"""With more work a fit (hundreds of classes), the penalty is not chosen, but MIDDLE."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,7 @@ class SupervisedHead:
         The folds do not depend on a seed: heads that start from the supervised one choose alike.
         """
         counts = np.bincount(problem.codes, minlength=problem.n_classes)
-        n_fits = problem.n_problems * self.n_folds * len(self.penalties)
-        is_large = n_fits * problem.rows.shape[1] * problem.n_classes > LARGEST
+        is_large = problem.work > MOST_WORK
         if len(self.penalties) == 1 or counts.max() < 2 or is_large:
             only = self.penalties[0] if len(self.penalties) == 1 else MIDDLE
             return np.full(problem.n_problems, only)

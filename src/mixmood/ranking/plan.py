@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.core.family_names import BASELINE, DEFAULT_MEASURE, either, member_names
+from mixmood.core.family_names import DEFAULT_MEASURE, either, member_names
 from mixmood.core.plan_options import option
 from mixmood.core.suggest import unknown_name
 from mixmood.features.extraction.plan import ExtractionPlan
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 MIN_LABELLED = 8
 BY = ("distance", "gain")
 MEASURE_NAMES = member_names("measures.registry", "MEASURES")
-PROBE_ALGORITHMS = tuple(
-    name for name in member_names("heads.registry", "HEADS") if name != BASELINE
-)
+PROBE_ALGORITHMS = member_names("ranking.probe.points_table", "POINTS")
+"""Heads whose change of probabilities can be read as points of accuracy."""
 
 
 @dataclass(frozen=True, kw_only=True)

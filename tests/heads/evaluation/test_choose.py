@@ -3,6 +3,7 @@ import pytest
 
 from mixmood.core.errors import OptionError
 from mixmood.heads import HEADS, fit_head, train_head
+from mixmood.heads.evaluation import choose
 from mixmood.heads.evaluation.accuracy import accuracy_interval, mean_and_error
 from mixmood.heads.evaluation.compare import Comparison, best_of, compare_heads
 from mixmood.heads.evaluation.nested import nested_plan
@@ -90,6 +91,18 @@ def test_images_of_a_group_are_held_out_together():
     assert mixed.accuracy.value > 0.9
     assert apart.accuracy.value < 0.8
     assert apart.accuracy.high - apart.accuracy.low > mixed.accuracy.high - mixed.accuracy.low
+
+
+def test_too_much_work_is_reduced_and_that_is_said(monkeypatch):
+    """First heads are no longer compared, then no fold is held out."""
+    monkeypatch.setattr(choose, "MOST_CHOICE_WORK", 1)
+    found = trained(*clouds())
+    assert found.reason == "Too many images and classes to compare heads: the pool is not used."
+    assert (found.name, found.accuracy is None) == ("supervised", False)
+    monkeypatch.setattr(choose, "MOST_FOLDS_WORK", 1)
+    found = trained(*clouds())
+    assert found.reason.startswith("Too many images and classes to cross-validate")
+    assert found.accuracy is None
 
 
 def test_one_image_of_each_class_cannot_be_tested_but_trained():

@@ -127,7 +127,7 @@ def test_every_algorithm_can_be_asked_for(photos, algorithm):
 def test_without_a_pool_the_head_is_supervised_and_says_so(photos):
     record = train(photos / "labelled").record
     assert (record.algorithm, record.n_pool, record.pool_shares) == ("supervised", 0, None)
-    assert record.reason == "There is no pool: the supervised head is used."
+    assert record.reason == "There is no pool image to learn from: the supervised head is used."
 
 
 def test_a_large_pool_is_sampled_and_that_is_said(photos, told):
@@ -190,7 +190,7 @@ def test_a_pool_that_is_not_finite_is_refused(photos):
 
 def test_one_class_only_is_refused(tmp_path, make_photos):
     make_photos(tmp_path, ("red",), 4, 0)
-    with pytest.raises(InputError, match="has no classes. Put the images of each class"):
+    with pytest.raises(InputError, match="has no classes. Give them in one"):
         train(tmp_path)
     files = [file.relative_to(tmp_path) for file in sorted(tmp_path.rglob("*.png"))]
     (tmp_path / "list.csv").write_text("path,label\n" + "".join(f"{f},red\n" for f in files))
@@ -214,8 +214,17 @@ def test_one_image_of_every_class_trains_untested(tmp_path, make_photos):
 
 
 def test_images_without_classes_are_refused(photos):
-    with pytest.raises(InputError, match="The labelled pool pool has no classes. Put the images"):
+    with pytest.raises(InputError, match="The labelled pool pool has no classes. Give them"):
         train(photos / "pool")
+
+
+def test_a_list_with_blank_labels_is_refused_and_says_how_many(photos, tmp_path):
+    shutil.copytree(photos / "labelled", tmp_path / "labelled")
+    files = sorted((tmp_path / "labelled").rglob("*.png"))
+    lines = [f"{f.relative_to(tmp_path)},{f.parent.name if n else ''}" for n, f in enumerate(files)]
+    (tmp_path / "list.csv").write_text("\n".join(["path,label", *lines]))
+    with pytest.raises(InputError, match="1 of its 24 labels are blank: fill them in, or drop"):
+        train(tmp_path / "list.csv")
 
 
 def test_a_pool_without_a_readable_image_is_refused(photos, tmp_path):

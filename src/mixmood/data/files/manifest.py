@@ -72,6 +72,14 @@ class ManifestSource(PathSource):
             return None
         return labels_from_table(np.array(self._codes, dtype=np.int32), self._table)
 
+    @property
+    def why_unlabelled(self) -> str:
+        """A sentence for lists whose label column is not filled in everywhere; else empty."""
+        if b"" not in self._table:
+            return ""
+        n_blank = self._codes.count(self._table[b""])
+        return f"{n_blank} of its {len(self)} labels are blank: fill them in, or drop these rows."
+
     def column(self, name: str) -> list[str] | None:
         """The words of another column of a table, one for each image; None if it is not there."""
         if self._path.suffix.lower() not in (".csv", ".tsv"):

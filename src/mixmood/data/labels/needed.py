@@ -14,7 +14,8 @@ WAYS = (
 def needed_labels(pool: Pool, role: str = "labelled set") -> Labels:
     """The classes of a pool's images; InputError with all the ways to give them if it has none."""
     if pool.labels is None:
-        because = " ".join(getattr(pool, "notes", ()))
+        why = getattr(pool, "why_unlabelled", "")
+        because = " ".join([*getattr(pool, "notes", ()), *([why] if why else [])])
         raise InputError(
             f"The {role} {pool.name} has no classes. {because + ' ' if because else ''}"
             f"Give them in one of these ways: {WAYS}."

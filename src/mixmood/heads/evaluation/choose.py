@@ -13,10 +13,11 @@ from mixmood.heads.evaluation.accuracy import Estimate, accuracy_interval
 from mixmood.heads.evaluation.compare import BASE, Comparison, best_of, compare_heads
 from mixmood.heads.evaluation.cross_validation import all_logits, right_by_image
 from mixmood.heads.evaluation.nested import FEWEST_FOLDS, NestedPlan, nested_plan
+from mixmood.heads.fitting.problem import work_of
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.registry import HEADS, head_named
 from mixmood.numerics.calibration import fit_temperature
-from mixmood.numerics.folds import repeated_folds
+from mixmood.numerics.folds import Folds, repeated_folds
 
 CANDIDATES = ("mixmatch",)
 """What `auto` compares with the supervised head.
@@ -27,6 +28,8 @@ points, and `auto` took twice as long; pseudo-label gained less than mixmatch ev
 N_FOLDS = 5
 FEW, N_REPEATS = 300, 3
 """Up to so many labelled rows, they are divided into folds so often; more rows once."""
+MOST_CHOICE_WORK, MOST_FOLDS_WORK = 200_000_000, 2_000_000_000
+"""With more work a fit, `auto` does not compare heads; with still more, no fold is held out."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +89,12 @@ def train_head(
     n_pool = 0 if pool is None else len(pool)
     names = _names(algorithm, candidates, n_pool)
     often = n_repeats or (N_REPEATS if len(codes) <= FEW else 1)
-    try:
-        folds = repeated_folds(codes, n_folds, often, rng, groups)
-    except InputError:
+    work = work_of(features, n_classes)
+    folds, why_not = _folds(work, codes, n_folds, often, rng, groups)
+    if folds is None:
         chosen = BASE if algorithm == "auto" else names[-1]
-        return _untested(chosen, features, codes, n_classes, pool, rng)
-    is_choice = len(names) > 1 and folds.max() + 1 >= FEWEST_FOLDS
+        return _untested(chosen, why_not, features, codes, n_classes, pool, rng)
+    is_choice = len(names) > 1 and folds.max() + 1 >= FEWEST_FOLDS and work <= MOST_CHOICE_WORK
     if algorithm == "auto" and not is_choice:
         names = (BASE,)
     plan = nested_plan(folds, with_pairs=is_choice and algorithm == "auto")
@@ -106,7 +109,7 @@ def train_head(
         chosen = names[-1] if algorithm != "auto" else BASE
         judged = outside[chosen]
     finals = {name: _calibrated(fitted[name], outside[name], codes) for name in names}
-    reason = _reason(algorithm, chosen, comparisons, n_pool)
+    reason = _reason(algorithm, chosen, comparisons, n_pool, work > MOST_CHOICE_WORK)
     accuracy = _accuracy(judged, codes, groups)
     return TrainedHead(chosen, finals[chosen], accuracy, comparisons, judged, finals, reason)
 
@@ -150,30 +153,55 @@ def _accuracy(
     return accuracy_interval(right[seen], None if groups is None else groups[seen])
 
 
+def _folds(
+    work: int,
+    codes: NDArray[np.integer],
+    n_folds: int,
+    n_repeats: int,
+    rng: np.random.Generator,
+    groups: NDArray[np.integer] | None,
+) -> tuple[Folds | None, str]:
+    """The folds; or None, and why no row is held out."""
+    if work > MOST_FOLDS_WORK:
+        return None, "Too many images and classes to cross-validate: the accuracy is unknown."
+    try:
+        return repeated_folds(codes, n_folds, n_repeats, rng, groups), ""
+    except InputError:
+        text = "No class has two images (groups) to hold one out: accuracy cannot be estimated."
+        return None, text
+
+
 def _untested(
     chosen: str,
+    reason: str,
     features: Array,
     codes: NDArray[np.integer],
     n_classes: int,
     pool: Array | None,
     rng: np.random.Generator,
 ) -> TrainedHead:
-    """Too few labels to hold any out: a head whose accuracy is unknown."""
+    """A head whose accuracy is unknown."""
     heads = {chosen: HEADS[chosen].head}
     everyone = np.ones((1, len(codes)))
     fitted, _ = all_logits(heads, features, codes, n_classes, pool, everyone, rng)
     nothing = np.full((1, len(codes), n_classes), np.nan)
-    reason = "No class has two images (groups) to hold one out: accuracy cannot be estimated."
     return TrainedHead(chosen, fitted[chosen], None, (), nothing, fitted, reason)
 
 
-def _reason(algorithm: str, chosen: str, comparisons: tuple[Comparison, ...], n_pool: int) -> str:
+def _reason(
+    algorithm: str,
+    chosen: str,
+    comparisons: tuple[Comparison, ...],
+    n_pool: int,
+    is_large: bool,
+) -> str:
     if algorithm != "auto":
         return f"{chosen} was asked for."
     if n_pool == 0:
-        return "There is no pool: the supervised head is used."
+        return "There is no pool image to learn from: the supervised head is used."
     if not comparisons:
-        return "Too few labelled images to compare heads: the pool is not used."
+        amount = "many images and classes" if is_large else "few labelled images"
+        return f"Too {amount} to compare heads: the pool is not used."
     if chosen == BASE:
         return "No head with the pool is clearly better on held-out images: the pool is not used."
     points = next(100 * one.gain.value for one in comparisons if one.name == chosen)

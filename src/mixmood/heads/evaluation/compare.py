@@ -36,7 +36,7 @@ class Comparison:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the head is better beyond doubt: surer by CLEAR errors, and not less accurate."""
+        """Whether the head is clearly better: surer by CLEAR errors, and not less accurate."""
         return self.surer > CLEAR * self.surer_error and self.gain.value >= 0
 
 

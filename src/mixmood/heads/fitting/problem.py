@@ -49,6 +49,11 @@ class HeadProblem:
         return row_space(np.asarray(self.rows, float))
 
     @property
+    def work(self) -> int:
+        """Multiplications of one look at all labelled rows: rows x coordinates x classes."""
+        return work_of(self.rows, self.n_classes)
+
+    @property
     def n_problems(self) -> int:
         """How many problems there are (B)."""
         return len(self.weights)
@@ -76,6 +81,11 @@ class HeadProblem:
         kept = ("targets", "spread", "supervised")
         other.__dict__.update({key: self.__dict__[key] for key in kept if key in self.__dict__})
         return other
+
+
+def work_of(rows: Array, n_classes: int) -> int:
+    """Rows x coordinates x classes; there are as many coordinates as rows, or features if fewer."""
+    return int(len(rows) * min(rows.shape) * n_classes)
 
 
 def head_problem(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mixmood.core.records.page_material import Tile
 from mixmood.core.version import __version__
+from mixmood.heads.evaluation.compare import CLEAR
 from mixmood.report.page.render import render
 from mixmood.ssl.head.record import HeadRecord
 
@@ -48,6 +49,7 @@ def training_page(
             "pictures": pictures,
             "command": command,
             "confusion": _rows(record) if is_small else [],
+            "clear": CLEAR,
             "mixmood": __version__,
         },
     )

@@ -13,8 +13,9 @@ from mixmood.core.errors import InputError, ShapeError
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
 from mixmood.data.decoding.pixel_range import PixelRange
+from mixmood.data.labels.needed import needed_labels
 from mixmood.data.pools.open import open_pool
-from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool
+from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.extraction.extract import extract
 from mixmood.ssl.input.pictures import unreadable_note
@@ -34,7 +35,7 @@ class Embedded:
     @property
     def codes(self) -> NDArray[np.int64]:
         """The class of each image."""
-        return labels_of(self.pool, "labelled").codes[self.rows].astype(np.int64)
+        return needed_labels(self.pool, "labelled pool").codes[self.rows].astype(np.int64)
 
 
 class Embedder:
@@ -97,16 +98,6 @@ class Embedder:
         )
         rng = rng_for(self._seed, "pool sample")
         return np.sort(rng.choice(len(pool), most, replace=False))
-
-
-def labels_of(pool: Pool, role: str) -> Labels:
-    """The classes of a pool that must have some."""
-    if pool.labels is None:
-        raise InputError(
-            f"The {role} pool {pool.name} has no classes. Put the images of each class in a "
-            "folder of its own, or give a manifest with a label column."
-        )
-    return pool.labels
 
 
 def without_copies(pool: Embedded, labelled: Embedded, warn: Callable[[str], None]) -> Embedded:

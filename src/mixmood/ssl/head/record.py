@@ -32,7 +32,7 @@ class AlgorithmGain:
     """Difference of the accuracies in percentage points."""
     interval: tuple[float, float]
     is_clear: bool
-    """Whether it is better beyond doubt."""
+    """Whether it is clearly better; see `heads.evaluation.compare.CLEAR`."""
 
 
 @dataclass(frozen=True)

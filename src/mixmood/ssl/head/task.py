@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import TrainingError
 from mixmood.core.progress import Progress
+from mixmood.data.labels.needed import needed_labels
 from mixmood.data.pools.groups import group_codes, group_names
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, Labels
 from mixmood.data.pools.wide_images import fit_pixel_range
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.ssl.head.embedding import Embedded, Embedder, labels_of, without_copies
+from mixmood.heads.checks import check_amount
+from mixmood.ssl.head.embedding import Embedded, Embedder, without_copies
 from mixmood.ssl.plan import TrainingPlan
 
 
@@ -34,6 +36,8 @@ class HeadTask:
     ) -> None:
         """Open and embed all images; whatever is left out is reported by `warn`."""
         base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled pool")
+        # Asked before anything is read: embedding many images takes minutes.
+        check_amount(len(base), len(needed_labels(base, "labelled pool").names))
         has_features = isinstance(base, FeatureSource)
         self.backbone: Backbone | None = (
             None if has_features else load_backbone(plan.backbone, plan.resolution)
@@ -89,7 +93,7 @@ def _used_labels(
     labelled: Embedded, warn: Callable[[str], None]
 ) -> tuple[Labels, NDArray[np.int64]]:
     """The classes that have a readable image, and the code of every image among them."""
-    labels, codes = labels_of(labelled.pool, "labelled"), labelled.codes
+    labels, codes = needed_labels(labelled.pool, "labelled pool"), labelled.codes
     counts = np.bincount(codes, minlength=len(labels.names))
     gone = [name for name, count in zip(labels.names, counts, strict=True) if count == 0]
     if gone:
@@ -121,7 +125,7 @@ def _groups(labelled: Embedded, word: str | None) -> NDArray[np.int64] | None:
 
 
 def _codes_in(test: Embedded, labels: Labels) -> NDArray[np.int64]:
-    own = labels_of(test.pool, "test")
+    own = needed_labels(test.pool, "test pool")
     unknown = [name for name in own.names if name not in labels.names]
     if unknown:
         raise TrainingError(

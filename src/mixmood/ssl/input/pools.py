@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mixmood.core.errors import InputError, OptionError, TrainingError
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
+from mixmood.data.labels.needed import needed_labels
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import ImageSource, Labels
 from mixmood.ssl.input.overlap import n_shared
@@ -117,12 +118,7 @@ class PoolLoader:
 
     def _open_labelled(self, what: Any, role: str) -> tuple[ImageSource, Labels]:
         source = self._open(what, role)
-        if source.labels is None:
-            raise InputError(
-                f"The {role} pool {source.name} has no classes. Put the images of each class "
-                "in a folder of its own, or give a manifest with a label column."
-            )
-        return source, source.labels
+        return source, needed_labels(source, f"{role} pool")
 
     def _load(self, source: ImageSource, size: tuple[int, int]) -> Loaded:
         loaded = load_pictures(source, size, progress=self._progress)
