@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.filter.goals import goal_table
 from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.core.files.atomic import write_atomic
 from mixmood.scores.registry import SCORES
@@ -149,6 +150,7 @@ def main() -> None:
     """Write the tables of what was computed."""
     lines = ["# Evidence on the filter", ""]
     lines += ["Made by `python -m benchmarks.filter.summary` from the CSV files beside it.", ""]
+    lines += goal_table(read, mean_over_places, DEFAULT_SCORE)
     tables = {"auroc": auroc_tables, "share": share_tables, "heads": heads_tables}
     for what, table in tables.items():
         for part in PARTS:

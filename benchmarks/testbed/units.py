@@ -32,11 +32,13 @@ class Mean:
     def text(self, digits: int = 2, sign: bool = False) -> str:
         """As printed in tables."""
         form = f"{'+' if sign else ''}.{digits}f"
-        if not np.isfinite(self.value):
+        # Adding 0 takes the sign from a zero.
+        value, low, high = (round(one, digits) + 0.0 for one in (self.value, self.low, self.high))
+        if not np.isfinite(value):
             return "-"
-        if not np.isfinite(self.low):
-            return f"{self.value:{form}}"
-        return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]"
+        if not np.isfinite(low):
+            return f"{value:{form}}"
+        return f"{value:{form}} [{low:{form}}, {high:{form}}]"
 
 
 def mean_over(
@@ -83,9 +85,12 @@ def correlation_of_means(x: Mapping[Unit, Numbers], y: Mapping[Unit, Numbers]) -
             own = [(task, seed) for seed in seeds if seed != left_out and (task, seed) in x]
             means = [np.mean([values[unit] for unit in own], axis=0) for values in (x, y)]
             found.append(pearson(*means))
-        return float(np.nanmean(found))
+        defined = [one for one in found if np.isfinite(one)]
+        return float(np.mean(defined)) if defined else np.nan
 
     value = without(None)
+    if not np.isfinite(value):
+        return Mean(np.nan, np.nan, np.nan, len(seeds))
     others = np.array([without(seed) for seed in seeds]) if len(seeds) > 1 else np.array([])
     low, high = correlation_interval(value, others) or (np.nan, np.nan)
     return Mean(value, low, high, len(seeds))

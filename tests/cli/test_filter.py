@@ -15,6 +15,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from mixmood.cli.main import app
+from mixmood.core.errors import OutputError
 from mixmood.selection.scan import parts
 
 COLUMNS = ["path", "pool", "index", "score", "keep", "reason", "nearest"]
@@ -217,7 +218,7 @@ def test_an_all_useful_pool_is_kept_nearly_whole(in_features, tmp_path):
 
 def test_a_list_that_keeps_nothing_says_so_when_it_is_opened(in_features, tmp_path):
     words = ("labelled.npy", "half.npy", "--threshold", 1e9, "--out", tmp_path / "none.csv")
-    assert "Nothing was kept: no image of the pool scores high enough" in filtered(*words).stdout
+    assert "Nothing was kept: every image of the pool scores too low" in filtered(*words).stdout
     result = invoke("labelled.npy", tmp_path / "none.csv", "--out", tmp_path / "k.csv")
     assert result.exit_code == 1
     assert "keeps no image. Filter again with a larger --keep" in result.stderr
@@ -467,6 +468,27 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(in_images, tmp_path):
     assert "Interrupted. Go on with the same command and --resume." in errors
     assert "Traceback" not in errors
     assert not out.exists()
+
+
+def test_a_full_disk_loses_nothing(in_features, tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "PART_SIZE", 64)
+    filtered("labelled.npy", "half.npy", "--out", tmp_path / "whole.csv")
+    out = tmp_path / "kept.csv"
+    write = parts.write_part
+
+    def fills_up(folder, start, part):
+        if start:
+            raise OutputError("Cannot write the part: No space left on device.")
+        write(folder, start, part)
+
+    monkeypatch.setattr("mixmood.selection.scan.local.write_part", fills_up)
+    result = invoke("labelled.npy", "half.npy", "--out", out)
+    assert result.exit_code == 1
+    assert "No space left on device" in result.stderr
+    assert "What was scanned is kept: go on with the same command and --resume" in result.stderr
+    monkeypatch.setattr("mixmood.selection.scan.local.write_part", write)
+    filtered("labelled.npy", "half.npy", "--out", out, "--resume")
+    assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
 def test_a_damaged_part_is_named(in_features, tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from mixmood.cli.terminal import options
 from mixmood.cli.terminal.bars import progress_bars
 from mixmood.cli.terminal.plan_command import takes
 from mixmood.cli.terminal.streams import put, say, warnings_said
-from mixmood.core.errors import OptionError
+from mixmood.core.errors import OptionError, OutputError
 from mixmood.selection.plan import FilterPlan
 
 
@@ -73,7 +73,8 @@ def _check_inputs_stay(inputs: Iterable[str], outputs: Iterable[str | None]) -> 
 
 @contextmanager
 def _resuming(out: str) -> Iterator[None]:
-    """Say how to go on with a scan that is interrupted."""
+    """Say how to go on with a scan that is interrupted, or fails in the middle."""
+    was_begun = Path(f"{out}.parts").is_dir()
     try:
         yield
     except KeyboardInterrupt:
@@ -81,3 +82,7 @@ def _resuming(out: str) -> Iterator[None]:
             raise
         say("Interrupted. Go on with the same command and --resume.")
         raise typer.Exit(options.INTERRUPTED) from None
+    except OutputError:
+        if Path(f"{out}.parts").is_dir() and not was_begun:
+            say("What was scanned is kept: go on with the same command and --resume.")
+        raise

@@ -55,20 +55,28 @@ class ScannedPool:
 
 def gather_parts(parts: PartFolder) -> ScannedPool:
     """The whole pool from its parts; copies and duplicates are found here."""
-    n = len(parts)
-    scores, classes = np.empty(n), np.empty(n, np.int32)
-    reasons, codes = np.zeros(n, np.uint8), np.empty((n, 2), np.uint64)
+    # Codes first, and freed: the parts are read twice, and no more is held than must be.
+    reasons, problems = _reasons_of_parts(parts)
+    scores, classes = np.empty(len(parts)), np.empty(len(parts), np.int32)
+    for start, part in parts:
+        own = slice(start, start + len(part))
+        scores[own], classes[own] = part.scores, part.classes
+    return ScannedPool(scores, classes, reasons, tuple(problems))
+
+
+def _reasons_of_parts(parts: PartFolder) -> tuple[NDArray[np.uint8], list[str]]:
+    reasons, codes = np.zeros(len(parts), np.uint8), np.empty((len(parts), 2), np.uint64)
     problems: list[str] = []
     for start, part in parts:
         own = slice(start, start + len(part))
-        scores[own], classes[own], codes[own] = part.scores, part.classes, part.codes
+        codes[own] = part.codes
         reasons[own][part.is_copy] = REASONS.index(COPY_OF_LABELLED)
         reasons[own][~part.is_readable] = REASONS.index(UNREADABLE)
         problems += part.problems[~part.is_readable][: N_NAMED - len(problems)].tolist()
     # A copy of a labelled image may be what a pool image is a duplicate of: it is compared too.
-    is_duplicate = originals(codes, reasons != REASONS.index(UNREADABLE)) >= 0
-    reasons[is_duplicate & (reasons == 0)] = REASONS.index(DUPLICATE)
-    return ScannedPool(scores, classes, reasons, tuple(problems))
+    repeated, _ = originals(codes, reasons != REASONS.index(UNREADABLE))
+    reasons[repeated[reasons[repeated] == 0]] = REASONS.index(DUPLICATE)
+    return reasons, problems
 
 
 def decide(

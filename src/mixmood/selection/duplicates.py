@@ -7,20 +7,14 @@ those near to each other are found at once.
 """
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
-from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
+from mixmood.core.arrays import Array, Rows
+from mixmood.numerics.neighbours import unit_rows
 
-COPY_COSINE = 0.985
-"""Of 9.4 million pairs of different development images none has more than 0.977."""
-TIMES_AS_NEAR = 10
-EQUAL_COSINE = 0.99999
-"""Of rows in single precision that are equal but for rounding."""
-MOST_COMPARED = 500
-"""Labelled images whose nearest neighbours are sought."""
 N_WORDS = 2
 N_BITS = 64 * N_WORDS
 MOST_DIFFERENT_BITS = 3
@@ -30,22 +24,10 @@ N_BANDS = MOST_DIFFERENT_BITS + 1
 MOST_IN_BAND = 64
 """Different codes with one band in common that are compared with each other: bounds the time."""
 
+PART_BITS = 4
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
 HashCodes = NDArray[np.uint64]
-
-
-def copy_cosine(labelled: Array) -> float:
-    """The cosine to a labelled image from which on an image is a copy of it.
-
-    Features of another origin may all lie in a narrow cone, where different images have cosines
-    above 0.985 too: a copy must be ten times as near as labelled images are to their neighbours.
-
-    Args:
-        labelled: Unit rows of the labelled images, shape (n, d), n at least 2.
-    """
-    sample = labelled[:MOST_COMPARED]
-    typical = float(np.median(cosine_neighbours(sample, None, 1).similarities[:, 0]))
-    # Where half of the labelled images are copies of each other, any cosine of 1 is a copy still.
-    return min(max(COPY_COSINE, 1 - (1 - typical) / TIMES_AS_NEAR), EQUAL_COSINE)
 
 
 def feature_codes(features: Array, centre: Array) -> HashCodes:
@@ -63,8 +45,8 @@ def feature_codes(features: Array, centre: Array) -> HashCodes:
     return np.ascontiguousarray(np.packbits(bits, axis=1)).view("<u8").astype(np.uint64)
 
 
-def originals(codes: HashCodes, is_readable: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """For each image the index of the earlier image that it copies, or -1, shape (n,).
+def originals(codes: HashCodes, is_readable: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+    """The images that copy an earlier one, and which image each of them copies.
 
     Near copies differ in at most 3 of 128 bits, so that at least one of the four bands of 32 bits
     is equal: only codes with an equal band are compared. A copy is never an original itself, or a
@@ -74,59 +56,71 @@ def originals(codes: HashCodes, is_readable: NDArray[np.bool_]) -> NDArray[np.in
         codes: Shape (n, 2), in the order of the pool.
         is_readable: Which images count, shape (n,).
     """
-    found = np.full(len(codes), -1, np.int64)
-    rows = np.flatnonzero(is_readable)
-    if len(rows) == 0:
-        return found
-    firsts = rows[_first_of_equals(codes[rows])]
-    found[rows] = firsts
+    again, firsts = _equal_codes(codes, is_readable)
     # From here on, every distinct code stands for the first image that has it.
-    distinct = rows[firsts == rows]
-    leaders = _leaders(codes[distinct])
-    moved = np.flatnonzero(leaders != np.arange(len(leaders)))
-    found[distinct[moved]] = distinct[leaders[moved]]
+    is_distinct = is_readable.copy()
+    is_distinct[again] = False
+    near = _leaders(codes, is_distinct)
     # Equal codes follow their first one, which may have found an original itself.
-    found[rows] = found[firsts]
-    found[rows[found[rows] == rows]] = -1
-    return found
+    followed = np.array([near.get(first, first) for first in firsts.tolist()], np.int64)
+    rows = np.concatenate([again, np.array(list(near), np.int64)])
+    return rows, np.concatenate([followed, np.array(list(near.values()), np.int64)])
 
 
-def _first_of_equals(codes: HashCodes) -> NDArray[np.int64]:
-    """For each row the first row with an equal code."""
-    order = np.lexsort((codes[:, 1], codes[:, 0]))
-    rises = codes[order]
-    is_new = np.ones(len(order), bool)
-    is_new[1:] = (rises[1:] != rises[:-1]).any(axis=1)
-    # The sort is stable: the first of a run of equal codes is the earliest.
-    starts = np.maximum.accumulate(np.where(is_new, np.arange(len(order)), 0))
-    firsts = np.empty(len(order), np.int64)
-    firsts[order] = order[starts]
-    return firsts
+def _sorted_parts(
+    values: NDArray[np.unsignedinteger], is_used: NDArray[np.bool_]
+) -> Iterator[tuple[Rows, NDArray[np.unsignedinteger]]]:
+    """The rows that are used in the order of their values, part by part, and those values.
+
+    Equal values are in the same part, the earlier row first. Sorted in parts, ten million rows
+    take a tenth of the memory.
+    """
+    parts = (values >> np.array(8 * values.itemsize - PART_BITS, values.dtype)).astype(np.uint8)
+    for part in range(2**PART_BITS):
+        rows = np.flatnonzero((parts == part) & is_used)
+        order = rows[np.argsort(values[rows], kind="stable")]
+        yield order, values[order]
 
 
-def _leaders(codes: HashCodes) -> NDArray[np.int64]:
-    """For each distinct code the earliest code that it is near to, itself if there is none."""
+def _equal_codes(codes: HashCodes, is_used: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+    """The rows whose code was there before, and the first row that has it."""
+    mixed = codes[:, 0] * _ODD ^ codes[:, 1]
+    again, firsts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for order, rises in _sorted_parts(mixed, is_used):
+        places = np.flatnonzero(rises[1:] == rises[:-1]) + 1
+        is_start = np.diff(places, prepend=-1) != 1
+        starts = (places - 1)[is_start][np.cumsum(is_start) - 1]
+        rows, first = order[places], order[starts]
+        is_equal = (codes[rows] == codes[first]).all(axis=1)
+        again.append(rows[is_equal])
+        firsts.append(first[is_equal])
+    return np.concatenate(again), np.concatenate(firsts)
+
+
+def _leaders(codes: HashCodes, is_distinct: NDArray[np.bool_]) -> dict[int, int]:
+    """The earliest code that each distinct code is near to, for those that are near to one."""
     earlier: defaultdict[int, set[int]] = defaultdict(set)
     bands = codes.view("<u4").reshape(len(codes), N_BANDS)
     for band in range(N_BANDS):
-        for first, second in _pairs(bands[:, band], codes):
-            earlier[second].add(first)
-    leaders = np.arange(len(codes))
+        for order, rises in _sorted_parts(np.ascontiguousarray(bands[:, band]), is_distinct):
+            for first, second in _pairs(order, rises, codes):
+                earlier[second].add(first)
+    leaders: dict[int, int] = {}
     for row in sorted(earlier):
-        heads = [other for other in sorted(earlier[row]) if leaders[other] == other]
+        heads = [other for other in sorted(earlier[row]) if other not in leaders]
         if heads:
             leaders[row] = heads[0]
     return leaders
 
 
-def _pairs(band: NDArray[np.uint32], codes: HashCodes) -> list[tuple[int, int]]:
+def _pairs(
+    order: Rows, rises: NDArray[np.unsignedinteger], codes: HashCodes
+) -> list[tuple[int, int]]:
     """Pairs of rows, the earlier first, that agree in a band and are near copies."""
-    order = np.argsort(band, kind="stable")
-    same = band[order]
     found: list[tuple[int, int]] = []
     # Rows that agree stand side by side: each is compared with the next, the one after it, ...
-    for step in range(1, min(MOST_IN_BAND, len(codes))):
-        agrees = np.flatnonzero(same[step:] == same[:-step])
+    for step in range(1, min(MOST_IN_BAND, len(order))):
+        agrees = np.flatnonzero(rises[step:] == rises[:-step])
         if len(agrees) == 0:
             break
         first, second = order[agrees], order[agrees + step]

@@ -182,8 +182,8 @@ def _notes(decision: Decision, scorer: Scorer) -> list[str]:
     if not decision.is_kept.any():
         return [
             *found,
-            "Nothing was kept: no image of the pool scores high enough. Look at the page "
-            "before you train, or set --keep by hand.",
+            "Nothing was kept: every image of the pool scores too low, or is a copy. Look at the "
+            "page before you train, or set --keep by hand.",
         ]
     scores = decision.scanned.scores[decision.is_kept]
     typical = labelled_share(scorer.filter.score.fit.labelled, scores)

@@ -91,9 +91,13 @@ def keep_above(scores: Array, threshold: float) -> NDArray[np.bool_]:
 
 def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The candidates with the best scores (all if there are fewer); ties by the lower index."""
-    is_kept = np.zeros(len(scores), bool)
-    order = np.argsort(-scores, kind="stable")
-    is_kept[order[is_candidate[order]][:n_kept]] = True
+    candidates = scores[is_candidate]
+    if len(candidates) <= n_kept:
+        return is_candidate.copy()
+    last = np.partition(candidates, len(candidates) - n_kept)[len(candidates) - n_kept]
+    is_kept = np.asarray(is_candidate & (scores > last))
+    ties = np.flatnonzero(is_candidate & (scores == last))
+    is_kept[ties[: n_kept - int(is_kept.sum())]] = True
     return is_kept
 
 

@@ -42,16 +42,17 @@ def before_and_after(
         embedder.progress,
     )
     own.grow(MOST_LABELLED)
-    whole = _some(job, np.arange(len(job.pool)), "whole")
+    whole = _some(job, len(job.pool), "whole")
     part = _some(job, kept, "kept")
     gains = _gains(own, whole, part, job) if job.plan.probe else None
     return _distances(own.features, whole, part, seed), gains
 
 
-def _some(job: FilterJob, rows: Rows, what: str) -> Array:
-    """Features of random images among these, in random order."""
+def _some(job: FilterJob, among: Rows | int, what: str) -> Array:
+    """Features of random images among these, or among so many first ones, in random order."""
     rng = rng_for(job.plan.seed, "filter", what)
-    chosen = rng.choice(rows, min(MOST_IMAGES, len(rows)), replace=False)
+    n_images = among if isinstance(among, int) else len(among)
+    chosen = rng.choice(among, min(MOST_IMAGES, n_images), replace=False)
     features, _ = job.embedder.features(job.pool, np.sort(chosen))
     return features[rng.permutation(len(features))]
 

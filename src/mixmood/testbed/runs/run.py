@@ -85,10 +85,11 @@ def execute(job: Job, results: Results | None = None) -> AnyRecord:
     """The record of a run; of one that ends with an error, the record of its failure."""
     from mixmood.testbed.runs.network import network_results
 
-    start = time.perf_counter()
+    start, start_cpu = time.perf_counter(), time.process_time()
     try:
         content = _head(job) | (results or network_results)(job)
         content["times"]["total_s"] = time.perf_counter() - start
+        content["times"]["cpu_s"] = time.process_time() - start_cpu
         return RunRecord.model_validate_json(json.dumps(content))
     except Exception as error:
         # Whatever goes wrong in one run, a bug included, must not stop the others.

@@ -1,0 +1,114 @@
+"""Writes the tables of docs/results.md from the records in results/.
+
+    python -m benchmarks.testbed.page
+
+A table stands between `<!-- NAME -->` and `<!-- end -->`; what is between them is replaced, the
+text around them is not touched. What was not run is said to be so.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.testbed import choice, claims, dose, predictors, untrained, variants
+from benchmarks.testbed.records import pools_of, read_rows, units_of
+from mixmood.core.files.atomic import write_atomic
+
+ROOT = Path(__file__).parents[2]
+RESULTS, PAGE = ROOT / "results", ROOT / "docs" / "results.md"
+MAIN = "mixmatch"
+BEDS = (
+    "paper-frozen", "paper-tuned", "dose", "paper-small", "paper-small-labelled", "digits",
+    "digits-labelled",
+)  # fmt: skip
+
+
+def runs() -> list[str]:
+    """What was run of each test bed."""
+    lines = [
+        "| test bed | regime | runs | of | seeds | minutes of one core |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in BEDS:
+        folder = RESULTS / name
+        if not (folder / "records.csv.gz").exists():
+            lines.append(f"| `{name}` | | not run | {n_wanted(name)} | | |")
+            continue
+        rows = read_rows(folder)
+        # Records of earlier versions have the time by the clock alone.
+        spent = sum(float(row.get("cpu_s") or row.get("total_s") or 0) for row in rows) / 60
+        seeds = {row["seed"] for row in rows}
+        regime = rows[0].get("regime") or "scratch"
+        words = (f"`{name}`", regime, len(rows), n_wanted(name), len(seeds), f"{spent:.0f}")
+        lines.append("| " + " | ".join(map(str, words)) + " |")
+    return lines
+
+
+def n_wanted(name: str) -> int:
+    """The runs that a preset asks for."""
+    from mixmood.testbed.grid.cells import runs as runs_of
+    from mixmood.testbed.grid.config import load_config
+
+    return len(runs_of(load_config(name)))
+
+
+def predicted(name: str, n_labelled: str, algorithm: str = MAIN) -> list[str]:
+    """The predictors of one test bed."""
+    folder = RESULTS / name
+    if not (folder / "records.csv.gz").exists():
+        return ["Not run yet."]
+    units = predictors.whole(units_of(pools_of(read_rows(folder)), n_labelled, algorithm))
+    if not units:
+        return ["Not run yet."]
+    tasks, seeds = {task for task, _ in units}, {seed for _, seed in units}
+    size = f"{len(tasks)} tasks, {len(seeds)} seeds, {sum(map(len, units.values()))} runs."
+    return [size, "", *predictors.table(units)]
+
+
+def text_of(summary: Callable[[Path], str], name: str) -> list[str]:
+    """The summary of a folder without its title, headings one level deeper."""
+    folder = RESULTS / name
+    try:
+        lines = summary(folder).splitlines()[2:]
+    except FileNotFoundError:
+        return ["Not run yet."]
+    return [re.sub("^## ", "### ", line) for line in lines]
+
+
+TABLES: dict[str, Callable[[], list[str]]] = {
+    "runs": runs,
+    **{f"predictors {n}": lambda n=n: predicted("paper-frozen", n) for n in ("60", "100", "150")},
+    **{
+        f"predictors 60 {name}": lambda name=name: predicted("paper-frozen", "60", name)
+        for name in ("pseudo-label", "propagation")
+    },
+    "predictors tuned": lambda: predicted("paper-tuned", "60"),
+    "predictors scratch": lambda: predicted("paper-small", "60"),
+    "claims": lambda: text_of(claims.summary, "paper-frozen"),
+    "dose": lambda: text_of(dose.summary, "dose"),
+    "measures": lambda: text_of(choice.summary, "measures"),
+    "untrained": lambda: text_of(untrained.summary, "untrained"),
+    "variants": lambda: variants.lines(RESULTS),
+}
+
+
+def filled(text: str) -> str:
+    """The page with its tables as the records have them now."""
+
+    def block(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in TABLES:
+            return match[0]
+        return "\n".join([f"<!-- {name} -->", "", *TABLES[name](), "", "<!-- end -->"])
+
+    return re.sub(r"<!-- ([a-z0-9 -]+?) -->\n.*?<!-- end -->", block, text, flags=re.DOTALL)
+
+
+def main() -> None:
+    """Fill the page."""
+    write_atomic(PAGE, filled(PAGE.read_text(encoding="utf-8")))
+    print(f"{PAGE.relative_to(ROOT)} is written.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""The tables that docs/results.md is made of, from records whose truth is known."""
+
+import gzip
+
+import numpy as np
+import pytest
+from benchmarks.testbed import claims, dose, predictors
+from benchmarks.testbed.records import pools_of, read_rows, units_of
+from benchmarks.testbed.units import best, chosen, correlation_of_means, mean_over, pearson
+
+from mixmood.core.files.spreadsheet import csv_text
+
+COLUMNS = (
+    "task", "ood_source", "ood_percent", "n_labelled", "algorithm", "regime", "seed",
+    "accuracy_test", "accuracy_half_1", "accuracy_half_2", "cosine_distance", "l1_distance",
+    "l2_distance", "js_distance", "share", "share_low", "share_high", "probe_algorithm",
+    "probe_change", "probe_error", "probe_unrest", "probe_accuracy", "probe_supervised",
+    "probe_is_learnable",
+)  # fmt: skip
+SOURCES = ("other_half", "svhn", "gaussian")
+
+
+def run(task, seed, source, percent, accuracy, algorithm="mixmatch"):
+    """A row of records; cosine is the foreign share, the other measures know nothing."""
+    row = dict.fromkeys(COLUMNS, "") | {
+        "task": task, "ood_source": source, "ood_percent": percent, "n_labelled": 60,
+        "algorithm": algorithm, "regime": "frozen", "seed": seed, "accuracy_test": accuracy,
+        "accuracy_half_1": accuracy, "accuracy_half_2": accuracy,
+    }  # fmt: skip
+    if algorithm != "supervised":
+        row |= {f"{name}_distance": 1 for name in ("l1", "l2", "js")}
+        row |= {"cosine_distance": percent, "share": 1 - percent / 100}
+        row |= {"share_low": 0, "share_high": 1, "probe_algorithm": "mixmatch"}
+        row |= {"probe_change": 5 - percent / 10, "probe_error": 1, "probe_unrest": 0}
+        row |= {"probe_accuracy": 0, "probe_supervised": 70, "probe_is_learnable": "True"}
+    return row
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two tasks, four seeds: clean pools gain five points, wholly foreign ones lose five."""
+    rows = []
+    for task in ("mnist", "cifar10"):
+        for seed in range(4):
+            level = 0.6 + 0.05 * seed
+            rows.append(run(task, seed, "", "", level, "supervised"))
+            for source, percent in [("none", 0), *((s, p) for s in SOURCES for p in (50, 100))]:
+                rows.append(run(task, seed, source, percent, level + 0.05 - percent / 1000))
+    text = csv_text(COLUMNS, ([row[name] for name in COLUMNS] for row in rows))
+    (tmp_path / "records.csv.gz").write_bytes(gzip.compress(text.encode()))
+    return tmp_path
+
+
+def test_a_gain_is_the_difference_from_the_supervised_run_of_the_same_images(folder):
+    pools = pools_of(read_rows(folder))
+    assert len(pools) == 2 * 4 * 7
+    for pool in pools:
+        assert pool.gain == pytest.approx(5 - pool.percent / 10)
+        assert pool.halves == pytest.approx((pool.gain, pool.gain))
+    assert set(units_of(pools, "60", "mixmatch")) == {
+        (task, seed) for task in ("mnist", "cifar10") for seed in range(4)
+    }
+
+
+def test_a_perfect_predictor_has_no_regret_and_a_blind_one_is_undefined(folder):
+    text = predictors.summary(folder)
+    lines = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in text.splitlines()}
+    assert lines["cosine"][1:5] == [*["1.00 [1.00, 1.00]"] * 3, "0.0 [0.0, 0.0]"]
+    assert lines["l1"][1:4] == ["-", "-", "-"]
+    assert lines["advice"][6:9][1:] == ["0.0 [0.0, 0.0]", "0 % |"]
+
+
+def test_wholly_foreign_pools_are_worse_than_none_unless_advice_is_followed(folder):
+    units = units_of(pools_of(read_rows(folder)), "60", "mixmatch")
+    foreign = {unit: [p for p in own if p.percent == 100] for unit, own in units.items()}
+    assert predictors.cells_of(foreign, "cosine")[2:] == ["5.0 [5.0, 5.0]", "100 %"]
+    assert predictors.cells_of(foreign, "advice")[2:] == ["0.0 [0.0, 0.0]", "0 %"]
+
+
+def test_the_curve_has_a_gain_for_every_share_and_kind_of_source(folder):
+    text = dose.summary(folder)
+    assert "| gain | other half | 5.0 [5.0, 5.0] | 0.0 [0.0, 0.0] | -5.0 [-5.0, -5.0] |" in text
+    assert "| noise | +0.0 [+0.0, +0.0] | +0.0 [+0.0, +0.0] |" in text
+
+
+def test_claims_stand_beside_the_numbers_of_the_paper(folder):
+    text = claims.summary(folder)
+    assert "| clean pool against no pool | +5.0 [+5.0, +5.0] | +15.5 |" in text
+    assert "| wholly foreign against clean | -10.0 [-10.0, -10.0] | -15.8 |" in text
+    assert "| r of cosine and accuracy, in each seed | -1.00 [-1.00, -1.00] | - |" in text
+
+
+def test_units_without_all_pools_are_left_out(folder):
+    units = units_of(pools_of(read_rows(folder)), "60", "mixmatch")
+    units["mnist", 0] = units["mnist", 0][:3]
+    assert ("mnist", 0) not in predictors.whole(units)
+    assert len(predictors.whole(units)) == 7
+
+
+def test_intervals_are_over_seeds_or_over_tasks_and_cover_the_truth():
+    """t over the means of ten seeds; each seed has three tasks that share its luck."""
+    rng, held = np.random.default_rng(0), 0
+    for _ in range(300):
+        luck = rng.normal(size=10)
+        values = {(task, s): luck[s] + rng.normal() for task in "abc" for s in range(10)}
+        found = mean_over(values, "seeds")
+        held += found.low <= 0 <= found.high
+    assert 0.92 <= held / 300 <= 0.98
+    assert mean_over(values, "tasks").n == 3
+    assert np.isnan(mean_over({("a", 0): 1.0, ("a", 1): 2.0}, "seeds").low)
+
+
+def test_the_best_choice_may_be_no_pool_and_ties_are_averaged():
+    assert best([-2.0, -1.0]) == 0.0
+    assert chosen([1.0, 1.0, 0.0], [4.0, 2.0, 9.0]) == 3.0
+    assert np.isnan(pearson([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]))
+
+
+def test_the_correlation_of_means_is_that_of_the_paper_and_not_of_each_seed():
+    rng = np.random.default_rng(1)
+    x = {("a", seed): np.arange(10.0) for seed in range(40)}
+    y = {unit: values + rng.normal(scale=6, size=10) for unit, values in x.items()}
+    found = correlation_of_means(x, y)
+    assert found.value > 0.9
+    assert found.low < found.value < found.high
+    assert np.mean([pearson(x[unit], y[unit]) for unit in x]) < 0.6
