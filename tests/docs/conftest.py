@@ -33,6 +33,9 @@ def prepared(tmp_path_factory):
     """labelled/, test/, scans/, crawl.zip and so on: eight-pixel digits under the names in use."""
     root = tmp_path_factory.mktemp("prepared")
     images, classes = digits()
+    # They come writer by writer: labelled and other images would be of different hands.
+    order = np.random.default_rng(0).permutation(len(images))
+    images, classes = images[order], classes[order]
     for digit in range(5):
         own = images[classes == digit]
         save(own[:8], root / "labelled" / str(digit))
@@ -40,7 +43,8 @@ def prepared(tmp_path_factory):
     is_known = classes < 5
     save(images[is_known][300:360], root / "scans")
     save(images[is_known][400:406], root / "new-images")
-    save(images[~is_known][:60], root / "crawl")
+    # Half of what a crawl brings is of other classes.
+    save([*images[is_known][500:530], *images[~is_known][:30]], root / "crawl")
     with zipfile.ZipFile(root / "crawl.zip", "w") as archive:
         for path in sorted((root / "crawl").iterdir()):
             archive.write(path, path.name)

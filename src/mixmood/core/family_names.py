@@ -9,8 +9,6 @@ AUTO_BACKBONE = "auto"
 """Stands for the backbone that the supervised head does best with."""
 DEFAULT_MEASURE = "cosine"
 DEFAULT_SCORE = "combined"
-BASELINE = "supervised"
-"""The head and the algorithm that need no pool."""
 
 PACKAGE = Path(__file__).parent.parent
 

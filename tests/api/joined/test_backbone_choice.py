@@ -12,7 +12,7 @@ import mixmood
 from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
 from mixmood.features.backbones import auto, wide_resnet
-from mixmood.features.backbones.registry import BACKBONES, load_backbone
+from mixmood.features.backbones.registry import BACKBONES
 
 QUICK = {"draws": 4, "probe": False, "jobs": 1}
 
@@ -169,12 +169,6 @@ def test_images_that_cannot_be_read_are_an_error(sets):
 def test_where_there_are_no_labelled_images_a_backbone_must_be_named(sets):
     with pytest.raises(OptionError, match="auto chooses a backbone by labelled images, which rank"):
         mixmood.embed(sets / "pool", backbone="auto")
-
-
-def test_a_backbone_without_devices_refuses_one():
-    assert load_backbone("seeing", device="auto").name == "seeing"
-    with pytest.raises(OptionError, match="seeing computes where its author chose; got the device"):
-        load_backbone("seeing", device="cuda")
 
 
 def test_more_labelled_images_than_needed_are_sampled(sets, monkeypatch):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from importlib.resources import files
 
-from mixmood.core.errors import OptionError
+from mixmood.core.errors import BackboneError, OptionError
 from mixmood.core.family_names import AUTO_BACKBONE, DEFAULT_BACKBONE
 from mixmood.core.suggest import unknown_name
 from mixmood.features.backbones.backbone import Backbone, MovableBackbone, check_resolution
@@ -25,7 +25,7 @@ def efficientnet_lite0(resolution: int | None = None) -> MovableBackbone:
     return OnnxBackbone(DEFAULT_BACKBONE, model, side, output="features", width=1280)
 
 
-BACKBONES: dict[str, Callable[[int | None], MovableBackbone]] = {
+BACKBONES: dict[str, Callable[[int | None], Backbone]] = {
     "efficientnet-lite0": efficientnet_lite0,
     "wide-resnet50-2": wide_resnet50_2,
     "untrained-wrn": untrained_wrn,
@@ -45,7 +45,7 @@ def load_backbone(
             auto, cpu, cuda and mps.
     """
     if is_hub_model(name):
-        backbone: MovableBackbone = HubBackbone(name, resolution)
+        backbone: Backbone = HubBackbone(name, resolution)
     elif is_onnx_file(name):
         backbone = load_onnx_file(name, resolution)
     elif name in BACKBONES:
@@ -57,11 +57,8 @@ def load_backbone(
         )
     else:
         raise unknown_name("backbone", name, [*BACKBONES, "FILE.onnx", "hf:NAME", AUTO_BACKBONE])
-    if hasattr(backbone, "use_device"):
-        backbone.use_device(device)
-    elif device not in (AUTO, CPU):
-        raise OptionError(
-            f"The backbone {name} computes where its author chose; got the device {device}. "
-            "Leave --device out."
-        )
+    if use_device := getattr(backbone, "use_device", None):
+        use_device(device)
+    elif device not in (CPU, AUTO):
+        raise BackboneError(f"{name} computes on the CPU only; got the device {device}.")
     return backbone
