@@ -241,7 +241,7 @@ def test_a_cluster_that_does_not_answer_is_told(calls, address):
 
 def test_a_ray_that_does_not_start_is_an_error_with_a_way_out(monkeypatch):
     def late(**_):
-        raise Exception("The current node timed out during startup.")  # noqa: TRY002 - as Ray does
+        raise Exception("The current node timed out during startup.")
 
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=late))
     with pytest.raises(InputError, match=r"could not be started: The current node.*less busy"):
