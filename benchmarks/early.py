@@ -1,8 +1,15 @@
-"""Does a ranking that stops early find the same winner?"""
+"""Does a ranking that stops early find the same winner, and in which part of the time?
 
+python -m benchmarks until                       the case, all of it
+python -m benchmarks.early FOLDER MINUTES        the same in parts: what FOLDER holds is kept
+"""
+
+import json
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -13,15 +20,19 @@ from mixmood.core.cores import checked_jobs
 from mixmood.core.progress import Silent
 from mixmood.core.seeds import rng_for
 from mixmood.data.arrays.array_pools import FeatureArray, ImageArray
+from mixmood.data.pools.pool import Labels
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction.extract import extract
+from mixmood.ranking.outlook import outlook_of
 from mixmood.ranking.plan import RankingPlan
+from mixmood.ranking.probing import N_POOL
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import read_in_rounds
-from mixmood.ranking.statistics.score import measure
+from mixmood.ranking.statistics.score import Scores, score
 
 TASKS = ("cifar10", "mnist", "fashion_mnist", "svhn")
 OTHERS = ("tiny_imagenet", "fashion_product")
+N_CASES = 100
 N_LABELLED = 150
 UNTIL = 0.99
 KNOWN: dict[str, tuple[np.ndarray, np.ndarray]] = {}
@@ -29,32 +40,37 @@ KNOWN: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
 
 def stopping(effort: Effort) -> list[Row]:
-    """`rank`, which stops early, against the full reading over 100 seeds, on real images."""
-    n_seeds = effort.images(100, least=4)
-    known, image_s = {}, []
-    for name in TASKS + OTHERS:
-        start = time.process_time()
-        known[name] = features_of(name, effort.images(3000, least=600))
-        image_s.append((time.process_time() - start) / len(known[name][0]))
+    """`rank` with its defaults against the full reading over 100 seeds, on real images."""
+    n_seeds = effort.images(N_CASES, least=4)
+    known, image_s = all_features(effort.images(3000, least=600))
     # The features go to each process once, not with every seed.
     with ProcessPoolExecutor(checked_jobs(None), initializer=KNOWN.update, initargs=(known,)) as of:
         outcomes = list(of.map(outcome, range(n_seeds)))
-    return rows(outcomes, float(np.median(image_s)))
+    return rows(outcomes, image_s)
+
+
+def all_features(most: int) -> tuple[dict[str, tuple[np.ndarray, np.ndarray]], float]:
+    """Features and labels of every pack, and the processor time of one image on its way."""
+    known, image_s = {}, []
+    for name in TASKS + OTHERS:
+        start = time.process_time()
+        known[name] = features_of(name, most)
+        image_s.append((time.process_time() - start) / len(known[name][0]))
+    return known, float(np.median(image_s))
 
 
 def rows(outcomes: "list[Outcome]", image_s: float) -> list[Row]:
     """What all seeds say; `image_s` is the processor time of one image on its way to features."""
     n_seeds = len(outcomes)
     saved = sorted(100 * (1 - one.n_early / one.n_full) for one in outcomes)
-    ratios = sorted(
-        (one.n_early * image_s + one.early_s) / (one.n_full * image_s + one.full_s)
-        for one in outcomes
-    )
+    ratios = sorted(one.ratio(image_s, has_probe=True) for one in outcomes)
+    without = float(np.median([one.ratio(image_s, has_probe=False) for one in outcomes]))
     n_same = sum(one.is_same for one in outcomes)
     note = (
         f"{N_LABELLED} labelled images of five random classes of one of {len(TASKS)} packs; pools: "
         "the same classes, the other five, and the five other packs."
     )
+    probe_s = float(np.median([one.probe_s for one in outcomes]))
     return [
         Row(
             f"rank, stopping at {UNTIL}: same winner as the full reading, percent of {n_seeds} "
@@ -64,7 +80,8 @@ def rows(outcomes: "list[Outcome]", image_s: float) -> list[Row]:
             f"{n_same} of {n_seeds}",
             at_least=99,
             unit=" %",
-            note=f"{note} Images of pools saved: median {np.median(saved):.0f} %, from "
+            note=f"{note} The nearest pool; the gain is that of the same {N_POOL} images of each "
+            f"pool either way. Images of pools saved: median {np.median(saved):.0f} %, from "
             f"{saved[0]:.0f} to {saved[-1]:.0f} %.",
         ),
         Row(
@@ -75,28 +92,36 @@ def rows(outcomes: "list[Outcome]", image_s: float) -> list[Row]:
             ratios[-1],
             f"{image_s * 1000:.1f} ms an image",
             at_most=0.4,
-            note=f"{note} Processor time: images read, at the measured time of an image, and the "
-            "statistics.",
+            note=f"{note} The default command, probe included. Processor time: images read, at the "
+            f"measured time of an image, statistics, and the probe (median {probe_s:.1f} s, the "
+            f"same either way). Without the probe the median is {without:.2f}.",
         ),
     ]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One seed: whether the winner is the same, images read and seconds of the statistics."""
+    """One seed: whether the winner is the same, images read, seconds of statistics and probe."""
 
     is_same: bool
     n_early: int
     n_full: int
     early_s: float
     full_s: float
+    probe_s: float
+
+    def ratio(self, image_s: float, has_probe: bool) -> float:
+        """The time of the run that stops early by that of the full reading."""
+        both = self.probe_s if has_probe else 0.0
+        early = self.n_early * image_s + self.early_s + both
+        return early / (self.n_full * image_s + self.full_s + both)
 
 
 def features_of(name: str, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Features and labels of at most so many images of a pack, chosen at random."""
     images, labels = pack(name)
     chosen = rng_for(0, "benchmark", name).permutation(len(images))[:most]
-    found = extract(ImageArray(images, name), chosen, load_backbone())
+    found = extract(ImageArray(images, name), chosen, load_backbone(), jobs=1)
     return found.features, labels[found.kept]
 
 
@@ -105,37 +130,75 @@ def outcome(seed: int) -> Outcome:
     task = TASKS[seed % len(TASKS)]
     rng = rng_for(seed, "benchmark", "split")
     features, labels = KNOWN[task]
-    is_own = np.isin(labels, rng.permutation(10)[:5])
+    classes = np.sort(rng.permutation(10)[:5])
+    is_own = np.isin(labels, classes)
     own = rng.permutation(np.flatnonzero(is_own))
     pools = {"same classes": features[own[N_LABELLED:]], "other classes": features[~is_own]}
     pools |= {name: rows for name, (rows, _) in KNOWN.items() if name != task}
-    labelled = features[own[:N_LABELLED]]
+    chosen = own[:N_LABELLED]
+    codes = np.searchsorted(classes, labels[chosen]).astype(np.int32)
+    labelled = FeatureArray(features[chosen], "labelled", Labels(codes, tuple("abcde")))
     with threadpool_limits(1):
+        full = Run(labelled, pools, seed, until=None)
+        early = Run(labelled, pools, seed, until=UNTIL)
         start = time.process_time()
-        full, n_full = winner(labelled, pools, seed, until=None)
-        middle = time.process_time()
-        early, n_early = winner(labelled, pools, seed, until=UNTIL)
-        end = time.process_time()
-    return Outcome(early == full, n_early, n_full, end - middle, middle - start)
+        outlook_of(early.labelled, early.pools, early.scores, early.plan, Silent(), 1)
+        probe_s = time.process_time() - start
+    is_same = full.nearest == early.nearest
+    return Outcome(is_same, early.n_read, full.n_read, early.took_s, full.took_s, probe_s)
 
 
-def winner(labelled, pools, seed: int, until: float | None) -> tuple[str, int]:
-    """The nearest pool, and how many images were read.
+class Run:
+    """What `rank` does for one seed, up to the probe."""
 
-    This is what `rank` does, without p-values and intervals, which do not move the order.
-    """
+    def __init__(self, labelled: FeatureArray, pools, seed: int, until: float | None) -> None:
+        """Read and compute."""
 
-    def reading(rows, name, most):
-        return Reading(FeatureArray(rows, name), most, seed, None, None, None, Silent())
+        def reading(pool: FeatureArray, most: int) -> Reading:
+            return Reading(pool, most, seed, None, None, None, Silent())
 
-    plan = RankingPlan(seed=seed, until=until)
-    base = reading(labelled, "labelled", 2 * plan.sample_size * plan.draws)
-    base.grow(2 * plan.sample_size)
-    plan = plan.fitted(len(base.features))
-    most = plan.sample_size * plan.draws
-    readings = {name: reading(rows, name, most) for name, rows in pools.items()}
-    read_in_rounds(base, readings, plan)
-    features = {name: one.features for name, one in readings.items()}
-    _, certainty = measure(base.features, features, plan)
-    n_read = len(base.features) + sum(map(len, features.values()))
-    return list(pools)[certainty.distances[0].argmin()], n_read
+        start = time.process_time()
+        plan = RankingPlan(seed=seed, until=until)
+        self.labelled = reading(labelled, 2 * plan.sample_size * plan.draws)
+        self.labelled.grow(2 * plan.sample_size)
+        self.plan = plan.fitted(len(self.labelled.features))
+        most = self.plan.sample_size * plan.draws
+        self.pools = {name: reading(FeatureArray(rows, name), most) for name, rows in pools.items()}
+        rounds = read_in_rounds(self.labelled, self.pools, self.plan, least=N_POOL)
+        features = {name: one.features for name, one in self.pools.items()}
+        own = self.labelled.features
+        self.scores: Scores = score(own, features, self.plan, measured=rounds.measured)
+        self.took_s = time.process_time() - start
+        self.n_read = len(self.labelled.features) + sum(map(len, features.values()))
+
+    @property
+    def nearest(self) -> str:
+        """The nearest pool."""
+        found = self.scores.pools
+        return min(found, key=lambda name: found[name][self.plan.measure].rank)
+
+
+def in_parts(folder: Path, minutes: float) -> None:
+    """Do some of the seeds that are missing in a folder, then print what all of them say."""
+    end = time.monotonic() + 60 * minutes
+    folder.mkdir(parents=True, exist_ok=True)
+    kept, done = folder / "features.npz", folder / "outcomes.jsonl"
+    if not kept.exists():
+        known, image_s = all_features(3000)
+        arrays = {f"{name} {k}": pair[k] for name, pair in known.items() for k in (0, 1)}
+        np.savez(kept, image_s=image_s, **arrays)
+    with np.load(kept) as content:
+        image_s = float(content["image_s"])
+        for name in TASKS + OTHERS:
+            KNOWN[name] = content[f"{name} 0"], content[f"{name} 1"]
+    outcomes = [Outcome(**json.loads(line)) for line in done.open()] if done.exists() else []
+    while len(outcomes) < N_CASES and time.monotonic() < end:
+        outcomes.append(outcome(len(outcomes)))
+        with done.open("a") as file:
+            file.write(json.dumps(asdict(outcomes[-1])) + "\n")
+    for row in rows(outcomes, image_s):
+        sys.stdout.write(f"{row.what}: {row.ratio:.3g} ({row.values})\n  {row.note}\n")
+
+
+if __name__ == "__main__":
+    in_parts(Path(sys.argv[1]), float(sys.argv[2]))

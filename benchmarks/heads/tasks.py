@@ -16,6 +16,7 @@ LOWER, UPPER = (0, 1, 2, 3, 4), (5, 6, 7, 8, 9)
 FAR = ("gaussian", "salt-and-pepper", "svhn", "tiny_imagenet")
 OTHER_HALF = "other half"
 N_TEST, N_POOL = 1500, 1000
+MOST_LABELS = 200
 
 
 @dataclass(frozen=True)
@@ -100,14 +101,23 @@ class TaskRows:
 
 
 def draw_rows(
-    labels: np.ndarray, family: Family, n_labelled: int, seed: int, n_pool: int = N_POOL
+    labels: np.ndarray,
+    family: Family,
+    n_labelled: int,
+    seed: int,
+    n_pool: int = N_POOL,
+    n_test: int | None = N_TEST,
 ) -> TaskRows:
-    """Test images first, so that they are the same for every number of labels."""
+    """Test images first, so that they are the same for every number of labels.
+
+    `n_test` are at most 40 % of the images; with None, all that labels and pool do not need.
+    """
     rng = rng_for(seed, "task", family.name)
     classes = drawn_classes(family, labels, rng)
     rows = rng.permutation(np.flatnonzero(np.isin(labels, classes)))
-    n_test = min(N_TEST, int(0.4 * len(rows)))
-    test, rest = rows[:n_test], rows[n_test:]
+    most = int(0.4 * len(rows))
+    wanted = max(most, len(rows) - n_pool - MOST_LABELS) if n_test is None else min(n_test, most)
+    test, rest = rows[:wanted], rows[wanted:]
     chosen = balanced(labels[rest], classes, n_labelled)
     pool = np.setdiff1d(np.arange(len(rest)), chosen, assume_unique=True)[:n_pool]
     labelled = rest[chosen]
@@ -115,10 +125,17 @@ def draw_rows(
     return TaskRows(labelled, codes, test, test_codes, rest[pool], classes, rng)
 
 
-def draw(folder: Path, family: Family, n_labelled: int, seed: int, n_pool: int = N_POOL) -> Task:
+def draw(
+    folder: Path,
+    family: Family,
+    n_labelled: int,
+    seed: int,
+    n_pool: int = N_POOL,
+    n_test: int | None = N_TEST,
+) -> Task:
     """The features of one task, and those of every source of foreign images."""
     features, labels = rows_of(folder, family.pack)
-    task = draw_rows(labels, family, n_labelled, seed, n_pool)
+    task = draw_rows(labels, family, n_labelled, seed, n_pool, n_test)
     foreign = {}
     for source in family.sources:
         others, found = (features, labels) if source == OTHER_HALF else rows_of(folder, source)

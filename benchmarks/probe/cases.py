@@ -7,9 +7,11 @@ that are there already are not computed again, so that more seeds can be added a
 """
 
 import argparse
+import gzip
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +19,11 @@ import numpy as np
 from benchmarks.heads.tasks import DEVELOPMENT, REPORT, Family, Task, draw
 from mixmood.core.seeds import rng_for
 from mixmood.heads.registry import HEADS, fit_head
-from mixmood.measures.registry import MEASURES, compare
+from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.probe.measure import N_PART, labelled_folds, pool_effect
+from mixmood.ranking.statistics.distances import drawn_distances
+from mixmood.ranking.statistics.draws import labelled_pairs, subsets
+from mixmood.ranking.statistics.score import noise_floor
 from mixmood.scores.useful_share import useful_share
 
 PERCENTS = (10, 25, 50, 75, 90, 100)
@@ -27,8 +32,12 @@ N_POOL = 2000
 N_MIXED = 8
 """Mixed pools drawn for each task and seed, besides the clean one; None takes all."""
 ALGORITHMS = tuple(name for name, entry in HEADS.items() if entry.uses_pool)
-N_DRAWS = 3
+OTHERS_EVERY = 5
+"""Every so many seeds, all heads are trained and probed, not mixmatch alone."""
+N_DRAWS = 10
 """Draws of the distances; they are not needed to fit the map."""
+N_FLOOR = 30
+"""Draws of the noise floor."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +84,8 @@ def halves_of(pool: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return pool[: len(pool) // 2], pool[len(pool) // 2 :]
 
 
-def share_row(task: Task, case: Case) -> dict:
-    """The useful share of a pool, and how well a classifier tells it from the labelled images."""
-    probed = probed_rows(pool_of(task, case))
+def share_row(task: Task, case: Case, probed: np.ndarray) -> dict:
+    """The useful share of a pool."""
     rng = rng_for(case.seed, "share", case.key)
     found = useful_share(task.features, probed, rng, labels=task.codes)
     return {"share": found.share, "share_low": found.interval[0], "share_high": found.interval[1]}
@@ -88,22 +96,28 @@ def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
     n_classes = int(task.codes.max()) + 1
     seed = cases[0].seed
     folds = labelled_folds(task.features, task.codes, n_classes, rng_for(seed, "folds"))
-    base = accuracy(task, "supervised", None, rng_for(seed, "base"))
+    shared = {
+        "n_classes": n_classes,
+        "n_test": len(task.test_codes),
+        "base": 100 * accuracy(task, "supervised", None, rng_for(seed, "base")),
+        "cv": 100 * folds.accuracy,
+        "is_learnable": folds.is_learnable,
+    }
+    pools = {case.key: pool_of(task, case) for case in cases}
+    apart = distances(task.features, pools, n_draws, seed) if n_draws else {}
     for case in cases:
-        pool = pool_of(task, case)
-        halves, probed = halves_of(pool), probed_rows(pool)
-        row = {"key": case.key, **vars(case), "base": 100 * base, "cv": 100 * folds.accuracy}
-        for name in ALGORITHMS:
+        row = {"key": case.key, **vars(case), **shared, **apart.get(case.key, {})}
+        probed = probed_rows(pools[case.key])
+        row |= share_row(task, case, probed)
+        # Other heads than the default one take as long: every fifth seed has to do.
+        for name in ALGORITHMS if seed % OTHERS_EVERY == 0 else ALGORITHMS[:1]:
             gains = [
-                100 * (accuracy(task, name, half, rng_for(seed, "train", case.key, k)) - base)
-                for k, half in enumerate(halves)
+                100 * accuracy(task, name, half, rng_for(seed, "train", case.key, k))
+                - shared["base"]
+                for k, half in enumerate(halves_of(pools[case.key]))
             ]
             effect = pool_effect(folds, probed, name, rng_for(seed, "probe", case.key))
             row[name] = {"gains": gains, **vars(effect)}
-        row |= share_row(task, case)
-        if n_draws:
-            rng = rng_for(seed, "distances", case.key)
-            row["distances"] = distances(task.features, pool, n_draws, rng)
         yield row
 
 
@@ -115,18 +129,46 @@ def accuracy(task: Task, name: str, pool: np.ndarray | None, rng: np.random.Gene
 
 
 def distances(
-    labelled: np.ndarray, pool: np.ndarray, n_draws: int, rng: np.random.Generator
-) -> dict[str, float]:
-    """Each measure as a ranking takes it: the mean of |inter - intra| over draws."""
-    names, size = list(MEASURES), len(labelled) // 2
-    found = []
-    for _ in range(n_draws):
-        own = rng.permutation(len(labelled))
-        first, second = labelled[own[:size]], labelled[own[size : 2 * size]]
-        other = pool[rng.permutation(len(pool))[:size]]
-        table = compare(first, [second, other], names)
-        found.append(np.abs(table[:, 1] - table[:, 0]))
-    return dict(zip(names, np.mean(found, axis=0).tolist(), strict=True))
+    labelled: np.ndarray, pools: dict[str, np.ndarray], n_draws: int, seed: int
+) -> dict[str, dict]:
+    """Each measure as a ranking takes it, and whether a pool is nearer than chance allows."""
+    plan = RankingPlan(measures=("all",), draws=n_draws, seed=seed).fitted(len(labelled))
+    own = labelled[rng_for(seed, "order").permutation(len(labelled))]
+    pairs = labelled_pairs(len(own), plan.sample_size, n_draws, rng_for(seed, "pairs"))
+    rows = [
+        subsets(len(pool), plan.sample_size, n_draws, rng_for(seed, "subsets", name))
+        for name, pool in pools.items()
+    ]
+    drawn = drawn_distances(own, list(pools.values()), pairs, rows, plan.measures)
+    cosine = replace(plan, measures=("cosine",), draws=max(n_draws, N_FLOOR))
+    upper, at = noise_floor(own, cosine)["cosine"].upper, plan.measures.index("cosine")
+    found = {}
+    for k, name in enumerate(pools):
+        apart = np.abs(drawn.signed[:, k]).mean(axis=1)
+        is_nearer = drawn.signed[at, k].mean() < 0 and apart[at] > upper
+        found[name] = {
+            "distances": dict(zip(plan.measures, apart.tolist(), strict=True)),
+            "is_nearer": bool(is_nearer),
+        }
+    return found
+
+
+def read_rows(path: Path) -> list[dict]:
+    """The rows of a file, packed or not."""
+    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def keys_in(path: Path) -> set[str]:
+    """The cases that a file has."""
+    return {row["key"] for row in read_rows(path)} if path.exists() else set()
+
+
+def append(path: Path, rows: Iterator[dict]) -> None:
+    """Write rows as they come, each in one piece."""
+    for row in rows:
+        with path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
 
 
 def main() -> None:
@@ -140,21 +182,14 @@ def main() -> None:
     parser.add_argument("--mixed", type=int, default=N_MIXED)
     parser.add_argument("--draws", type=int, default=N_DRAWS)
     given = parser.parse_args()
-    done = set()
-    if given.rows.exists():
-        done = {json.loads(line)["key"] for line in given.rows.read_text().splitlines()}
+    done = keys_in(given.rows)
     families = DEVELOPMENT if given.part == "development" else REPORT
-    for seed in given.seeds:
-        for n_labelled in given.labels:
-            for family in families.values():
-                todo = cases_of(family, n_labelled, seed, given.mixed)
-                todo = [case for case in todo if case.key not in done]
-                if not todo:
-                    continue
-                task = draw(given.features, family, n_labelled, seed, N_POOL)
-                for row in rows_of_task(task, todo, given.draws):
-                    with given.rows.open("a") as file:
-                        file.write(json.dumps(row) + "\n")
+    for seed, n_labelled, family in product(given.seeds, given.labels, families.values()):
+        todo = cases_of(family, n_labelled, seed, given.mixed)
+        todo = [case for case in todo if case.key not in done]
+        if todo:
+            task = draw(given.features, family, n_labelled, seed, N_POOL, n_test=None)
+            append(given.rows, rows_of_task(task, todo, given.draws))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from mixmood.measures.registry import MEASURES
 from mixmood.ranking.advice import advise
 from mixmood.ranking.probe.measure import PoolEffect
 from mixmood.ranking.probe.points import gain_of
+from mixmood.ranking.probing import N_POOL
 from mixmood.testbed.grid.cells import SUPERVISED
 
 WORTH = {"avoid": 0.0, "unsure": 1.0, "filter": 1.0, "use": 2.0}
@@ -67,7 +68,8 @@ class Pool:
             self.number(f"probe_{name}") for name in ("change", "error", "unrest", "accuracy")
         )
         share, algorithm = self.number("share"), self.row["probe_algorithm"]
-        gain = gain_of(PoolEffect(change, error, unrest, accuracy), share, algorithm)
+        effect = PoolEffect(change, error, unrest, accuracy)
+        gain = gain_of(effect, share, self.number("probe_supervised") / 100, algorithm)
         return Probe(
             gain=gain.points,
             interval=gain.interval,
@@ -77,7 +79,7 @@ class Pool:
             error=error,
             accuracy=self.number("probe_supervised"),
             is_learnable=self.row["probe_is_learnable"] == "True",
-            n_pool=400,
+            n_pool=N_POOL,
         )
 
     @property

@@ -40,7 +40,8 @@ def prepared(tmp_path_factory):
     is_known = classes < 5
     save(images[is_known][300:360], root / "scans")
     save(images[is_known][400:406], root / "new-images")
-    save(images[~is_known][:60], root / "crawl")
+    # Half of what a crawl brings is of other classes.
+    save([*images[is_known][500:530], *images[~is_known][:30]], root / "crawl")
     with zipfile.ZipFile(root / "crawl.zip", "w") as archive:
         for path in sorted((root / "crawl").iterdir()):
             archive.write(path, path.name)

@@ -1,10 +1,13 @@
 """The rules of the advice, and what is recommended in the end."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from PIL import Image
 
 import mixmood
-from mixmood.core.errors import OptionError
+from mixmood.core.errors import InputError, OptionError
 from mixmood.core.records.ranking import LabelWorth, Probe
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.data.arrays.array_pools import FeatureArray
@@ -47,10 +50,22 @@ def test_each_rule(found, useful, kind, word):
     assert advise(found, useful, kind).word == word
 
 
+def test_a_gain_that_was_measured_on_a_few_images_is_no_advice():
+    few = replace(probe(), n_held_out=8)
+    advice = advise(few, share(0.9), "same")
+    assert advice == PoolAdvice(
+        "unsure", "only 8 labelled images can be held out, and 16 are wanted"
+    )
+    assert advise(replace(probe(), n_held_out=16), share(0.9), "same").word == "use"
+
+
 def test_the_reason_gives_the_numbers():
+    """What decides comes first: the gain, or the share."""
     assert advise(probe(), share(0.62, 0.51, 0.73), "same").reason == (
-        "mixmatch gains +3.0 points (+1.0 to +5.0), P(helps) 0.97, about 62% of it is useful "
-        "(51% to 73%)"
+        "gain +3.0 points (+1.0 to +5.0), P(helps) 0.97; 62% of it useful (51% to 73%)"
+    )
+    assert advise(probe(-3.0, 0.001), share(0.5), "different").reason == (
+        "50% of it useful (40% to 60%); gain -3.0 points (-5.0 to -1.0), P(helps) < 0.01"
     )
 
 
@@ -60,8 +75,8 @@ def test_the_best_pool_is_recommended_with_its_gain_and_worth():
     found = recommend(advice, probes, lambda pair: probe(4.2))
     assert found.pools == ("clinic",)
     assert found.sentence == (
-        "Use clinic: +4.1 points expected (+2.1 to +6.1, P = 0.97), worth about 25 more labels, "
-        "for a mixmatch head on these features."
+        "Use clinic: +4.1 points expected (+2.1 to +6.1, P = 0.97), worth about 25 more labels "
+        "(10 to 50), for a mixmatch head on these features."
     )
 
 
@@ -92,10 +107,14 @@ def test_no_pool_is_recommended_when_all_harm_or_none_is_sure():
     unsure = {name: PoolAdvice("unsure", "") for name in harmful}
     assert "none of them is sure to help" in recommend(unsure, harmful, None).sentence
     without = dict.fromkeys(harmful)
-    assert "without classes" in recommend(unsure, without, None).sentence
+    assert recommend(unsure, without, None).sentence == (
+        "No pool is advised: what a pool gains was not measured."
+    )
+    assert "because." in recommend(unsure, without, None, "because.").sentence
 
 
-WIDTH = 96
+WIDTH = 48
+QUICK = {"draws": 2, "until": None}
 
 
 class Labelled(FeatureArray):
@@ -128,18 +147,18 @@ def sets():
 
 def test_a_labelled_set_with_classes_is_probed(sets):
     features, codes, pools = sets
-    report = mixmood.rank(Labelled(features, codes), pools, draws=4)
+    report = mixmood.rank(Labelled(features, codes), pools, **QUICK)
     same, foreign = (
         next(c for c in report.candidates if c.name == name) for name in ("same", "foreign")
     )
     assert same.probe.algorithm == "mixmatch"
     assert same.probe.gain > foreign.probe.gain
-    assert same.probe.n_pool == 400
+    assert same.probe.n_pool == 500
     assert same.useful_share.share > foreign.useful_share.share
     assert {same.advice, foreign.advice} <= {"use", "filter", "avoid", "unsure"}
     assert foreign.advice != "use"
     assert report.recommendation.sentence
-    assert report.to_json() == mixmood.rank(Labelled(features, codes), pools, draws=4).to_json()
+    assert report.to_json() == mixmood.rank(Labelled(features, codes), pools, **QUICK).to_json()
 
 
 def test_the_reading_moves_distances_but_not_the_probe(sets):
@@ -154,18 +173,18 @@ def test_permuted_labels_are_never_told_to_use_a_pool(sets):
     features, codes, pools = sets
     for seed in range(3):
         permuted = np.random.default_rng(seed).permutation(codes)
-        report = mixmood.rank(Labelled(features, permuted), pools, draws=2)
+        report = mixmood.rank(Labelled(features, permuted), pools, **QUICK)
         assert {c.advice for c in report.candidates} <= {"unsure", "avoid"}
         assert report.by == "distance"
 
 
 def test_pools_are_ordered_by_gain_unless_distance_is_asked_for(sets):
     features, codes, pools = sets
-    by_distance = mixmood.rank(Labelled(features, codes), pools, draws=4, by="distance")
+    by_distance = mixmood.rank(Labelled(features, codes), pools, **QUICK, by="distance")
     assert [c.rank for c in by_distance.candidates] == [
         c.measures["cosine"].rank for c in by_distance.candidates
     ]
-    report = mixmood.rank(Labelled(features, codes), pools, draws=4)
+    report = mixmood.rank(Labelled(features, codes), pools, **QUICK)
     gains = [candidate.probe.gain for candidate in report.candidates]
     assert report.by == "gain"
     assert gains == sorted(gains, reverse=True)
@@ -175,16 +194,18 @@ def test_pools_are_ordered_by_gain_unless_distance_is_asked_for(sets):
 
 def test_without_classes_there_is_no_probe_and_a_note_says_how_to_get_one(sets):
     features, _, pools = sets
-    report = mixmood.rank(features, pools, draws=4, by="gain")
+    report = mixmood.rank(features, pools, **QUICK, by="gain")
     assert report.by == "distance"
     assert all(candidate.probe is None for candidate in report.candidates)
     assert all(candidate.advice != "use" for candidate in report.candidates)
     assert "The probe needs classes: put the labelled images into one folder" in report.notes[-1]
+    if not report.recommendation.pools:
+        assert "without classes" in report.recommendation.sentence
 
 
 def test_no_probe_measures_no_gain(sets):
     features, codes, pools = sets
-    report = mixmood.rank(Labelled(features, codes), pools, draws=4, probe=False)
+    report = mixmood.rank(Labelled(features, codes), pools, **QUICK, probe=False)
     assert report.candidates[0].probe is None
     assert report.by == "distance"
     assert "probe" not in " ".join(report.notes)
@@ -196,7 +217,7 @@ def test_no_probe_measures_no_gain(sets):
         ({"by": "gian"}, "Unknown order 'gian'. Did you mean 'gain'"),
         ({"probe_algorithm": "mixmach"}, "Did you mean 'mixmatch'"),
         ({"probe_algorithm": "supervised"}, "Unknown probe_algorithm 'supervised'"),
-        ({"groups": "(["}, "groups must be a regular expression"),
+        ({"groups": "(["}, r"groups must be a column of .* or a pattern on its paths"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(sets, options, message):
@@ -207,8 +228,41 @@ def test_options_that_make_no_sense_are_refused(sets, options, message):
 def test_groups_come_from_the_path_and_must_match_every_image(sets):
     features, codes, pools = sets
     labelled = Labelled(features, codes)
-    every_ten = mixmood.rank(labelled, pools, draws=2, groups=r"\[(\d)\d?\]")
+    every_ten = mixmood.rank(labelled, pools, **QUICK, groups=r"\[(\d)\d?\]")
+    alone = mixmood.rank(labelled, pools, **QUICK)
     assert every_ten.candidates[0].probe is not None
-    none = mixmood.rank(labelled, pools, draws=2, groups="patient")
-    assert none.candidates[0].probe is None
-    assert "'patient' does not match mine[" in none.notes[-1]
+    assert every_ten.candidates[0].probe != alone.candidates[0].probe
+    with pytest.raises(InputError, match=r"groups 'patient' is no column of mine and is not found"):
+        mixmood.rank(labelled, pools, **QUICK, groups="patient")
+
+
+def test_groups_may_be_a_column_of_the_list(tmp_path):
+    """The column names the same groups as the pattern does: the probe is the same."""
+    rng = np.random.default_rng(0)
+    lines = ["path,label,patient"]
+    for k in range(24):
+        shade = 60 + 120 * (k % 2)
+        pixels = (shade + rng.normal(0, 30, (16, 16))).clip(0, 255).astype(np.uint8)
+        Image.fromarray(pixels).save(tmp_path / f"p{k // 4}-{k}.png")
+        lines.append(f"p{k // 4}-{k}.png,{k % 2},{k // 4}")
+    (tmp_path / "list.csv").write_text("\n".join(lines))
+    pools = {"noise": rng.integers(0, 255, (30, 16, 16), dtype=np.uint8)}
+    by_column, by_pattern = (
+        mixmood.rank(tmp_path / "list.csv", pools, **QUICK, groups=groups, cache=None)
+        for groups in ("patient", r"p(\d+)-")
+    )
+    assert by_column.candidates[0].probe is not None
+    assert by_column.candidates[0].probe == by_pattern.candidates[0].probe
+
+
+def test_reading_fewer_labelled_images_for_distances_does_not_move_the_probe():
+    """Rounds of ten draws of 8 need 160 labelled images, the first round 32."""
+    rng = np.random.default_rng(0)
+    codes = np.arange(180) % 3
+    labelled = Labelled(of_class(rng, codes), codes)
+    pools = {"same": of_class(rng, rng.integers(0, 3, 90)), "far": 9 + of_class(rng, codes)}
+    early, full = (
+        mixmood.rank(labelled, pools, draws=10, sample_size=8, until=until) for until in (0.6, None)
+    )
+    by_name = [{c.name: c.probe for c in report.candidates} for report in (early, full)]
+    assert by_name[0] == by_name[1]

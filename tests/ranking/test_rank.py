@@ -282,7 +282,10 @@ def test_a_pool_of_nothing_but_labelled_images_is_set_aside(sets):
     labelled, pools = sets
     report = mixmood.rank(labelled, {"same": labelled, "near": pools["near"]})
     assert report.best == "near"
-    assert "only 0 readable images besides 60 copies of labelled" in report.set_aside[0].reason
+    assert report.set_aside[0].reason == (
+        "of the images tried, all that can be read are copies of labelled ones. Give another pool, "
+        "or leave this one out."
+    )
 
 
 def test_repeated_images_in_a_pool_are_counted(sets):
@@ -304,7 +307,22 @@ def test_near_copies_are_told(sets):
     near, blurred = report.candidates
     assert (near.name, near.warnings) == ("near", ())
     assert blurred.measures["l2"].signed < 0
-    assert "nearer to the labelled ones than those are to each other" in blurred.warnings[0]
+    assert blurred.warnings == (
+        "100% of it are near copies of labelled images, such as other sizes or encodings of them: "
+        "they teach nothing new.",
+    )
+    assert blurred.advice == "unsure"
+
+
+def test_a_pool_nearer_than_chance_allows_is_told_where_nothing_is_a_copy(sets, rng):
+    labelled, pools = sets
+    moved = labelled + rng.normal(0, 0.25, size=labelled.shape).astype(np.float32)
+    report = mixmood.rank(labelled, {"moved": moved, "near": pools["near"]}, measures="l2")
+    by_name = {one.name: one for one in report.candidates}
+    assert by_name["near"].warnings == ()
+    assert (
+        "nearer to the labelled ones than those are to each other" in by_name["moved"].warnings[0]
+    )
 
 
 def test_a_small_sample_size_needs_no_fewer_labelled_images_than_there_are(sets):

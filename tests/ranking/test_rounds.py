@@ -30,7 +30,63 @@ def test_a_clear_winner_stops_the_reading_and_a_note_says_what_was_saved(sets):
     n_full, n_early = (sum(c.n_read for c in report.candidates) for report in (full, early))
     assert n_early < n_full
     assert f"{n_early:,} images of the pools instead of {n_full:,} settle" in early.notes[1]
-    assert not any("images of the pools instead of" in note for note in full.notes)
+    assert not any("Reading" in note for note in full.notes)
+
+
+def test_what_was_measured_to_stop_is_not_measured_again(sets, monkeypatch):
+    """The numbers are those of a ranking that measures all again."""
+    from mixmood.ranking import rank, rounds
+
+    early, calls = mixmood.rank(*sets), []
+    again = rounds.read_in_rounds
+
+    def forgetful(*args, **options):
+        found = again(*args, **options)
+        calls.append(found.measured is not None)
+        return rounds.Rounds(found.too_small, found.n_done, found.n_all)
+
+    monkeypatch.setattr(rank, "read_in_rounds", forgetful)
+    assert mixmood.rank(*sets).to_json() == early.to_json()
+    mixmood.rank(*sets, measures=["cosine", "js"], draws=4)
+    assert calls == [True, False]
+
+
+def test_one_pool_is_read_no_further_than_needed_and_not_called_the_nearest(rng):
+    report = mixmood.rank(features(rng, 60), {"only": features(rng, 2000)})
+    assert report.notes[1] == (
+        "Reading stopped early: 150 images of the pool instead of 900 are enough for one pool. "
+        "Give --until none for all of them."
+    )
+
+
+def test_the_images_of_the_probe_are_read_first_and_counted(sets):
+    """The line says how many images were read in all, those for the probe included."""
+    from mixmood.data.pools.pool import Labels
+
+    labelled, pools = sets
+    labels = Labels(np.arange(60, dtype=np.int32) % 2, ("a", "b"))
+    report = mixmood.rank(FeatureArray(labelled, "labelled", labels), pools)
+    assert {candidate.n_read for candidate in report.candidates} == {400}
+    assert "1,200 images of the pools instead of 2,700 settle" in " ".join(report.notes)
+
+
+def test_images_that_are_there_already_are_no_new_round(rng, monkeypatch):
+    """Of six rounds of 150 images, the first two lie within the 400 of the probe."""
+    from mixmood.data.pools.pool import Labels
+    from mixmood.ranking import rounds
+
+    seen, standing = [], rounds._standing
+
+    def counted(labelled, pools, plan, jobs):
+        seen.append(sum(len(pool.features) for pool in pools.values()))
+        return standing(labelled, pools, plan, jobs)
+
+    monkeypatch.setattr(rounds, "_standing", counted)
+    pools = {"a": features(rng, 2000), "b": features(rng, 2000)}
+    labels = Labels(np.arange(60, dtype=np.int32) % 2, ("a", "b"))
+    labelled = FeatureArray(features(rng, 60), "labelled", labels)
+    mixmood.rank(labelled, pools, until=0.9999)
+    assert seen == [800, 900, 1200, 1500]
 
 
 def test_equal_pools_are_read_to_the_end(rng):
@@ -79,18 +135,3 @@ def test_reading_leaves_the_threads_of_blas_to_the_rest_of_the_process(rng, monk
         mixmood.rank(features(rng, 60), pools, until=0.9999, draws=6)
     assert len(seen) > 3
     assert all(min(found) == 2 for found in seen)
-
-
-def test_what_settled_the_order_is_not_computed_again(sets, monkeypatch):
-    """The distances of the last round are those of the ranking: the same images, the same draws."""
-    from mixmood.ranking.statistics import score as module
-
-    early = mixmood.rank(*sets)
-    known = module.score
-
-    def afresh(labelled, pools, plan, jobs=1, measured=None):
-        assert measured is not None
-        return known(labelled, pools, plan, jobs)
-
-    monkeypatch.setattr("mixmood.ranking.rank.score", afresh)
-    assert mixmood.rank(*sets).to_json() == early.to_json()

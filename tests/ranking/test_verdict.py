@@ -41,6 +41,14 @@ def test_a_pool_is_the_same_nearer_than_chance_allows_or_different(p_holm, signe
     assert nearness(result(p_holm, signed=signed), FLOOR["js"]) == expected
 
 
+def test_a_pool_of_near_copies_is_nearer_than_chance_allows_whatever_its_distance():
+    """With few and varied labelled images the noise floor is high, and hides copies."""
+    assert nearness(result(0.4, signed=-0.5), FLOOR["js"], copied=0.7) == "nearer"
+    assert nearness(result(0.4, signed=-0.5), FLOOR["js"], copied=0.3) == "same"
+    scores = Scores(dict([candidate(1, "web", p_holm=0.4, signed=-0.5)]), FLOOR, {"web": 0.7})
+    assert verdict(scores, "js").startswith("web is nearer to the labelled set than chance allows")
+
+
 def test_the_nearest_pool_that_cannot_be_told_apart_from_the_labelled_set():
     pools = candidate(1, "web", p_holm=0.4, p_best=0.97), candidate(2, "clinic")
     assert sentence(*pools) == (

@@ -30,6 +30,9 @@ def test_a_ranking_reports_its_range_and_what_does_not_fit_it(sets):
     by_name = {candidate.name: " ".join(candidate.warnings) for candidate in report.candidates}
     assert report.best == "alike"
     assert "1 file was passed over: 1 .svg (a drawing" in by_name["alike"]
-    assert "have more than 8 bits and are nearly black" in by_name["dark"]
+    assert (
+        "of more than 8 bits, are nearly black or white by the range of the labelled images. "
+        "Bring the pool to the same range" in by_name["dark"]
+    )
     assert "images tried have one value in all pixels" in by_name["black"]
     assert "nearly black" not in by_name["alike"]

@@ -4,16 +4,10 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError, ShapeError
+from mixmood.numerics.near_copies import COPY_COSINE, EQUAL_COSINE, copy_cosine
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.registry import SCORES
-from mixmood.selection.duplicates import (
-    COPY_COSINE,
-    EQUAL_COSINE,
-    MOST_DIFFERENT_BITS,
-    copy_cosine,
-    feature_codes,
-    originals,
-)
+from mixmood.selection.duplicates import MOST_DIFFERENT_BITS, feature_codes, originals
 from mixmood.selection.fitted import filter_from_arrays, filter_to_arrays, fit_filter
 
 

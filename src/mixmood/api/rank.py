@@ -14,6 +14,7 @@ from mixmood.core.files.atomic import written
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.ranking import Ranking
+from mixmood.core.words import counted
 from mixmood.data.pools.candidates import open_candidates
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource
@@ -45,7 +46,7 @@ class RankReport(Ranking):
         word = "gains most" if self.by == "gain" else "is the nearest"
         gain = f", gain {best.probe.gain:+.1f} points" if best.probe else ""
         return (
-            f"<RankReport: {best.name!r} {word} of {len(self.candidates)} pools{gain}, "
+            f"<RankReport: {best.name!r} {word} of {counted(len(self.candidates), 'pool')}{gain}, "
             f"{self.measure} {best.distance:.3g}, p_best {best.p_best:.2f}>"
         )
 
@@ -138,5 +139,5 @@ def rank_planned(
     for message in store.warnings if store and needs_backbone else ():
         # Not part of the record: what became of a cache does not change the ranking.
         warnings.warn(message, RuntimeWarning, stacklevel=3)
-    record = with_command(ranked.record, labelled, opened.given)
+    record = with_command(ranked.record, labelled, opened.given, plan)
     return RankReport.of(replace(ranked, record=record), time.perf_counter() - start)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +42,13 @@ class TrainedModel:
 
     def __repr__(self) -> str:
         """The model, its algorithm and its accuracy."""
-        return f"TrainedModel({summary_line(self.record)})"
+        return f"<TrainedModel: {self.record.summary_line()}>"
 
     def _repr_html_(self) -> str:
-        """The same, for notebooks."""
-        return f"<p><b>mixmood</b> {escape(summary_line(self.record))}</p>"
+        """A small table, for notebooks."""
+        from mixmood.report.training.notebook import training_html
+
+        return training_html(self.record)
 
 
 def train(
@@ -99,7 +100,14 @@ def train(
             raise OptionError("Runs of networks are logged to MLflow, heads are not. Leave it out.")
         _open(folder, resume)
         run = train_head_on_images(
-            labelled, unlabelled, test, plan=plan, cache=cache, progress=listener, warn=notify
+            labelled,
+            unlabelled,
+            test,
+            plan=plan,
+            cache=cache,
+            progress=listener,
+            warn=notify,
+            inform=inform,
         )
         if folder is not None:
             write_head(folder, run)
@@ -162,18 +170,3 @@ def write_head(folder: Path, run: HeadRun) -> None:
     write_atomic(folder / run_files.MODEL, run.model)
     write_atomic(folder / run_files.REPORT, training_report(run))
     write_atomic(folder / run_files.RECORD, run.record.to_json())
-
-
-def summary_line(record: HeadRecord | TrainingRecord) -> str:
-    """The model, its algorithm and its accuracy in one line."""
-    if isinstance(record, TrainingRecord):
-        name = record.configuration["algorithm"]
-        return f"network, {name}: test accuracy {record.accuracy_last:.3f}"
-    found = record.accuracy
-    if found.cross_validated is None or found.interval is None:
-        return f"head, {record.algorithm}: accuracy unknown"
-    low, high = found.interval
-    return (
-        f"head, {record.algorithm}: accuracy {found.cross_validated:.3f} "
-        f"({low:.3f} to {high:.3f}), cross-validated"
-    )

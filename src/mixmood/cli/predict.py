@@ -22,6 +22,7 @@ def predict(
     from mixmood.cli.terminal.bars import progress_bars
     from mixmood.cli.terminal.streams import put, say
     from mixmood.core.files.atomic import check_writable, write_atomic
+    from mixmood.core.words import counted
 
     if csv is not None:
         check_writable(csv)
@@ -35,4 +36,5 @@ def predict(
     write_atomic(csv, predictions.to_csv())
     n_none = int(predictions.is_none.sum())
     none = f", {n_none} of them none of these classes" if n_none else ""
-    sys.stdout.write(f"{len(predictions.images)} images classified{none}; written to {csv}\n")
+    n_images = counted(len(predictions.images), "image")
+    sys.stdout.write(f"{n_images} classified{none}; written to {csv}\n")

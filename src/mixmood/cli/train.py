@@ -9,6 +9,7 @@ import typer
 
 from mixmood.cli.terminal import options as shared
 from mixmood.cli.terminal.plan_command import takes
+from mixmood.core.words import counted
 from mixmood.ssl.plan import TrainingPlan
 
 if TYPE_CHECKING:
@@ -103,7 +104,11 @@ def _of_head(record: "HeadRecord", out: Path) -> list[str]:
         accuracy = (
             f"accuracy {found.cross_validated:.3f} ({low:.3f} to {high:.3f}), cross-validated"
         )
-    test = "" if found.test is None else f"; {found.test:.3f} on {record.n_test} test images"
+    test = (
+        ""
+        if found.test is None
+        else f"; {found.test:.3f} on {counted(record.n_test, 'test image')}"
+    )
     refused = (
         "predict calls an image none of these if it is less like the labelled images than 95 % of "
         "them are"
@@ -114,7 +119,7 @@ def _of_head(record: "HeadRecord", out: Path) -> list[str]:
         accuracy + test,
         f"{record.algorithm}: {record.reason}",
         f"{record.n_labelled} labelled images of {len(record.class_names)} classes, "
-        f"{record.n_unlabelled} of {record.n_pool} pool images used",
+        f"{record.n_unlabelled} of {counted(record.n_pool, 'pool image')} used",
         refused,
         f"{record.elapsed_s:.1f} s; model.onnx, record.json and report.html in {out}",
     ]

@@ -7,8 +7,6 @@ from pathlib import Path
 DEFAULT_BACKBONE = "efficientnet-lite0"
 DEFAULT_MEASURE = "cosine"
 DEFAULT_SCORE = "combined"
-BASELINE = "supervised"
-"""The head and the algorithm that need no pool."""
 
 PACKAGE = Path(__file__).parent.parent
 

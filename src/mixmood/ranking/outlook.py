@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mixmood.core.arrays import Codes
 from mixmood.core.progress import Progress
 from mixmood.core.records.ranking import Probe, Recommendation
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.ranking.advice import PoolAdvice, advise
-from mixmood.ranking.nearness import nearness
+from mixmood.ranking.nearness import kinds
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.probing import N_POOL, Prober, is_learnable, prober, share_of
+from mixmood.ranking.probing import GIVE_LABELS, N_POOL, Prober, prober, share_of
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.recommendation import recommend
 from mixmood.ranking.statistics.certainty import N_POSSIBLE, chances_of_best, rank_intervals
@@ -59,9 +60,10 @@ def outlook_of(
     plan: RankingPlan,
     progress: Progress,
     n_threads: int,
+    groups: Codes | None = None,
 ) -> Outlook:
     """Probe, share and advice of the pools of a ranking; the probe may read further images."""
-    own = prober(labelled, plan) if plan.probe else None
+    own = prober(labelled, plan, groups) if plan.probe else None
     asked = own if isinstance(own, Prober) else None
     if asked:
         copies = labelled.prints()
@@ -81,11 +83,8 @@ def outlook_of(
     progress.finish("probe")
     shares = {name: share for name, (share, _) in found.items()}
     probes = {name: probe for name, (_, probe) in found.items()}
-    floor = scores.noise_floor[plan.measure]
-    advice = {
-        name: advise(probes[name], shares[name], nearness(scores.pools[name][plan.measure], floor))
-        for name in pools
-    }
+    relation = kinds(scores, plan.measure)
+    advice = {name: advise(probes[name], shares[name], relation[name]) for name in pools}
 
     def union(pair: tuple[str, str]) -> Probe:
         if asked is None:
@@ -94,16 +93,23 @@ def outlook_of(
         return asked.probe(rows, name, share_of(labelled, rows, name, plan.seed))
 
     # Gains of labels that cannot be learnt are noise.
-    is_by_gain = plan.by == "gain" and asked is not None and is_learnable(asked.folds)
+    is_by_gain = plan.by == "gain" and asked is not None and asked.folds.is_learnable
     return Outlook(
         shares,
         probes,
         advice,
         _by_gain(probes, plan.seed) if is_by_gain else _by_distance(scores, plan.measure),
         "gain" if is_by_gain else "distance",
-        recommend(advice, probes, union if asked else None),
+        recommend(advice, probes, union if asked else None, _why_not_probed(own)),
         own if isinstance(own, str) else None,
     )
+
+
+def _why_not_probed(own: Prober | str | None) -> str:
+    """The end of a sentence that says why no pool can be advised."""
+    if own == GIVE_LABELS:
+        return "without classes, what a pool gains cannot be measured."
+    return "what a pool gains was not measured."
 
 
 def interleaved(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -128,11 +134,14 @@ def _by_distance(scores: Scores, measure: str) -> dict[str, Place]:
 
 
 def _by_gain(probes: Mapping[str, Probe | None], seed: int) -> dict[str, Place]:
-    """Places by gain; chances from gains as they could have come out, each on its own."""
+    """Places by gain; chances from gains as they could have come out.
+
+    What moves the gains of all pools alike, such as the labelled images, does not blur the order.
+    """
     known = {name: probe for name, probe in probes.items() if probe is not None}
     order = sorted(known, key=lambda name: (-known[name].gain, name))
     means = np.array([probe.gain for probe in known.values()])
-    errors = np.array([(p.interval[1] - p.interval[0]) / (2 * 1.96) for p in known.values()])
+    errors = np.array([probe.order_error or 0.0 for probe in known.values()])
     moves = rng_for(seed, "possible gains").standard_normal((len(known), N_POSSIBLE))
     # The nearest is the smallest: gains count the other way round.
     possible = -(means[:, None] + errors[:, None] * moves)

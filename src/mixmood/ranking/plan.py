@@ -1,12 +1,11 @@
 """Every option of a ranking, declared and checked in one place."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.core.family_names import BASELINE, DEFAULT_MEASURE, either, member_names
+from mixmood.core.family_names import DEFAULT_MEASURE, either, member_names
 from mixmood.core.plan_options import option
 from mixmood.core.suggest import unknown_name
 from mixmood.features.extraction.plan import ExtractionPlan
@@ -18,9 +17,8 @@ if TYPE_CHECKING:
 MIN_LABELLED = 8
 BY = ("distance", "gain")
 MEASURE_NAMES = member_names("measures.registry", "MEASURES")
-PROBE_ALGORITHMS = tuple(
-    name for name in member_names("heads.registry", "HEADS") if name != BASELINE
-)
+PROBE_ALGORITHMS = member_names("ranking.probe.points_table", "POINTS")
+"""Heads whose change of probabilities can be read as points of accuracy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +50,9 @@ class RankingPlan(ExtractionPlan):
     )
     groups: str | None = option(
         None,
-        "Labelled images that belong together, such as slices of a patient: a regular expression "
-        "whose match in an image's path names its group.",
-        metavar="PATTERN",
+        "Labelled images of one group stay in one fold of the probe: a column of the table, or a "
+        "pattern on the path such as 'patient(\\d+)'.",
+        metavar="COLUMN|PATTERN",
     )
     paper: bool = option(
         False,
@@ -88,18 +86,6 @@ class RankingPlan(ExtractionPlan):
             raise unknown_name("order", self.by, BY)
         if self.probe_algorithm not in PROBE_ALGORITHMS:
             raise unknown_name("probe_algorithm", self.probe_algorithm, PROBE_ALGORITHMS)
-        self._check_groups()
-
-    def _check_groups(self) -> None:
-        if self.groups is None:
-            return
-        try:
-            re.compile(self.groups)
-        except re.error as error:
-            raise OptionError(
-                f"groups must be a regular expression, such as 'patient\\d+'; got "
-                f"'{self.groups}' ({error})."
-            ) from None
 
     @property
     def measure(self) -> str:

@@ -14,6 +14,7 @@ from mixmood.data.pools.pool import FeatureSource, Pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.ranking.outlook import outlook_of
 from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
+from mixmood.ranking.probing import N_POOL, groups_of
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.record import Situation, ranking_record
 from mixmood.ranking.rounds import read_in_rounds
@@ -59,6 +60,7 @@ def rank(
     unfit = {name: why for name, pool in candidates.items() if (why := unlike(labelled, pool))}
     aside = {**(set_aside or {}), **unfit}
     check_left(candidates, aside, plan.strict)
+    groups = groups_of(labelled, plan.groups)
     base = reading(labelled, max(2 * plan.sample_size * plan.draws, MIN_LABELLED))
     base.grow(max(2 * plan.sample_size, MIN_LABELLED))
     used = plan.fitted(len(base.features))
@@ -68,7 +70,8 @@ def rank(
     most = used.sample_size * used.draws
     pools = {name: reading(pool, most) for name, pool in candidates.items() if name not in aside}
     n_threads = checked_jobs(plan.jobs)
-    rounds = read_in_rounds(base, pools, used, n_threads)
+    is_probed = plan.probe and labelled.labels is not None
+    rounds = read_in_rounds(base, pools, used, n_threads, least=N_POOL if is_probed else 0)
     aside |= rounds.too_small
     left = {name: pool for name, pool in pools.items() if name not in aside}
     check_left(left, aside, plan.strict)
@@ -76,11 +79,10 @@ def rank(
     features = {name: pool.features for name, pool in left.items()}
     # Our threads use all cores; those of BLAS inside each of them would only wait for one another.
     with threadpool_limits(1, user_api="blas"):
-        known = rounds.measured if len(used.measures) == 1 else None
-        scores = score(base.features, features, used, n_threads, known)
+        scores = score(base.features, features, used, n_threads, rounds.measured)
     progress.finish("statistics")
     with threadpool_limits(1, user_api="blas"):
-        outlook = outlook_of(base, left, scores, used, progress, n_threads)
+        outlook = outlook_of(base, left, scores, used, progress, n_threads, groups)
     situation = Situation(plan, used, backbone, rounds, aside)
     return RankedPools(ranking_record(base, left, scores, outlook, situation), base, left)
 

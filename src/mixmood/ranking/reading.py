@@ -6,9 +6,11 @@ from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
+from mixmood.core.words import either_form
 from mixmood.data.pools.pool import FeatureSource, Pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.extraction.extract import extract
+from mixmood.features.extraction.noticed import noticed
 
 N_NAMED = 5
 """How many unreadable images a warning names."""
@@ -16,6 +18,9 @@ SPARE = 4
 """Images tried at most for each one wanted: it bounds the time in a pool of broken files."""
 FEW_DISTINCT = 0.9
 """A pool with a smaller share of distinct images gets a warning."""
+
+
+COPIES = "are copies of labelled ones and were"
 
 
 class Reading:
@@ -132,29 +137,22 @@ class Reading:
             named = "; ".join(message for _, message in sorted(self._unreadable)[:N_NAMED])
             more = ", ..." if self.n_unreadable > N_NAMED else ""
             found.append(
-                f"{self.n_unreadable} of {self._n_tried} images tried could not be read and were "
-                f"left out: {named}{more}"
+                f"{self.n_unreadable} of {self._n_tried} images tried could not be read and "
+                f"{either_form(self.n_unreadable, 'was', 'were')} left out: {named}{more}"
             )
         if self.n_copies:
             found.append(
-                f"{self.n_copies} of {self._n_tried} images tried are copies of labelled ones and "
-                "were left out: nothing is nearer to an image than itself."
+                f"{self.n_copies} of {self._n_tried} images tried "
+                f"{either_form(self.n_copies, 'is a copy of a labelled one and was', COPIES)} "
+                "left out: nothing is nearer to an image than itself."
             )
         n_distinct, n_read = self.n_distinct, len(self.features)
         if n_distinct < FEW_DISTINCT * n_read:
             found.append(
-                f"only {n_distinct} of the {n_read} images read are distinct "
+                f"only {n_distinct} of the {n_read} images read "
+                f"{either_form(n_distinct, 'is', 'are')} distinct "
                 f"({n_distinct / n_read:.0%}); the others repeat them."
             )
-        if self.n_constant:
-            found.append(
-                f"{self.n_constant} of {self._n_tried} images tried have one value in all pixels: "
-                "look at them, or leave them out."
-            )
-        if self.n_poor_range:
-            found.append(
-                f"{self.n_poor_range} of {self._n_tried} images tried have more than 8 bits and "
-                "are nearly black or white by the range of the labelled images: bring the pool "
-                "to the same range of values."
-            )
+        fitted = None if isinstance(self.pool, FeatureSource) else self.pool.pixel_range
+        found += noticed(self._n_tried, self.n_constant, self.n_poor_range, fitted)
         return tuple(found)

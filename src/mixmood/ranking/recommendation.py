@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from itertools import combinations
 
-from mixmood.core.records.ranking import Probe, Recommendation
+from mixmood.core.records.ranking import LabelWorth, Probe, Recommendation
 from mixmood.ranking.advice import PoolAdvice
 
 CLEARLY = 0.5
@@ -16,6 +16,7 @@ def recommend(
     advice: Mapping[str, PoolAdvice],
     probes: Mapping[str, Probe | None],
     union: Callable[[tuple[str, str]], Probe] | None,
+    why_not_probed: str = "what a pool gains was not measured.",
 ) -> Recommendation:
     """Which pool to use, or which two together; or that none is advised.
 
@@ -23,6 +24,7 @@ def recommend(
         advice: The advice for each pool.
         probes: The probe of each pool; None without classes.
         union: Probes two pools together; None without classes.
+        why_not_probed: The end of the sentence where there are no probes.
     """
     known = {name: probe for name, probe in probes.items() if probe is not None}
     useful = [name for name in known if advice[name].word == "use"]
@@ -50,16 +52,22 @@ def recommend(
     return Recommendation(
         (), None, None, None,
         "No pool is advised: " + ("none of them is sure to help." if known else
-        "without classes, what a pool gains cannot be measured."),
+        why_not_probed),
     )  # fmt: skip
 
 
 def _sentence(pools: tuple[str, ...], probe: Probe) -> str:
     low, high = probe.interval
-    worth = f", worth about {probe.worth.labels} more labels" if probe.worth else ""
+    worth = f", worth about {_worth(probe.worth)}" if probe.worth else ""
     together = " and ".join(pools) + (" together" if len(pools) > 1 else "")
     chance = "> 0.99" if probe.p_helps > 0.99 else f"= {probe.p_helps:.2f}"
     return (
         f"Use {together}: {probe.gain:+.1f} points expected ({low:+.1f} to {high:+.1f}, "
         f"P {chance}){worth}, for a {probe.algorithm} head on these features."
     )
+
+
+def _worth(worth: LabelWorth) -> str:
+    low, high = worth.interval
+    span = f"{low} or more" if high is None else f"{low} to {high}"
+    return f"{worth.labels} more labels ({span})"

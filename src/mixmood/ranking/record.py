@@ -11,9 +11,10 @@ from mixmood.core.records.ranking import (
     SetAside,
 )
 from mixmood.core.version import __version__
+from mixmood.core.words import either_form
 from mixmood.data.pools.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.ranking.nearness import nearness
+from mixmood.ranking.nearness import kinds
 from mixmood.ranking.outlook import Outlook
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.pool_classes import one_sided, pool_class_shares
@@ -26,6 +27,8 @@ TOO_NEAR = (
     "its images are nearer to the labelled ones than those are to each other, as near copies or a "
     "pool of little variety would be; its distance says how much nearer."
 )
+MANY_COPIES = 0.1
+"""A pool with a larger share of near copies of labelled images gets a warning."""
 GIVEN_FEATURES = "none: features were given"
 
 
@@ -80,16 +83,20 @@ def ranking_record(
         verdict=verdict(scores, plan.measure),
         noise_floor=scores.noise_floor,
         warnings=tuple(f"{labelled.pool.name}: {warning}" for warning in labelled.warnings),
-        notes=(*_notes(labelled, pools, situation), *([outlook.note] if outlook.note else [])),
+        notes=(
+            *_notes(labelled, situation),
+            *_reading_note(pools, scores, situation),
+            *([outlook.note] if outlook.note else []),
+        ),
         set_aside=tuple(SetAside(*pair) for pair in sorted(situation.set_aside.items())),
         by=outlook.by,
         recommendation=outlook.recommendation,
     )
 
 
-def _notes(labelled: Reading, pools: Mapping[str, Reading], situation: Situation) -> Iterator[str]:
-    """What was done other than asked, and what early stopping saved."""
-    asked, used, rounds = situation.asked, situation.used, situation.rounds
+def _notes(labelled: Reading, situation: Situation) -> Iterator[str]:
+    """What was done other than asked, and how images of more than eight bits were scaled."""
+    asked, used = situation.asked, situation.used
     if used.sample_size < asked.sample_size:
         yield (
             f"The sample size is {used.sample_size} instead of {asked.sample_size}: each draw "
@@ -97,27 +104,39 @@ def _notes(labelled: Reading, pools: Mapping[str, Reading], situation: Situation
         )
     pool = labelled.pool
     if isinstance(pool, ImageSource) and (fitted := pool.pixel_range) is not None:
-        yield (
-            f"Images of more than 8 bits are scaled by one range, fitted on the labelled images: "
-            f"{fitted.low:g} is black and {fitted.high:g} white."
-        )
-    n_read = rounds.n_read
-    n_all = sum(pool.most for pool in pools.values())
+        yield fitted.sentence()
+
+
+def _reading_note(
+    pools: Mapping[str, Reading], scores: Scores, situation: Situation
+) -> Iterator[str]:
+    """What stopping early has saved, or why nothing was saved."""
+    asked, used, rounds = situation.asked, situation.used, situation.rounds
+    n_read = sum(len(pool.features) for pool in pools.values())
+    n_all = sum(max(pool.most, len(pool.features)) for pool in pools.values())
     if asked.until is not None and used.until is None and situation.backbone is not None:
         yield (
             f"All images were read: {situation.backbone.name} makes features that depend on the "
             "batch, so that reading cannot stop early."
         )
     elif rounds.n_done < rounds.n_all and n_read < n_all:
+        settled = "settle which is the nearest" if len(pools) > 1 else "are enough for one pool"
+        of_pools = either_form(len(pools), "pool", "pools")
         yield (
-            f"Reading stopped early: {n_read:,} images of the pools instead of {n_all:,} settle "
-            f"which is the nearest. Give --until none for all of them."
+            f"Reading stopped early: {n_read:,} images of the {of_pools} "
+            f"instead of {n_all:,} {settled}. Give --until none for all of them."
         )
-    elif rounds.n_all > 1 and rounds.chance is not None and len(pools) > 1:
+    elif 1 < rounds.n_all == rounds.n_done and not _is_settled(scores, used):
         yield (
             f"Near tie: {n_read:,} of {n_all:,} images of the pools were read without settling "
             "which is the nearest."
         )
+
+
+def _is_settled(scores: Scores, plan: RankingPlan) -> bool:
+    """Whether the nearest pool is the nearest with the probability that was asked for."""
+    chances = [found[plan.measure].p_best or 0.0 for found in scores.pools.values()]
+    return plan.until is None or max(chances) >= plan.until
 
 
 def _candidate(
@@ -129,9 +148,8 @@ def _candidate(
     classes: dict[str, float] | None,
 ) -> Candidate:
     name = reading.pool.name
-    own, place = scores.pools[name][measure], outlook.places[name]
-    is_too_near = nearness(own, scores.noise_floor[measure]) == "nearer"
-    warnings = [*reading.warnings, *([TOO_NEAR] if is_too_near else [])]
+    place = outlook.places[name]
+    warnings = [*reading.warnings, *_too_near(scores, measure, name)]
     one_class = None if classes is None else one_sided(classes, labelled)
     warnings += [one_class] if one_class else []
     return Candidate(
@@ -152,6 +170,18 @@ def _candidate(
         advice=outlook.advice[name].word,
         advice_reason=outlook.advice[name].reason,
     )
+
+
+def _too_near(scores: Scores, measure: str, name: str) -> Iterator[str]:
+    """Warnings of a pool that is nearer than it should be, and of near copies in it."""
+    copied = scores.copied.get(name, 0.0)
+    if copied >= MANY_COPIES:
+        yield (
+            f"{copied:.0%} of it are near copies of labelled images, such as other sizes or "
+            "encodings of them: they teach nothing new."
+        )
+    elif kinds(scores, measure)[name] == "nearer":
+        yield TOO_NEAR
 
 
 def _labelled_set(reading: Reading) -> LabelledSet:

@@ -22,51 +22,78 @@ class Rounds:
     Attributes:
         too_small: The reason for each pool that holds no sample, by name.
         n_done: Rounds that were read, of `n_all`.
-        chance: How probable it is that the nearest pool is the nearest; None if not asked for.
-        n_read: Images of the pools that were read for the draws.
-        measured: What was computed from all images that were read, by the measure that ranks; None
-            if images were read since.
+        measured: What the last look at the standing has measured; None if it was not of all that
+            was read by all measures.
     """
 
     too_small: dict[str, str]
     n_done: int
     n_all: int
-    chance: float | None
-    n_read: int
     measured: Measured | None = None
 
 
 def read_in_rounds(
-    labelled: Reading, pools: Mapping[str, Reading], plan: RankingPlan, jobs: int = 1
+    labelled: Reading,
+    pools: Mapping[str, Reading],
+    plan: RankingPlan,
+    jobs: int = 1,
+    least: int = 0,
 ) -> Rounds:
     """Read the images that the draws need, and no more than the order needs.
 
     Without `plan.until` there is one round. With it, each round reads the images of a sixth of
     the draws, until the nearest pool is the nearest with that probability. A pool that can no
     longer be the nearest is not read further. All draws are made all the same, from the images
-    that were read. `jobs` threads do the computing between rounds.
+    that were read.
+
+    Args:
+        labelled: The labelled images.
+        pools: The pools by name.
+        plan: A plan that fits the labelled set.
+        jobs: Threads that compute between rounds.
+        least: Images of each pool that are read in any case, because the probe needs them.
     """
     # An estimated probability cannot show certainty: with 1, everything is read.
     is_early = plan.until is not None and plan.until < 1
     n_all = min(N_ROUNDS, plan.draws) if is_early else 1
-    hopeful, too_small = set(pools), dict[str, str]()
-    chance, measured = None, None
+    hopeful, too_small, n_before = set(pools), dict[str, str](), 0
     for n_done in range(1, n_all + 1):
         n_draws = max(-(-plan.draws * n_done // n_all), 2)
         labelled.grow(2 * plan.sample_size * n_draws)
         own = labelled.prints()
         for name, pool in pools.items():
-            pool.grow(plan.sample_size * (n_draws if name in hopeful else 1), own)
+            pool.grow(max(plan.sample_size * (n_draws if name in hopeful else 1), least), own)
         too_small = _too_small(pools, plan.sample_size)
         left = {name: pool for name, pool in pools.items() if name not in too_small}
-        measured = None
         if n_done == n_all or not left:
             break
-        chance, hopeful, measured = _standing(labelled, left, plan, jobs)
-        if plan.until is not None and chance >= plan.until:
-            break
-    n_read = sum(len(pool.features) for name, pool in pools.items() if name not in too_small)
-    return Rounds(too_small, n_done, n_all, chance, n_read, measured)
+        n_read = len(labelled.features) + sum(len(pool.features) for pool in left.values())
+        if n_read == n_before:
+            continue  # the images of this round were there already
+        n_before = n_read
+        # A pool that could not win before cannot win now.
+        rivals = {name: pool for name, pool in left.items() if name in hopeful} or left
+        standing = _standing(labelled, rivals, plan, jobs)
+        hopeful = standing.hopeful
+        if plan.until is not None and standing.chance >= plan.until:
+            is_whole = len(rivals) == len(left) and plan.measures == (plan.measure,)
+            return Rounds(too_small, n_done, n_all, standing.measured if is_whole else None)
+    return Rounds(too_small, n_done, n_all)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A look at the result so far.
+
+    Attributes:
+        chance: How probable it is that the nearest pool is the nearest.
+        hopeful: The pools that may be it.
+        measured: The distances by the measure that ranks, of which this was made.
+    """
+
+    chance: float
+    hopeful: set[str]
+    measured: Measured
 
 
 def _too_small(pools: Mapping[str, Reading], sample_size: int) -> dict[str, str]:
@@ -79,11 +106,8 @@ def _too_small(pools: Mapping[str, Reading], sample_size: int) -> dict[str, str]
 
 def _standing(
     labelled: Reading, pools: Mapping[str, Reading], plan: RankingPlan, jobs: int
-) -> tuple[float, set[str], Measured]:
-    """How probable it is that the nearest pool is the nearest, and the pools that may be it.
-
-    Last, what that was computed from.
-    """
+) -> Standing:
+    """How probable it is that the nearest pool is the nearest, and the pools that may be it."""
     plan = replace(plan, measures=(plan.measure,))
     features = {name: pool.features for name, pool in pools.items()}
     # Only while computing: the limit holds for the whole process.
@@ -94,4 +118,4 @@ def _standing(
     within = reach[:, 0] <= reach[:, 1].min()
     chances = chances_of_best(certainty.possible(0, rng_for(plan.seed, "possible")))
     hopeful = {name for name, may_win in zip(features, within, strict=True) if may_win}
-    return float(chances.max()), hopeful, measured
+    return Standing(float(chances.max()), hopeful, measured)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from mixmood.core.records.ranking import RankedDissimilarity
-from mixmood.ranking.nearness import Nearness, nearness
+from mixmood.ranking.nearness import Nearness
+from mixmood.ranking.nearness import kinds as kinds_of
 from mixmood.ranking.statistics.score import Scores
 
 MOST_NAMED = 5
@@ -19,7 +20,7 @@ UNLIKE_RIVAL: dict[Nearness, tuple[str, str]] = {
 def verdict(scores: Scores, measure: str) -> str:
     """Which pool is the nearest, how sure that is, and whether it differs from the labelled set."""
     results = {name: found[measure] for name, found in scores.pools.items()}
-    kinds = {name: nearness(own, scores.noise_floor[measure]) for name, own in results.items()}
+    kinds = kinds_of(scores, measure)
     best, *others = sorted(results, key=lambda name: results[name].rank)
     own = results[best]
     if not others:

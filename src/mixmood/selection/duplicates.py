@@ -13,15 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
+from mixmood.numerics.neighbours import unit_rows
 
-COPY_COSINE = 0.985
-"""Of 9.4 million pairs of different development images none has more than 0.977."""
-TIMES_AS_NEAR = 10
-EQUAL_COSINE = 0.99999
-"""Of rows in single precision that are equal but for rounding."""
-MOST_COMPARED = 500
-"""Labelled images whose nearest neighbours are sought."""
 N_WORDS = 2
 N_BITS = 64 * N_WORDS
 MOST_DIFFERENT_BITS = 3
@@ -35,21 +28,6 @@ PART_BITS = 4
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 HashCodes = NDArray[np.uint64]
-
-
-def copy_cosine(labelled: Array) -> float:
-    """The cosine to a labelled image from which on an image is a copy of it.
-
-    Features of another origin may all lie in a narrow cone, where different images have cosines
-    above 0.985 too: a copy must be ten times as near as labelled images are to their neighbours.
-
-    Args:
-        labelled: Unit rows of the labelled images, shape (n, d), n at least 2.
-    """
-    sample = labelled[:MOST_COMPARED]
-    typical = float(np.median(cosine_neighbours(sample, None, 1).similarities[:, 0]))
-    # Where half of the labelled images are copies of each other, any cosine of 1 is a copy still.
-    return min(max(COPY_COSINE, 1 - (1 - typical) / TIMES_AS_NEAR), EQUAL_COSINE)
 
 
 def feature_codes(features: Array, centre: Array) -> HashCodes:

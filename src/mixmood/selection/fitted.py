@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError
 from mixmood.core.family_names import DEFAULT_SCORE
+from mixmood.numerics.near_copies import copy_cosine
 from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
 from mixmood.scores.checks import checked_labelled, checked_pool, checked_rows
 from mixmood.scores.fitting.fit import FitArrays
@@ -22,7 +23,7 @@ from mixmood.scores.registry import (
     score_to_arrays,
 )
 from mixmood.scores.useful_share import UsefulShare, share_of_fit
-from mixmood.selection.duplicates import HashCodes, copy_cosine, feature_codes
+from mixmood.selection.duplicates import HashCodes, feature_codes
 from mixmood.selection.keep import balanced_threshold
 
 FORMAT = 1

@@ -67,7 +67,12 @@ def train_on_images(
             f"No guess reached the threshold of {threshold:g} in the whole run: the pool was not "
             "used. Train longer, or set a lower threshold."
         )
-    record = dataclasses.replace(trained.record, warnings=tuple(warnings))
+    fitted = splits.pixel_range
+    record = dataclasses.replace(
+        trained.record,
+        warnings=tuple(warnings),
+        pixel_range=None if fitted is None else fitted.describe(),
+    )
     if out is not None:
         write_run(out, dataclasses.replace(trained, record=record), (3, *splits.size))
     if mlflow is not None:

@@ -8,7 +8,7 @@ import pytest
 from mixmood.core.errors import BackboneError, OptionError
 from mixmood.features.backbones import devices
 from mixmood.features.backbones.devices import PROVIDERS, is_surely_cpu, open_on_device
-from mixmood.features.backbones.registry import load_backbone
+from mixmood.features.backbones.registry import BACKBONES, load_backbone
 from mixmood.features.backbones.runtime import onnx_runtime
 
 HERE = [
@@ -31,6 +31,14 @@ def test_a_device_that_this_build_lacks_is_refused():
     message = r"The device cuda cannot be used: this ONNX Runtime has cpu.*onnxruntime-gpu"
     with pytest.raises(BackboneError, match=message):
         load_backbone(device="cuda")
+
+
+def test_a_backbone_of_ones_own_needs_no_devices(monkeypatch):
+    own = SimpleNamespace()
+    monkeypatch.setitem(BACKBONES, "own", lambda resolution: own)
+    assert load_backbone("own", device="auto") is load_backbone("own") is own
+    with pytest.raises(BackboneError, match="own computes on the CPU only; got the device cuda"):
+        load_backbone("own", device="cuda")
 
 
 def test_an_unknown_device_is_refused_with_the_nearest_one():

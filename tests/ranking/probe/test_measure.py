@@ -94,3 +94,13 @@ def test_two_labels_in_all_are_refused():
     rng = np.random.default_rng(0)
     with pytest.raises(InputError, match="Cross-validation needs two classes"):
         labelled_folds(rng.normal(size=(2, 4)), np.array([0, 1]), 2, rng)
+
+
+def test_a_few_images_that_are_all_right_do_not_make_the_probe_sure():
+    """Their changes hardly differ: the usual spread of changes stands in for theirs."""
+    rng = np.random.default_rng(0)
+    codes = np.array([0, 0, 0, 0, 1, 2, 3])  # only class 0 can be held out
+    folds = labelled_folds(9 * of_class(rng, codes), codes, 4, rng)
+    effect = pool_effect(folds, of_class(rng, np.zeros(60, int)), "mixmatch", rng)
+    assert effect.n_held_out == 4
+    assert effect.error > 4

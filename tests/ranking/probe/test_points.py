@@ -11,6 +11,10 @@ from mixmood.ranking.probe.points import Gain, gain_of
 from mixmood.ranking.probe.points_table import POINTS
 
 
+def effect(p_right, error=1.0):
+    return PoolEffect(p_right, error, 0.5, p_right, 60)
+
+
 def test_every_head_that_uses_a_pool_can_be_probed():
     own = {name for name, entry in HEADS.items() if entry.uses_pool}
     assert set(PROBE_ALGORITHMS) == own == set(POINTS)
@@ -18,18 +22,36 @@ def test_every_head_that_uses_a_pool_can_be_probed():
 
 @pytest.mark.parametrize("algorithm", PROBE_ALGORITHMS)
 def test_a_larger_change_is_a_larger_gain_and_a_larger_error_a_wider_interval(algorithm):
-    small, large = (gain_of(PoolEffect(p, 1.0, 0.5, p), 0.5, algorithm) for p in (0.0, 8.0))
-    assert large.points > small.points
-    assert large.p_helps > small.p_helps
-    blurred = gain_of(PoolEffect(0.0, 9.0, 0.5, 0.0), 0.5, algorithm)
+    small, large = (gain_of(effect(p), 0.5, 0.8, algorithm) for p in (0.0, 8.0))
+    assert large.points >= small.points
+    assert large.p_helps >= small.p_helps
+    blurred = gain_of(effect(0.0, error=9.0), 0.5, 0.8, algorithm)
     assert blurred.error >= small.error
-    assert gain_of(PoolEffect(0.0, 1.0, 0.5, 0.0), None, algorithm) == small
+    assert 0 < small.order_error <= small.error
+
+
+@pytest.mark.parametrize("algorithm", PROBE_ALGORITHMS)
+def test_a_larger_useful_share_is_a_larger_gain_and_an_unknown_one_a_wider_interval(algorithm):
+    none, half, all_of_it = (gain_of(effect(1.0), s, 0.8, algorithm) for s in (0.0, 0.5, 1.0))
+    assert none.points <= half.points <= all_of_it.points
+    unknown = gain_of(effect(1.0), None, 0.8, algorithm)
+    assert unknown.error >= half.error
+    assert none.points <= unknown.points <= all_of_it.points
 
 
 def test_the_interval_is_centred_and_the_chance_is_the_normal_one():
     gain = Gain(2.0, 1.0)
     assert gain.interval == pytest.approx((0.04, 3.96))
     assert Gain(-2.0, 1.0).p_helps == pytest.approx(1 - gain.p_helps)
+
+
+def test_the_worth_in_labels_has_an_interval_of_both_gain_and_slope():
+    curve = LearningCurve(slope=10.0, error=1.0, n_labels=60)
+    low, high = curve.worth_interval(4.1, 1.0)
+    assert low < curve.worth(4.1) < high
+    wider = LearningCurve(10.0, 3.0, 60).worth_interval(4.1, 1.0)
+    assert wider[0] < low
+    assert curve.worth_interval(4.1, 9.0) == (0, None)  # beyond what the curve can say
 
 
 def test_the_worth_in_labels_is_read_from_the_curve_only_where_it_is_clear():

@@ -72,7 +72,7 @@ def test_a_model_in_memory_classifies_as_the_one_in_the_folder(run, photos):
     out, trained = run
     ours, theirs = trained.predict(photos / "test"), predict(out, photos / "test")
     assert np.array_equal(ours.probabilities, theirs.probabilities)
-    assert repr(trained).startswith("TrainedModel(head, ")
+    assert repr(trained).startswith("<TrainedModel: head, ")
     assert len(repr(trained)) < 120
     assert "cross-validated" in trained._repr_html_()
 

@@ -127,7 +127,7 @@ def test_a_grid_with_gaps_says_so(store, make_record):
     told = "Incomplete: 7 of 8 runs are missing, 1 of them failed; 3 cells have no run at all."
     assert tables.gaps.describe() == told
     text = render_sheet(accuracy_sheet(tables), "text")
-    assert "0.500 (1 runs)" in text
+    assert "0.500 (1 run)" in text
     assert told in text
     assert gaps(store, CellFilter.parse(["source=gaussian"])).n_missing == 1
 

@@ -132,8 +132,9 @@ def test_the_gain_of_a_record_follows_from_what_the_probe_measured(records):
     record = next(record for record in records if record.probe)
     probe = record.probe
     effect = PoolEffect(probe.change, probe.error, probe.unrest, probe.accuracy)
-    again = gain_of(effect, record.useful_share.share, probe.algorithm)
-    assert (again.points, again.interval) == (probe.gain, probe.interval)
+    right = probe.supervised / 100
+    again = gain_of(effect, record.useful_share.share, right, probe.algorithm)
+    assert (again.points, again.interval) == pytest.approx((probe.gain, probe.interval))
 
 
 def test_the_share_of_a_pool_is_estimated_once_for_all_algorithms(jobs, monkeypatch):

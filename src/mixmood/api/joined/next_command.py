@@ -1,39 +1,81 @@
 """What to type after a ranking."""
 
 import os
+import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from mixmood.core.records.ranking import Ranking
+from mixmood.ranking.plan import RankingPlan
+from mixmood.selection.plan import FilterPlan
+from mixmood.ssl.plan import TrainingPlan
+
+FEWEST_CLASSES = 2
+"""Without them nothing can be trained."""
+CARRIED = ("backbone", "resolution", "frames", "groups", "seed")
+"""Options of the ranking that the next command gets too, where it has them."""
 
 
-def with_command(record: Ranking, labelled: Any, given: Mapping[str, Any]) -> Ranking:
+def with_command(
+    record: Ranking, labelled: Any, given: Mapping[str, Any], plan: RankingPlan
+) -> Ranking:
     """The record with the command that follows its advice, if all sets in it are paths.
 
     Args:
         record: A ranking.
         labelled: What was given as the labelled set.
         given: What was given for each pool.
+        plan: The options of the ranking; what differs from the defaults is carried over.
     """
     advised = record.recommendation
     if advised is None or len(advised.pools) > 1:
         return record  # no command trains with two pools
     if not all(map(_is_path, (labelled, *(given[name] for name in advised.pools)))):
         return record
-    command = _command(record, str(labelled), [str(given[name]) for name in advised.pools])
-    return replace(record, recommendation=replace(advised, command=command))
+    words = _words(record, str(labelled), [str(given[name]) for name in advised.pools], plan)
+    if words is None:
+        return record
+    return replace(record, recommendation=replace(advised, command=shlex.join(words)))
 
 
-def _command(record: Ranking, labelled: str, pools: list[str]) -> str:
-    words = {candidate.name: candidate.advice for candidate in record.candidates}
+def _words(record: Ranking, labelled: str, pools: list[str], plan: RankingPlan) -> list[str] | None:
+    """The words of the command; None where there is nothing to train with."""
+    advice = {candidate.name: candidate.advice for candidate in record.candidates}
     advised = record.recommendation.pools if record.recommendation else ()
-    if advised and words[advised[0]] == "filter":
-        return shlex.join(["mixmood", "filter", labelled, pools[0], "--out", "kept.csv"])
-    command = ["mixmood", "train", "--labelled", labelled]
-    command += ["--unlabelled", pools[0]] if pools else ["--algorithm", "supervised"]
-    return shlex.join([*command, "--out", "run"])
+    if advised and advice[advised[0]] == "filter":
+        options = _carried(plan, FilterPlan)
+        out = f"kept-{_slug(advised[0])}.csv"
+        return ["mixmood", "filter", labelled, pools[0], "--out", out, *options]
+    if len(record.labelled.classes or {}) < FEWEST_CLASSES:
+        return None
+    how = ["--unlabelled", pools[0]] if pools else []
+    algorithm = plan.probe_algorithm if pools else "supervised"
+    # A name of its own: `train` never writes over another run.
+    out = f"run-{_slug(advised[0]) if pools else 'supervised'}"
+    words = ["mixmood", "train", "--labelled", labelled, *how, "--algorithm", algorithm]
+    return [*words, "--out", out, *_carried(plan, TrainingPlan)]
+
+
+def _carried(plan: RankingPlan, other: type) -> list[str]:
+    """The options that the other command must have too, to do what was ranked."""
+    names = {one.name for one in fields(other)}
+    words = []
+    for one in fields(plan):
+        value = getattr(plan, one.name)
+        if one.name in CARRIED and one.name in names and value != one.default:
+            words += [f"--{one.name}", str(value)]
+    return words
+
+
+def _slug(name: str) -> str:
+    """A pool's name as a part of a file's name.
+
+    >>> _slug("more digits 0-4"), _slug("../..")
+    ('more-digits-0-4', 'pool')
+    """
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") or "pool"
 
 
 def _is_path(what: Any) -> bool:

@@ -13,6 +13,7 @@ from mixmood.cli.testbed.lines import RunLines, describe_run, describe_status
 from mixmood.cli.testbed.report import report
 from mixmood.cli.testbed.tables import StoreOption, correlate, tables
 from mixmood.core.errors import TrainingError
+from mixmood.core.words import counted
 from mixmood.report.charts.numbers import duration
 from mixmood.report.charts.printable import printable
 from mixmood.testbed.plan import TestbedPlan
@@ -56,13 +57,13 @@ def run(
             _print_estimate(prepared)
             return
     at_once = f"{plan.n_jobs} at once" if plan.n_jobs else "as many at once as the cluster takes"
-    inform(f"{len(prepared.work)} runs, {at_once}; what is done is kept in {store}.")
+    inform(f"{counted(len(prepared.work), 'run')}, {at_once}; what is done is kept in {store}.")
     with RunLines(quiet) as lines:
         status = prepared.run(store, lines.show, lambda text: say(f"Warning: {text}"))
     say(f"{status.n_earlier + status.n_done} of {status.n_runs} runs are done.")
     if n_failed := status.n_failed + status.n_failed_earlier:
         raise TrainingError(
-            f"{n_failed} runs failed; see: mixmood testbed status --store {store}. "
+            f"{counted(n_failed, 'run')} failed; see: mixmood testbed status --store {store}. "
             "Run them again with --retry-failed."
         )
 
@@ -76,7 +77,7 @@ def status(store: StoreOption) -> None:
     from mixmood.api.testbed import testbed_status
 
     found = testbed_status(store)
-    typer.echo(f"test bed  {found.name}, {found.n_runs} runs in its file")
+    typer.echo(f"test bed  {found.name}, {counted(found.n_runs, 'run')} in its file")
     typer.echo(f"done      {found.n_done}")
     typer.echo(f"failed    {len(found.failures)}")
     if last := found.driver:

@@ -1,7 +1,7 @@
 """The record of a ranking: frozen, versioned, the same bytes for the same inputs."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mixmood.core.records.useful_share import ShareRecord
@@ -35,8 +35,8 @@ class Dissimilarity:
     p_permutation: float
     p_holm: float
     interval: tuple[float, float]
-    inter: tuple[float, ...]
-    intra: tuple[float, ...]
+    inter: tuple[float, ...] = field(repr=False)
+    intra: tuple[float, ...] = field(repr=False)
 
     @property
     def is_different(self) -> bool:
@@ -89,6 +89,8 @@ class Probe:
         algorithm: The head that was trained with the pool.
         change: What was measured: the change of the probability of the right class.
         error: Its standard error from the labelled images alone.
+        n_held_out: How many labelled images were held out.
+        order_error: The standard error of the gain, without what is common to all pools.
         accuracy: Cross-validated accuracy of the supervised head.
         is_learnable: Whether that accuracy is better than chance.
         n_pool: How many pool images were used.
@@ -105,6 +107,8 @@ class Probe:
     is_learnable: bool
     n_pool: int
     worth: LabelWorth | None = None
+    n_held_out: int | None = None
+    order_error: float | None = None
 
 
 @dataclass(frozen=True)

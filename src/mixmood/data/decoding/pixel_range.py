@@ -39,6 +39,13 @@ class PixelRange:
         """The range as a record keeps it."""
         return asdict(self)
 
+    def sentence(self) -> str:
+        """The range in words, for the user whose labelled images it was fitted on."""
+        return (
+            "Images of more than 8 bits are scaled by one range, fitted on the labelled images: "
+            f"{self.low:g} is black and {self.high:g} white."
+        )
+
 
 FULL = PixelRange(0, 65_535)
 """All that sixteen bits can hold: the range where none was fitted."""

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from importlib.resources import files
 
+from mixmood.core.errors import BackboneError
 from mixmood.core.family_names import DEFAULT_BACKBONE
 from mixmood.core.suggest import unknown_name
 from mixmood.features.backbones.backbone import Backbone, MovableBackbone, check_resolution
-from mixmood.features.backbones.devices import CPU
+from mixmood.features.backbones.devices import AUTO, CPU
 from mixmood.features.backbones.hub.find import is_hub_model
 from mixmood.features.backbones.hub.model import HubBackbone
 from mixmood.features.backbones.onnx.file import is_onnx_file, load_onnx_file
@@ -24,7 +25,7 @@ def efficientnet_lite0(resolution: int | None = None) -> MovableBackbone:
     return OnnxBackbone(DEFAULT_BACKBONE, model, side, output="features", width=1280)
 
 
-BACKBONES: dict[str, Callable[[int | None], MovableBackbone]] = {
+BACKBONES: dict[str, Callable[[int | None], Backbone]] = {
     "efficientnet-lite0": efficientnet_lite0,
     "wide-resnet50-2": wide_resnet50_2,
     "untrained-wrn": untrained_wrn,
@@ -44,12 +45,15 @@ def load_backbone(
             auto, cpu, cuda and mps.
     """
     if is_hub_model(name):
-        backbone: MovableBackbone = HubBackbone(name, resolution)
+        backbone: Backbone = HubBackbone(name, resolution)
     elif is_onnx_file(name):
         backbone = load_onnx_file(name, resolution)
     elif name in BACKBONES:
         backbone = BACKBONES[name](resolution)
     else:
         raise unknown_name("backbone", name, [*BACKBONES, "FILE.onnx", "hf:NAME"])
-    backbone.use_device(device)
+    if use_device := getattr(backbone, "use_device", None):
+        use_device(device)
+    elif device not in (CPU, AUTO):
+        raise BackboneError(f"{name} computes on the CPU only; got the device {device}.")
     return backbone

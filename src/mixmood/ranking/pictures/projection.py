@@ -33,19 +33,22 @@ class Projection:
 def principal_axes(sets: Sequence[Array]) -> Projection:
     """The plane in which the sets, taken together, spread most.
 
-    Principal components by the eigenvectors of the rows' inner products. Signs are free; each
-    axis points to where its largest entry is positive, so that a map does not flip between runs.
+    Principal components by the eigenvectors of the inner products of rows or, where there are more
+    rows than features (hundreds of pools), of columns. Signs are free; each axis points to where
+    its largest entry is positive, so that a map does not flip between runs.
     """
     rows = np.concatenate([features[:N_FITTED] for features in sets]).astype(np.float64)
     centre = rows.mean(axis=0)
     spread = rows - centre
-    vectors = np.linalg.eigh(spread @ spread.T).eigenvectors
+    is_long = len(spread) > spread.shape[1]
+    products = spread.T @ spread if is_long else spread @ spread.T
+    vectors = np.linalg.eigh(products).eigenvectors
     axes = np.zeros((rows.shape[1], 2))
     total = max(float(np.square(spread).sum()), np.finfo(float).tiny)
     for k in range(min(2, rows.shape[1])):
-        axis = spread.T @ vectors[:, -1 - k]
-        length = float(np.linalg.norm(axis))
+        axis = vectors[:, -1 - k] if is_long else spread.T @ vectors[:, -1 - k]
+        length = float(np.linalg.norm(spread @ axis if is_long else axis))
         if length > 1e-9 * np.sqrt(total):
-            axes[:, k] = axis / length * np.sign(axis[np.abs(axis).argmax()])
+            axes[:, k] = axis / np.linalg.norm(axis) * np.sign(axis[np.abs(axis).argmax()])
     shares = np.square(spread @ axes).sum(axis=0) / total
     return Projection(centre, axes, (float(shares[0]), float(shares[1])))

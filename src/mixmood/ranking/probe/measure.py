@@ -6,16 +6,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from mixmood.core.arrays import Array, Codes
-from mixmood.heads.evaluation.cross_validation import out_of_fold_logits
-from mixmood.heads.registry import head_named
+from mixmood.heads.evaluation.accuracy import mean_and_error
+from mixmood.heads.evaluation.cross_validation import parts
+from mixmood.heads.fitting.directions import directions
+from mixmood.heads.fitting.problem import HeadProblem, head_problem
+from mixmood.heads.registry import HEADS, Head, head_named
 from mixmood.numerics.calibration import fit_temperature, log_likelihood
-from mixmood.numerics.folds import Folds, repeated_folds
+from mixmood.numerics.folds import Folds, repeated_folds, training_weights
 
 N_FOLDS = 5
 N_PARTS = 2
 """Parts of the pool; each is probed with folds and training of its own."""
-N_PART = 200
-"""Pool images in a part. The number is fixed, so that reading more does not move the result."""
+N_PART = 500
+"""Pool images in a part. The number is fixed, so that reading more does not move the result. Parts
+of 200 take as long, and which images were drawn then changes the result by several points."""
+CLEAR = 2.0
+"""Standard errors by which the supervised head must beat the largest class."""
+USUAL_SPREAD, USUAL_WEIGHT = 0.15, 5
+"""The usual deviation of an image's change, and how many images it counts as: the spread of a few
+images says little, and that of images that are all right says nothing."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,8 @@ class LabelledFolds:
         n_classes: How many classes there are.
         groups: The group of each image, shape (n,).
         folds: One division into folds for each part of a pool, shape (parts, n).
+        problems: What is fitted for each part of a pool, still without a pool: the supervised
+            heads are fitted once and serve all pools.
         p_right: Calibrated probability of the right class, shape (parts, n); NaN if never held out.
         is_right: Whether the likeliest class is the right one, as 0 and 1, of the same shape.
     """
@@ -37,6 +48,7 @@ class LabelledFolds:
     n_classes: int
     groups: Codes
     folds: Folds
+    problems: tuple[HeadProblem, ...]
     p_right: Array
     is_right: Array
 
@@ -44,6 +56,16 @@ class LabelledFolds:
     def accuracy(self) -> float:
         """The cross-validated accuracy of the supervised head."""
         return float(np.nanmean(self.is_right))
+
+    @property
+    def is_learnable(self) -> bool:
+        """Whether the supervised head is clearly better than always guessing the largest class.
+
+        Images of one group are right or wrong together: they count as one.
+        """
+        largest = np.bincount(self.codes).max() / len(self.codes)
+        error = np.sqrt(largest * (1 - largest) / len(np.unique(self.groups)))
+        return bool(self.accuracy > largest + CLEAR * error)
 
 
 @dataclass(frozen=True)
@@ -55,12 +77,14 @@ class PoolEffect:
         error: Its standard error from the labelled images (groups), which are a sample.
         unrest: Half the difference between the two parts of the pool: draw and training.
         accuracy: Mean change of the share of right predictions.
+        n_held_out: How many labelled images it rests on; None if that was not recorded.
     """
 
     p_right: float
     error: float
     unrest: float
     accuracy: float
+    n_held_out: int | None = None
 
 
 def labelled_folds(
@@ -77,9 +101,17 @@ def labelled_folds(
     """
     members = np.arange(len(codes)) if groups is None else groups
     folds = repeated_folds(codes, N_FOLDS, N_PARTS, rng, members)
-    seed = int(rng.integers(2**63))
-    p_right, is_right = _predicted("supervised", features, codes, n_classes, None, folds, seed)
-    return LabelledFolds(features, codes, n_classes, members, folds, p_right, is_right)
+    problems = tuple(
+        head_problem(features, codes, n_classes, None, training_weights(row[None])[0])
+        for row in folds
+    )
+    rows = directions(features)
+    found = [
+        _predicted(HEADS["supervised"].head, problem, rows, codes, row, rng)
+        for problem, row in zip(problems, folds, strict=True)
+    ]
+    p_right, is_right = (np.stack(part) for part in zip(*found, strict=True))
+    return LabelledFolds(features, codes, n_classes, members, folds, problems, p_right, is_right)
 
 
 def pool_effect(
@@ -94,24 +126,21 @@ def pool_effect(
         algorithm: One of the heads that use a pool.
         rng: Decides the training.
     """
+    head, rows = head_named(algorithm).head, directions(labelled.features)
     found = [
-        _predicted(
-            algorithm,
-            labelled.features,
-            labelled.codes,
-            labelled.n_classes,
-            part,
-            labelled.folds[k : k + 1],
-            int(rng.integers(2**63)),
+        _predicted(head, problem.with_pool(part), rows, labelled.codes, row, rng)
+        for problem, part, row in zip(
+            labelled.problems, parts_of(pool), labelled.folds, strict=True
         )
-        for k, part in enumerate(parts_of(pool))
     ]
-    p_right = np.concatenate([p for p, _ in found]) - labelled.p_right
-    is_right = np.concatenate([right for _, right in found]) - labelled.is_right
-    means = np.nanmean(p_right, axis=1)
+    p_right = np.stack([p for p, _ in found]) - labelled.p_right
+    is_right = np.stack([right for _, right in found]) - labelled.is_right
+    means, changes = np.nanmean(p_right, axis=1), _over_parts(p_right)
+    is_seen = np.isfinite(changes)
     return PoolEffect(
         p_right=100 * float(means.mean()),
-        error=100 * _standard_error(_over_parts(p_right), labelled.groups),
+        error=100 * _error(changes[is_seen], labelled.groups[is_seen]),
+        n_held_out=int(is_seen.sum()),
         unrest=50 * float(abs(means[0] - means[1])),
         accuracy=100 * float(np.nanmean(is_right)),
     )
@@ -124,26 +153,32 @@ def parts_of(pool: Array) -> Sequence[Array]:
 
 
 def _predicted(
-    algorithm: str,
-    features: Array,
+    head: Head,
+    problem: HeadProblem,
+    rows: Array,
     codes: Codes,
-    n_classes: int,
-    pool: Array | None,
-    folds: Folds,
-    seed: int,
+    folds: Codes,
+    rng: np.random.Generator,
 ) -> tuple[Array, Array]:
-    """Calibrated probability of the right class, and whether it is the likeliest: (repeats, n)."""
-    heads = {algorithm: head_named(algorithm).head}
-    rng = np.random.default_rng(seed)
-    logits = out_of_fold_logits(heads, features, codes, n_classes, pool, folds, rng)[algorithm]
-    p_right = np.full(logits.shape[:2], np.nan)
-    is_right = np.full(logits.shape[:2], np.nan)
-    for k, own in enumerate(logits):
-        is_seen = np.isfinite(own).all(axis=1)
-        rows, seen = own[is_seen], codes[is_seen]
-        # At equal calibration: a head that is only surer must not look better.
-        p_right[k, is_seen] = np.exp(log_likelihood(rows / fit_temperature(rows, seen), seen))
-        is_right[k, is_seen] = rows.argmax(axis=1) == seen
+    """Calibrated probability of the right class, and whether it is the likeliest; shape (n,).
+
+    Both are NaN for rows that are never held out.
+    """
+    seed = int(rng.integers(2**63))
+    # The same numbers for every part: how folds are batched changes nothing.
+    logits = np.concatenate(
+        [
+            head.fit(part, np.random.default_rng(seed)).logits_of_rows(rows)
+            for part in parts(problem)
+        ]
+    )
+    is_seen = folds >= 0
+    fit_of = np.unique(folds[is_seen], return_inverse=True)[1]
+    own, seen = logits[fit_of, np.flatnonzero(is_seen)], codes[is_seen]
+    p_right, is_right = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
+    # At equal calibration: a head that is only surer must not look better.
+    p_right[is_seen] = np.exp(log_likelihood(own / fit_temperature(own, seen), seen))
+    is_right[is_seen] = own.argmax(axis=1) == seen
     return p_right, is_right
 
 
@@ -154,13 +189,12 @@ def _over_parts(changes: Array) -> Array:
     return np.where(n_seen > 0, total / np.maximum(n_seen, 1), np.nan)
 
 
-def _standard_error(changes: Array, groups: Codes) -> float:
-    """The standard error of the mean change, images of one group counting together."""
-    is_seen = np.isfinite(changes)
-    off, members = changes[is_seen] - changes[is_seen].mean(), groups[is_seen]
-    _, places = np.unique(members, return_inverse=True)
-    sums = np.bincount(places, weights=off)
-    n_groups = len(sums)
-    if n_groups < 2:
-        return float("inf")
-    return float(np.sqrt((sums**2).sum() * n_groups / (n_groups - 1)) / len(off))
+def _error(changes: Array, groups: Codes) -> float:
+    """The standard error of the mean change, drawn to what is usual where there are few images."""
+    n_groups = len(np.unique(groups))
+    usual = USUAL_SPREAD**2 / n_groups
+    if n_groups == 1:
+        return float(np.sqrt(usual))
+    squared = mean_and_error(changes, groups)[1] ** 2
+    total = n_groups + USUAL_WEIGHT
+    return float(np.sqrt((n_groups * squared + USUAL_WEIGHT * usual) / total))

@@ -1,25 +1,31 @@
 """From what the probe measures to accuracy in points: a map fitted on development tasks."""
 
 from dataclasses import dataclass
-from math import erf, sqrt
+from math import erf, hypot, sqrt
 
 from mixmood.ranking.probe.measure import PoolEffect
 from mixmood.ranking.probe.points_table import POINTS
 
 WIDTH = 1.96
 """Standard errors to either side in 95 % intervals."""
-
-
-UNKNOWN_SHARE = 0.5
-"""What is taken where the useful share cannot be estimated."""
+UNKNOWN_SHARE, UNKNOWN_SPREAD = 0.5, 0.29
+"""Mean and deviation of a share that is not known: anything between 0 and 1."""
 
 
 @dataclass(frozen=True)
 class Gain:
-    """The expected change of accuracy on new images, in points, and its standard error."""
+    """The expected change of accuracy on new images, in points, and its standard error.
+
+    Attributes:
+        points: The change.
+        error: Its standard error.
+        order_error: The part of it that is not common to all pools of a labelled set: what
+            blurs their order.
+    """
 
     points: float
     error: float
+    order_error: float = 0.0
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -36,24 +42,33 @@ class Gain:
         return 0.5 * (1 + erf(self.points / (self.error * sqrt(2))))
 
 
-def gain_of(effect: PoolEffect, useful_share: float | None, algorithm: str) -> Gain:
-    """The gain of a head, from the change that the pool made to held-out labelled images.
+def gain_of(
+    effect: PoolEffect, useful_share: float | None, accuracy: float, algorithm: str
+) -> Gain:
+    """The gain of a head, from what was measured with the pool and from its useful share.
 
-    points = offset + slope * change of the probability of the right class
-             + slope_share * useful share
+    points = offset + share * useful share + (room + both * useful share) * wrong
+             + slope * change of the probability of the right class
 
-    The share is in it because the change is measured on a few labelled images and the share on
-    many pool images: together they predict better than either. The squared error is spread^2
-    + (factor * error of the labelled images)^2 + (factor_unrest * difference between the two
-    parts of the pool)^2. The first part holds what no pool and no label set shows: other draws,
-    other training, and the error of the map itself.
+    `wrong` is the share of the labelled images that are wrong without a pool: where there are few,
+    little can be gained. The change is measured on a few labelled images, the share on many pool
+    images: together they predict better than either. The squared error is spread^2 + (factor *
+    standard error of the change)^2. The second part is what comes of the labelled images; the
+    first is what neither they nor the pool images show: other draws of the pool, other training,
+    and the error of the map itself. `common` is the share of the squared error that all pools of a
+    labelled set have in common.
+
+    Args:
+        effect: What was measured.
+        useful_share: That of the pool, 0 to 1; None if it is not known.
+        accuracy: Cross-validated accuracy without a pool, 0 to 1.
+        algorithm: The head that was trained with the pool.
     """
-    own = POINTS[algorithm]
+    own, wrong = POINTS[algorithm], 1 - accuracy
+    slope_of_share = own["share"] + own["both"] * wrong
     share = UNKNOWN_SHARE if useful_share is None else useful_share
-    points = own["offset"] + own["slope"] * effect.p_right + own["slope_share"] * share
-    error = sqrt(
-        own["spread"] ** 2
-        + (own["factor"] * effect.error) ** 2
-        + (own["factor_unrest"] * effect.unrest) ** 2
-    )
-    return Gain(points, error)
+    blur = UNKNOWN_SPREAD * slope_of_share if useful_share is None else 0.0
+    points = own["offset"] + own["room"] * wrong + slope_of_share * share
+    points += own["slope"] * effect.p_right
+    error = hypot(own["spread"], own["factor"] * effect.error, blur)
+    return Gain(points, error, error * sqrt(1 - own["common"]))

@@ -4,21 +4,21 @@ import numpy as np
 
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import OptionError
+from mixmood.core.words import counted
 
 
 def misfit(sample_size: int, n_rows: int, n_copies: int = 0) -> str | None:
     """Why a pool cannot be drawn from, besides its copies of labelled images; None if it can."""
     if n_rows >= sample_size:
         return None
-    besides = f" besides {n_copies} copies of labelled ones" if n_copies else ""
-    advice = (
-        f"Use a sample size of at most {n_rows}, or a larger pool."
-        if n_rows
-        else "Give a larger pool, or leave this one out."
-    )
+    if n_rows == 0:
+        why = "all that can be read are copies of labelled ones" if n_copies else "none can be read"
+        return f"of the images tried, {why}. Give another pool, or leave this one out."
+    copies = counted(n_copies, "copy", "copies")
+    besides = f" besides {copies} of labelled ones" if n_copies else ""
     return (
-        f"it holds only {n_rows} readable images{besides}, and the sample size is {sample_size}. "
-        f"{advice}"
+        f"it holds only {counted(n_rows, 'readable image')}{besides}, and the sample size is "
+        f"{sample_size}. Use a sample size of at most {n_rows}, or a larger pool."
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from mixmood.core.arrays import Array
 from mixmood.core.errors import ShapeError
 from mixmood.core.records.ranking import Dissimilarity, NoiseFloor, RankedDissimilarity
 from mixmood.core.seeds import rng_for
+from mixmood.numerics.near_copies import MOST_COMPARED, near_copies
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.statistics.certainty import Certainty, chances_of_best, rank_intervals
 from mixmood.ranking.statistics.distances import DrawnDistances, drawn_distances
@@ -28,10 +29,12 @@ class Scores:
     pools: dict[str, dict[str, RankedDissimilarity]]
     """By the names of pool and measure."""
     noise_floor: dict[str, NoiseFloor]
+    copied: dict[str, float] = field(default_factory=dict)
+    """The share of near copies of labelled images in each pool; 0 where it is missing."""
 
 
 Measured = tuple[DrawnDistances, Certainty]
-"""What `measure` returns."""
+"""The distances of all draws, and how sure their means are."""
 
 
 def score(
@@ -48,7 +51,7 @@ def score(
         pools: By name, the features of each pool in random order, shape (n_k, d).
         plan: A plan that fits the labelled set.
         jobs: Threads; they change nothing but the time.
-        measured: What `measure` gives for these, if it was called before.
+        measured: What `measure` gave for the same arguments, if it is known.
     """
     check_widths(labelled, pools)
     drawn, certainty = measured or measure(labelled, pools, plan, jobs)
@@ -63,7 +66,15 @@ def score(
         pool: {name: results[k] for name, results in by_measure.items()}
         for k, pool in enumerate(pools)
     }
-    return Scores(found, noise_floor(labelled, plan))
+    return Scores(found, noise_floor(labelled, plan), copied_shares(labelled, pools))
+
+
+def copied_shares(labelled: Array, pools: Mapping[str, Array]) -> dict[str, float]:
+    """For each pool the share of its images that are near copies of labelled ones."""
+    own = labelled[:MOST_COMPARED]
+    return {
+        name: float(near_copies(pool[:MOST_COMPARED], own).mean()) for name, pool in pools.items()
+    }
 
 
 def _one_measure(

@@ -7,8 +7,12 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from mixmood.core.records.ranking import Ranking
+from mixmood.core.words import counted
 from mixmood.report.charts.printable import printable
 from mixmood.report.ranking.table import RankingTable
+
+MOST_REASONS = 8
+"""Pools whose advice is explained in the terminal."""
 
 
 def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
@@ -20,6 +24,7 @@ def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
         parts.append(RankingTable(ranking, measure, is_plain))
     parts.append(Text(f"\n{_answer(ranking, measures)}", style="bold green"))
     parts += [Text(printable(line), style="green") for line in _recommended(ranking)]
+    parts += [Text(printable(line)) for line in _reasons(ranking)]
     parts += [Text(printable(text)) for text in ranking.notes]
     parts += [Text(f"! {printable(text)}", style="yellow") for text in _warnings(ranking)]
     parts += [
@@ -50,11 +55,21 @@ def _recommended(ranking: Ranking) -> Iterator[str]:
             yield f"Next: {ranking.recommendation.command}"
 
 
+def _reasons(ranking: Ranking) -> Iterator[str]:
+    """Why each pool is to be used, filtered or avoided, in numbers."""
+    advised = [pool for pool in ranking.candidates if pool.advice and pool.advice_reason]
+    for pool in advised[:MOST_REASONS]:
+        yield f"{pool.name}: {pool.advice}; {pool.advice_reason}."
+    if len(advised) > MOST_REASONS:
+        yield f"{len(advised) - MOST_REASONS} more pools: see --json or --html."
+
+
 def _headline(ranking: Ranking) -> str:
     labelled = ranking.labelled
-    classes = f" in {len(labelled.classes)} classes" if labelled.classes else ""
+    n_classes = len(labelled.classes or ())
+    classes = f" in {counted(n_classes, 'class', 'classes')}" if n_classes else ""
     return (
-        f"{printable(labelled.name)}: {labelled.n_images} labelled images{classes}; "
+        f"{printable(labelled.name)}: {counted(labelled.n_images, 'labelled image')}{classes}; "
         f"{ranking.draws} draws of {ranking.sample_size}, seed {ranking.seed}, "
         f"{printable(str(ranking.backbone['name']))}"
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from mixmood.core.words import counted
 from mixmood.report.charts.numbers import with_spread
 from mixmood.report.testbed.choices import Choices
 from mixmood.report.testbed.sheet import Sheet, Word
@@ -99,7 +100,7 @@ def _accuracy_word(row: AccuracyRow | None, n_seeds: int) -> Word:
     if row is None:
         return MISSING
     text = with_spread(row.accuracy_mean, row.accuracy_spread, THREE)
-    few = f" ({row.n_runs} runs)" if row.n_runs < n_seeds else ""
+    few = f" ({counted(row.n_runs, 'run')})" if row.n_runs < n_seeds else ""
     return Word(text + few, is_best=row.is_best)
 
 

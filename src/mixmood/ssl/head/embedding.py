@@ -12,12 +12,14 @@ from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError, ShapeError
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
+from mixmood.core.words import counted, either_form
 from mixmood.data.decoding.pixel_range import PixelRange
 from mixmood.data.labels.needed import needed_labels
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.extraction.extract import extract
+from mixmood.features.extraction.noticed import noticed
 from mixmood.ssl.input.pictures import unreadable_note
 
 
@@ -82,6 +84,8 @@ class Embedder:
             self._warn(
                 unreadable_note(pool.name, [pool.locate(index) for index, _ in found.unreadable])
             )
+        for text in noticed(len(asked), found.n_constant, found.n_poor_range, pool.pixel_range):
+            self._warn(f"{pool.name}: {text}")
         if not len(found.kept):
             raise InputError(
                 f"{pool.name} has no readable image among {len(asked)}. Check the files."
@@ -108,7 +112,8 @@ def without_copies(pool: Embedded, labelled: Embedded, warn: Callable[[str], Non
     if n_known == 0:
         return pool
     warn(
-        f"{pool.pool.name}: {n_known} images are also among the labelled images; they are left "
-        "out of the pool."
+        f"{pool.pool.name}: {counted(n_known, 'image')} {either_form(n_known, 'is', 'are')} also "
+        f"among the labelled images; {either_form(n_known, 'it is', 'they are')} left out of the "
+        "pool."
     )
     return Embedded(pool.pool, pool.features[is_new], pool.rows[is_new], pool.n_unreadable)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, field, fields
+from html import escape
 from typing import Any
 
 from mixmood.core.errors import InputError, reason
@@ -35,7 +36,7 @@ class AlgorithmGain:
     """Whether it is clearly better; see `heads.evaluation.compare.CLEAR`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HeadRecord:
     """One head: what it is, how it was chosen, how well it does."""
 
@@ -74,6 +75,25 @@ class HeadRecord:
     elapsed_s: float
     warnings: tuple[str, ...] = ()
     model: str = field(default=MODEL, init=False)
+
+    def summary_line(self) -> str:
+        """Model, algorithm and accuracy in one line."""
+        found = self.accuracy
+        if found.cross_validated is None or found.interval is None:
+            return f"head, {self.algorithm}: accuracy unknown"
+        low, high = found.interval
+        return (
+            f"head, {self.algorithm}: accuracy {found.cross_validated:.3f} "
+            f"({low:.3f} to {high:.3f}), cross-validated"
+        )
+
+    def __repr__(self) -> str:
+        """One line; `to_json` has all of it."""
+        return f"<HeadRecord: {self.summary_line()}>"
+
+    def _repr_html_(self) -> str:
+        """The same, for notebooks."""
+        return f"<p>{escape(self.summary_line())}</p>"
 
     def to_json(self) -> str:
         """The record as JSON."""

@@ -48,6 +48,7 @@ def train_head_on_images(
     cache: str | Path | None,
     progress: Progress,
     warn: Callable[[str], None],
+    inform: Callable[[str], None],
 ) -> HeadRun:
     """A head on the frozen features of labelled images and a pool."""
     start, warnings = time.perf_counter(), list[str]()
@@ -58,6 +59,8 @@ def train_head_on_images(
 
     with open_cache(cache) or nullcontext() as store:
         task = HeadTask(labelled, unlabelled, test, plan, store, progress, note)
+        if task.pixel_range is not None:
+            inform(task.pixel_range.sentence())
         trained = train_head(
             task.labelled.features,
             task.codes,

@@ -10,6 +10,7 @@ from PIL import Image as PillowImage
 from mixmood.core.arrays import Picture, Rows
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.core.progress import Progress
+from mixmood.core.words import counted, either_form
 from mixmood.data.pools.pool import ImageSource
 from mixmood.ssl.plan import SMALLEST_SIDE
 
@@ -111,7 +112,9 @@ def unreadable_note(name: str, unreadable: Sequence[str]) -> str:
     n_more = len(unreadable) - NAMED
     more = f" and {n_more} more" if n_more > 0 else ""
     named = ", ".join(unreadable[:NAMED])
-    return f"{name}: {len(unreadable)} images cannot be read and are left out: {named}{more}."
+    count = len(unreadable)
+    are = either_form(count, "is", "are")
+    return f"{name}: {counted(count, 'image')} cannot be read and {are} left out: {named}{more}."
 
 
 class PictureReader:

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from mixmood.core.errors import InputError, OptionError, TrainingError
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
+from mixmood.core.words import counted, either_form
+from mixmood.data.decoding.pixel_range import PixelRange
 from mixmood.data.labels.needed import needed_labels
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import ImageSource, Labels
+from mixmood.data.pools.wide_images import fit_pixel_range
 from mixmood.ssl.input.overlap import n_shared
 from mixmood.ssl.input.pictures import (
     Loaded,
@@ -40,6 +43,8 @@ class Splits:
     validation: LabelledPixels | None
     class_names: tuple[str, ...]
     size: tuple[int, int]
+    pixel_range: PixelRange | None = None
+    """How images of more than eight bits are scaled; None if the labelled ones have eight."""
 
 
 class PoolLoader:
@@ -56,6 +61,7 @@ class PoolLoader:
         """Report every image read to `progress`, mistakes to `warn` and choices to `inform`."""
         self._progress, self._seed = progress, seed
         self._warn, self._inform = warn, inform
+        self._pixel_range: PixelRange | None = None
 
     def splits(self, labelled: Any, test: Any | None, plan: TrainingPlan) -> Splits:
         """The labelled pool cut into what to learn from and what to set aside."""
@@ -65,6 +71,10 @@ class PoolLoader:
                 f"got {_name(test)} and {plan.test_share:g}."
             )
         source, labels = self._open_labelled(labelled, "labelled")
+        self._pixel_range = fit_pixel_range(source)
+        if self._pixel_range is not None:
+            source = source.scaled_by(self._pixel_range)
+            self._inform(self._pixel_range.sentence())
         side = common_side(source) if plan.image_size is None else plan.image_size
         size = (side, side)
         loaded = self._load(source, size)
@@ -79,7 +89,14 @@ class PoolLoader:
         if test is not None:
             parts["test"] = self._test_part(test, size, labels.names)
         self._warn_of_shared(parts["test"][0], "test", parts["labelled"][0], "labelled")
-        return Splits(parts["labelled"], parts["test"], parts.get("validation"), labels.names, size)
+        return Splits(
+            parts["labelled"],
+            parts["test"],
+            parts.get("validation"),
+            labels.names,
+            size,
+            self._pixel_range,
+        )
 
     def unlabelled(self, pool: Any, splits: Splits, memory_limit_bytes: int) -> "Images":
         """The pool at the size of the labelled images; streamed if it exceeds the limit."""
@@ -114,7 +131,9 @@ class PoolLoader:
             raise InputError(
                 f"The {role} pool {source.name} holds features; images are needed to train."
             )
-        return source
+        for note in source.notes:
+            self._warn(f"{source.name}: {note}")
+        return source.scaled_by(self._pixel_range)
 
     def _open_labelled(self, what: Any, role: str) -> tuple[ImageSource, Labels]:
         source = self._open(what, role)
@@ -126,7 +145,8 @@ class PoolLoader:
             self._warn(unreadable_note(source.name, loaded.unreadable))
         if loaded.n_resized:
             self._inform(
-                f"{source.name}: {loaded.n_resized} images resized to {size[0]} x {size[1]} pixels."
+                f"{source.name}: {counted(loaded.n_resized, 'image')} resized to {size[0]} x "
+                f"{size[1]} pixels."
             )
         return loaded
 
@@ -135,7 +155,8 @@ class PoolLoader:
     ) -> None:
         count = n_shared(pixels, other)
         if count:
-            self._warn(f"{name}: {count} images are also among the {role} images.")
+            are = either_form(count, "is", "are")
+            self._warn(f"{name}: {counted(count, 'image')} {are} also among the {role} images.")
 
 
 def _name(what: Any) -> str:

@@ -37,8 +37,17 @@ def to_onnx(
     standardise: Standardise,
     shape: tuple[int, int, int],
     class_names: tuple[str, ...],
+    pixel_range: dict[str, float] | None = None,
 ) -> bytes:
-    """An ONNX model from uint8 images to class probabilities, with the class names within."""
+    """An ONNX model from uint8 images to class probabilities, with what `predict` must know.
+
+    Args:
+        model: The network.
+        standardise: How its pixels are standardised.
+        shape: Channels, height and width of the images.
+        class_names: The classes in the order of the outputs.
+        pixel_range: How images of more than eight bits were scaled, if there were any.
+    """
     try:
         import onnx
     except ImportError:
@@ -58,9 +67,15 @@ def to_onnx(
             f"The model cannot be written as ONNX: {reason} Its weights are in model.pt."
         ) from error
     made = onnx.load_from_string(buffer.getvalue())
-    known = {"schema": 1, "class_names": class_names, "height": height, "width": width}
+    known: dict[str, Any] = {
+        "schema": 1,
+        "class_names": class_names,
+        "height": height,
+        "width": width,
+    }
     entry = made.metadata_props.add()
-    entry.key, entry.value = METADATA, json.dumps(known | {"channels": channels})
+    known |= {"channels": channels, "pixel_range": pixel_range}
+    entry.key, entry.value = METADATA, json.dumps(known)
     content: bytes = made.SerializeToString()
     return content
 

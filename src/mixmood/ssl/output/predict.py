@@ -1,6 +1,7 @@
 """Classifying images with a trained model's ONNX file; torch is not needed."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.spreadsheet import csv_text
 from mixmood.core.progress import Progress
+from mixmood.core.words import counted
 from mixmood.data.decoding.pixel_range import PixelRange
 from mixmood.data.pools.pool import FeatureSource, ImageSource
 from mixmood.features.backbones.backbone import Backbone
@@ -23,11 +25,13 @@ from mixmood.ssl.output.run_files import MODEL
 INPUT = "images"
 METADATA = "mixmood"
 BATCH = 128
+N_NAMED = 3
+"""How many classes the short form names."""
 MOST_PIXELS = 4096**2
 """No model takes larger images: a batch of them is in memory at once."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Predictions:
     """The class probabilities of each readable image."""
 
@@ -52,6 +56,11 @@ class Predictions:
         if self.typicality is None or self.threshold is None:
             return np.zeros(len(self.images), dtype=bool)
         return np.asarray(self.typicality < self.threshold)
+
+    def __repr__(self) -> str:
+        """One line: how many images, and the commonest classes."""
+        common = ", ".join(f"{name} {n}" for name, n in Counter(self.classes).most_common(N_NAMED))
+        return f"<Predictions: {counted(len(self.images), 'image')}: {common}>"
 
     def to_csv(self) -> str:
         """One line for each image: its name, its class, the confidence, every probability.

@@ -3,11 +3,13 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
+from html import escape
 from statistics import median
 from typing import Any
 
 from mixmood.core.errors import InputError, reason
 from mixmood.core.version import __version__
+from mixmood.core.words import counted
 
 SCHEMA = 1
 N_LAST = 5
@@ -37,7 +39,7 @@ class EpochRecord:
     """Share of the guesses that reached the threshold; None for algorithms without one."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainingRecord:
     """One run: what it was, how it went, how well it did."""
 
@@ -55,6 +57,8 @@ class TrainingRecord:
     images_per_s: float
     """Labelled and unlabelled images trained on per second, without the time for testing."""
     warnings: tuple[str, ...] = ()
+    pixel_range: dict[str, float] | None = None
+    """The values of images of more than eight bits that are black and white."""
     schema: int = SCHEMA
     mixmood: str = __version__
 
@@ -104,6 +108,19 @@ class TrainingRecord:
             "best_epoch": self.best_epoch,
         }
 
+    def summary_line(self) -> str:
+        """Algorithm and accuracy in one line."""
+        name, last = self.configuration["algorithm"], self.accuracy_last
+        return f"network, {name}: test accuracy {last:.3f} on {counted(self.n_test, 'image')}"
+
+    def __repr__(self) -> str:
+        """One line; `to_json` has all of it."""
+        return f"<TrainingRecord: {self.summary_line()}>"
+
+    def _repr_html_(self) -> str:
+        """The same, for notebooks."""
+        return f"<p>{escape(self.summary_line())}</p>"
+
     def to_json(self) -> str:
         """The record as JSON, with its summary."""
         content = {"schema": self.schema, "mixmood": self.mixmood, "summary": self.summary()}
@@ -119,6 +136,7 @@ class TrainingRecord:
                     f"A training record of schema {SCHEMA} was wanted; got {content['schema']}. "
                     "Read it with the version of mixmood that wrote it."
                 )
+            content = {"pixel_range": None} | content  # earlier versions did not write it
             values = {field.name: content[field.name] for field in fields(cls)}
             values["epochs"] = epochs_from(values["epochs"])
             for name in ("class_names", "warnings"):

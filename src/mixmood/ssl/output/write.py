@@ -23,5 +23,11 @@ def write_run(folder: Path, trained: "Trained", shape: tuple[int, int, int]) -> 
     write_atomic(folder / WEIGHTS, buffer.getvalue())
     write_atomic(folder / CURVES, curves_png(trained.record))
     write_atomic(folder / RECORD, trained.record.to_json())
-    names = trained.record.class_names
-    write_atomic(folder / MODEL, to_onnx(trained.model, trained.standardise, shape, names))
+    made = to_onnx(
+        trained.model,
+        trained.standardise,
+        shape,
+        trained.record.class_names,
+        trained.record.pixel_range,
+    )
+    write_atomic(folder / MODEL, made)

@@ -135,7 +135,7 @@ def overview(
     failed = [run for run in store.failures() if only is None or only.takes(run.run)]
     if failed and not store.keys():
         raise InputError(
-            f"All {len(failed)} runs in the store {store.folder} failed. See why with: mixmood "
+            f"All runs in the store {store.folder} failed. See why with: mixmood "
             "testbed status, and run them again with --retry-failed."
         )
     records = chosen_records(store, only)

@@ -8,6 +8,7 @@ import numpy as np
 
 from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import SIGNIFICANT
+from mixmood.core.words import counted, either_form
 from mixmood.testbed.grid.cells import Cell, CellFilter, cells
 from mixmood.testbed.runs.record import Choice, RunRecord
 from mixmood.testbed.runs.store import Store
@@ -60,18 +61,20 @@ class Gaps:
         if not self.n_outdated:
             return ""
         return (
-            f"Data sets changed while the store was filled: {self.n_outdated} runs with earlier "
-            "ones are left out."
+            f"Data sets changed while the store was filled: {counted(self.n_outdated, 'run')} with "
+            f"earlier ones {either_form(self.n_outdated, 'is', 'are')} left out."
         )
 
     def _missing(self) -> str:
         if not self.n_missing:
             return ""
-        text = f"Incomplete: {self.n_missing} of {self.n_wanted} runs are missing"
+        text = f"Incomplete: {self.n_missing} of {counted(self.n_wanted, 'run')} are missing"
         if self.n_failed:
             text += f", {self.n_failed} of them failed"
         if self.empty_cells:
-            text += f"; {len(self.empty_cells)} cells have no run at all"
+            n_empty = len(self.empty_cells)
+            have = either_form(n_empty, "has", "have")
+            text += f"; {counted(n_empty, 'cell')} {have} no run at all"
         return text + "."
 
 

@@ -65,18 +65,19 @@ class Outlook:
         """
         from mixmood.ranking.probe.measure import pool_effect
         from mixmood.ranking.probe.points import gain_of
-        from mixmood.ranking.probing import is_learnable
 
         if self.folds is None:
             return None
         effect = pool_effect(self.folds, pool, algorithm, rng_for(self.seed, "probe", "pool"))
-        gain = gain_of(effect, None if share is None else share["share"], algorithm)
-        measured = {"change" if name == "p_right" else name: v for name, v in vars(effect).items()}
+        useful = None if share is None else share["share"]
+        gain = gain_of(effect, useful, self.folds.accuracy, algorithm)
+        named = {"change": "p_right", "error": "error", "unrest": "unrest", "accuracy": "accuracy"}
+        measured = {word: getattr(effect, name) for word, name in named.items()}
         return {
             "algorithm": algorithm,
             **measured,
             "supervised": 100 * self.folds.accuracy,
-            "is_learnable": is_learnable(self.folds),
+            "is_learnable": self.folds.is_learnable,
             "gain": gain.points,
             "interval": list(gain.interval),
             "p_helps": gain.p_helps,

@@ -1,0 +1,189 @@
+"""How well distances, share, probe and advice predict what a pool gains: the numbers.
+
+Rows are those of `benchmarks.probe.cases`. Correlations and regrets are computed within a task and
+seed and then averaged; intervals resample tasks, then seeds, never pools.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from mixmood.core.records.ranking import Probe
+from mixmood.core.records.useful_share import ShareRecord
+from mixmood.ranking.advice import advise
+from mixmood.ranking.probe.measure import PoolEffect
+from mixmood.ranking.probe.points import gain_of
+
+N_RESAMPLED = 1000
+BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
+FILLED = 30
+"""Pools from which a bin is well filled."""
+HARM, WORTHWHILE = -0.5, 2.0
+"""Points that count as harm, and as a gain worth having."""
+Groups = dict[str, dict[int, list[dict]]]
+
+
+def truth(row: dict, algorithm: str) -> float:
+    """The true gain: the mean over the draws of pool and training."""
+    return float(np.mean(row[algorithm]["gains"]))
+
+
+def probe_of(row: dict, algorithm: str) -> Probe:
+    """The probe of a row by the map that is shipped."""
+    own = {key: value for key, value in row[algorithm].items() if key != "gains"}
+    effect = PoolEffect(**own)
+    gain = gain_of(effect, row["share"], row["cv"] / 100, algorithm)
+    return Probe(
+        gain.points, gain.interval, gain.p_helps, algorithm, effect.p_right, effect.error,
+        row["cv"], row["is_learnable"], 1000, None, effect.n_held_out, gain.order_error,
+    )  # fmt: skip
+
+
+def advice_of(row: dict, algorithm: str) -> str:
+    """The advice of a row."""
+    share = ShareRecord(row["share"], (row["share_low"], row["share_high"]))
+    kind = "nearer" if row.get("is_nearer") else "different"
+    return advise(probe_of(row, algorithm), share, kind).word
+
+
+def predictors(row: dict, algorithm: str) -> dict[str, float]:
+    """Everything that could order pools; larger is better."""
+    found = {name: -value for name, value in row.get("distances", {}).items()}
+    found["useful share"] = row["share"]
+    found["probe, change of accuracy"] = row[algorithm]["accuracy"]
+    found["probe, change of probability"] = row[algorithm]["p_right"]
+    found["probe: gain"] = probe_of(row, algorithm).gain
+    return found
+
+
+def by_task_and_seed(rows: list[dict]) -> Groups:
+    """Rows in groups."""
+    groups: Groups = {}
+    for row in rows:
+        groups.setdefault(row["task"], {}).setdefault(row["seed"], []).append(row)
+    return groups
+
+
+def averaged(groups: Groups, value: Callable[[list[dict]], float]) -> dict:
+    """The mean over tasks and seeds, with an interval from resampling tasks, then seeds."""
+    table = [[value(rows) for rows in seeds.values()] for seeds in groups.values()]
+    table = [[one for one in seeds if np.isfinite(one)] for seeds in table]
+    table = [seeds for seeds in table if seeds]
+    if not table:
+        return {"mean": None, "interval": None}
+    rng = np.random.default_rng(0)
+    means = []
+    for _ in range(N_RESAMPLED):
+        tasks = [table[k] for k in rng.integers(0, len(table), len(table))]
+        picked = [np.mean([one[k] for k in rng.integers(0, len(one), len(one))]) for one in tasks]
+        means.append(np.mean(picked))
+    low, high = np.quantile(means, [0.025, 0.975])
+    mean = float(np.mean([np.mean(one) for one in table]))
+    return {"mean": round(mean, 3), "interval": [round(float(low), 3), round(float(high), 3)]}
+
+
+def agreement(groups: Groups, algorithm: str, name: str) -> dict:
+    """Correlations and regret of one predictor."""
+
+    def columns(rows: list[dict]) -> tuple[np.ndarray, np.ndarray]:
+        own = np.array([predictors(row, algorithm).get(name, np.nan) for row in rows])
+        return own, np.array([truth(row, algorithm) for row in rows])
+
+    def correlation(rows: list[dict], by_rank: bool) -> float:
+        own, true = columns(rows)
+        if len(own) < 3 or not own.std() or not true.std():
+            return np.nan
+        return float(spearmanr(own, true).statistic if by_rank else np.corrcoef(own, true)[0, 1])
+
+    def regret(rows: list[dict]) -> float:
+        own, true = columns(rows)
+        return float(true.max() - true[own.argmax()])
+
+    def is_worse(rows: list[dict]) -> float:
+        own, true = columns(rows)
+        return float(true[own.argmax()] < 0)
+
+    return {
+        "pearson": averaged(groups, lambda rows: correlation(rows, False)),
+        "spearman": averaged(groups, lambda rows: correlation(rows, True)),
+        "regret_points": averaged(groups, regret),
+        "picks_worse_than_no_pool": averaged(groups, is_worse),
+    }
+
+
+def oracle(groups: Groups, algorithm: str) -> dict:
+    """The regret of a pick by one draw of the truth, the truth being the mean of all draws."""
+
+    def regret(rows: list[dict]) -> float:
+        gains = np.array([row[algorithm]["gains"] for row in rows])
+        mean = gains.mean(axis=1)
+        return float(np.mean([mean.max() - mean[own.argmax()] for own in gains.T]))
+
+    return {"regret_points": averaged(groups, regret)}
+
+
+def pick_by_advice(groups: Groups, algorithm: str) -> dict:
+    """The pool with the highest gain among those to use, or none; no pool gains 0."""
+
+    def picked(rows: list[dict]) -> float:
+        used = [row for row in rows if advice_of(row, algorithm) == "use"]
+        if not used:
+            return 0.0
+        return truth(max(used, key=lambda row: probe_of(row, algorithm).gain), algorithm)
+
+    def best(rows: list[dict]) -> float:
+        return max(0.0, *(truth(row, algorithm) for row in rows))
+
+    return {
+        "regret_points": averaged(groups, lambda rows: best(rows) - picked(rows)),
+        "picks_worse_than_no_pool": averaged(groups, lambda rows: float(picked(rows) < 0)),
+        "no_pool_picked": averaged(groups, lambda rows: float(picked(rows) == 0)),
+    }
+
+
+def advice_table(rows: list[dict], algorithm: str) -> dict:
+    """What became of the pools by their advice."""
+    words = np.array([advice_of(row, algorithm) for row in rows])
+    true = np.array([truth(row, algorithm) for row in rows])
+    used, worth = words == "use", true >= WORTHWHILE
+    return {
+        "n_pools": len(rows),
+        "n_by_advice": {word: int((words == word).sum()) for word in sorted(set(words))},
+        "mean_gain_by_advice": {
+            word: round(float(true[words == word].mean()), 2) for word in sorted(set(words))
+        },
+        "used_that_harm": ratio((true < HARM) & used, used),
+        "worthwhile_that_are_used": ratio(used & worth, worth),
+    }
+
+
+def calibration(rows: list[dict], algorithm: str) -> dict:
+    """How often pools help, by `p_helps`; and how often the interval holds the truth."""
+    probes = [probe_of(row, algorithm) for row in rows]
+    true = np.array([truth(row, algorithm) for row in rows])
+    chance = np.array([probe.p_helps for probe in probes])
+    bins = {}
+    for low, high in pairwise(BINS):
+        inside = (chance >= low) & ((chance < high) | (high == 1.0))
+        if inside.any():
+            bins[f"{low:g} to {high:g}"] = {
+                "n": int(inside.sum()),
+                "p_helps": round(float(chance[inside].mean()), 3),
+                "helped": round(float((true[inside] > 0).mean()), 3),
+            }
+    held = [p.interval[0] <= t <= p.interval[1] for p, t in zip(probes, true, strict=True)]
+    errors = np.array([probe.gain for probe in probes]) - true
+    return {
+        "bins": bins,
+        "coverage_of_intervals": round(float(np.mean(held)), 3),
+        "bias_points": round(float(errors.mean()), 2),
+        "rmse_points": round(float(np.sqrt((errors**2).mean())), 2),
+    }
+
+
+def ratio(part: np.ndarray, whole: np.ndarray) -> dict:
+    """A share with its counts."""
+    n, m = int(part.sum()), int(whole.sum())
+    return {"n": n, "of": m, "share": round(n / m, 3) if m else None}

@@ -1,0 +1,50 @@
+"""Seconds of one core that a pool takes: `OMP_NUM_THREADS=1 python -m benchmarks.probe.speed`.
+
+60 labelled images of five classes and pools of 2400 images, 1280 made features each. Processor
+time is measured, so that a busy machine disturbs little. What is done once for all pools (folds,
+supervised heads, learning curve) and what each pool takes (probe and useful share) stand apart.
+"""
+
+import os
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import numpy as np
+
+from benchmarks.heads.speed import N_CLASSES, clouds, seconds
+from mixmood.heads.registry import HEADS
+from mixmood.ranking.probe.learning_curve import learning_curve
+from mixmood.ranking.probe.measure import labelled_folds, pool_effect
+from mixmood.ranking.probing import N_POOL
+from mixmood.scores.useful_share import useful_share
+
+N_READ = 2400
+
+
+def main() -> None:
+    """Print the parts and their sum."""
+    features, codes, pool = clouds(np.random.default_rng(0))
+    pool = pool[:N_READ]
+
+    def rng() -> np.random.Generator:
+        return np.random.default_rng(0)
+
+    folds = labelled_folds(features, codes, N_CLASSES, rng())
+    once = {
+        "folds and supervised heads": seconds(
+            lambda: labelled_folds(features, codes, N_CLASSES, rng())
+        ),
+        "learning curve": seconds(lambda: learning_curve(folds, rng())),
+    }
+    for name, elapsed_s in once.items():
+        print(f"once: {name:26} {elapsed_s:.2f} s")
+    share_s = seconds(lambda: useful_share(features, pool[:N_POOL], rng(), labels=codes))
+    print(f"each pool: useful share       {share_s:.2f} s")
+    for name, entry in HEADS.items():
+        if entry.uses_pool:
+            probe_s = seconds(lambda name=name: pool_effect(folds, pool, name, rng()))
+            print(f"each pool: {name:13} {probe_s:.2f} s, with the share {probe_s + share_s:.2f} s")
+
+
+if __name__ == "__main__":
+    main()

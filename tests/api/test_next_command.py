@@ -1,0 +1,124 @@
+"""What a ranking says to type next works as printed."""
+
+import json
+import shlex
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from mixmood.api.joined.next_command import with_command
+from mixmood.api.rank import rank
+from mixmood.cli.main import app
+from mixmood.core.records.ranking import Ranking, Recommendation
+from mixmood.ranking.plan import RankingPlan
+
+WIDTH, N_CLASSES = 48, 4
+
+
+def of_class(rng, codes):
+    return np.abs(rng.normal(size=(len(codes), WIDTH))) + 2.5 * np.eye(WIDTH)[codes]
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    """A labelled set with classes and three pools, as files in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    codes = np.arange(60) % N_CLASSES
+    np.savez("mine.npz", features=of_class(rng, codes), labels=codes)
+    own, foreign = of_class(rng, rng.integers(0, N_CLASSES, 500)), of_class(rng, np.full(500, 9))
+    np.save("more of the same.npy", own)
+    np.save("foreign.npy", foreign + 4)
+    np.save("mixed.npy", rng.permutation(np.concatenate([own[:200], foreign[:300] + 4])))
+    return tmp_path
+
+
+def plain(report):
+    """The record without what a report remembers of the images."""
+    return Ranking(**{one.name: getattr(report, one.name) for one in fields(Ranking)})
+
+
+def typed(*words):
+    return CliRunner().invoke(app, list(words), catch_exceptions=False)
+
+
+def next_words(*candidates, options=()):
+    """The words after `mixmood` that a ranking says to type next."""
+    shown = typed(
+        "rank", "mine.npz", *candidates, "--draws", "2", "--until", "none", "--json", "-", *options
+    )
+    assert shown.exit_code == 0, shown.output
+    command = json.loads(shown.stdout)["recommendation"]["command"]
+    program, *words = shlex.split(command)
+    assert program == "mixmood"
+    return words
+
+
+@pytest.mark.parametrize(
+    ("candidates", "verb", "options"),
+    [
+        (["more of the same.npy", "foreign.npy"], "train", []),
+        (["foreign.npy"], "train", ["--seed", "3"]),
+        (["mixed.npy"], None, []),
+    ],
+)
+def test_what_is_printed_can_be_typed(places, candidates, verb, options):
+    words = next_words(*candidates, options=options)
+    assert verb is None or words[0] == verb
+    assert ("--seed" in words) == bool(options)
+    again = typed(*words)
+    assert again.exit_code == 0, again.output
+
+
+def test_the_command_trains_the_head_that_was_probed_with_the_pool_that_was_advised(places):
+    record = rank("mine.npz", {"web": "foreign.npy"}, draws=2, until=None, probe=False)
+    advised = Recommendation(("web",), 3.0, (1.0, 5.0), 0.99, "Use it.")
+    plan = RankingPlan(probe_algorithm="propagation", seed=2)
+    found = with_command(
+        replace(plain(record), recommendation=advised), "mine.npz", {"web": "foreign.npy"}, plan
+    )
+    assert found.recommendation.command == (
+        "mixmood train --labelled mine.npz --unlabelled foreign.npy --algorithm propagation "
+        "--out run-web --seed 2"
+    )
+
+
+def test_the_pool_that_needs_a_filter_is_filtered(places):
+    """The advice is put in, so that the test does not depend on where it changes."""
+    record = rank("mine.npz", {"mixed pool": "mixed.npy"}, draws=2, until=None, probe=False)
+    advised = Recommendation(("mixed pool",), None, None, None, "Filter it.")
+    (candidate,) = record.candidates
+    record = replace(
+        plain(record), recommendation=advised, candidates=(replace(candidate, advice="filter"),)
+    )
+    found = with_command(record, "mine.npz", {"mixed pool": "mixed.npy"}, RankingPlan(seed=5))
+    command = found.recommendation.command
+    assert command == "mixmood filter mine.npz mixed.npy --out kept-mixed-pool.csv --seed 5"
+    assert typed(*shlex.split(command)[1:]).exit_code == 0
+
+
+def test_there_is_nothing_to_type_where_nothing_can_be_trained(places):
+    """Without classes no command trains; arrays have no name that could be typed."""
+    rng = np.random.default_rng(1)
+    np.save("unlabelled.npy", rng.normal(size=(60, WIDTH)))
+    without = rank("unlabelled.npy", ["foreign.npy"], draws=2, until=None)
+    assert without.recommendation.command is None or without.recommendation.command.startswith(
+        "mixmood filter"
+    )
+    arrays = rank("mine.npz", {"a": rng.normal(size=(90, WIDTH))}, draws=2, until=None)
+    if arrays.recommendation.pools:
+        assert arrays.recommendation.command is None
+
+
+def test_a_backbone_and_groups_are_carried_over(places):
+    record = rank("mine.npz", ["foreign.npy"], draws=2, until=None, probe=False)
+    plan = RankingPlan(backbone="untrained-wrn", resolution=64, groups=r"\[(\d)\d?\]")
+    record = replace(plain(record), recommendation=Recommendation((), None, None, None, "None."))
+    command = with_command(record, "mine.npz", {}, plan).recommendation.command
+    assert shlex.split(command) == [
+        "mixmood", "train", "--labelled", "mine.npz", "--algorithm", "supervised",
+        "--out", "run-supervised", "--backbone", "untrained-wrn", "--resolution", "64",
+        "--groups", r"\[(\d)\d?\]",
+    ]  # fmt: skip
