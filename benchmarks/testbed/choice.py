@@ -12,12 +12,23 @@ Writes `summary.md`.
 
 import argparse
 import csv
+import gzip
+import json
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.testbed.choice_rows import ALGORITHMS, PARTS
-from benchmarks.testbed.units import Mean, Unit, best, chosen, mean_over, pearson, spearman
+from benchmarks.testbed.units import (
+    Mean,
+    Unit,
+    best,
+    chosen,
+    mean_correlation,
+    mean_over,
+    pearson,
+    spearman,
+)
 from mixmood.core.files.atomic import write_atomic
 from mixmood.measures.registry import MEASURES
 
@@ -34,6 +45,26 @@ def units_of(path: Path) -> dict[Unit, Rows]:
     return found
 
 
+def probe_units(path: Path) -> dict[Unit, Rows]:
+    """The rows of `benchmarks.probe.cases`, which have the same tasks, with 60 labels."""
+    found: dict[Unit, Rows] = {}
+    for text in gzip.decompress(path.read_bytes()).decode().splitlines():
+        case = json.loads(text)
+        if case["n_labelled"] != 60 or "distances" not in case:
+            continue
+        gains = {f"gain_{n}": np.mean(case[n]["gains"]) for n in ALGORITHMS if n in case}
+        row = {**case["distances"], **gains, "percent": case["percent"]}
+        place = case["task"], int(case["seed"])
+        found.setdefault(place, []).append({key: str(value) for key, value in row.items()})
+    return found
+
+
+def heads_of(units: dict[Unit, Rows]) -> tuple[str, ...]:
+    """The heads whose gain every row has."""
+    rows = [row for own in units.values() for row in own]
+    return tuple(name for name in ALGORITHMS if all(f"gain_{name}" in row for row in rows))
+
+
 def column(rows: Rows, name: str) -> np.ndarray:
     """A column as numbers."""
     return np.array([float(row[name]) for row in rows])
@@ -41,51 +72,35 @@ def column(rows: Rows, name: str) -> np.ndarray:
 
 def mean_pearson(units: dict[Unit, Rows], measure: str, heads: tuple[str, ...]) -> Mean:
     """The mean correlation of nearness (minus distance) with the gain."""
-    return mean_over(
-        {
-            unit: float(
-                np.mean(
-                    [
-                        pearson(-column(rows, measure), column(rows, f"gain_{head}"))
-                        for head in heads
-                    ]
-                )
-            )
-            for unit, rows in units.items()
-        },
-        "tasks",
-    )
+
+    def own(rows: Rows) -> float:
+        near = -column(rows, measure)
+        return float(np.mean([pearson(near, column(rows, f"gain_{head}")) for head in heads]))
+
+    return mean_correlation({unit: own(rows) for unit, rows in units.items()}, "tasks")
 
 
-def difference(units: dict[Unit, Rows], measure: str) -> Mean:
+def difference(units: dict[Unit, Rows], measure: str, heads: tuple[str, ...]) -> Mean:
     """How much higher the correlation is than that of the paper's measure, pair by pair."""
-    return mean_over(
-        {
-            unit: float(
-                np.mean(
-                    [
-                        pearson(-column(rows, measure), column(rows, f"gain_{head}"))
-                        - pearson(-column(rows, PAPER), column(rows, f"gain_{head}"))
-                        for head in ALGORITHMS
-                    ]
-                )
-            )
-            for unit, rows in units.items()
-        },
-        "tasks",
-    )
+
+    def apart(rows: Rows, head: str) -> float:
+        gain = column(rows, f"gain_{head}")
+        return pearson(-column(rows, measure), gain) - pearson(-column(rows, PAPER), gain)
+
+    found = {u: float(np.mean([apart(r, head) for head in heads])) for u, r in units.items()}
+    return mean_over(found, "tasks")
 
 
-def line(units: dict[Unit, Rows], measure: str) -> list[str]:
+def line(units: dict[Unit, Rows], measure: str, heads: tuple[str, ...]) -> list[str]:
     """A row of the table."""
-    words = [mean_pearson(units, measure, ALGORITHMS).text()]
-    words += [mean_pearson(units, measure, (head,)).text() for head in ALGORITHMS]
-    words.insert(1, difference(units, measure).text(sign=True))
+    words = [mean_pearson(units, measure, heads).text()]
+    words.append(difference(units, measure, heads).text(sign=True))
+    words += [mean_pearson(units, measure, (h,)).text() for h in heads] if len(heads) > 1 else []
     gain = f"gain_{ALGORITHMS[0]}"
     foreign = {u: [row for row in rows if row["percent"] == "100"] for u, rows in units.items()}
-    for own, statistic in ((units, spearman), (foreign, spearman)):
-        found = {u: statistic(-column(r, measure), column(r, gain)) for u, r in own.items()}
-        words.append(mean_over(found, "tasks").text())
+    for own in (units, foreign):
+        found = {u: spearman(-column(r, measure), column(r, gain)) for u, r in own.items()}
+        words.append(mean_correlation(found, "tasks").text())
     mixed = {u: [row for row in rows if row["percent"] != "0"] for u, rows in units.items()}
     lost = {
         u: best(column(r, gain)) - chosen(-column(r, measure), column(r, gain))
@@ -96,9 +111,11 @@ def line(units: dict[Unit, Rows], measure: str) -> list[str]:
 
 def table(units: dict[Unit, Rows], title: str) -> list[str]:
     """One part in Markdown, the best measure first."""
-    order = sorted(MEASURES, key=lambda name: -mean_pearson(units, name, ALGORITHMS).value)
-    head = ["measure", "Pearson, mean of heads", f"minus that of {PAPER}"]
-    head += [*(f"Pearson, {name}" for name in ALGORITHMS)]
+    heads = heads_of(units)
+    order = sorted(MEASURES, key=lambda name: -mean_pearson(units, name, heads).value)
+    what = "mean of heads" if len(heads) > 1 else heads[0]
+    head = ["measure", f"Pearson, {what}", f"minus that of {PAPER}"]
+    head += [f"Pearson, {name}" for name in heads] if len(heads) > 1 else []
     head += ["Spearman, mixmatch", "Spearman, wholly foreign pools", "regret, mixmatch (points)"]
     n_pools = sum(map(len, units.values()))
     tasks, seeds = {task for task, _ in units}, {seed for _, seed in units}
@@ -110,19 +127,22 @@ def table(units: dict[Unit, Rows], title: str) -> list[str]:
         "",
         "| " + " | ".join(head) + " |",
         "|" + "---|" * len(head),
-        *("| " + " | ".join(line(units, name)) + " |" for name in order),
+        *("| " + " | ".join(line(units, name, heads)) + " |" for name in order),
         "",
     ]
 
 
 def summary(folder: Path) -> str:
-    """The tables of the parts that are there."""
-    lines = ["# The default measure", ""]
-    found = [part for part in PARTS if (folder / f"{part}.csv").exists()]
-    if not found:
+    """The tables of the parts that are there; report tasks may come from the cases of the probe."""
+    lines, cases = ["# The default measure", ""], folder.parent / "probe" / "report.jsonl.gz"
+    for part in PARTS:
+        path = folder / f"{part}.csv"
+        if path.exists():
+            lines += table(units_of(path), f"{part.capitalize()} tasks")
+        elif part == "report" and cases.exists():
+            lines += table(probe_units(cases), "Report tasks")
+    if len(lines) == 2:
         raise FileNotFoundError(f"{folder} has no rows.")
-    for part in found:
-        lines += table(units_of(folder / f"{part}.csv"), f"{part.capitalize()} tasks")
     return "\n".join(lines)
 
 

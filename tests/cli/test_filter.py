@@ -509,3 +509,10 @@ def test_a_damaged_part_is_named(in_features, tmp_path, monkeypatch):
     assert result.exit_code == 1
     assert "part-000000000000.npz is damaged: " in result.stderr
     assert "Delete it and go on with --resume" in result.stderr
+
+
+def test_more_images_than_can_be_compared_with_each_other_are_refused(in_features, monkeypatch):
+    monkeypatch.setattr("mixmood.selection.filter.MOST_DIVERSE", 3)
+    result = invoke("labelled.npy", "half.npy", "--diverse", "0.5", "--out", "kept.csv")
+    assert result.exit_code == 2
+    assert "diverse compares all kept images with each other, at most 3; " in result.stderr

@@ -79,7 +79,9 @@ def test_a_ranking_on_a_terminal_obeys_no_name(pools, tmp_path):
     """Bars, table, warnings and page."""
     page = tmp_path / "page.html"
     words = ("rank", "labelled", f"<b>{TITLE}=pool{TITLE}", f"pool{TITLE}")
-    written, code = on_a_terminal(*words, "--draws", 2, "--html", page, cwd=pools)
+    written, code = on_a_terminal(
+        *words, "--draws", 2, "--measure", "l2", "--html", page, cwd=pools
+    )
     assert code == 0, written
     shows_but_obeys_not(written)
     shows_but_obeys_not(page.read_text())

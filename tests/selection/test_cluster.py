@@ -12,6 +12,7 @@ from mixmood.core.errors import InputError
 from mixmood.core.progress import Silent
 from mixmood.data.arrays.array_pools import array_pool
 from mixmood.data.pools.pool import FeatureSource
+from mixmood.jobs.cluster import RaySpread
 from mixmood.selection.fitted import fit_filter
 from mixmood.selection.scan.cluster import ScanOrder, actor_resources, scan_ray
 from mixmood.selection.scan.local import Scan, scan_local
@@ -24,6 +25,23 @@ pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore"),  # Ray's own, at import and at its end
 ]
+
+
+@pytest.fixture(scope="module")
+def started():
+    """A Ray of this machine, started once: that takes longer than all scans here."""
+    ray = RaySpread().connected(2)
+    yield ray
+    ray.shutdown()
+
+
+@pytest.fixture
+def cluster(started, monkeypatch):
+    """Scans find it started, and leave it so."""
+    monkeypatch.setattr(RaySpread, "connected", lambda spread, n_jobs: started)
+    with monkeypatch.context() as patch:
+        patch.setattr(started, "shutdown", lambda: None)
+        yield
 
 
 class DiesOnce(FeatureSource):
@@ -75,6 +93,7 @@ def written(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.glob("part-*.npz"))}
 
 
+@pytest.mark.usefixtures("cluster")
 def test_parts_are_the_same_bytes_though_a_worker_was_killed(scan, tmp_path):
     from ray import cloudpickle
 
@@ -94,6 +113,7 @@ def test_parts_are_the_same_bytes_though_a_worker_was_killed(scan, tmp_path):
     assert PartFolder(folders["there"], 100).missing() == []
 
 
+@pytest.mark.usefixtures("cluster")
 def test_a_pool_that_differs_on_a_worker_is_refused(scan, tmp_path):
     local, rows = scan
     PartFolder(tmp_path, 100).begin({}, resume=False)

@@ -69,9 +69,10 @@ class Prober:
 def worth_of(curve: LearningCurve, gain: Gain) -> LabelWorth | None:
     """A gain in labels; None if it is none, or if the learning curve cannot say."""
     labels = curve.worth(gain.points) if gain.points > 0 else None
-    if not labels:
-        return None
-    return LabelWorth(labels, curve.worth_interval(gain.points, gain.error))
+    interval = curve.worth_interval(gain.points, gain.error)
+    if not labels or interval == (0, None):
+        return None  # from nothing to anything says nothing
+    return LabelWorth(labels, interval)
 
 
 def prober(labelled: Reading, plan: RankingPlan, groups: Codes | None = None) -> Prober | str:

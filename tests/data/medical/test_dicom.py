@@ -67,6 +67,11 @@ def test_slope_and_intercept_come_before_the_window():
     assert (grey[399], grey[500], grey[601]) == (0, 128, 255)
 
 
+def test_a_slope_of_zero_leaves_no_range():
+    with pytest.raises(UnreadableImageError, match="slope and intercept leave no range of values"):
+        decode(made(RAMP, RescaleSlope=0, RescaleIntercept=5), "a.dcm")
+
+
 def test_of_several_windows_the_first_counts():
     several = made(RAMP, WindowCenter=[2048, 100], WindowWidth=[1024, 50])
     one = made(RAMP, WindowCenter=2048, WindowWidth=1024)

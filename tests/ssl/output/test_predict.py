@@ -1,6 +1,7 @@
 """Trained models as ONNX: they predict as they did in torch, and say what they cannot."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,10 +10,11 @@ import torch
 from mixmood.api.predict import predict
 from mixmood.api.train import train
 from mixmood.core.errors import InputError, MissingExtraError, OutputError
+from mixmood.core.progress import Silent
 from mixmood.ssl.loop.standardise import Standardise
 from mixmood.ssl.models.registry import model_spec
 from mixmood.ssl.output.onnx_export import to_onnx
-from mixmood.ssl.output.predict import Classifier
+from mixmood.ssl.output.predict import Classifier, classified
 
 
 def test_the_model_predicts_new_images_without_torch(labelled, pool, quick, tmp_path, write_images):
@@ -93,3 +95,10 @@ def test_prediction_names_what_it_cannot_read(labelled, pool, quick, tmp_path, t
         predict(out, pool)
     with pytest.raises(InputError, match="holds features; images are needed to classify"):
         predict(out, np.zeros((4, 9), dtype=np.float32))
+
+
+def test_images_for_a_model_of_features_without_a_backbone_are_refused():
+    taken = SimpleNamespace(input="features", size=None, backbone=lambda: None)
+    source = SimpleNamespace(name="web")
+    with pytest.raises(InputError, match="web holds images; this model takes features"):
+        list(classified(taken, source, [], Silent()))

@@ -121,6 +121,11 @@ def test_a_broken_record_is_named(store, text, message):
         (lambda r: r["run"].update(percent=float("nan")), "run.percent: Input should be"),
         (lambda r: r["run"].update(seed="0"), "run.seed: Input should be a valid integer"),
         (lambda r: r["accuracy"].update(last=7), "accuracy.last: Input should be less than or"),
+        (
+            lambda r: r["accuracy"].pop("best"),
+            "either 'test' or 'best', 'last' and 'median' must be",
+        ),
+        (lambda r: r.update(training=None), "a run without epochs has one accuracy, 'test'"),
         (lambda r: r["training"].update(epochs=[]), "training.epochs: List should have at least"),
         (lambda r: r.update(distances=[1]), "distances: Input should be an object"),
         (lambda r: r["distances"]["cosine"].pop("spread"), "cosine.spread: Field required"),

@@ -1,0 +1,93 @@
+"""What a pool would gain, on the page, in the terminal and in the CSV."""
+
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+
+from mixmood.core.records.ranking import LabelWorth, Probe, Recommendation
+from mixmood.core.records.useful_share import ShareRecord
+from mixmood.report.charts.gains import gains
+from mixmood.report.ranking.csv import ranking_csv
+from mixmood.report.ranking.page import ranking_page
+from mixmood.report.ranking.text import MOST_REASONS, plain_text, ranking_view
+
+
+def probe(gain, p_helps, worth=None):
+    interval = (gain - 2.0, gain + 3.0)
+    return Probe(gain, interval, p_helps, "mixmatch", gain, 1.0, 80.0, True, 1000, worth, 60, 1.0)
+
+
+@pytest.fixture
+def probed(ranking):
+    """The first pool helps, the second harms, the third was not probed."""
+    first, second, third = ranking.candidates
+    return replace(
+        ranking,
+        by="gain",
+        candidates=(
+            replace(
+                first,
+                probe=probe(4.0, 0.98, LabelWorth(25, (10, 50))),
+                useful_share=ShareRecord(0.9, (0.8, 1.0)),
+                advice="use",
+                advice_reason="gain <b>+4.0</b> points",
+            ),
+            replace(second, probe=probe(-3.0, 0.02), advice="avoid", advice_reason="it harms"),
+            third,
+        ),
+        recommendation=Recommendation(
+            ("clinic",), 4.0, (2.0, 7.0), 0.98, "Use clinic: <i>+4.0</i> points.", "mixmood train x"
+        ),
+    )
+
+
+def test_the_page_has_a_chart_of_gains_only_where_something_was_probed(ranking, probed):
+    title = "What each pool would gain"
+    assert title not in ranking_page(ranking)
+    page = ranking_page(probed)
+    assert title in page
+    assert "Gain +4.0 points, 95 % interval +2.0 to +7.0" in page
+    assert "worth about 25 more labels (10 to 50)" in page
+    assert "mixmood train x" in page
+    assert "<i>+4.0</i>" not in page
+    assert "<b>+4.0</b>" not in page
+
+
+def test_the_chart_holds_zero_and_every_interval(probed):
+    chart = gains(probed)
+    assert chart.rows[0].candidate.name == "clinic"
+    assert len(chart.rows) == 2
+    first, second = chart.rows
+    assert 0 <= second.low < second.at < second.high
+    assert first.low < first.at < first.high <= 100
+    assert second.at < chart.zero < first.at
+
+
+def test_the_terminal_says_what_to_do_and_why_in_80_columns(probed):
+    text = plain_text(ranking_view(probed, is_plain=True), 80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "+4.0  use" in text
+    assert "Use clinic" in text
+    assert "Next: mixmood train x" in text
+    assert "clinic: use; gain" in text
+
+
+def test_of_many_pools_the_first_are_explained(probed):
+    first = probed.candidates[0]
+    many = replace(
+        probed, candidates=tuple(replace(first, name=f"pool {k}") for k in range(MOST_REASONS + 3))
+    )
+    text = plain_text(ranking_view(many, is_plain=True), 100)
+    assert "3 more pools: see --json or --html." in text
+    assert f"pool {MOST_REASONS - 1}: use" in text
+    assert f"pool {MOST_REASONS}: use" not in text
+
+
+def test_the_csv_has_gain_share_and_advice(probed):
+    rows = list(csv.DictReader(io.StringIO(ranking_csv(probed))))
+    clinic = next(row for row in rows if row["name"] == "clinic" and row["measure"] == "cosine")
+    assert (clinic["gain"], clinic["gain_low"], clinic["gain_high"]) == ("4.0", "2.0", "7.0")
+    assert (clinic["p_helps"], clinic["useful_share"], clinic["advice"]) == ("0.98", "0.9", "use")
+    assert rows[-1]["gain"] == ""
