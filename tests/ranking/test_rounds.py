@@ -66,8 +66,9 @@ def test_the_images_of_the_probe_are_read_first_and_counted(sets):
     labelled, pools = sets
     labels = Labels(np.arange(60, dtype=np.int32) % 2, ("a", "b"))
     report = mixmood.rank(FeatureArray(labelled, "labelled", labels), pools)
-    assert {candidate.n_read for candidate in report.candidates} == {400}
-    assert "1,200 images of the pools instead of 2,700 settle" in " ".join(report.notes)
+    n_read = {candidate.name: candidate.n_read for candidate in report.candidates}
+    assert n_read == {"near": 1000, "mid": 400, "far": 400}, "foreign pools are not read further"
+    assert "1,800 images of the pools instead of 2,800 settle" in " ".join(report.notes)
 
 
 def test_images_that_are_there_already_are_no_new_round(rng, monkeypatch):
