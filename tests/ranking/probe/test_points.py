@@ -46,6 +46,7 @@ def test_the_map_is_not_extended_beyond_the_tasks_that_it_was_fitted_on(algorith
     assert is_beyond(hardest - 0.05, algorithm)
     at, beyond = (gain_of(effect(1.0), 0.5, right, algorithm) for right in (hardest, 0.1))
     assert beyond.points == pytest.approx(at.points)
+    assert beyond.error > at.error
 
 
 def test_the_interval_is_centred_and_the_chance_is_the_normal_one():

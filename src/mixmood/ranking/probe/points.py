@@ -57,7 +57,7 @@ def gain_of(
     first is what neither they nor the pool images show: other draws of the pool, other training,
     and the error of the map itself. `common` is the share of the squared error that all pools of a
     labelled set have in common. Beyond `most_wrong`, which no development task exceeded, the map is
-    not extended; see `is_beyond`.
+    not extended, and what it might be there counts as error; see `is_beyond`.
 
     Args:
         effect: What was measured.
@@ -72,7 +72,8 @@ def gain_of(
     blur = UNKNOWN_SPREAD * slope_of_share if useful_share is None else 0.0
     points = own["offset"] + own["room"] * wrong + slope_of_share * share
     points += own["slope"] * effect.p_right
-    error = hypot(own["spread"], own["factor"] * effect.error, blur)
+    beyond = (abs(own["room"]) + abs(own["both"]) * share) * (1 - accuracy - wrong)
+    error = hypot(own["spread"], own["factor"] * effect.error, blur, beyond)
     return Gain(points, error, error * sqrt(1 - own["common"]))
 
 
