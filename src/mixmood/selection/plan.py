@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mixmood.core.errors import OptionError
 from mixmood.core.family_names import DEFAULT_SCORE, either, member_names
 from mixmood.core.plan_options import option
-from mixmood.features.extraction.plan import ExtractionPlan
+from mixmood.features.extraction.plan import LoggedPlan
 from mixmood.jobs.backends import LOCAL, check_backend
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FIT_SAMPLE = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilterPlan(ExtractionPlan):
+class FilterPlan(LoggedPlan):
     """What a filter is asked for; command line and Python share it."""
 
     keep: str = option(
