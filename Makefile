@@ -1,6 +1,7 @@
 # make demo   set up the light core and rank the embedded pools
 # make test   set up everything and run every check
 # make docs   build the pages into site/
+# make dist   build wheel and sdist, try the wheel alone; PYTHONS="python3.12 python3.13" for others
 # make fuzz   feed every reader with 21,600 damaged files; FUZZ="--seed 1 --only png" for options
 # make kills  kill or interrupt processes 220 times, look at what they left; make load: large inputs
 # make raises list the raise statements that no test reaches, or whose message none looks at
@@ -15,7 +16,7 @@ PEERS  := benchmarks/peers/.venv
 # Processes that the tests are divided among; each computes with one thread.
 WORKERS ?= 2
 
-.PHONY: demo test check .types .pytest raises fuzz kills load bench bench-peers docs clean
+.PHONY: demo test check .types .pytest raises fuzz kills load bench bench-peers docs dist clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.core-installed
@@ -62,6 +63,12 @@ docs: $(VENV)/.docs-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "The pages are in site/index.html"
 
+# The wheel is built from the sdist, so that neither lacks a file.
+dist: $(VENV)/.dist-installed
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist > /dev/null
+	$(BIN)/python scripts/try_package.py $(PYTHONS)
+
 clean:
 	rm -rf $(VENV) $(PEERS) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
@@ -75,6 +82,10 @@ $(VENV)/.core-installed: $(INPUTS) | $(BIN)/python
 
 $(VENV)/.docs-installed: $(INPUTS) | $(BIN)/python
 	$(PIP) -e '.[docs]'
+	@touch $@
+
+$(VENV)/.dist-installed: $(INPUTS) | $(BIN)/python
+	$(PIP) build mypy
 	@touch $@
 
 $(VENV)/.dev-installed: $(INPUTS) | $(BIN)/python

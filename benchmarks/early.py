@@ -25,7 +25,7 @@ from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction.extract import extract
 from mixmood.ranking.outlook import outlook_of
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.probing import N_POOL
+from mixmood.ranking.probing import N_FIRST
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import read_in_rounds
 from mixmood.ranking.statistics.score import Scores, score
@@ -80,8 +80,8 @@ def rows(outcomes: "list[Outcome]", image_s: float) -> list[Row]:
             f"{n_same} of {n_seeds}",
             at_least=99,
             unit=" %",
-            note=f"{note} The nearest pool; the gain is that of the same {N_POOL} images of each "
-            f"pool either way. Images of pools saved: median {np.median(saved):.0f} %, from "
+            note=f"{note} The nearest pool; the gain is that of the same images of each pool "
+            f"either way. Images of pools saved: median {np.median(saved):.0f} %, from "
             f"{saved[0]:.0f} to {saved[-1]:.0f} %.",
         ),
         Row(
@@ -145,7 +145,9 @@ def outcome(seed: int) -> Outcome:
         outlook_of(early.labelled, early.pools, early.scores, early.plan, Silent(), 1)
         probe_s = time.process_time() - start
     is_same = full.nearest == early.nearest
-    return Outcome(is_same, early.n_read, full.n_read, early.took_s, full.took_s, probe_s)
+    # With those that the probe has read beyond the draws.
+    n_early = len(early.labelled.features) + sum(len(one.features) for one in early.pools.values())
+    return Outcome(is_same, n_early, full.n_read, early.took_s, full.took_s, probe_s)
 
 
 class Run:
@@ -164,7 +166,7 @@ class Run:
         self.plan = plan.fitted(len(self.labelled.features))
         most = self.plan.sample_size * plan.draws
         self.pools = {name: reading(FeatureArray(rows, name), most) for name, rows in pools.items()}
-        rounds = read_in_rounds(self.labelled, self.pools, self.plan, least=N_POOL)
+        rounds = read_in_rounds(self.labelled, self.pools, self.plan, least=N_FIRST)
         features = {name: one.features for name, one in self.pools.items()}
         own = self.labelled.features
         self.scores: Scores = score(own, features, self.plan, measured=rounds.measured)

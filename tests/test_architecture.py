@@ -1,7 +1,7 @@
 """The layers of the package, read from its imports: arrows point down only."""
 
 import ast
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 
@@ -114,6 +114,16 @@ def test_a_folder_is_small_enough_to_be_read_by_names_that_say_something():
     assert not [path for path in files if path.stem in VAGUE]
     n_files = Counter(path.parent for path in files)
     assert {folder.name: n for folder, n in n_files.items() if n > MOST_FILES} == {}
+
+
+def test_two_classes_never_share_a_name():
+    """A reader who meets a name must not have to ask which of two things it is."""
+    homes = defaultdict(list)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(str(path.relative_to(PACKAGE)))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
 def names_of(module):

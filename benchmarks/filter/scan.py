@@ -36,6 +36,8 @@ from mixmood.selection.scan.parts import PartFolder, ScanPart, ranges, write_par
 N_ROUNDS = 9
 N_IMAGES = 512
 MICRO_BATCH = 16
+MOST_LISTED = 1_000_000
+"""Of more entries no list is written: it is written part by part, in memory that does not grow."""
 
 
 def main() -> None:
@@ -116,11 +118,7 @@ def entries(folder: Path, count: int) -> dict[str, float]:
     start = time.process_time()
     reasons = decide(scanned, parse_keep(0.3), 0.5)
     decided_s = time.process_time() - start
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    start = time.process_time()
-    content = ListContent(_Entries(count), "pool", parts, reasons, ("a", "b"), ("own",))
-    write_list(folder / "kept.csv", content)
-    return {
+    found = {
         "entries": count,
         "missing": n_missing,
         "write_parts_s": written_s,
@@ -128,11 +126,15 @@ def entries(folder: Path, count: int) -> dict[str, float]:
         "look_for_missing_parts_s": resumed_s,
         "gather_and_duplicates_s": gathered_s,
         "decide_s": decided_s,
-        "peak_mb_before_list": peak_mb,
-        "write_list_s": time.process_time() - start,
-        "list_bytes_per_entry": (folder / "kept.csv").stat().st_size / count,
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
+    if count <= MOST_LISTED:
+        start = time.process_time()
+        content = ListContent(_Entries(count), "pool", parts, reasons, ("a", "b"), ("own",))
+        write_list(folder / "kept.csv", content)
+        found["write_list_s"] = time.process_time() - start
+        found["list_bytes_per_entry"] = (folder / "kept.csv").stat().st_size / count
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {**found, "peak_mb": peak_mb}
 
 
 def _made_up(n: int, rng: np.random.Generator) -> ScanPart:

@@ -80,11 +80,15 @@ def tested(predicted: np.ndarray, task: Task) -> str:
     return f"{(predicted == task.test_codes).mean():.4f}"
 
 
-def rows_of(folder: Path, family: Family, n_labelled: int, seed: int) -> Iterator[list[object]]:
-    """All rows of one task."""
+def rows_of(
+    folder: Path, family: Family, n_labelled: int, seed: int, kinds: list[str] | None
+) -> Iterator[list[object]]:
+    """All rows of one task; with `kinds`, of the clean pool and of these foreign ones only."""
     task = draw(folder, family, n_labelled, seed)
     which = "development" if family.name in DEVELOPMENT else "report"
     for (source, percent), pool in task.pools().items():
+        if percent and kinds is not None and source not in kinds:
+            continue
         place = [which, family.name, n_labelled, seed, source, percent]
         for row in head_rows(task, pool, family.n_classes, seed):
             yield [*place, *row]
@@ -101,6 +105,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=["report", "development"])
     parser.add_argument("--labels", type=int, nargs="+", default=[60, 20, 150])
     parser.add_argument("--seeds", type=int, nargs=2, default=[0, 10], metavar=("FIRST", "END"))
+    parser.add_argument("--kinds", nargs="+", help="foreign sources; all if unset")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     families = {"report": REPORT, "development": DEVELOPMENT}
@@ -110,7 +115,7 @@ def main() -> None:
                 name = f"{family.name}-{n_labelled}-{seed}.csv".replace(" ", "_")
                 if (options.out / name).exists():
                     continue
-                rows = list(rows_of(options.features, family, n_labelled, seed))
+                rows = list(rows_of(options.features, family, n_labelled, seed, options.kinds))
                 unfinished = options.out / f"{name}.part"
                 with unfinished.open("w", newline="") as file:
                     csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])

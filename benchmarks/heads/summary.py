@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.heads.evidence import HEADER
 from mixmood.core.seeds import rng_for
 
 HEADS = ("supervised", "pseudo-label", "mixmatch", "propagation", "auto")
@@ -88,6 +87,34 @@ def table(rows: list[Row]) -> list[str]:
     return lines
 
 
+def by_task(rows: list[Row], tuned: list[Row], n_labelled: str = "60") -> list[str]:
+    """Mean accuracy on each task with a clean pool: every head, and the fine-tuned backbone."""
+    found = {
+        place: value
+        for place, value in accuracies(rows).items()
+        if place[1] == n_labelled and place[4] == "0"
+    }
+    names = [name for name in (*HEADS, *PEERS) if any(name in v for v in found.values())]
+    lines = [f"| task | seeds | {' | '.join(names)} | fine-tuned (seeds) |"]
+    lines.append("|" + "---|" * (3 + len(names)))
+    for task in dict.fromkeys(place[0] for place in found):
+        own = {place[2]: value for place, value in found.items() if place[0] == task}
+        cells = [f"{100 * np.mean([value[n] for value in own.values()]):.1f}" for n in names]
+        ours = [row for row in tuned if row["task"] == task and row["seed"] in own]
+        cells.append(_tuned_cell(ours, own))
+        lines.append(f"| {task} | {len(own)} | {' | '.join(cells)} |")
+    return lines
+
+
+def _tuned_cell(tuned: list[Row], heads: dict[str, dict[str, float]]) -> str:
+    """Accuracy of the fine-tuned backbone, and by how much it is ahead of `auto` for its seeds."""
+    if not tuned:
+        return ""
+    mean = 100 * np.mean([float(row["accuracy"]) for row in tuned])
+    ahead = 100 * np.mean([float(row["accuracy"]) - heads[row["seed"]]["auto"] for row in tuned])
+    return f"{mean:.1f} ({len(tuned)}), auto {ahead:+.1f}"
+
+
 def claims(rows: list[Row]) -> list[str]:
     """What was to be shown, with paired intervals."""
     found = accuracies(rows)
@@ -96,39 +123,70 @@ def claims(rows: list[Row]) -> list[str]:
     for peer in PEERS:
         ahead = {place: value["auto"] - value[peer] for place, value in clean.items()}
         lines.append(f"- auto minus {peer}, clean pools: {points(ahead)} points")
-    gain = {place: value["auto"] - value["supervised"] for place, value in clean.items()}
-    lines.append(f"- auto minus supervised, clean pools: {points(gain)} points")
+    gains = {place: value["auto"] - value["supervised"] for place, value in found.items()}
+    own = {place: gains[place] for place in clean}
+    lines.append(f"- auto minus supervised, clean pools: {points(own)} points")
     for percent in ("50", "100"):
-        for source in sorted({place[3] for place in found if place[4] == percent}):
-            some = {p: v for p, v in found.items() if p[3] == source and p[4] == percent}
-            ahead = {place: value["auto"] - value["supervised"] for place, value in some.items()}
-            lines.append(f"- auto minus supervised, {percent} % {source}: {points(ahead)} points")
+        some = {place: gain for place, gain in gains.items() if place[4] == percent}
+        lines.append(
+            f"- auto minus supervised, {percent} % foreign, all kinds: {points(some)} points"
+        )
+        for source in sorted({place[3] for place in some}):
+            kind = {place: gain for place, gain in some.items() if place[3] == source}
+            lines.append(f"    - {source}: {points(kind)}")
     return [*lines, *estimates(rows), *times(rows)]
 
 
 def estimates(rows: list[Row]) -> list[str]:
-    """How true the reported accuracy of `auto` is."""
-    own = [row for row in rows if row["head"] == "auto" and row["estimate"]]
-    numbers = np.array(
-        [[float(r[k]) for k in ("accuracy", "estimate", "low", "high")] for r in own]
-    )
-    covered = ((numbers[:, 2] <= numbers[:, 0]) & (numbers[:, 0] <= numbers[:, 3])).mean()
-    bias = 100 * (numbers[:, 1] - numbers[:, 0]).mean()
-    return [
-        f"- nested estimate minus test accuracy: {bias:+.1f} points on average; "
-        f"{100 * covered:.0f} % of its 95 % intervals hold the test accuracy ({len(own)} runs)"
-    ]
+    """How true the reported accuracy of `auto` is, by number of labels.
+
+    Pools of one task and seed share their labelled images: what counts is how many sets of labelled
+    images there are, so that the mean over the pools of each is taken first.
+    """
+    lines = []
+    for n_labelled in sorted({row["n_labelled"] for row in rows}, key=int):
+        sets: dict[tuple[str, str], list[tuple[float, bool]]] = defaultdict(list)
+        for row in rows:
+            if row["head"] == "auto" and row["estimate"] and row["n_labelled"] == n_labelled:
+                true, value, low, high = (
+                    float(row[key]) for key in ("accuracy", "estimate", "low", "high")
+                )
+                sets[row["task"], row["seed"]].append((value - true, low <= true <= high))
+        means = np.array([np.mean(np.array(one, float), axis=0) for one in sets.values()])
+        error = means[:, 0].std(ddof=1) / np.sqrt(len(means)) if len(means) > 1 else np.inf
+        off, covered = 100 * means.mean(axis=0)
+        lines.append(
+            f"- {n_labelled} labels: cross-validated minus test accuracy {off:+.1f} ± "
+            f"{100 * error:.1f} points; {covered:.0f} % of the 95 % intervals hold the test "
+            f"accuracy ({len(means)} sets of labelled images)"
+        )
+    return lines
 
 
 def times(rows: list[Row]) -> list[str]:
     """Seconds of one core, from the same processes."""
-    means = {}
-    for name in ("auto", *PEERS):
-        own = [float(r["cpu_s"]) for r in rows if r["head"] == name and r["percent"] == "0"]
-        means[name] = float(np.mean(own))
-    words = ", ".join(f"{name} {value:.2f} s" for name, value in means.items())
-    ratio = means["SelfTraining"] / means["auto"]
-    return [f"- processor time, clean pools: {words}; SelfTraining / auto = {ratio:.1f}"]
+    lines = []
+    for n_labelled in sorted({row["n_labelled"] for row in rows}, key=int):
+        clean = [r for r in rows if r["percent"] == "0" and r["n_labelled"] == n_labelled]
+        means = {
+            name: float(np.mean([float(r["cpu_s"]) for r in clean if r["head"] == name]))
+            for name in ("auto", *PEERS)
+        }
+        words = ", ".join(f"{name} {value:.2f} s" for name, value in means.items())
+        ratio = means["SelfTraining"] / means["auto"]
+        lines.append(
+            f"- {n_labelled} labels: processor time with clean pools: {words}; "
+            f"SelfTraining / auto = {ratio:.1f}"
+        )
+    return lines
+
+
+def write_rows(path: Path, rows: list[Row]) -> None:
+    """The rows as CSV, under the keys of the first."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def main() -> None:
@@ -136,19 +194,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=Path)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--tuned", type=Path, help="the folder of benchmarks.heads.tuned")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     rows = read(options.runs)
+    tuned = read(options.tuned) if options.tuned else []
     lines = ["# Heads on frozen features", "", "Accuracy on test images in percent.", ""]
     for which in ("report", "development"):
         own = [row for row in rows if row["set"] == which]
         if not own:
             continue
-        with (options.out / f"{which}.csv").open("w", newline="") as file:
-            writer = csv.DictWriter(file, HEADER, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(own)
-        lines += [f"## {which.capitalize()} tasks", "", *table(own), "", *claims(own), ""]
+        write_rows(options.out / f"{which}.csv", own)
+        lines += [f"## {which.capitalize()} tasks", "", *table(own), ""]
+        lines += ["60 labels, clean pool:", "", *by_task(own, tuned), "", *claims(own), ""]
+    if tuned:
+        write_rows(options.out / "tuned.csv", tuned)
     (options.out / "summary.md").write_text("\n".join(lines))
     print("\n".join(lines))
 

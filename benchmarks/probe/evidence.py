@@ -12,6 +12,8 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.heads.tasks import REPORT
 from benchmarks.probe.cases import read_rows
 from benchmarks.probe.judge import (
@@ -23,6 +25,7 @@ from benchmarks.probe.judge import (
     oracle,
     pick_by_advice,
     predictors,
+    truth,
 )
 from mixmood.core.files.atomic import write_atomic
 from mixmood.ranking.plan import PROBE_ALGORITHMS
@@ -30,6 +33,7 @@ from mixmood.ranking.plan import PROBE_ALGORITHMS
 OUT = Path("results/probe")
 PARTS = ("report", "simulated", "scratch")
 DIGITS = 4
+MAIN_LABELS = 60
 
 
 def judged(rows: list[dict], algorithm: str) -> dict:
@@ -56,6 +60,23 @@ def summary_of(rows: list[dict]) -> dict:
             some = [r for r in rows if r["n_labelled"] == n_labelled and algorithm in r]
             if some:
                 found[f"{n_labelled} labels, {algorithm}"] = judged(some, algorithm)
+    return found
+
+
+def by_task(rows: list[dict], algorithm: str) -> dict:
+    """The gain on each task alone: where it works and where it does not."""
+    found = {}
+    for task, seeds in by_task_and_seed([row for row in rows if algorithm in row]).items():
+        own = [row for some in seeds.values() for row in some]
+        found[task] = {
+            "n_seeds": len(seeds),
+            "right": round(float(np.mean([row["cv"] for row in own])), 1),
+            "clean": round(
+                float(np.mean([truth(r, algorithm) for r in own if not r["percent"]])), 2
+            ),
+            **agreement({task: seeds}, algorithm, "probe: gain"),
+            "rmse_points": calibration(own, algorithm)["rmse_points"],
+        }
     return found
 
 
@@ -139,6 +160,9 @@ def main() -> None:
         if part == "report" and any(row["task"] not in REPORT for row in rows):
             raise SystemExit("Only report tasks are reported on.")
         summary[part] = summary_of(rows)
+        if part == "report":
+            some = [row for row in rows if row["n_labelled"] == MAIN_LABELS]
+            summary["by task"] = by_task(some, PROBE_ALGORITHMS[0])
         lines += [f"## {part}", ""]
         for name, table in summary[part].items():
             lines += markdown(name, table)

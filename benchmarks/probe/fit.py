@@ -117,7 +117,10 @@ def main() -> None:
     for name in PROBE_ALGORITHMS:
         table = columns(rows, name)
         common, words = left_out(table)
-        tables[name] = dict(zip(BOUNDS, fitted(table).tolist(), strict=True)) | {"common": common}
+        tables[name] = dict(zip(BOUNDS, fitted(table).tolist(), strict=True)) | {
+            "common": common,
+            "most_wrong": float(table["room"].max()),
+        }
         print(f"{name}, {len(table['truth'])} pools, each pack left out: {words}")
     text = as_module(tables, rows)
     print(text)

@@ -16,7 +16,7 @@ from mixmood.ranking.advice import advise
 from mixmood.ranking.probe.measure import PoolEffect
 from mixmood.ranking.probe.points import gain_of
 
-N_RESAMPLED = 1000
+N_RESAMPLED = 400
 BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 FILLED = 30
 """Pools from which a bin is well filled."""
@@ -146,13 +146,14 @@ def pick_by_advice(groups: Groups, algorithm: str) -> dict:
 def advice_table(rows: list[dict], algorithm: str) -> dict:
     """What became of the pools by their advice."""
     words = np.array([advice_of(row, algorithm) for row in rows])
+    known = [word for word in ("use", "filter", "unsure", "avoid") if (words == word).any()]
     true = np.array([truth(row, algorithm) for row in rows])
     used, worth = words == "use", true >= WORTHWHILE
     return {
         "n_pools": len(rows),
-        "n_by_advice": {word: int((words == word).sum()) for word in sorted(set(words))},
+        "n_by_advice": {word: int((words == word).sum()) for word in known},
         "mean_gain_by_advice": {
-            word: round(float(true[words == word].mean()), 2) for word in sorted(set(words))
+            word: round(float(true[words == word].mean()), 2) for word in known
         },
         "used_that_harm": ratio((true < HARM) & used, used),
         "worthwhile_that_are_used": ratio(used & worth, worth),

@@ -18,7 +18,6 @@ import numpy as np
 from benchmarks.probe.cases import append, keys_in
 from mixmood.core.seeds import rng_for
 from mixmood.ranking.probe.measure import labelled_folds, pool_effect
-from mixmood.ranking.probing import N_POOL
 from mixmood.scores.useful_share import useful_share
 from mixmood.testbed.grid.cells import Run
 from mixmood.testbed.grid.config import load_config
@@ -28,6 +27,8 @@ from mixmood.testbed.runs.run import drawn, job_for
 RECORDS = Path("results/paper-small/records.csv.gz")
 BASE, WITH_POOL = "supervised-updates", "mixmatch"
 ALGORITHM = "mixmatch"
+N_IMAGES = 400
+"""Pool images that are probed: `rank` takes 1000, but 99 pools have to be embedded."""
 ACCURACY = "accuracy_median"
 """The median of the last epochs: the best one would be chosen on the test images."""
 
@@ -68,7 +69,7 @@ def measured_of(job) -> dict:
     split, section, seed = drawn(job), job.config.frozen, job.run.seed
     place = (section.backbone, section.resolution)
     features = features_of(job, split.labelled, *place)
-    pool = features_of(job, split.unlabelled[:N_POOL], *place)
+    pool = features_of(job, split.unlabelled[:N_IMAGES], *place)
     codes = np.asarray(split.labels)
     n_classes = len(split.class_names)
     folds = labelled_folds(features, codes, n_classes, rng_for(seed, "folds"))

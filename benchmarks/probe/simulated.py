@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20)
     given = parser.parse_args()
     done = keys_in(given.rows)
-    for run in range(given.runs):
+    for run in range(1, given.runs + 1):
         for pack in PACKS:
             name = f"simulated {pack} 5-9"
             cases = [Case(name, N_LABELLED, run, *pool) for pool in POOLS]

@@ -200,6 +200,17 @@ def test_half_of_a_half_foreign_pool_is_kept_and_the_right_half(in_features, tmp
     assert keeps[100:].mean() < 0.1
 
 
+def test_a_typical_share_is_one_of_the_labelled_images(in_features, tmp_path):
+    words = ("labelled.npy", "half.npy", "--typical", 0.9, "--out", tmp_path / "k.csv")
+    record = json.loads(filtered(*words, "--json", "-").stdout)
+    assert record["keep"] == "as typical as 90% of the labelled images"
+    # The lowest score that is kept lies at or above that of the labelled image.
+    assert record["typical"] <= 0.9
+    keeps = np.array([row["keep"] == "1" for row in rows_of(tmp_path / "k.csv")])
+    assert keeps[:100].mean() > 0.6
+    assert keeps[100:].mean() < 0.2
+
+
 def test_an_all_foreign_pool_keeps_little_and_says_so(in_features, tmp_path):
     record = json.loads(
         filtered("labelled.npy", "foreign.npy", "--out", tmp_path / "k.csv", "--json", "-").stdout
@@ -231,6 +242,8 @@ def test_a_list_that_keeps_nothing_says_so_when_it_is_opened(in_features, tmp_pa
         (["labelled.npy", "half.npy", "--keep", "2.5"], 2, "whole number from 1 on; got 2.5"),
         (["labelled.npy", "half.npy", "--keep", "3", "--threshold", "1"], 2, "keep or threshold"),
         (["labelled.npy", "half.npy", "--threshold", "nan"], 2, "finite number; got nan"),
+        (["labelled.npy", "half.npy", "--typical", "0"], 2, "above 0 and at most 1; got 0"),
+        (["labelled.npy", "half.npy", "--typical", "1", "--keep", "9"], 2, "one of keep, thresh"),
         (["labelled.npy", "half.npy", "--score", "knm"], 2, "Did you mean 'knn'?"),
         (["labelled.npy", "half.npy", "--diverse", "2"], 2, "between 0 and 1; got 2"),
         (

@@ -119,7 +119,11 @@ def test_a_second_run_from_the_cache_gives_the_same_bytes(folders):
         (["rank", "labelled", "near", "--measure", "cosin"], 2, "Did you mean 'cosine'?"),
         (["rank", "labelled", "near", "--backbone", "efficientnet"], 2, "efficientnet-lite0"),
         (["rank", "labelled", "near", "--sample-size", "0"], 2, "at least 1; got 0"),
-        (["rank", "labelled", "few"], 1, "'few': it holds only 0 readable images besides 3"),
+        (
+            ["rank", "labelled", "few"],
+            1,
+            "'few': of the images tried, all that can be read are copies",
+        ),
         (["rank", "labelled", "near", "near"], 2, "Two candidates are called 'near'"),
         (["rank", "labelled", "a=near", "a=dark"], 2, "Two candidates are called 'a'"),
         (["rank", "few", "near"], 1, "at least 8 labelled images; got 3"),

@@ -33,6 +33,9 @@ def prepared(tmp_path_factory):
     """labelled/, test/, scans/, crawl.zip and so on: eight-pixel digits under the names in use."""
     root = tmp_path_factory.mktemp("prepared")
     images, classes = digits()
+    # They come writer by writer: labelled and other images would be of different hands.
+    order = np.random.default_rng(0).permutation(len(images))
+    images, classes = images[order], classes[order]
     for digit in range(5):
         own = images[classes == digit]
         save(own[:8], root / "labelled" / str(digit))

@@ -30,10 +30,11 @@ NOT_RUN = {
         "mixmood testbed run paper ",
     ],
     "docs/results.md": ["mixmood testbed"],
+    "docs/scale.md": ["pip install", "ray start", "export", "mixmood filter"],
     "docs/faq.md": ["pip ", "mixmood data get", "mixmood rank labelled/ hf://"],
     "docs/medical.md": ["pip install"],
+    "docs/extend/backbone.md": ["mixmood rank labelled/ crawl.zip --backbone hf:facebook"],
     "docs/extend/measure.md": ["make "],
-    "docs/extend/backbone.md": ["mixmood rank labelled/ crawl.zip --backbone hf:"],
 }
 """The lines that tests leave out, by how they begin: installers, clusters, networks, hours."""
 

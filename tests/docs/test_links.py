@@ -21,7 +21,8 @@ def anchors_of(page):
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     plain = [re.sub(r"[^\w\s-]", "", heading).strip().lower() for heading in headings]
-    return {re.sub(r"[\s-]+", "-", heading) for heading in plain}
+    own = set(re.findall(r'<a id="([\w-]+)"', text))
+    return own | {re.sub(r"[\s-]+", "-", heading) for heading in plain}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=PAGE_IDS)

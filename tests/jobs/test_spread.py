@@ -8,10 +8,11 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from mixmood.core.errors import MissingExtraError, OptionError, TrainingError
+from mixmood.core.errors import InputError, MissingExtraError, OptionError, TrainingError
 from mixmood.jobs.call import Call
 from mixmood.jobs.cluster import RaySpread
 from mixmood.jobs.local import spread_local
@@ -236,6 +237,15 @@ def test_no_jobs_need_no_engine():
 def test_a_cluster_that_does_not_answer_is_told(calls, address):
     with pytest.raises(OptionError, match=f"No Ray cluster answers at '{address}'"):
         list(RaySpread(address)(calls, 0, lambda call: None))
+
+
+def test_a_ray_that_does_not_start_is_an_error_with_a_way_out(monkeypatch):
+    def late(**_):
+        raise Exception("The current node timed out during startup.")
+
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=late))
+    with pytest.raises(InputError, match=r"could not be started: The current node.*less busy"):
+        RaySpread().connected(1)
 
 
 def test_ray_is_an_extra(calls, monkeypatch):

@@ -54,7 +54,7 @@ def test_what_was_measured_to_stop_is_not_measured_again(sets, monkeypatch):
 def test_one_pool_is_read_no_further_than_needed_and_not_called_the_nearest(rng):
     report = mixmood.rank(features(rng, 60), {"only": features(rng, 2000)})
     assert report.notes[1] == (
-        "Reading stopped early: 150 images of the pool instead of 900 are enough for one pool. "
+        "Reading stopped early: 120 images of the pool instead of 900 are enough for one pool. "
         "Give --until none for all of them."
     )
 
@@ -66,12 +66,13 @@ def test_the_images_of_the_probe_are_read_first_and_counted(sets):
     labelled, pools = sets
     labels = Labels(np.arange(60, dtype=np.int32) % 2, ("a", "b"))
     report = mixmood.rank(FeatureArray(labelled, "labelled", labels), pools)
-    assert {candidate.n_read for candidate in report.candidates} == {400}
-    assert "1,200 images of the pools instead of 2,700 settle" in " ".join(report.notes)
+    n_read = {candidate.name: candidate.n_read for candidate in report.candidates}
+    assert n_read == {"near": 1000, "mid": 300, "far": 300}, "foreign pools are not read further"
+    assert "1,600 images of the pools instead of 2,800 settle" in " ".join(report.notes)
 
 
 def test_images_that_are_there_already_are_no_new_round(rng, monkeypatch):
-    """Of six rounds of 150 images, the first two lie within the 400 of the probe."""
+    """Of eight rounds of about 112 images, the first two lie within the 300 of the probe."""
     from mixmood.data.pools.pool import Labels
     from mixmood.ranking import rounds
 
@@ -86,7 +87,7 @@ def test_images_that_are_there_already_are_no_new_round(rng, monkeypatch):
     labels = Labels(np.arange(60, dtype=np.int32) % 2, ("a", "b"))
     labelled = FeatureArray(features(rng, 60), "labelled", labels)
     mixmood.rank(labelled, pools, until=0.9999)
-    assert seen == [800, 900, 1200, 1500]
+    assert seen == [600, 720, 900, 1140, 1380, 1620]
 
 
 def test_equal_pools_are_read_to_the_end(rng):
@@ -106,7 +107,7 @@ def test_a_hopeless_pool_is_read_no_further_than_the_first_round(rng):
     report = mixmood.rank(features(rng, 60), pools, until=0.9999)
     n_read = {candidate.name: candidate.n_read for candidate in report.candidates}
     assert report.draws == 30
-    assert n_read == {"a": 900, "b": 900, "far": 150}
+    assert n_read == {"a": 900, "b": 900, "far": 120}
 
 
 @pytest.mark.parametrize("until", [0.5, 0.0, 1.01, -1])

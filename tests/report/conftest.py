@@ -15,8 +15,8 @@ from mixmood.core.records.filtering import (
     DistanceChange,
     DistanceInterval,
     Filtering,
-    Gain,
-    Gains,
+    GainChange,
+    GainInterval,
 )
 from mixmood.core.records.page_material import PageMaterial, SetPictures, Tile
 from mixmood.core.records.ranking import (
@@ -164,7 +164,9 @@ def filtering():
         distance=DistanceChange(
             "cosine", 30, DistanceInterval(4.5, (3.9, 5.1)), DistanceInterval(1.25, (0.8, 1.7))
         ),
-        probe=Gains("mixmatch", Gain(-1.5, (-4.0, 1.0), 0.1), Gain(3.25, (0.5, 6.0), 0.97)),
+        probe=GainChange(
+            "mixmatch", GainInterval(-1.5, (-4.0, 1.0), 0.1), GainInterval(3.25, (0.5, 6.0), 0.97)
+        ),
         backbone={"name": "efficientnet-lite0", "weights_sha256": "cd" * 32, "resolution": 96},
         warnings=("<u>Odd</u> pool.",),
     )

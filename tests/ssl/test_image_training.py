@@ -172,7 +172,7 @@ def test_images_shared_by_pool_and_labelled_set_are_counted(labelled, quick, tol
 
 
 def test_images_without_classes_are_refused(pool, quick):
-    with pytest.raises(InputError, match="The labelled pool pool has no classes. Put the images"):
+    with pytest.raises(InputError, match="The labelled pool pool has no classes. Give them in one"):
         train(pool, pool, **quick)
 
 

@@ -38,11 +38,11 @@ def embed(
 
     plan = plan_from(ExtractionPlan, options)
     with open_cache(plan.cache) or nullcontext() as store:
-        pool = open_pool(images, seed=plan.seed, cache=store)
+        pool = open_pool(images, seed=plan.seed, cache=store, frames=plan.frames)
         everything = np.arange(len(pool))
         if isinstance(pool, FeatureSource):
             return np.asarray(pool.features(everything), np.float32)
-        network = load_backbone(plan.backbone, plan.resolution)
+        network = load_backbone(plan.backbone, plan.resolution, plan.device)
         found = extract(
             pool, everything, network, jobs=plan.jobs, cache=store, progress=progress or Silent()
         )

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mixmood.api.joined.backbone_choice import BackboneChoice
 from mixmood.api.joined.filter_inputs import check_paths, findable, open_inputs, word_for
+from mixmood.api.joined.mlflow_runs import log_filter, mlflow_log
 from mixmood.core.cache.features import open_cache
 from mixmood.core.files.atomic import check_writable, sweep, written
 from mixmood.core.plan_options import plan_from, with_options
@@ -19,6 +21,7 @@ from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.filtering import Filtering
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.data.pools.kept import located
+from mixmood.data.pools.open import with_frames_word
 from mixmood.data.pools.pool import Pool
 from mixmood.selection.plan import FilterPlan
 
@@ -128,10 +131,11 @@ def filter_planned(
     check_paths(labelled, pool, target, plan)
     if target is not None and plan.resume:
         sweep(target.parent, target.name)
+    log, listener = mlflow_log(plan.mlflow), progress or Silent()
     with open_cache(plan.cache) or nullcontext() as store:
-        inputs = open_inputs(labelled, pool, plan, store)
-        base = inputs.labelled
-        embedder = FeatureReader(inputs.backbone, plan.jobs, store, progress or Silent())
+        inputs = open_inputs(labelled, pool, plan, store, listener)
+        base, plan = inputs.labelled, inputs.settled(plan)
+        embedder = FeatureReader(inputs.backbone, plan.jobs, store, listener)
         scorer = inputs.scorer(plan, embedder)
         if plan.save is not None:
             _save(Path(plan.save), scorer)
@@ -139,7 +143,8 @@ def filter_planned(
             job = FilterJob(inputs.pool, findable(pool), plan, scorer, embedder, parts)
             decision = job.run()
             if target is not None:
-                _write_list(target, word_for(pool, target), job, decision)
+                word = word_for(with_frames_word(pool, plan.frames), target)
+                _write_list(target, word, job, decision)
             _make_folders(job, decision)
             record = describe(job, decision, base.name if base else str(plan.load), _notes(plan))
             if base is not None:
@@ -147,7 +152,17 @@ def filter_planned(
                 record = replace(record, distance=distance, probe=gains)
             # Last, so that a kill before this point loses nothing that --resume needs.
             parts.remove()
-    return Kept(record, job, decision, base)
+    kept = Kept(_with_choice(record, inputs.choice), job, decision, base)
+    if log is not None:
+        log_filter(log, kept, target)
+    return kept
+
+
+def _with_choice(record: Filtering, choice: BackboneChoice | None) -> Filtering:
+    if choice is None:
+        return record
+    backbone = choice.in_record(record.backbone)
+    return replace(record, backbone=backbone, warnings=(*record.warnings, choice.sentence))
 
 
 def _notes(plan: FilterPlan) -> tuple[str, ...]:

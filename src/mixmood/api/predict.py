@@ -10,6 +10,8 @@ from mixmood.core.errors import InputError
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource
+from mixmood.data.pools.wide_images import poor_range
+from mixmood.features.extraction.noticed import noticed
 from mixmood.ssl.input.pictures import unreadable_note
 from mixmood.ssl.output.predict import Classifier, Predictions, classified, classified_features
 
@@ -37,6 +39,9 @@ def predict(
         return Predictions(names, found, classifier.class_names, (), typical, classifier.threshold)
     if classifier.pixel_range is not None:
         source = source.scaled_by(classifier.pixel_range)
+    n_tried, n_poor = poor_range(source)
+    for text in noticed(n_tried, 0, n_poor, source.pixel_range):
+        notify(f"{source.name}: {text}")
     kept: list[int] = []
     parts = list(classified(classifier, source, kept, progress or Silent()))
     if not kept:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mixmood.api.joined.backbone_choice import BackboneChoice, ChoiceOptions, choose_backbone
+from mixmood.api.joined.mlflow_runs import log_ranking, mlflow_log
 from mixmood.api.joined.next_command import with_command
 from mixmood.core.cache.features import open_cache
 from mixmood.core.files.atomic import written
@@ -116,6 +118,8 @@ def rank_planned(
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.ranking.rank import rank as rank_pools
 
+    log = mlflow_log(plan.mlflow)
+    listener = progress or Silent()
     with open_cache(plan.cache) or nullcontext() as store:
         base = open_pool(
             labelled, seed=plan.seed, cache=store, role="labelled set", frames=plan.frames
@@ -123,6 +127,8 @@ def rank_planned(
         opened = open_candidates(candidates, base, plan.seed, store, plan.frames)
         base, pools, _ = scaled_alike(base, opened.pools)
         needs_backbone = not isinstance(base, FeatureSource)
+        choice = choose_backbone(base, ChoiceOptions.of(plan, plan.groups), store, listener)
+        plan = plan if choice is None else replace(plan, backbone=choice.chosen)
         network = (
             load_backbone(plan.backbone, plan.resolution, plan.device) if needs_backbone else None
         )
@@ -134,10 +140,20 @@ def rank_planned(
             backbone=network,
             set_aside=opened.set_aside,
             cache=store,
-            progress=progress or Silent(),
+            progress=listener,
         )
     for message in store.warnings if store and needs_backbone else ():
         # Not part of the record: what became of a cache does not change the ranking.
         warnings.warn(message, RuntimeWarning, stacklevel=3)
-    record = with_command(ranked.record, labelled, opened.given, plan)
-    return RankReport.of(replace(ranked, record=record), time.perf_counter() - start)
+    record = _with_choice(with_command(ranked.record, labelled, opened.given, plan), choice)
+    report = RankReport.of(replace(ranked, record=record), time.perf_counter() - start)
+    if log is not None:
+        log_ranking(log, report)
+    return report
+
+
+def _with_choice(record: Ranking, choice: BackboneChoice | None) -> Ranking:
+    if choice is None:
+        return record
+    backbone = choice.in_record(record.backbone)
+    return replace(record, backbone=backbone, notes=(*record.notes, choice.sentence))

@@ -1,17 +1,24 @@
 """`mixmood.train`: a classifier from a few labelled images and a pool of unlabelled ones."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mixmood.api.joined.backbone_choice import BackboneChoice, ChoiceOptions, choose_backbone
+from mixmood.api.joined.mlflow_runs import log_head, mlflow_log
 from mixmood.api.predict import predict
+from mixmood.core.cache.features import open_cache
 from mixmood.core.errors import OptionError, OutputError
+from mixmood.core.family_names import AUTO_BACKBONE
 from mixmood.core.files.atomic import sweep, write_atomic
 from mixmood.core.files.places import make_folder
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.suggest import unknown_name
+from mixmood.data.pools.open import open_pool
+from mixmood.data.pools.wide_images import scaled_alike
 from mixmood.heads.registry import HEADS
 from mixmood.ssl.head.record import HeadRecord
 from mixmood.ssl.head.train import HeadRun, train_head_on_images
@@ -82,7 +89,7 @@ def train(
         test: Images with classes to test on.
         out: The folder for results.
         resume: Go on from the checkpoint in `out`, if there is one; train a head again.
-        mlflow: A tracking URI to log the run of a network to.
+        mlflow: A tracking URI to log the run to as well.
         cache: A directory that keeps features between runs, or None for none.
         memory_limit_bytes: Pools that need more are read from disk as they are needed (networks).
         progress: Called after every image read and every update.
@@ -96,9 +103,12 @@ def train(
     listener = progress or Silent()
     if plan.is_head:
         check_head_algorithm(plan.algorithm, unlabelled)
-        if mlflow is not None:
-            raise OptionError("Runs of networks are logged to MLflow, heads are not. Leave it out.")
+        log = mlflow_log(mlflow)
         _open(folder, resume)
+        choice = _chosen_backbone(labelled, plan, cache, listener)
+        if choice is not None:
+            inform(choice.sentence)
+            plan = replace(plan, backbone=choice.chosen)
         run = train_head_on_images(
             labelled,
             unlabelled,
@@ -109,8 +119,11 @@ def train(
             warn=notify,
             inform=inform,
         )
+        run = run if choice is None else _with_choice(run, choice)
         if folder is not None:
             write_head(folder, run)
+        if log is not None:
+            log_head(log, run.record, folder)
         return TrainedModel(run.record, run.model)
     record = train_on_images(
         labelled,
@@ -131,6 +144,29 @@ def train(
 
 
 with_options(train, TrainingPlan)
+
+
+def _chosen_backbone(
+    labelled: Any,
+    plan: TrainingPlan,
+    cache: str | Path | None,
+    progress: Progress,
+) -> BackboneChoice | None:
+    """The backbone that `auto` stands for; None if one was named."""
+    if plan.backbone.partition(":")[0] != AUTO_BACKBONE:
+        return None
+    with open_cache(cache) or nullcontext() as store:
+        base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled pool")
+        options = ChoiceOptions(
+            plan.backbone, plan.resolution, plan.device, plan.seed, plan.threads, plan.groups
+        )
+        base, _, _ = scaled_alike(base, {})
+        return choose_backbone(base, options, store, progress)
+
+
+def _with_choice(run: HeadRun, choice: BackboneChoice) -> HeadRun:
+    backbone = choice.in_record(run.record.backbone)
+    return replace(run, record=replace(run.record, backbone=backbone))
 
 
 def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:

@@ -37,7 +37,7 @@ def train(
         bool,
         typer.Option(help="Go on from the checkpoint in --out (networks), or train again (head)."),
     ] = False,
-    mlflow: Annotated[str | None, typer.Option(help="MLflow tracking URI (networks).")] = None,
+    mlflow: Annotated[str | None, typer.Option(help="Log the run to MLflow as well.")] = None,
 ) -> None:
     """Train a classifier with a pool of unlabelled images, and say how good it is.
 

@@ -5,6 +5,8 @@ from importlib import import_module
 from pathlib import Path
 
 DEFAULT_BACKBONE = "efficientnet-lite0"
+AUTO_BACKBONE = "auto"
+"""Stands for the backbone that the supervised head does best with."""
 DEFAULT_MEASURE = "cosine"
 DEFAULT_SCORE = "combined"
 

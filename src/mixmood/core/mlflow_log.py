@@ -1,5 +1,8 @@
 """Runs logged to MLflow: parameters, metrics, tags and files, by one client."""
 
+import logging
+import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,10 +10,16 @@ from typing import Any
 
 from mixmood.core.errors import MissingExtraError, OutputError, reason
 
+EXPERIMENT = "mixmood"
+"""Where rankings, filters and trained models are logged; a test bed has an experiment of its own.
+"""
 MOST_AT_ONCE = 900
 """MLflow takes at most 1000 metrics in one request."""
 MOST_CHARACTERS = 500
 """The longest value of a parameter."""
+
+RETRIES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
+"""The variable by which MLflow knows how often to ask again; by itself seven times."""
 
 MetricRow = tuple[str, float, int, int]
 """Name, value, time in milliseconds, step."""
@@ -26,7 +35,7 @@ class MlflowLog:
         except ImportError as error:
             raise MissingExtraError("--mlflow", "train") from error
         self._uri = uri
-        with self._errors():
+        with self._errors(), _few_retries():
             self._client = MlflowClient(tracking_uri=uri)
             found = self._client.get_experiment_by_name(experiment)
             self._experiment = (
@@ -80,10 +89,30 @@ class MlflowLog:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Errors of the server as one of ours, in one line."""
+        """Errors of the server as one of ours, in one line; its libraries' remarks are dropped."""
         from mlflow.exceptions import MlflowException
 
+        logger = logging.getLogger("mlflow")
+        level = logger.level
+        logger.setLevel(logging.WARNING)
         try:
-            yield
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield
         except (MlflowException, OSError) as error:
             raise OutputError(f"Cannot log to MLflow at {self._uri}: {reason(error)}.") from error
+        finally:
+            logger.setLevel(level)
+
+
+@contextmanager
+def _few_retries() -> Iterator[None]:
+    """A server that does not answer at the start is an error within seconds, not minutes."""
+    if RETRIES in os.environ:
+        yield
+        return
+    os.environ[RETRIES] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[RETRIES]

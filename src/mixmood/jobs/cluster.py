@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mixmood.core.errors import MissingExtraError, OptionError
+from mixmood.core.errors import InputError, MissingExtraError, OptionError, reason
 from mixmood.jobs.call import Call, Outcome, compute
 
 MOST_RETRIES = 3
@@ -58,6 +58,12 @@ class RaySpread:
             ray.init(log_to_driver=False, logging_level=logging.ERROR, **options)
         except ConnectionError as error:
             raise _no_cluster(self.address) from error
+        except Exception as error:
+            # Ray raises a bare Exception when a busy machine does not start it in time.
+            raise InputError(
+                f"Ray could not be started: {reason(error)}. Try again when the machine is less "
+                "busy, or leave the backend ray out."
+            ) from error
         return ray
 
     def _outcomes(

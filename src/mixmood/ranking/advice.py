@@ -10,6 +10,7 @@ from typing import Literal
 from mixmood.core.records.ranking import Probe
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.ranking.nearness import Nearness
+from mixmood.ranking.probe.points import is_beyond
 
 Advice = Literal["use", "filter", "avoid", "unsure"]
 
@@ -42,8 +43,8 @@ def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> Po
     In this order:
 
     1. Near copies of the labelled images teach nothing: unsure.
-    2. The supervised head is no better than chance, or fewer than sixteen labelled images can
-       be held out: nothing can be measured, unsure.
+    2. The supervised head is no better than chance, or right less often than in any task that
+       gains were fitted on, or fewer than sixteen labelled images can be held out: unsure.
     3. The probe is sure that the pool helps, by half a point or more: use.
     4. A part of the pool is useful, but not most of it: filter.
     5. The probe is sure that it harms, or hardly anything in it is useful: avoid.
@@ -62,6 +63,12 @@ def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> Po
             "unsure",
             f"only {probe.n_held_out} labelled images can be held out, and {FEWEST_HELD_OUT} are "
             "wanted",
+        )
+    if probe is not None and is_beyond(probe.accuracy / 100, probe.algorithm):
+        return PoolAdvice(
+            "unsure",
+            f"without a pool, {probe.accuracy:.0f} % of the labelled images are classified "
+            "rightly, less than in any task that gains were fitted on",
         )
     gain, useful = _gain_words(probe), _share_words(share)
     if probe is not None and probe.p_helps >= HELPS and probe.gain >= LEAST_GAIN:

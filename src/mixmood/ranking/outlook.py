@@ -14,7 +14,15 @@ from mixmood.core.seeds import rng_for
 from mixmood.ranking.advice import PoolAdvice, advise
 from mixmood.ranking.nearness import kinds
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.probing import GIVE_LABELS, N_POOL, Prober, prober, share_of
+from mixmood.ranking.probing import (
+    GIVE_LABELS,
+    N_FIRST,
+    N_POOL,
+    Prober,
+    is_foreign,
+    prober,
+    share_of,
+)
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.recommendation import recommend
 from mixmood.ranking.statistics.certainty import N_POSSIBLE, chances_of_best, rank_intervals
@@ -65,15 +73,15 @@ def outlook_of(
     """Probe, share and advice of the pools of a ranking; the probe may read further images."""
     own = prober(labelled, plan, groups) if plan.probe else None
     asked = own if isinstance(own, Prober) else None
-    if asked:
-        copies = labelled.prints()
-        for pool in pools.values():
-            pool.grow(N_POOL, copies, beyond=True)
+    first = _first_shares(labelled, pools, plan.seed, n_threads) if asked else {}
     progress.start("probe", len(pools))
 
     def of_pool(name: str) -> tuple[ShareRecord | None, Probe | None]:
-        rows = pools[name].features
-        share = share_of(labelled, rows, name, plan.seed)
+        rows, share = pools[name].features, first.get(name)
+        if is_foreign(share):
+            rows = rows[:N_FIRST]
+        else:
+            share = share_of(labelled, rows, name, plan.seed)
         probe = asked.probe(rows, name, share) if asked else None
         progress.advance("probe")
         return share, probe
@@ -103,6 +111,29 @@ def outlook_of(
         recommend(advice, probes, union if asked else None, _why_not_probed(own)),
         own if isinstance(own, str) else None,
     )
+
+
+def _first_shares(
+    labelled: Reading, pools: Mapping[str, Reading], seed: int, n_threads: int
+) -> dict[str, ShareRecord | None]:
+    """The useful shares of the first images of each pool; those not foreign are read further.
+
+    It is decided by the first images alone, so that reading more for other reasons does not move
+    the probe.
+    """
+    copies = labelled.prints()
+    for pool in pools.values():
+        pool.grow(N_FIRST, copies, beyond=True)
+
+    def share(name: str) -> ShareRecord | None:
+        return share_of(labelled, pools[name].features[:N_FIRST], name, seed)
+
+    with ThreadPoolExecutor(n_threads) as threads:
+        shares = dict(zip(pools, threads.map(share, pools), strict=True))
+    for name, pool in pools.items():
+        if not is_foreign(shares[name]):
+            pool.grow(N_POOL, copies, beyond=True)
+    return shares
 
 
 def _why_not_probed(own: Prober | str | None) -> str:

@@ -8,7 +8,7 @@ from mixmood.core.errors import InputError, OptionError
 from mixmood.core.family_names import DEFAULT_MEASURE, either, member_names
 from mixmood.core.plan_options import option
 from mixmood.core.suggest import unknown_name
-from mixmood.features.extraction.plan import ExtractionPlan
+from mixmood.features.extraction.plan import LoggedPlan
 
 if TYPE_CHECKING:
     # Not at run time: the command line shows these options before NumPy is imported.
@@ -22,7 +22,7 @@ PROBE_ALGORITHMS = member_names("ranking.probe.points_table", "POINTS")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankingPlan(ExtractionPlan):
+class RankingPlan(LoggedPlan):
     """What a ranking is asked for; command line, Python and test bed share it."""
 
     measures: tuple[str, ...] = option(

@@ -26,6 +26,10 @@ from mixmood.scores.useful_share import useful_share
 
 N_POOL = N_PART * N_PARTS
 """Pool images that are read for the probe."""
+N_FIRST = 300
+"""Images after which a foreign pool is known to be one, and is not read further for the probe."""
+FOREIGN = 0.2
+"""A pool whose useful share is below this, with all of its interval, is foreign."""
 MOST_LABELLED = 500
 """Labelled images that are probed: it bounds the time."""
 MOST_CLASSES = 100
@@ -104,6 +108,11 @@ def prober(labelled: Reading, plan: RankingPlan, groups: Codes | None = None) ->
 def groups_of(labelled: Pool, word: str | None) -> Codes | None:
     """The group of each labelled image; None if every image is its own."""
     return None if word is None else group_codes(group_names(labelled, word))
+
+
+def is_foreign(share: ShareRecord | None) -> bool:
+    """Whether hardly anything in a pool looks like the labelled classes: it is avoided anyway."""
+    return share is not None and share.interval[1] <= FOREIGN
 
 
 def share_of(labelled: Reading, pool: np.ndarray, name: str, seed: int) -> ShareRecord | None:

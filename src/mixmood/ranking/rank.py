@@ -14,7 +14,7 @@ from mixmood.data.pools.pool import FeatureSource, Pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.ranking.outlook import outlook_of
 from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
-from mixmood.ranking.probing import N_POOL, groups_of
+from mixmood.ranking.probing import N_FIRST, groups_of
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.record import Situation, ranking_record
 from mixmood.ranking.rounds import read_in_rounds
@@ -71,7 +71,7 @@ def rank(
     pools = {name: reading(pool, most) for name, pool in candidates.items() if name not in aside}
     n_threads = checked_jobs(plan.jobs)
     is_probed = plan.probe and labelled.labels is not None
-    rounds = read_in_rounds(base, pools, used, n_threads, least=N_POOL if is_probed else 0)
+    rounds = read_in_rounds(base, pools, used, n_threads, least=N_FIRST if is_probed else 0)
     aside |= rounds.too_small
     left = {name: pool for name, pool in pools.items() if name not in aside}
     check_left(left, aside, plan.strict)

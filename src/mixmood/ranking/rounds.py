@@ -12,7 +12,7 @@ from mixmood.ranking.statistics.certainty import chances_of_best
 from mixmood.ranking.statistics.draws import misfit
 from mixmood.ranking.statistics.score import Measured, measure
 
-N_ROUNDS = 6
+N_ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def read_in_rounds(
 ) -> Rounds:
     """Read the images that the draws need, and no more than the order needs.
 
-    Without `plan.until` there is one round. With it, each round reads the images of a sixth of
+    Without `plan.until` there is one round. With it, each round reads the images of an eighth of
     the draws, until the nearest pool is the nearest with that probability. A pool that can no
     longer be the nearest is not read further. All draws are made all the same, from the images
     that were read.

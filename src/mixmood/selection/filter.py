@@ -24,6 +24,7 @@ from mixmood.selection.decide import (
 from mixmood.selection.diverse import diverse_order
 from mixmood.selection.fit import FeatureReader
 from mixmood.selection.fitted import filter_to_arrays
+from mixmood.selection.keep import KeepRule
 from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scan.local import Scan, scan_local
 from mixmood.selection.scan.parts import PartFolder
@@ -78,10 +79,15 @@ class FilterJob:
         self._scan()
         scanned = gather_parts(self.parts)
         n_classes = len(self.scorer.class_names) if self.plan.balance else 0
-        reasons = decide(scanned, self.plan.rule, self.scorer.filter.threshold, n_classes)
+        reasons = decide(scanned, self._rule(), self.scorer.filter.threshold, n_classes)
         if self.plan.diverse:
             reasons = self._diverse(scanned, reasons)
         return Decision(scanned, reasons)
+
+    def _rule(self) -> KeepRule:
+        if self.plan.typical is None:
+            return self.plan.rule
+        return KeepRule(threshold=self.scorer.filter.typical_threshold(self.plan.typical))
 
     def _identity(self) -> dict[str, Any]:
         """What must be the same for an interrupted scan to go on."""
@@ -144,7 +150,7 @@ def describe(
         seed=plan.seed,
         labelled=labelled,
         pool=job.pool.name,
-        keep=str(plan.keep) if plan.threshold is None else f"threshold {plan.threshold:g}",
+        keep=plan.wish,
         score=scorer.filter.score.family,
         threshold=least,
         # The share that reaches the threshold: those that do not score below it.

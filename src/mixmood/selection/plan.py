@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mixmood.core.errors import OptionError
 from mixmood.core.family_names import DEFAULT_SCORE, either, member_names
 from mixmood.core.plan_options import option
-from mixmood.features.extraction.plan import ExtractionPlan
+from mixmood.features.extraction.plan import LoggedPlan
 from mixmood.jobs.backends import LOCAL, check_backend
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FIT_SAMPLE = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilterPlan(ExtractionPlan):
+class FilterPlan(LoggedPlan):
     """What a filter is asked for; command line and Python share it."""
 
     keep: str = option(
@@ -30,6 +30,12 @@ class FilterPlan(ExtractionPlan):
     )
     threshold: float | None = option(
         None, "Keep what scores at least this; in place of --keep.", metavar="SCORE"
+    )
+    typical: float | None = option(
+        None,
+        "Keep what is as typical as this share of the labelled images, such as 0.95; in place of "
+        "--keep.",
+        metavar="SHARE",
     )
     score: str = option(DEFAULT_SCORE, f"{either(SCORE_NAMES)}.")
     balance: bool = option(False, "Keep as many images of each class.", flag="--balance")
@@ -64,6 +70,10 @@ class FilterPlan(ExtractionPlan):
             raise OptionError(
                 f"Give keep or threshold, not both; got {self.keep} and {self.threshold:g}."
             )
+        if self.typical is not None and (self.keep != "auto" or self.threshold is not None):
+            raise OptionError("Give one of keep, threshold and typical.")
+        if self.typical is not None and not 0 < self.typical <= 1:
+            raise OptionError(f"typical must be above 0 and at most 1; got {self.typical:g}.")
         if not 0 <= self.diverse <= 1:
             raise OptionError(f"diverse must be between 0 and 1; got {self.diverse:g}.")
         check_backend(self.backend)
@@ -77,3 +87,10 @@ class FilterPlan(ExtractionPlan):
         if self.threshold is not None:
             return KeepRule(threshold=self.threshold)
         return parse_keep(self.keep)
+
+    @property
+    def wish(self) -> str:
+        """What to keep, in words for the record."""
+        if self.typical is not None:
+            return f"as typical as {self.typical:.0%} of the labelled images"
+        return str(self.keep) if self.threshold is None else f"threshold {self.threshold:g}"

@@ -8,6 +8,7 @@ from typing import Any
 from mixmood.core.errors import OptionError
 from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
 from mixmood.core.plan_options import check_kinds, option, option_texts
+from mixmood.features.extraction.plan import BACKBONE_WORDS
 
 Setting = float | int | bool | str | None
 """The value of one setting of an algorithm."""
@@ -79,7 +80,9 @@ class TrainingPlan(Recipe):
         f"{', '.join(name for name in OF_NETWORKS if name not in OF_HEADS)} (networks); "
         "auto: chosen by cross-validation (head), mixmatch (networks).",
     )
-    backbone: str = option(DEFAULT_BACKBONE, "Whose features a head classifies.", only=HEAD)
+    backbone: str = option(
+        DEFAULT_BACKBONE, f"Whose features a head classifies: {BACKBONE_WORDS}.", only=HEAD
+    )
     resolution: int | None = option(
         None, "Pixels a side that the backbone sees.", shown="96", only=HEAD
     )
@@ -110,7 +113,11 @@ class TrainingPlan(Recipe):
     updates: int | None = option(
         None, "Updates in all, in place of passes; tested epochs times.", only=NETWORK
     )
-    device: str = option("cpu", "cpu, cuda, cuda:1 or mps.", only=NETWORK)
+    device: str = option(
+        "cpu",
+        "Networks: cpu, cuda, cuda:1 or mps. Backbone of a head: auto, cpu, cuda, directml, "
+        "coreml; of hf: models cuda or mps.",
+    )
     precision: str = option(
         "auto", "auto, float32 or bfloat16; auto is bfloat16 on GPUs for it.", only=NETWORK
     )

@@ -79,3 +79,34 @@ def test_a_command_that_ends_by_itself_is_left_alone():
     after = signal.set_wakeup_fd(-1)
     signal.set_wakeup_fd(after)
     assert after == before
+
+
+STARTING = """
+import importlib.abc, sys, time
+
+class Slow(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "mixmood.cli.main":
+            print("ready", flush=True)
+            time.sleep(60)
+
+sys.meta_path.insert(0, Slow())
+from mixmood.__main__ import main
+main()
+"""
+
+
+def test_ctrl_c_while_the_commands_are_imported_prints_no_traceback():
+    command = [sys.executable, "-c", STARTING]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    )
+    try:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == -signal.SIGINT
+    assert stderr == ""

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import mixmood
 from mixmood.core.errors import OptionError, UnreadableImageError
 from mixmood.data.decoding.decode import decode
 from mixmood.data.decoding.pixel_range import PixelRange
 from mixmood.data.medical.dicom import DicomError, read_frame
 from mixmood.data.medical.window import EXACT, SIGMOID, Window
-from mixmood.data.pools.open import open_pool
+from mixmood.data.pools.open import open_pool, with_frames_word
 from mixmood.data.pools.wide_images import fit_pixel_range
 
 pydicom = pytest.importorskip("pydicom")
@@ -198,6 +199,68 @@ def test_frames_of_pools_with_other_images_and_broken_files(tmp_path, png):
     assert kinds == ["ndarray", "UnreadableImageError", "ndarray", "ndarray"]
     with pytest.raises(OptionError, match="Unknown choice of frames 'all'. .*Known: middle, each"):
         open_pool(tmp_path, frames="all")
+
+
+def test_a_path_may_say_that_each_frame_is_an_image(tmp_path):
+    """So that lists of kept frames, `train` and `predict` find them, too."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x.dcm").write_bytes(shipped("SC_rgb_rle_2frame"))
+    assert len(open_pool(f"{tmp_path}/a")) == 1
+    pool = open_pool(f"{tmp_path}/a?frames=each")
+    assert (len(pool), pool.name, pool.locate(1)) == (2, "a", "x.dcm[1]")
+    assert len(open_pool(f"{tmp_path}/a?frames=each", frames="each")) == 2
+    (tmp_path / "list.csv").write_text("path,kind\na/x.dcm,brain\n")
+    both = open_pool(f"{tmp_path}/list.csv?label=kind&frames=each")
+    assert both.labels.counts() == {"brain": 2}
+    with pytest.raises(OptionError, match="Unknown choice of frames 'all'"):
+        open_pool(f"{tmp_path}/a?frames=all")
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        ("scans", "scans?frames=each"),
+        ("a.csv?label=x", "a.csv?label=x&frames=each"),
+        ("scans?frames=middle", "scans?frames=middle"),
+        ("noise:gaussian", "noise:gaussian"),
+        ("memory://scans", "memory://scans"),
+    ],
+)
+def test_a_path_gets_the_word_that_says_which_frames_are_meant(what, expected):
+    assert with_frames_word(what, "each") == expected
+    assert with_frames_word(what, "middle") == what
+
+
+def test_kept_frames_are_found_again(tmp_path, rng):
+    for name in ("labelled", "pool"):
+        (tmp_path / name).mkdir()
+        for place in range(8):
+            stack = rng.integers(0, 4096, (2, 16, 16)).astype(np.uint16)
+            (tmp_path / name / f"{place}.dcm").write_bytes(made(stack))
+    kept = mixmood.filter(
+        tmp_path / "labelled",
+        tmp_path / "pool",
+        out=tmp_path / "kept.csv",
+        frames="each",
+        threshold=-1e9,
+    )
+    assert (kept.record.n_images, kept.record.n_kept) == (16, 16)
+    second = (tmp_path / "kept.csv").read_text().splitlines()[2]
+    assert second.startswith("0.dcm[1],pool?frames=each,1,")
+    again = open_pool(tmp_path / "kept.csv")
+    assert (len(again), again.locate(1)) == (16, "0.dcm[1]")
+
+
+def test_files_without_a_suffix_are_known_by_their_first_bytes(tmp_path):
+    """As archives of hospitals name them; a folder tells by looking, an archive does not."""
+    (tmp_path / "IM000001").write_bytes(shipped("CT_small"))
+    (tmp_path / "1.2.840.113619.2").write_bytes(shipped("MR_small"))
+    (tmp_path / "DICOMDIR").write_bytes(shipped("CT_small"))
+    (tmp_path / "LICENSE").write_text("text")
+    (tmp_path / "EMPTY").touch()
+    pool = open_pool(tmp_path)
+    assert [pool.locate(index) for index in range(len(pool))] == ["IM000001", "1.2.840.113619.2"]
+    assert pool.picture(0).shape == (128, 128, 3)
 
 
 def test_a_frame_that_is_not_there_is_refused():

@@ -2,11 +2,13 @@
 
 import json
 import shutil
+import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
-from mixmood.core.errors import BackboneError, OptionError
+from mixmood.core.errors import BackboneError, MissingExtraError, OptionError
 from mixmood.data.pools.open import open_pool
 from mixmood.features.backbones.hub import find
 from mixmood.features.backbones.hub.inputs import PixelSteps, agrees, processed, steps_of
@@ -225,6 +227,79 @@ def test_a_model_of_texts_gives_no_vector_for_an_image(copied):
         load_backbone(f"hf:{copied}")
 
 
+def saved_as(folder, model, settings):
+    """The folder of a model whose processor is written as settings alone."""
+    model.save_pretrained(folder)
+    (folder / "preprocessor_config.json").write_text(json.dumps(settings))
+    return folder
+
+
+@pytest.mark.skipif(find_spec("torchvision") is not None, reason="torchvision is installed")
+def test_a_family_whose_processor_needs_torchvision_is_refused_by_name(tmp_path):
+    model = transformers.DINOv3ViTModel(transformers.DINOv3ViTConfig(**SMALL))
+    settings = {"image_processor_type": "DINOv3ViTImageProcessorFast", "size": {"height": 32}}
+    folder = saved_as(tmp_path, model, settings)
+    message = r"dinov3_vit models cannot be used: .* torchvision only.* such as DINOv2"
+    with pytest.raises(BackboneError, match=message):
+        load_backbone(f"hf:{folder}")
+
+
+def test_settings_that_are_no_processor_are_refused(copied):
+    (copied / "preprocessor_config.json").write_text('{"image_processor_type": "Nonsense"}')
+    with pytest.raises(BackboneError, match="image processor in .* cannot be used: .* Save it aga"):
+        load_backbone(f"hf:{copied}")
+
+
+def test_a_model_that_hides_parts_of_images_at_random_is_refused(copied):
+    transformers.ViTMAEModel(transformers.ViTMAEConfig(**SMALL)).save_pretrained(copied)
+    with pytest.raises(BackboneError, match="other features each time .* vit_mae hides parts"):
+        load_backbone(f"hf:{copied}")
+
+
+def test_of_a_model_of_images_and_texts_the_image_part_is_used(copied):
+    config = transformers.ChineseCLIPConfig(
+        vision_config=SMALL, text_config=CLIP_TEXT, projection_dim=12
+    )
+    transformers.ChineseCLIPModel(config).save_pretrained(copied)
+    backbone = load_backbone(f"hf:{copied}")
+    assert (backbone.width, backbone.describe()["pooling"]) == (12, "image embedding")
+    assert backbone.embed(images(3, 32)).std(axis=0).max() > 0
+
+
+def test_batches_are_halved_where_memory_does_not_suffice(saved, monkeypatch):
+    backbone = load_backbone(f"hf:{saved['vit']}")
+    whole, run = backbone.embed(images(40, 32)), backbone._output
+    backbone.use_device("cpu")
+    assert backbone.batch_size == 64
+
+    def short_of_memory(batch):
+        if len(batch) > 20:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return run(batch)
+
+    monkeypatch.setattr(backbone, "_output", short_of_memory)
+    assert np.allclose(backbone.embed(images(40, 32)), whole, atol=1e-5)
+    assert backbone.batch_size == 16
+
+    def no_memory(batch):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    monkeypatch.setattr(backbone, "_output", no_memory)
+    with pytest.raises(BackboneError, match="needs more memory on the device cpu than there is"):
+        backbone.embed(images(2, 32))
+
+
+def test_another_error_of_torch_is_not_taken_for_a_lack_of_memory(saved, monkeypatch):
+    backbone = load_backbone(f"hf:{saved['vit']}")
+
+    def broken(batch):
+        raise RuntimeError("shapes do not fit")
+
+    monkeypatch.setattr(backbone, "_output", broken)
+    with pytest.raises(RuntimeError, match="shapes do not fit"):
+        backbone.embed(images(2, 32))
+
+
 def test_options_that_do_not_fit_are_refused(saved):
     with pytest.raises(OptionError, match="takes images of 32 pixels a side, .*; got 96"):
         load_backbone(f"hf:{saved['vit']}", resolution=96)
@@ -251,6 +326,35 @@ def test_a_name_is_looked_for_on_this_machine_first(saved, monkeypatch):
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
     assert load_backbone("hf:google/vit@v1.0").width == 16
     assert asked == [("google/vit", "v1.0", True)]
+
+
+def test_a_copy_that_was_fetched_in_part_is_completed(saved, copied, monkeypatch):
+    (copied / "preprocessor_config.json").unlink()
+
+    def snapshot(name, *, local_files_only, **_):
+        return str(copied if local_files_only else saved["vit"])
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
+    assert find.model_folder("hf:google/vit") == saved["vit"]
+
+
+def test_without_a_network_what_is_wrong_with_a_copy_is_said(copied, monkeypatch):
+    (copied / "config.json").unlink()
+
+    def snapshot(name, *, local_files_only, **_):
+        if not local_files_only:
+            raise OSError("offline")
+        return str(copied)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
+    with pytest.raises(BackboneError, match="has no config.json, so that it is no model"):
+        find.model_folder("hf:google/vit")
+
+
+def test_without_the_package_of_the_hub_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(MissingExtraError, match=r"Models of the hub needs .*mixmood\[hf\]"):
+        find.model_folder("hf:google/vit")
 
 
 def test_without_a_copy_and_a_network_the_error_says_what_to_do(monkeypatch):

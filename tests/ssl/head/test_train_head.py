@@ -263,7 +263,6 @@ def test_a_folder_that_holds_a_run_is_not_overwritten(run, photos):
         ({"epochs": 3}, "epochs is an option of --model wrn-thin; the model is 'head'"),
         ({"settings": {"gamma": 1.0}}, "settings is an option of --model wrn-thin"),
         ({"model": "wrn-tiny", "pool_limit": 3}, "pool_limit is an option of --model head"),
-        ({"mlflow": "sqlite:///x.db"}, "heads are not. Leave it out"),
         ({"pool_limit": 0}, "pool_limit must be at least 1"),
         ({"backbone": "resnet"}, "Unknown backbone 'resnet'"),
     ],

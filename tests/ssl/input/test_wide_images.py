@@ -49,6 +49,16 @@ def test_a_model_says_its_range_keeps_it_and_predicts_with_it(scans, tmp_path, o
     assert any(".heic" in text and "pool: 1 file was passed over" in text for text in warned)
 
 
+def test_a_model_of_eight_bits_says_that_scans_are_black_to_it(scans, labelled, tmp_path):
+    trained = mixmood.train(labelled, **QUICK, algorithm="supervised", out=tmp_path / "run")
+    warned = []
+    trained.predict(scans / "pool", notify=warned.append)
+    assert warned == [
+        "pool: 12 of 12 images tried, of more than 8 bits, are nearly black or white as read: the "
+        "labelled images have 8 bits, so that 65535 is white. Bring the pool to 8 bits."
+    ]
+
+
 def test_images_of_eight_bits_need_no_range(scans, labelled):
     trained = mixmood.train(labelled, scans / "eight", **QUICK)
     assert trained.record.pixel_range is None

@@ -27,7 +27,7 @@ from mixmood.testbed.runs import shared
 from mixmood.testbed.runs.distances import LabelledDraws
 from mixmood.testbed.runs.driver import drive
 from mixmood.testbed.runs.frozen import FrozenPools
-from mixmood.testbed.runs.outlook import Outlook
+from mixmood.testbed.runs.outlook import RunOutlook
 from mixmood.testbed.runs.run import batches, execute, execute_batch, job_for
 from mixmood.testbed.runs.store import Store
 from mixmood.testbed.runs.tracking import metrics_of
@@ -138,8 +138,8 @@ def test_the_gain_of_a_record_follows_from_what_the_probe_measured(records):
 
 
 def test_the_share_of_a_pool_is_estimated_once_for_all_algorithms(jobs, monkeypatch):
-    calls, compute = [], Outlook.share
-    monkeypatch.setattr(Outlook, "share", lambda *own: calls.append(1) or compute(*own))
+    calls, compute = [], RunOutlook.share
+    monkeypatch.setattr(RunOutlook, "share", lambda *own: calls.append(1) or compute(*own))
     for batch in batches(jobs):
         execute_batch(batch)
     assert len(calls) == 3  # clean, other half, noise

@@ -4,7 +4,12 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.family_names import DEFAULT_MEASURE
-from mixmood.core.records.filtering import DistanceChange, DistanceInterval, Gain, Gains
+from mixmood.core.records.filtering import (
+    DistanceChange,
+    DistanceInterval,
+    GainChange,
+    GainInterval,
+)
 from mixmood.core.records.ranking import Probe
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.seeds import rng_for
@@ -26,7 +31,7 @@ FEWEST_PROBED = 40
 
 def before_and_after(
     labelled: Pool, job: FilterJob, decision: Decision
-) -> tuple[DistanceChange | None, Gains | None]:
+) -> tuple[DistanceChange | None, GainChange | None]:
     """Distance and gain of the whole pool and of its kept part; None where too few are kept."""
     kept = np.flatnonzero(decision.is_kept)
     if len(kept) < LEAST_SAMPLE:
@@ -73,7 +78,7 @@ def _distances(own: Array, whole: Array, part: Array, seed: int) -> DistanceChan
     )
 
 
-def _gains(own: Reading, whole: Array, part: Array, job: FilterJob) -> Gains | None:
+def _gains(own: Reading, whole: Array, part: Array, job: FilterJob) -> GainChange | None:
     """As `rank` measures them; None without classes, or where fewer than 40 images are kept."""
     plan = RankingPlan(seed=job.plan.seed)
     asked = prober(own, plan)
@@ -84,8 +89,8 @@ def _gains(own: Reading, whole: Array, part: Array, job: FilterJob) -> Gains | N
     name = job.pool.name
     before = asked.probe(whole, name, share)
     after = asked.probe(part, f"{name}, kept", share_of(own, part, name, plan.seed))
-    return Gains(plan.probe_algorithm, _gain(before), _gain(after))
+    return GainChange(plan.probe_algorithm, _gain(before), _gain(after))
 
 
-def _gain(probe: Probe) -> Gain:
-    return Gain(probe.gain, probe.interval, probe.p_helps)
+def _gain(probe: Probe) -> GainInterval:
+    return GainInterval(probe.gain, probe.interval, probe.p_helps)

@@ -1,12 +1,14 @@
 """The inputs of a filter: checked before any work is done, then opened."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mixmood.api.joined.backbone_choice import BackboneChoice, ChoiceOptions, choose_backbone
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.files.atomic import check_writable
+from mixmood.core.progress import Progress
 from mixmood.data.pools.kept import lists_below, pool_word
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, Pool
@@ -84,12 +86,18 @@ class FilterInputs:
         pool: The pool, its images of more than eight bits scaled as the labelled ones.
         saved: The saved filter, if one is used.
         backbone: What embeds images; None for features.
+        choice: How the backbone was chosen; None if it was named.
     """
 
     labelled: Pool | None
     pool: Pool
     saved: "Scorer | None"
     backbone: Backbone | None
+    choice: BackboneChoice | None = None
+
+    def settled(self, plan: FilterPlan) -> FilterPlan:
+        """The plan with the name of the backbone that was chosen."""
+        return plan if self.choice is None else replace(plan, backbone=self.choice.chosen)
 
     def scorer(self, plan: FilterPlan, embedder: "FeatureReader") -> "Scorer":
         """The scorer: the saved one, or one that is fitted now."""
@@ -103,9 +111,12 @@ class FilterInputs:
 
 
 def open_inputs(
-    labelled: Any, pool: Any, plan: FilterPlan, cache: FeatureCache | None
+    labelled: Any, pool: Any, plan: FilterPlan, cache: FeatureCache | None, progress: Progress
 ) -> FilterInputs:
-    """Open the pool, the labelled set or the saved filter, and the backbone; nothing is read."""
+    """Open the pool, the labelled set or the saved filter, and the backbone.
+
+    Nothing is read, but for the labelled images where they decide the backbone.
+    """
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.selection.image_folder import images_of
     from mixmood.selection.scorer import load_scorer
@@ -128,8 +139,10 @@ def open_inputs(
             "features, or both images."
         )
     base, pools, _ = scaled_alike(base, {"pool": crawl})
-    network = load_backbone(plan.backbone, plan.resolution, plan.device) if is_image else None
-    return FilterInputs(base, pools["pool"], None, network)
+    choice = choose_backbone(base, ChoiceOptions.of(plan), cache, progress)
+    name = plan.backbone if choice is None else choice.chosen
+    network = load_backbone(name, plan.resolution, plan.device) if is_image else None
+    return FilterInputs(base, pools["pool"], None, network, choice)
 
 
 def _check_same_network(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from mixmood.cli.terminal.options import INTERRUPTED
 from mixmood.core.interrupt import ENDS
 
-PATIENCE_S = 1.5
+PATIENCE_S = 1.2
 """What a command gets to save its work after the first signal."""
 
 SHOW_CURSOR = "\x1b[?25h"

@@ -35,7 +35,7 @@ class DistanceChange:
 
 
 @dataclass(frozen=True)
-class Gain:
+class GainInterval:
     """What a head is expected to gain by a set of images, in points, as `rank` measures it."""
 
     gain: float
@@ -44,12 +44,12 @@ class Gain:
 
 
 @dataclass(frozen=True)
-class Gains:
+class GainChange:
     """The expected gain of the whole pool and of its kept part, for one kind of head."""
 
     algorithm: str
-    whole: Gain
-    kept: Gain
+    whole: GainInterval
+    kept: GainInterval
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Filtering:
     useful_share: ShareRecord
     classes: dict[str, int] | None
     distance: DistanceChange | None
-    probe: Gains | None
+    probe: GainChange | None
     backbone: dict[str, Any]
     warnings: tuple[str, ...]
 

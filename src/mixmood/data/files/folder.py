@@ -12,17 +12,20 @@ from mixmood.data.files.names import (
     Names,
     is_foreign_folder,
     is_image_name,
+    may_be_dicom,
     shown_bytes,
 )
 from mixmood.data.files.passed_over import PassedOver
 from mixmood.data.labels.detection import labels_from_coco, labels_from_yolo
 from mixmood.data.labels.label_file import FILES, label_file_in, labels_from_file
+from mixmood.data.medical.dicom import DICOM_START, is_dicom
 from mixmood.data.pools.pool import Labels
 
 
 class FolderSource(PathSource):
     """All image files below a folder; opening lists the names and looks into no file.
 
+    Of files without a suffix the first bytes are read: they may be DICOM.
     Hidden files, files of operating systems, sockets and the like are left out. A symbolic link
     to a file counts if it stays inside the pool; links to folders are not followed, so that no
     image comes twice and no walk is endless. A pool that grows after it was opened keeps its list.
@@ -115,12 +118,24 @@ class _Walk:
             elif entry.is_dir(follow_symlinks=False):
                 if not is_foreign_folder(name):
                     pending.append(prefix + name + b"/")
+            elif may_be_dicom(name) and self._is_dicom(entry):
+                yield prefix + name
             else:
                 self.n_others += 1
                 if not is_image_name(name):
                     self.passed_over.add(name)
                 elif self._is_link_inside(entry):
                     yield prefix + name
+
+    def _is_dicom(self, entry: os.DirEntry[bytes]) -> bool:
+        """Whether a file starts like DICOM; the only ones that are looked into."""
+        if not entry.is_file(follow_symlinks=False):
+            return False
+        try:
+            with Path(os.fsdecode(entry.path)).open("rb") as file:
+                return is_dicom(file.read(DICOM_START))
+        except OSError:
+            return False
 
     def _is_link_inside(self, entry: os.DirEntry[bytes]) -> bool:
         if not entry.is_symlink() or not entry.is_file():

@@ -27,6 +27,18 @@ def is_image_name(name: bytes) -> bool:
     return name.rpartition(b".")[2].lower() in IMAGE_SUFFIXES and name.find(b".") > 0
 
 
+def may_be_dicom(name: bytes) -> bool:
+    """Whether a file of this name may be DICOM without saying so: no suffix, or only numbers.
+
+    Archives of hospitals name files like IM000001, or by the identifier of the image.
+
+    >>> may_be_dicom(b"IM000001"), may_be_dicom(b"1.2.840.113619.2"), may_be_dicom(b"DICOMDIR")
+    (True, True, False)
+    """
+    is_plain = b"." not in name or name.replace(b".", b"").isdigit()
+    return is_plain and not name.startswith(b".") and name != b"DICOMDIR"
+
+
 def is_foreign_folder(name: bytes) -> bool:
     """Whether a folder belongs to an operating system or a tool instead of to the pool."""
     return name.startswith(b".") or name in _FOREIGN

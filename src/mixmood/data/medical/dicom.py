@@ -19,6 +19,8 @@ MAX_PIXELS = 175_000_000
 DEFLATED = b"1.2.840.10008.1.2.1.99"
 """This transfer syntax packs the whole file, so that its size is unknown until it is unpacked."""
 HEADER_BYTES = 4096
+DICOM_START = 132
+"""Bytes that tell whether a file is DICOM."""
 T = TypeVar("T")
 
 GREY = ("MONOCHROME1", "MONOCHROME2")
@@ -65,7 +67,7 @@ class Frame:
 
 def is_dicom(raw: bytes) -> bool:
     """Whether a file starts like DICOM: 128 bytes of anything, then DICM."""
-    return raw[128:132] == b"DICM"
+    return raw[128:DICOM_START] == b"DICM"
 
 
 def count_frames(raw: bytes) -> int:

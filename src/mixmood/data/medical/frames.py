@@ -20,7 +20,9 @@ def with_frames(pool: Pool, frames: str) -> Pool:
     """The pool with one image a file, its middle frame, or with one a frame."""
     if frames not in (MIDDLE, EACH):
         raise unknown_name("choice of frames", frames, (MIDDLE, EACH))
-    return FramesSource(pool) if frames == EACH and isinstance(pool, ImageSource) else pool
+    if frames == MIDDLE or not isinstance(pool, ImageSource) or isinstance(pool, FramesSource):
+        return pool
+    return FramesSource(pool)
 
 
 class FramesSource(ImageSource):

@@ -76,6 +76,7 @@ def open_pool(
         what: A path to a folder, archive (.zip, .tar, .tar.gz), array file (.npy, .npz), IDX or
             Parquet file, folder of Parquet files, or list of paths (.txt, .csv, .tsv); a URL that
             fsspec knows; a folder or table and its column of classes, `FILE.csv?label=COLUMN`;
+            a path whose DICOM files stand for all their frames, `DIR?frames=each`;
             `hf://NAME@CONFIG:SPLIT`; `noise:gaussian` or `noise:salt-and-pepper`,
             with options as in `noise:gaussian?count=500&size=64`; a NumPy array of images or
             features; a list of images; a torch-style or Hugging Face data set; or a pool.
@@ -94,6 +95,20 @@ def open_pool(
         _ = pool.labels
     # Once and for all: every output gets the name, and some can take no bytes that are no text.
     return _renamed(pool, shown_name(name or pool.name))
+
+
+def with_frames_word(what: Any, frames: str) -> Any:
+    """A path that says itself which frames are meant, so that a list can name the pool.
+
+    >>> with_frames_word("scans", "each")
+    'scans?frames=each'
+    """
+    is_path = isinstance(what, str | os.PathLike) and not (
+        isinstance(what, str) and ("://" in what or what.startswith(NOISE_PREFIX))
+    )
+    if frames == MIDDLE or not is_path or _split_query(Path(what))[2]:
+        return what
+    return f"{what}{'&' if _split_query(Path(what))[1] else '?'}frames={frames}"
 
 
 def _opened(
@@ -133,7 +148,14 @@ def _open_object(what: Any, name: str | None) -> Pool:
 
 
 def _open_path(path: Path, name: str | None, cache: FeatureCache | None, role: str) -> Pool:
-    path, label = _split_label(expanded(path))
+    path, label, frames = _split_query(expanded(path))
+    pool = _open_place(path, name, label, cache, role)
+    return pool if frames is None else with_frames(pool, frames)
+
+
+def _open_place(
+    path: Path, name: str | None, label: str | None, cache: FeatureCache | None, role: str
+) -> Pool:
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
@@ -153,12 +175,13 @@ def _open_path(path: Path, name: str | None, cache: FeatureCache | None, role: s
     return TarSource(path, name, cache) if opener is TarSource else opener(path, name)
 
 
-def _split_label(path: Path) -> tuple[Path, str | None]:
-    """A path, and the column with the classes if it ends in `?label=COLUMN`."""
-    match = re.fullmatch(r"(.+)\?label=(.+)", str(path), re.DOTALL)
+def _split_query(path: Path) -> tuple[Path, str | None, str | None]:
+    """A path, its `?label=COLUMN` and its `?frames=WORD` or `&frames=WORD`, each None if absent."""
+    query = r"(.+?)\?(?:frames=(\w+)|label=(.+?)(?:&frames=(\w+))?)"
+    match = re.fullmatch(query, str(path), re.DOTALL)
     if match is None or path.exists():
-        return path, None
-    return Path(match[1]), match[2]
+        return path, None, None
+    return Path(match[1]), match[3], match[2] or match[4]
 
 
 def _open_with_label(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import UnreadableImageError
-from mixmood.data.decoding.pixel_range import PixelRange, fitted_range
+from mixmood.data.decoding.pixel_range import FULL, PixelRange, fitted_range
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
 
 N_LOOKED_AT = 8
@@ -43,11 +43,27 @@ def scaled_alike(
     return scaled(labelled), {name: scaled(pool) for name, pool in pools.items()}, pixel_range
 
 
+def poor_range(source: ImageSource) -> tuple[int, int]:
+    """Of how many images looked at, how many are nearly black or white by the range of the pool.
+
+    Images evenly spaced over the pool are looked at, as when a range is fitted.
+    """
+    fitted = source.pixel_range or FULL
+    if not _samples(source, N_LOOKED_AT):
+        return 0, 0
+    n_poor = sum(not fitted.fits(values) for values in _samples(source, N_FITTED))
+    return len(_places(source, N_FITTED)), n_poor
+
+
+def _places(source: ImageSource, n_images: int) -> list[int]:
+    places = np.linspace(0, len(source) - 1, min(n_images, len(source))).astype(int)
+    return [int(place) for place in places]
+
+
 def _samples(source: ImageSource, n_images: int) -> list[NDArray[Any]]:
     """Some pixels of each image of more than eight bits among evenly spaced ones."""
-    places = np.linspace(0, len(source) - 1, min(n_images, len(source))).astype(int)
     found = []
-    for index in places.tolist():
+    for index in _places(source, n_images):
         try:
             values = source.wide_values(index)
         except UnreadableImageError:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from importlib.resources import files
 
-from mixmood.core.errors import BackboneError
-from mixmood.core.family_names import DEFAULT_BACKBONE
+from mixmood.core.errors import BackboneError, OptionError
+from mixmood.core.family_names import AUTO_BACKBONE, DEFAULT_BACKBONE
 from mixmood.core.suggest import unknown_name
 from mixmood.features.backbones.backbone import Backbone, MovableBackbone, check_resolution
 from mixmood.features.backbones.devices import AUTO, CPU
@@ -50,8 +50,13 @@ def load_backbone(
         backbone = load_onnx_file(name, resolution)
     elif name in BACKBONES:
         backbone = BACKBONES[name](resolution)
+    elif name.partition(":")[0] == AUTO_BACKBONE:
+        raise OptionError(
+            f"{name} chooses a backbone by labelled images, which rank, filter and train have. "
+            "Name one backbone here."
+        )
     else:
-        raise unknown_name("backbone", name, [*BACKBONES, "FILE.onnx", "hf:NAME"])
+        raise unknown_name("backbone", name, [*BACKBONES, "FILE.onnx", "hf:NAME", AUTO_BACKBONE])
     if use_device := getattr(backbone, "use_device", None):
         use_device(device)
     elif device not in (CPU, AUTO):

@@ -43,6 +43,11 @@ def wide_resnet50_2(resolution: int | None = None) -> OnnxBackbone:
     return OnnxBackbone(NAME, path.read_bytes(), side)
 
 
+def is_on_this_machine() -> bool:
+    """Whether the network was fetched before."""
+    return (weights_directory() / EXPORT).exists()
+
+
 def read_weights(path: Path) -> Weights:
     """The tensors of the official file as float32; nothing in it is executed."""
     try:

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from mixmood.core.words import either_form
 from mixmood.data.decoding.pixel_range import PixelRange
 
+FEW = 0.1
+"""Up to this share of images that are nearly black or white is no matter of the range."""
+
 
 def noticed(
     n_tried: int, n_constant: int, n_poor_range: int, pixel_range: PixelRange | None
@@ -26,7 +29,7 @@ def noticed(
             f"{n_constant} of {n_tried} images tried {have} one value in all pixels: look at "
             f"{them}, or leave {them} out."
         )
-    if n_poor_range:
+    if n_poor_range > FEW * n_tried:
         scaled_by = (
             "as read: the labelled images have 8 bits, so that 65535 is white. Bring the pool to "
             "8 bits"

@@ -8,20 +8,25 @@ from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
 from mixmood.core.plan_options import option
 
 BACKBONE_NAMES = member_names("features.backbones.registry", "BACKBONES")
+BACKBONE_WORDS = (
+    f"{', '.join(BACKBONE_NAMES)}, FILE.onnx, hf:NAME or hf:DIR; auto:NAME,NAME,... is the one "
+    "whose classifier does best on the labelled images"
+)
+"""How a backbone is named, for help texts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExtractionPlan:
     """How features are computed and where they are kept; plans of commands extend it."""
 
-    backbone: str = option(
-        DEFAULT_BACKBONE, f"{', '.join(BACKBONE_NAMES)}, FILE.onnx, hf:NAME or hf:DIR."
-    )
+    backbone: str = option(DEFAULT_BACKBONE, f"{BACKBONE_WORDS}.")
     resolution: int | None = option(
         None, "Pixels a side that the backbone sees.", shown="96", metavar="PIXELS"
     )
     device: str = option(
-        "auto", "Where the backbone computes: auto, cpu, cuda, directml or coreml."
+        "auto",
+        "Where the backbone computes: auto, cpu, cuda, directml or coreml; of hf: models cuda or "
+        "mps.",
     )
     frames: str = option(
         "middle", "Of a DICOM file with several frames: the middle one, or each as an image."
@@ -39,3 +44,10 @@ class ExtractionPlan:
     def __post_init__(self) -> None:
         """Refuse a number of threads below one."""
         checked_jobs(self.jobs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoggedPlan(ExtractionPlan):
+    """The same for commands whose result can be logged."""
+
+    mlflow: str | None = option(None, "Log the result to MLflow as well.", metavar="URI")

@@ -56,7 +56,8 @@ def gain_of(
     standard error of the change)^2. The second part is what comes of the labelled images; the
     first is what neither they nor the pool images show: other draws of the pool, other training,
     and the error of the map itself. `common` is the share of the squared error that all pools of a
-    labelled set have in common.
+    labelled set have in common. Beyond `most_wrong`, which no development task exceeded, the map is
+    not extended, and what it might be there counts as error; see `is_beyond`.
 
     Args:
         effect: What was measured.
@@ -64,11 +65,18 @@ def gain_of(
         accuracy: Cross-validated accuracy without a pool, 0 to 1.
         algorithm: The head that was trained with the pool.
     """
-    own, wrong = POINTS[algorithm], 1 - accuracy
+    own = POINTS[algorithm]
+    wrong = min(1 - accuracy, own["most_wrong"])
     slope_of_share = own["share"] + own["both"] * wrong
     share = UNKNOWN_SHARE if useful_share is None else useful_share
     blur = UNKNOWN_SPREAD * slope_of_share if useful_share is None else 0.0
     points = own["offset"] + own["room"] * wrong + slope_of_share * share
     points += own["slope"] * effect.p_right
-    error = hypot(own["spread"], own["factor"] * effect.error, blur)
+    beyond = (abs(own["room"]) + abs(own["both"]) * share) * (1 - accuracy - wrong)
+    error = hypot(own["spread"], own["factor"] * effect.error, blur, beyond)
     return Gain(points, error, error * sqrt(1 - own["common"]))
+
+
+def is_beyond(accuracy: float, algorithm: str) -> bool:
+    """Whether fewer images are right without a pool than in any task that the map was fitted on."""
+    return 1 - accuracy > POINTS[algorithm]["most_wrong"] + 1e-9

@@ -14,6 +14,7 @@ POINTS: dict[str, dict[str, float]] = {
         "spread": 0.3,
         "factor": 0.8915,
         "common": 0.3133,
+        "most_wrong": 0.375,
     },
     "pseudo-label": {
         "offset": -0.2938,
@@ -24,6 +25,7 @@ POINTS: dict[str, dict[str, float]] = {
         "spread": 0.3096,
         "factor": 0.5739,
         "common": 0.8042,
+        "most_wrong": 0.3333,
     },
     "propagation": {
         "offset": 0.1006,
@@ -34,5 +36,6 @@ POINTS: dict[str, dict[str, float]] = {
         "spread": 0.3,
         "factor": 0.3343,
         "common": 0.6826,
+        "most_wrong": 0.3333,
     },
 }

@@ -1,6 +1,6 @@
 """A filtered pool in a few lines."""
 
-from mixmood.core.records.filtering import Filtering, Gain
+from mixmood.core.records.filtering import Filtering, GainInterval
 from mixmood.report.charts.numbers import count, number
 from mixmood.report.charts.printable import printable
 
@@ -47,6 +47,6 @@ def filter_lines(record: Filtering) -> list[str]:
     return lines
 
 
-def _gain(gain: Gain) -> str:
+def _gain(gain: GainInterval) -> str:
     low, high = gain.interval
     return f"{gain.gain:+.1f} points ({low:+.1f} to {high:+.1f})"

@@ -61,7 +61,8 @@ def _reasons(ranking: Ranking) -> Iterator[str]:
     for pool in advised[:MOST_REASONS]:
         yield f"{pool.name}: {pool.advice}; {pool.advice_reason}."
     if len(advised) > MOST_REASONS:
-        yield f"{len(advised) - MOST_REASONS} more pools: see --json or --html."
+        n_more = counted(len(advised) - MOST_REASONS, "more pool")
+        yield f"{n_more}: see --json or --html."
 
 
 def _headline(ranking: Ranking) -> str:

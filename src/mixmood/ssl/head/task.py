@@ -40,7 +40,7 @@ class HeadTask:
         check_amount(len(base), len(needed_labels(base, "labelled pool").names))
         has_features = isinstance(base, FeatureSource)
         self.backbone: Backbone | None = (
-            None if has_features else load_backbone(plan.backbone, plan.resolution)
+            None if has_features else load_backbone(plan.backbone, plan.resolution, plan.device)
         )
         embedder = Embedder(
             self.backbone,

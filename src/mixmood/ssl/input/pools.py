@@ -15,7 +15,8 @@ from mixmood.data.decoding.pixel_range import PixelRange
 from mixmood.data.labels.needed import needed_labels
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import ImageSource, Labels
-from mixmood.data.pools.wide_images import fit_pixel_range
+from mixmood.data.pools.wide_images import fit_pixel_range, poor_range
+from mixmood.features.extraction.noticed import noticed
 from mixmood.ssl.input.overlap import n_shared
 from mixmood.ssl.input.pictures import (
     Loaded,
@@ -140,6 +141,9 @@ class PoolLoader:
         return source, needed_labels(source, f"{role} pool")
 
     def _load(self, source: ImageSource, size: tuple[int, int]) -> Loaded:
+        n_tried, n_poor = poor_range(source)
+        for text in noticed(n_tried, 0, n_poor, source.pixel_range):
+            self._warn(f"{source.name}: {text}")
         loaded = load_pictures(source, size, progress=self._progress)
         if loaded.unreadable:
             self._warn(unreadable_note(source.name, loaded.unreadable))

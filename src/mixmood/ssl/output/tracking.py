@@ -4,11 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mixmood.core.mlflow_log import MetricRow, MlflowLog
+from mixmood.core.mlflow_log import EXPERIMENT, MetricRow, MlflowLog
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
 from mixmood.ssl.output.run_files import CURVES, METRICS, RECORD
-
-EXPERIMENT = "mixmood"
 
 
 def log_to_mlflow(record: TrainingRecord, uri: str, folder: Path | None) -> str:

@@ -14,7 +14,7 @@ from mixmood.testbed.grid.config import FROZEN, TUNED, TrainingSection, TunedSec
 from mixmood.testbed.grid.estimate_frozen import frozen_s
 from mixmood.testbed.runs.distances import loaded_backbone
 from mixmood.testbed.runs.network import n_updates_of, train_on
-from mixmood.testbed.runs.outlook import Outlook, probed_algorithm
+from mixmood.testbed.runs.outlook import RunOutlook, probed_algorithm
 from mixmood.testbed.runs.run import Job
 
 TRIES = (1, 4)
@@ -167,6 +167,6 @@ def _distances_s(job: Job, split: Split) -> float:
     start = time.perf_counter()
     labelled, pool = next(both), next(both)
     distances_of(labelled, pool, drawn)
-    outlook = Outlook(labelled, split.labels, len(split.class_names), job.run.seed)
+    outlook = RunOutlook(labelled, split.labels, len(split.class_names), job.run.seed)
     outlook.probe(pool, probed_algorithm(job.run.algorithm), outlook.share(pool))
     return time.perf_counter() - start + image_s * (len(split.labelled) + n_pool)

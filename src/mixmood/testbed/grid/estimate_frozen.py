@@ -9,7 +9,7 @@ from mixmood.core.arrays import Array
 from mixmood.data.splits.scenario import NONE
 from mixmood.data.splits.split import Split, draw_split
 from mixmood.testbed.runs.distances import LabelledDraws, distance_plan, features_of
-from mixmood.testbed.runs.outlook import Outlook, probed_algorithm
+from mixmood.testbed.runs.outlook import RunOutlook, probed_algorithm
 from mixmood.testbed.runs.run import Job, batches
 
 N_IMAGES = 32
@@ -32,7 +32,7 @@ def frozen_s(jobs: Sequence[Job]) -> float:
     )
     start = time.perf_counter()
     LabelledDraws(labelled, distance_plan(job)).quickly_measured(pool)
-    outlook = Outlook(labelled, split.labels, len(split.class_names), job.run.seed)
+    outlook = RunOutlook(labelled, split.labels, len(split.class_names), job.run.seed)
     share = outlook.share(pool)
     pool_s = time.perf_counter() - start + split_s
     heads = {one.run.algorithm: one.run.is_supervised for one in jobs}

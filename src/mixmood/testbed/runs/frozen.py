@@ -11,7 +11,7 @@ from mixmood.data.splits.split import Pixels, Split
 from mixmood.testbed.runs.distances import DistancesByMeasure
 from mixmood.testbed.runs.outlook import Values, probed_algorithm
 from mixmood.testbed.runs.run import Job, description, drawn
-from mixmood.testbed.runs.shared import LabelledSet, Shared
+from mixmood.testbed.runs.shared import Shared, SharedLabelled
 
 if TYPE_CHECKING:
     from mixmood.heads.fitting.problem import HeadProblem
@@ -30,7 +30,7 @@ class FrozenPool:
         return drawn(self.job, self.shared.decoded)
 
     @cached_property
-    def labelled(self) -> LabelledSet:
+    def labelled(self) -> SharedLabelled:
         """The labelled images."""
         return self.shared.labelled_set(self.job, self.split)
 

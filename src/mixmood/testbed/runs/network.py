@@ -11,7 +11,7 @@ from PIL import Image
 from mixmood.data.splits.split import Pixels, Split
 from mixmood.testbed.grid.config import TUNED
 from mixmood.testbed.runs.distances import distance_plan, measured, sample_features
-from mixmood.testbed.runs.outlook import Outlook, probed_algorithm
+from mixmood.testbed.runs.outlook import RunOutlook, probed_algorithm
 from mixmood.testbed.runs.run import Job, description, drawn
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def network_results(job: Job) -> dict[str, Any]:
 def _measured(job: Job, split: Split) -> dict[str, Any]:
     """DistancesByMeasure, useful share and probe of the run's pool."""
     labelled, pool = sample_features(job, split)
-    outlook = Outlook(labelled, split.labels, len(split.class_names), job.run.seed)
+    outlook = RunOutlook(labelled, split.labels, len(split.class_names), job.run.seed)
     share = outlook.share(pool)
     return {
         "distances": measured(labelled, pool, distance_plan(job)),

@@ -15,7 +15,7 @@ Values = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Outlook:
+class RunOutlook:
     """The labelled images of a run, beside which any pool can be judged.
 
     Attributes:

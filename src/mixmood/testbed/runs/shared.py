@@ -10,7 +10,7 @@ from mixmood.core.arrays import Array
 from mixmood.data.splits.scenario import NONE
 from mixmood.data.splits.split import Decoded, Pixels, Split, data_fingerprint
 from mixmood.testbed.runs.distances import LabelledDraws, distance_plan, features_of
-from mixmood.testbed.runs.outlook import Outlook
+from mixmood.testbed.runs.outlook import RunOutlook
 from mixmood.testbed.runs.run import Job
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Shared:
 
     decoded: Decoded = field(default_factory=dict)
     _features: dict[bytes, Array] = field(default_factory=dict)
-    _labelled: dict[tuple[object, ...], "LabelledSet"] = field(default_factory=dict)
+    _labelled: dict[tuple[object, ...], "SharedLabelled"] = field(default_factory=dict)
 
     def features(self, job: Job, images: Pixels, backbone: str, resolution: int | None) -> Array:
         """Features of images; of the same images, also of another split, those found before."""
@@ -44,16 +44,16 @@ class Shared:
         """Keep the decoded images of the task's own data set alone."""
         self.decoded = {key: image for key, image in self.decoded.items() if task in key[2:3]}
 
-    def labelled_set(self, job: Job, split: Split) -> "LabelledSet":
+    def labelled_set(self, job: Job, split: Split) -> "SharedLabelled":
         """What depends on the labelled images alone."""
         key = job.run.task, job.run.seed, job.run.n_labelled
         if key not in self._labelled:
-            self._labelled[key] = LabelledSet(job, split, self)
+            self._labelled[key] = SharedLabelled(job, split, self)
         return self._labelled[key]
 
 
 @dataclass(frozen=True)
-class LabelledSet:
+class SharedLabelled:
     """The labelled images of some runs, with what is computed once for all of their pools."""
 
     job: Job
@@ -77,10 +77,10 @@ class LabelledSet:
         return LabelledDraws(features, distance_plan(self.job))
 
     @cached_property
-    def outlook(self) -> Outlook:
+    def outlook(self) -> RunOutlook:
         """What judges pools."""
         split, seed = self.split, self.job.run.seed
-        return Outlook(self.features, split.labels, len(split.class_names), seed)
+        return RunOutlook(self.features, split.labels, len(split.class_names), seed)
 
     @cached_property
     def problem(self) -> "HeadProblem":

@@ -39,13 +39,15 @@ def model_folder(name: str) -> Path:
             f"A model of the hub is written hf:NAME, hf:NAME@REVISION or hf:DIR; got '{name}'. "
             "There is no folder of this name."
         )
-    kept = _snapshot(parts[1], parts[2], is_local=True)
-    if kept is not None and _has_weights(kept):
-        check_folder(kept)
+    kept = _local_copy(parts[1], parts[2])
+    if kept is not None and _is_whole(kept):
         return kept
-    fetched = _snapshot(parts[1], parts[2], is_local=False)
-    if fetched is None:
-        raise BackboneError(f"The hub has no files for {name}.")
+    try:
+        fetched = _fetched(parts[1], parts[2])
+    except BackboneError:
+        if kept is not None:
+            check_folder(kept)  # what is wrong with the copy says more than that it was not fetched
+        raise
     check_folder(fetched)
     return fetched
 
@@ -81,6 +83,15 @@ def check_folder(folder: Path) -> None:
             )
 
 
+def _is_whole(folder: Path) -> bool:
+    """Whether a copy has all its files; a download that was interrupted has not."""
+    try:
+        check_folder(folder)
+    except BackboneError:
+        return False
+    return (folder / SETTINGS).is_file()
+
+
 def _has_weights(folder: Path) -> bool:
     return next(folder.glob(WEIGHTS), None) is not None
 
@@ -95,27 +106,40 @@ def _json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _snapshot(name: str, revision: str | None, is_local: bool) -> Path | None:
-    """The folder that the hub's package keeps; None if it is not to be asked and has none."""
+def _local_copy(name: str, revision: str | None) -> Path | None:
+    """The folder that the hub's package keeps on this machine; None if it has none."""
     try:
-        import huggingface_hub
-    except ImportError:
-        raise MissingExtraError("Models of the hub", "hf") from None
+        return _snapshot(name, revision, is_local=True)
+    except MissingExtraError:
+        raise
+    except Exception:
+        # Each version of the package has another error for this.
+        return None
+
+
+def _fetched(name: str, revision: str | None) -> Path:
+    """The folder after asking the hub, whose package shows a bar on stderr."""
     try:
-        return Path(
-            huggingface_hub.snapshot_download(
-                name,
-                revision=revision,
-                allow_patterns=["*.json", WEIGHTS],
-                local_files_only=is_local,
-                etag_timeout=PATIENCE_S,
-            )
-        )
+        return _snapshot(name, revision, is_local=False)
     except Exception as error:
         # The network, the hub and the disk each have errors of their own.
-        if is_local:
-            return None
         raise BackboneError(
             f"The model {name} is not on this machine and cannot be fetched from the hub "
             f"({type(error).__name__}). Connect once, or copy its folder here and give hf:DIR."
         ) from error
+
+
+def _snapshot(name: str, revision: str | None, is_local: bool) -> Path:
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise MissingExtraError("Models of the hub", "hf") from None
+    return Path(
+        huggingface_hub.snapshot_download(
+            name,
+            revision=revision,
+            allow_patterns=["*.json", WEIGHTS],
+            local_files_only=is_local,
+            etag_timeout=PATIENCE_S,
+        )
+    )

@@ -3,25 +3,28 @@
 import hashlib
 import json
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.errors import BackboneError, MissingExtraError, reason
+from mixmood.core.errors import BackboneError, reason
 from mixmood.core.suggest import unknown_name
 from mixmood.features.backbones.backbone import PREPROCESSING
-from mixmood.features.backbones.hub.find import CONFIG, SETTINGS, WEIGHTS, model_folder
+from mixmood.features.backbones.hub.find import model_folder
 from mixmood.features.backbones.hub.inputs import agrees, check_side, processed, steps_of
+from mixmood.features.backbones.hub.loading import (
+    file_hashes,
+    import_transformers,
+    load_model,
+    load_processor,
+    quiet,
+)
+from mixmood.features.backbones.hub.pooling import as_output, vector_of, ways_of
 from mixmood.features.backbones.onnx.network import check_batch
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
-VISION_TOWERS = {"clip": "CLIPVisionModelWithProjection", "siglip": "SiglipVisionModel"}
-"""Families of two towers, by the name of the class that holds the one for images."""
 BATCH_PIXELS = 16 * 224 * 224
 """Pixels in a batch on a processor; its activations stay below about a gigabyte."""
 ON_A_CARD = 4
@@ -42,17 +45,18 @@ class HubBackbone:
         """Load `hf:NAME`, `hf:NAME@REVISION` or `hf:DIR`; BackboneError if it cannot be used."""
         self.name, self.device = name, "cpu"
         folder = model_folder(name)
-        transformers = _transformers()
-        with _quiet(transformers):
-            self._processor = _processor(transformers, folder)
+        transformers = import_transformers()
+        with quiet(transformers):
+            self._processor = load_processor(transformers, folder)
             self._steps = steps_of(self._processor.to_dict())
             check_side(resolution, self._steps.side)
-            self._model, is_pooler_there = _model(transformers, folder)
+            self._model, is_pooler_there = load_model(transformers, folder)
+        self._takes_texts = False
         self._is_fast = agrees(self._steps, self._processor)
         self._lock = threading.Lock()
-        self._hashes = _hashes(folder)
+        self._hashes = file_hashes(folder)
         self.resolution = self._steps.side
-        self.batch_size = max(1, min(64, BATCH_PIXELS // self.resolution**2))
+        self.batch_size = _images_at_once(self.resolution)
         self._pooling, self.width = self._look(is_pooler_there)
 
     def use_device(self, device: str) -> None:
@@ -74,8 +78,8 @@ class HubBackbone:
             )
         self.device = chosen
         self._model.to(chosen)
-        if chosen != "cpu":
-            self.batch_size *= ON_A_CARD
+        on_a_card = ON_A_CARD if chosen != "cpu" else 1
+        self.batch_size = on_a_card * _images_at_once(self.resolution)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -103,151 +107,91 @@ class HubBackbone:
         check_batch(batch, self.resolution)
         if not len(batch):
             return np.empty((0, self.width), np.float32)
-        size = self.batch_size
-        parts = [self._run(batch[start : start + size]) for start in range(0, len(batch), size)]
-        features = np.concatenate(parts)
+        features = self._in_parts(batch)
         if not np.isfinite(features).all():
             raise BackboneError(f"{self.name} gave features that are not finite.")
         return features
+
+    def _in_parts(self, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Features in batches; of half the size from then on where memory does not suffice."""
+        size = self.batch_size
+        try:
+            parts = [self._run(batch[start : start + size]) for start in range(0, len(batch), size)]
+        except RuntimeError as error:
+            if not _is_out_of_memory(error):
+                raise
+            if size == 1:
+                raise BackboneError(
+                    f"{self.name} needs more memory on the device {self.device} than there is, "
+                    "for one image. Choose a smaller model, or another device."
+                ) from error
+            self.batch_size = min(self.batch_size, size // 2)
+            return self._in_parts(batch)
+        return np.concatenate(parts)
 
     def _run(self, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
         n_images = len(batch)
         if n_images < self.batch_size:
             filling = ((0, self.batch_size - n_images), (0, 0), (0, 0), (0, 0))
             batch = np.pad(batch, filling, mode="edge")
-        output = self._output(batch)
-        return np.asarray(_vector(output, self._pooling), np.float32)[:n_images]
+        return vector_of(self._output(batch), self._pooling)[:n_images]
 
     def _output(self, batch: NDArray[np.uint8]) -> Any:
+        """What the model gives for a batch; of a model of images and texts, its image part."""
         import torch
 
         is_fast = self._is_fast
         pixels = self._steps.apply(batch) if is_fast else processed(self._processor, batch)
         with self._lock, torch.inference_mode():
-            return self._model(pixel_values=torch.from_numpy(pixels).to(self.device))
+            given = torch.from_numpy(pixels).to(self.device)
+            if self._takes_texts:
+                return as_output(self._model.get_image_features(pixel_values=given))
+            return self._model(pixel_values=given)
 
     def _look(self, is_pooler_there: bool) -> tuple[str, int]:
         """How the model's output becomes a vector, and its length, by showing it one image."""
-        image = np.zeros((1, self.resolution, self.resolution, 3), np.uint8)
-        try:
-            output = self._output(image)
-        except Exception as error:
-            raise BackboneError(f"{self.name} cannot embed an image: {reason(error)}.") from error
-        has_class_token = any(name.endswith("cls_token") for name, _ in self._all_parameters())
-        for pooling in _ways(output, is_pooler_there, has_class_token):
-            vector = _vector(output, pooling)
+        output = self._first_output()
+        names = [name for name, _ in self._model.named_parameters()]
+        has_class_token = any(name.endswith("cls_token") for name in names)
+        for pooling in ways_of(output, is_pooler_there, has_class_token):
+            vector = vector_of(output, pooling)
             if vector.ndim == 2 and vector.shape[1] > 0:
+                self._check_repeats(vector, pooling)
                 return pooling, int(vector.shape[1])
         raise BackboneError(
             f"{self.name} gives no vector for an image: its output has "
             f"{', '.join(output.keys()) or 'nothing'}. Choose a model of images."
         )
 
-    def _all_parameters(self) -> Iterator[tuple[str, Any]]:
-        yield from self._model.named_parameters()
+    def _first_output(self) -> Any:
+        shape = (1, self.resolution, self.resolution, 3)
+        image = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+        try:
+            return self._output(image)
+        except Exception as error:
+            if not self._takes_texts and hasattr(self._model, "get_image_features"):
+                self._takes_texts = True
+                return self._first_output()
+            raise BackboneError(
+                f"{self.name} cannot embed an image: {reason(error)}. Choose a model of images."
+            ) from error
+
+    def _check_repeats(self, vector: NDArray[np.float32], pooling: str) -> None:
+        """Refuse a model that looks at random parts of an image, as ViT-MAE does."""
+        if not np.allclose(vector, vector_of(self._first_output(), pooling), atol=1e-3, rtol=1e-3):
+            raise BackboneError(
+                f"{self.name} gives other features each time it sees the same image: the family "
+                f"{self._model.config.model_type} hides parts of it at random. Choose a model of "
+                "another family."
+            )
 
 
-def _ways(output: Any, is_pooler_there: bool, has_class_token: bool) -> list[str]:
-    """Ways to make a vector of an output, the best first."""
-    ways = []
-    if getattr(output, "image_embeds", None) is not None:
-        ways.append("image embedding")
-    if getattr(output, "pooler_output", None) is not None and is_pooler_there:
-        ways.append("pooled output")
-    if getattr(output, "last_hidden_state", None) is not None:
-        ways.append("class token" if has_class_token else "mean of patches")
-    return ways
+def _is_out_of_memory(error: RuntimeError) -> bool:
+    """Whether a card or the machine had no memory left; torch has a class for the first only."""
+    import torch
+
+    return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)
 
 
-def _vector(output: Any, pooling: str) -> Any:
-    if pooling == "image embedding":
-        return output.image_embeds.float().cpu().numpy()
-    if pooling == "pooled output":
-        return output.pooler_output.flatten(1).float().cpu().numpy()
-    states = output.last_hidden_state
-    if pooling == "class token":
-        return states[:, 0].float().cpu().numpy()
-    axes = (2, 3) if states.ndim == 4 else 1
-    return states.float().mean(dim=axes).cpu().numpy()
-
-
-def _transformers() -> Any:
-    try:
-        import torch  # noqa: F401 - transformers alone loads without it, and fails later
-        import transformers
-    except ImportError:
-        raise MissingExtraError("Models of the hub", "hf") from None
-    return transformers
-
-
-@contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
-    """Without the bars and remarks of transformers while a model is loaded."""
-    log = transformers.utils.logging
-    level, has_bars = log.get_verbosity(), log.is_progress_bar_enabled()
-    log.set_verbosity_error()
-    log.disable_progress_bar()
-    try:
-        yield
-    finally:
-        log.set_verbosity(level)
-        if has_bars:
-            log.enable_progress_bar()
-
-
-def _processor(transformers: Any, folder: Path) -> Any:
-    if not (folder / SETTINGS).is_file():
-        raise BackboneError(
-            f"{folder} has no {SETTINGS}, which says how images are prepared for the model. "
-            "Save it with processor.save_pretrained(DIR)."
-        )
-    try:
-        return transformers.AutoImageProcessor.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False
-        )
-    except Exception as error:
-        raise BackboneError(
-            f"The image processor in {folder} cannot be used without torchvision, or is broken: "
-            f"{reason(error)}."
-        ) from error
-
-
-def _model(transformers: Any, folder: Path) -> tuple[Any, bool]:
-    """The model, and whether the weights of its pooler were among the files."""
-    options = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        config = transformers.AutoConfig.from_pretrained(folder, **options)
-        family = config.model_type
-        tower = getattr(transformers, VISION_TOWERS.get(family, "AutoModel"))
-        if family in VISION_TOWERS:
-            projection = getattr(config, "projection_dim", None)
-            config = config.vision_config
-            config.projection_dim = projection
-            del options["trust_remote_code"]
-        model, info = tower.from_pretrained(
-            folder, config=config, use_safetensors=True, output_loading_info=True, **options
-        )
-    except Exception as error:
-        raise BackboneError(
-            f"transformers cannot load the model in {folder}: {reason(error)}."
-        ) from error
-    missing = sorted(info["missing_keys"])
-    others = [key for key in missing if "pooler" not in key]
-    if others or info["mismatched_keys"]:
-        raise BackboneError(
-            f"The weights in {folder} are not those of a {family} model, or not all of them: "
-            f"{len(others)} are missing, such as {others[0] if others else 'none'}. Fetch it again."
-        )
-    return model.eval(), not missing
-
-
-def _hashes(folder: Path) -> dict[str, str]:
-    """Digests of all that decides the features: weights, configuration, settings."""
-    weights = hashlib.sha256()
-    for path in sorted(folder.glob(WEIGHTS)):
-        with path.open("rb") as file:
-            weights.update(hashlib.file_digest(file, "sha256").digest())
-    return {"weights": weights.hexdigest()} | {
-        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        for name in (CONFIG, SETTINGS)
-    }
+def _images_at_once(side: int) -> int:
+    return max(1, min(64, BATCH_PIXELS // side**2))

@@ -1,0 +1,73 @@
+"""What `predict` promises, on test images: `python -m benchmarks.heads.promises FEATURES OUT`.
+
+Sixty labels of each report task, a clean pool, `auto`. The share of new images that keep their
+class (promised: 95 %), the share of foreign images that are called none of these (nothing is
+promised), and calibration: the mean confidence beside the accuracy, and the expected calibration
+error over ten equal bins, with the temperature and without.
+"""
+
+import argparse
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.heads.tasks import REPORT, Family, draw
+from mixmood.core.seeds import rng_for
+from mixmood.heads import train_head
+from mixmood.ssl.head.typicality import fit_typicality
+
+N_LABELLED = 60
+HEADER = ("task", "seed", "what", "value")
+
+
+def calibration_error(p: np.ndarray, codes: np.ndarray) -> float:
+    """Mean distance of confidence and accuracy over ten bins, weighted by their images."""
+    sure, right = p.max(axis=1), p.argmax(axis=1) == codes
+    bins = np.minimum((10 * sure).astype(int), 9)
+    gaps = [abs((sure - right)[bins == b].sum()) for b in np.unique(bins)]
+    return float(np.sum(gaps) / len(codes))
+
+
+def rows_of(folder: Path, family: Family, seed: int) -> list[tuple[object, ...]]:
+    """The numbers of one task and seed."""
+    task = draw(folder, family, N_LABELLED, seed)
+    rng = rng_for(seed, "train")
+    trained = train_head(task.features, task.codes, family.n_classes, task.clean, rng)
+    p = trained.head.predict_proba(task.test_features)
+    plain = trained.head.at_temperature(1.0).predict_proba(task.test_features)
+    typical = fit_typicality(task.features, rng_for(seed, "typicality"))
+    found = {
+        "kept": float((typical(task.test_features) >= typical.threshold).mean()),
+        "accuracy": float((p.argmax(axis=1) == task.test_codes).mean()),
+        "confidence": float(p.max(axis=1).mean()),
+        "calibration error": calibration_error(p, task.test_codes),
+        "calibration error without temperature": calibration_error(plain, task.test_codes),
+    }
+    for source, features in task.foreign.items():
+        found[f"refused of {source}"] = float((typical(features) < typical.threshold).mean())
+    return [(family.name, seed, what, f"{value:.4f}") for what, value in found.items()]
+
+
+def main() -> None:
+    """Write all rows and print the means."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("features", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--seeds", type=int, default=10)
+    options = parser.parse_args()
+    rows = [
+        row
+        for seed in range(options.seeds)
+        for family in REPORT.values()
+        for row in rows_of(options.features, family, seed)
+    ]
+    with options.out.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])
+    for what in dict.fromkeys(row[2] for row in rows):
+        values = [float(row[3]) for row in rows if row[2] == what]
+        print(f"{what:40} {np.mean(values):.3f} ({min(values):.3f} to {max(values):.3f})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Install the wheel of dist/ alone, in an empty environment outside the checkout, and use it there.
+
+    python scripts/try_package.py [PYTHON...]
+
+For each Python (this one by default): the wheel with the versions of constraints.txt, its size and
+the seconds it takes; `mixmood demo`; the Python blocks of README.md; `mypy --strict` on a user's
+program (once, by this Python's mypy).
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+IN_WHEEL = (
+    "mixmood/py.typed",
+    "mixmood/features/backbones/weights/efficientnet_lite0.onnx",
+    "mixmood/testbed/presets/smoke.toml",
+    "mixmood/testbed/paper/table1_accuracy.csv",
+)
+PREPARE = """
+import pathlib, zipfile
+from PIL import Image
+from sklearn.datasets import load_digits
+data = load_digits()
+pixels = (data.images / 16 * 255).astype("uint8")
+def save(folder, rows):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True)
+    for row in rows:
+        Image.fromarray(pixels[row]).resize((32, 32)).save(folder / f"{row}.png")
+for digit in range(5):
+    save(f"labelled/{digit}", (data.target == digit).nonzero()[0][:12])
+save("scans", (data.target < 5).nonzero()[0][200:300])
+save("crawl", (data.target > 4).nonzero()[0][:100])
+with zipfile.ZipFile("crawl.zip", "w") as archive:
+    for path in sorted(pathlib.Path("crawl").iterdir()):
+        archive.write(path, path.name)
+"""
+
+
+def main(pythons: list[str]) -> None:
+    """Try the package; the first failure ends with its output."""
+    wheel = _only("*.whl")
+    _only("*.tar.gz")
+    names = zipfile.ZipFile(wheel).namelist()
+    missing = [name for name in IN_WHEEL if name not in names]
+    foreign = [n for n in names if not n.startswith(("mixmood/", "mixmood-"))]
+    if missing or foreign:
+        sys.exit(f"The wheel lacks {missing}, and has {foreign[:3]} that do not belong in it.")
+    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, {len(names)} files")
+    for number, python in enumerate(pythons or [sys.executable]):
+        with tempfile.TemporaryDirectory(prefix="mixmood-package-") as folder:
+            _try(python, wheel, Path(folder), is_first=number == 0)
+
+
+def _try(python: str, wheel: Path, folder: Path, *, is_first: bool) -> None:
+    _run([python, "-m", "venv", folder / "env"], folder)
+    own = folder / "env" / "bin" / "python"
+    before, start = _size(folder / "env"), time.perf_counter()
+    pip = [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    _run([*pip, "-c", ROOT / "constraints.txt", wheel], folder)
+    took_s, size = time.perf_counter() - start, _size(folder / "env") - before
+    version = _run([own, "-c", "import platform; print(platform.python_version())"], folder)
+    print(f"Python {version.strip()}: installed in {took_s:.0f} s, {size / 1e6:.0f} MB")
+    place = _run([own, "-c", "import mixmood; print(mixmood.__file__)"], folder)
+    if not Path(place.strip()).is_relative_to(folder):
+        sys.exit(f"Another mixmood was found: {place}")
+    start = time.perf_counter()
+    answer = _run([folder / "env" / "bin" / "mixmood", "demo"], folder)
+    print(f"  mixmood demo: {time.perf_counter() - start:.1f} s; {_verdict(answer)}")
+    _run([own, "-c", PREPARE], folder)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    printed = _run([own, "-c", "\n".join(blocks)], folder)
+    print(f"  README: {len(blocks)} Python blocks; {printed.strip().splitlines()[-1]}")
+    if is_first:
+        _check_types(own, folder)
+
+
+def _check_types(own: Path, folder: Path) -> None:
+    sample = folder / "user_sample.py"
+    sample.write_text((ROOT / "tests" / "package" / "user_sample.py").read_text())
+    said = _run(
+        [sys.executable, "-m", "mypy", "--strict", "--python-executable", own, sample], folder
+    )
+    print(f"  mypy --strict on a user's program: {said.strip()}")
+
+
+def _verdict(answer: str) -> str:
+    """The first line behind the table."""
+    return answer.partition("\n\n")[2].partition("\n")[0]
+
+
+def _only(pattern: str) -> Path:
+    found = list((ROOT / "dist").glob(pattern))
+    if len(found) != 1:
+        sys.exit(f"dist/ must hold one {pattern}; it has {len(found)}. Run make dist.")
+    return found[0]
+
+
+def _run(words: list, folder: Path) -> str:
+    """What a command prints; it sees nothing of the checkout and has caches of its own."""
+    hidden = ("PYTHONPATH", "VIRTUAL_ENV", "MIXMOOD_CACHE")
+    kept = {name: value for name, value in os.environ.items() if name not in hidden}
+    done = subprocess.run(
+        [str(word) for word in words],
+        cwd=folder,
+        env={**kept, "MIXMOOD_CACHE": str(folder / "cache"), "MYPY_CACHE_DIR": str(folder / "my")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, words))[:200]} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def _size(folder: Path) -> int:
+    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

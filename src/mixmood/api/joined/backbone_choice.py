@@ -1,0 +1,154 @@
+"""`--backbone auto`: the backbone whose supervised head cross-validates best on labelled images."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array, Rows
+from mixmood.core.cache.features import FeatureCache
+from mixmood.core.errors import InputError, OptionError
+from mixmood.core.progress import Progress
+from mixmood.core.seeds import rng_for
+from mixmood.data.labels.needed import needed_labels
+from mixmood.data.pools.groups import group_codes, group_names
+from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
+from mixmood.features.extraction.plan import ExtractionPlan
+
+if TYPE_CHECKING:
+    from mixmood.heads.evaluation.feature_choice import FeatureChoice
+
+MOST_LABELLED = 500
+"""Labelled images that are compared on: a random sample of more."""
+FEW, N_REPEATS = 100, 3
+"""Up to so many images, the cross-validation is repeated so often; beyond, done once."""
+KEY = "choice"
+"""Where the record of a backbone holds the figures."""
+
+
+@dataclass(frozen=True)
+class ChoiceOptions:
+    """How the labelled images are read and divided: the options of the command."""
+
+    backbone: str
+    resolution: int | None
+    device: str
+    seed: int
+    jobs: int | None
+    groups: str | None = None
+
+    @classmethod
+    def of(cls, plan: ExtractionPlan, groups: str | None = None) -> "ChoiceOptions":
+        """Those of a plan."""
+        return cls(plan.backbone, plan.resolution, plan.device, plan.seed, plan.jobs, groups)
+
+
+@dataclass(frozen=True)
+class BackboneChoice:
+    """The backbone that was chosen, the figures, and one sentence about them."""
+
+    chosen: str
+    figures: dict[str, Any]
+    sentence: str
+
+    def in_record(self, backbone: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The description of a backbone with the figures of the choice."""
+        return {**(backbone or {}), KEY: self.figures}
+
+
+def choose_backbone(
+    labelled: Pool, options: ChoiceOptions, cache: FeatureCache | None, progress: Progress
+) -> BackboneChoice | None:
+    """The choice among the backbones that `auto` names; None if no choice is asked for.
+
+    Where features are given there is nothing to choose. InputError if the images have no classes,
+    or no class has two images.
+    """
+    from mixmood.features.backbones.auto import is_auto, names_to_compare
+    from mixmood.heads.evaluation.feature_choice import choose_features
+
+    if not is_auto(options.backbone) or isinstance(labelled, FeatureSource):
+        return None
+    names, left_out = names_to_compare(options.backbone)
+    labels = needed_labels(labelled)
+    rows, features = _features(labelled, names, options, cache, progress)
+    present, codes = np.unique(labels.codes[rows], return_inverse=True)
+    try:
+        found = choose_features(
+            features,
+            codes,
+            len(present),
+            rng_for(options.seed, "backbone"),
+            groups=_groups(labelled, options.groups, rows),
+            n_repeats=N_REPEATS if len(rows) <= FEW else 1,
+        )
+    except InputError as error:
+        raise InputError(f"--backbone auto compares by cross-validation. {error}") from error
+    return BackboneChoice(
+        found.chosen, _figures(found, len(rows), left_out), _sentence(found, len(rows), left_out)
+    )
+
+
+def _features(
+    labelled: ImageSource,
+    names: tuple[str, ...],
+    options: ChoiceOptions,
+    cache: FeatureCache | None,
+    progress: Progress,
+) -> tuple[Rows, dict[str, Array]]:
+    """The images that can be read, and each backbone's features of them."""
+    from mixmood.features.backbones.registry import load_backbone
+    from mixmood.features.extraction.extract import extract
+
+    asked = np.arange(len(labelled))
+    if len(asked) > MOST_LABELLED:
+        rng = rng_for(options.seed, "backbone", "sample")
+        asked = np.sort(rng.choice(len(asked), MOST_LABELLED, replace=False))
+    features: dict[str, Array] = {}
+    for name in names:
+        network = load_backbone(name, options.resolution, options.device)
+        if network.is_batch_dependent:
+            raise OptionError(
+                f"--backbone auto cannot compare {name}: an image's features depend on its batch. "
+                "Leave it out."
+            )
+        found = extract(labelled, asked, network, jobs=options.jobs, cache=cache, progress=progress)
+        if not len(found.kept):
+            raise InputError(f"{labelled.name} has no readable image. Check the files.")
+        # Whether an image can be read does not depend on the backbone.
+        asked, features[name] = found.kept, found.features
+    return asked, features
+
+
+def _groups(labelled: Pool, word: str | None, rows: Rows) -> NDArray[np.int64] | None:
+    return None if word is None else group_codes(group_names(labelled, word))[rows]
+
+
+def _figures(found: "FeatureChoice", n_images: int, left_out: dict[str, str]) -> dict[str, Any]:
+    return {
+        "by": "cross-validated accuracy of the supervised head",
+        "n_images": n_images,
+        "candidates": [
+            {"name": name, "accuracy": one.value, "interval": [one.low, one.high]}
+            for name, one in found.accuracies.items()
+        ],
+        "accuracy_after_choice": found.after_choice and found.after_choice.value,
+        "left_out": left_out,
+    }
+
+
+def _sentence(found: "FeatureChoice", n_images: int, left_out: dict[str, str]) -> str:
+    figures = ", ".join(
+        f"{name} {one.value:.3f} ({one.low:.3f} to {one.high:.3f})"
+        for name, one in found.accuracies.items()
+    )
+    alone = ""
+    if len(found.accuracies) == 1:
+        words = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+        alone = f" It was alone{f' ({words})' if words else ''}: name others as auto:NAME,NAME."
+    return (
+        f"Backbone {found.chosen}, by the cross-validated accuracy of a supervised head on "
+        f"{n_images} labelled images: {figures}.{alone}"
+    )

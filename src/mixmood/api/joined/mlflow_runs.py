@@ -1,0 +1,147 @@
+"""`--mlflow URI`: a ranking, a filter or a head as a run of MLflow."""
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mixmood.core.mlflow_log import EXPERIMENT, MetricRow, MlflowLog
+from mixmood.core.version import __version__
+from mixmood.ssl.output import run_files
+
+if TYPE_CHECKING:
+    from mixmood.api.filter import Kept
+    from mixmood.api.rank import RankReport
+    from mixmood.ssl.head.record import HeadRecord
+
+KIND = "mixmood.kind"
+"""The tag that says what a run is: rank, filter or train."""
+MOST_LIST_BYTES = 64 * 2**20
+"""A longer list of a filter stays where it was written."""
+
+
+def mlflow_log(uri: str | None) -> MlflowLog | None:
+    """Where to log, found before any image is read; None if nothing is to be logged."""
+    return None if uri is None else MlflowLog(uri, EXPERIMENT)
+
+
+def log_ranking(log: MlflowLog, report: "RankReport") -> str:
+    """The id of a run with a ranking: its options, a few numbers of each pool, record and page."""
+    params = {
+        "labelled": report.labelled.name,
+        "n_labelled": report.labelled.n_images,
+        "measure": report.measure,
+        "by": report.by,
+        "sample_size": report.sample_size,
+        "draws": report.draws,
+        "seed": report.seed,
+        "backbone": report.backbone["name"],
+        "best": report.best,
+    }
+    with tempfile.TemporaryDirectory(prefix="mixmood-mlflow-") as folder:
+        files = [Path(folder) / f"ranking.{kind}" for kind in ("json", "csv", "html")]
+        report.to_json(files[0])
+        report.to_csv(files[1])
+        report.to_html(files[2])
+        tags = _tags("rank") | {"mixmood.verdict": report.verdict}
+        name = f"rank {report.labelled.name}"
+        metrics = _rows(_ranking_metrics(report))
+        return log.log(params, metrics, name=name, tags=tags, files=files)
+
+
+def log_filter(log: MlflowLog, kept: "Kept", out: Path | None) -> str:
+    """The id of a run with a filtered pool: its options, its counts, record, page and list."""
+    record = kept.record
+    params = {
+        "labelled": record.labelled,
+        "pool": record.pool,
+        "keep": record.keep,
+        "score": record.score,
+        "seed": record.seed,
+        "backbone": record.backbone["name"],
+    }
+    with tempfile.TemporaryDirectory(prefix="mixmood-mlflow-") as folder:
+        files = [Path(folder) / f"filter.{kind}" for kind in ("json", "html")]
+        kept.to_json(files[0])
+        kept.to_html(files[1])
+        if out is not None and out.is_file() and out.stat().st_size <= MOST_LIST_BYTES:
+            files.append(out)
+        name, metrics = f"filter {record.pool}", _rows(_filter_metrics(kept))
+        return log.log(params, metrics, name=name, tags=_tags("filter"), files=files)
+
+
+def log_head(log: MlflowLog, record: "HeadRecord", folder: Path | None) -> str:
+    """The id of a run with a trained head: how it was chosen, how good it is, its files."""
+    names = () if folder is None else (run_files.RECORD, run_files.REPORT, run_files.MODEL)
+    files = [Path(folder or "", name) for name in names]
+    params = {
+        "model": "head",
+        "algorithm": record.algorithm,
+        "asked": record.asked,
+        "seed": record.seed,
+        "backbone": (record.backbone or {"name": "none: features were given"})["name"],
+        "n_classes": len(record.class_names),
+    }
+    metrics = {
+        "accuracy_cross_validated": record.accuracy.cross_validated,
+        "accuracy_test": record.accuracy.test,
+        "n_labelled": record.n_labelled,
+        "n_unlabelled": record.n_unlabelled,
+        **{f"gain/{gain.algorithm}": gain.points for gain in record.gains},
+    }
+    rows = _rows(metrics.items())
+    return log.log(params, rows, name="train head", tags=_tags("train"), files=files)
+
+
+def _ranking_metrics(report: "RankReport") -> Iterator[tuple[str, Any]]:
+    for one in report.candidates:
+        yield f"rank/{one.name}", one.rank
+        yield f"p_best/{one.name}", one.p_best
+        for measure, found in one.measures.items():
+            yield f"{measure}/{one.name}", found.distance
+            yield f"{measure}_p_permutation/{one.name}", found.p_permutation
+        if one.useful_share is not None:
+            yield f"useful_share/{one.name}", one.useful_share.share
+        if one.probe is not None:
+            yield f"gain/{one.name}", one.probe.gain
+            yield f"p_helps/{one.name}", one.probe.p_helps
+
+
+def _filter_metrics(kept: "Kept") -> Iterator[tuple[str, Any]]:
+    record = kept.record
+    yield "n_images", record.n_images
+    yield "n_kept", record.n_kept
+    yield "n_unreadable", record.n_unreadable
+    yield "useful_share", record.useful_share.share
+    yield "threshold", record.threshold
+    if record.distance is not None:
+        yield f"{record.distance.measure}/whole", record.distance.whole.distance
+        yield f"{record.distance.measure}/kept", record.distance.kept.distance
+
+
+def _rows(metrics: Iterable[tuple[str, Any]]) -> list[MetricRow]:
+    """Metrics under names that MLflow takes: of two that become alike, the second is numbered."""
+    found: dict[str, float] = {}
+    for name, value in metrics:
+        if value is None:
+            continue
+        word = plain = metric_name(name)
+        number = 2
+        while word in found:
+            word, number = f"{plain}_{number}", number + 1
+        found[word] = float(value)
+    return [(name, value, 0, 0) for name, value in found.items()]
+
+
+def metric_name(text: str) -> str:
+    """The text with what MLflow does not take in names of metrics replaced.
+
+    >>> metric_name("gain/web (new)")
+    'gain/web _new_'
+    """
+    return re.sub(r"[^\w\-. /]", "_", text, flags=re.ASCII)[:200]
+
+
+def _tags(kind: str) -> dict[str, str]:
+    return {KIND: kind, "mixmood.version": __version__}

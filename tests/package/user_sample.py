@@ -1,0 +1,50 @@
+"""A program of a user, who checks it with mypy --strict against the installed package."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import mixmood
+from mixmood.heads import MixMatchClassifier
+
+
+def nearest(labelled: Path, pools: dict[str, str]) -> tuple[str, float]:
+    """The best pool and its distance."""
+    report: mixmood.RankReport = mixmood.rank(labelled, pools, measures=["cosine", "js"], seed=1)
+    first = report.candidates[0]
+    low, high = first.measures["cosine"].interval
+    gain = None if first.probe is None else first.probe.gain
+    report.to_html(labelled / "report.html")
+    words: list[str | None] = [report.best, report.verdict, first.advice]
+    return str(words[0]), first.distance + high - low + (gain or 0.0)
+
+
+def useful(labelled: Path, crawl: Path) -> Sequence[str]:
+    """The kept images of a pool."""
+    kept: mixmood.Kept = mixmood.filter(labelled, crawl, keep="auto", out="kept.csv")
+    scores: NDArray[np.float64] = kept.scores
+    share: float = kept.useful_share.share + scores.mean()
+    return kept.paths[: kept.record.n_kept] if share > 0 else []
+
+
+def trained(labelled: Path, crawl: Path, new: Path) -> list[str]:
+    """The classes of new images."""
+    model = mixmood.train(labelled, crawl, out="run")
+    model.predict(new).to_csv()
+    return mixmood.predict("run", new).classes
+
+
+def features(folder: Path) -> float:
+    """A distance between two halves of a set."""
+    rows: NDArray[np.float32] = mixmood.embed(folder)
+    half = len(rows) // 2
+    found = mixmood.dissimilarity(rows[:half], rows[half:], measure="cosine", seed=0)
+    plain: float = mixmood.measures.MEASURES["cosine"](rows[:half], rows[half:])
+    return found.distance + plain
+
+
+def classes(rows: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The classes of rows of which some are labelled."""
+    return np.asarray(MixMatchClassifier().fit(rows, labels).predict(rows), np.int64)

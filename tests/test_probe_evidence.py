@@ -1,0 +1,61 @@
+"""The map of the probe is what its rows give, and the page has the numbers of the summary."""
+
+import json
+
+import pytest
+from benchmarks.probe import fit, page
+from benchmarks.probe.cases import read_rows
+from benchmarks.probe.judge import advice_of, by_task_and_seed, calibration, oracle, pick_by_advice
+
+from mixmood.ranking.probe.points import gain_of
+from mixmood.ranking.probe.points_table import POINTS
+
+ROWS = fit.ROWS.parent / "report.jsonl.gz"
+
+
+def row(seed, percent, gain, share):
+    measured = {"p_right": gain, "error": 1.5, "unrest": 0.5, "accuracy": gain, "n_held_out": 60}
+    return {
+        "task": "mnist 5-9", "seed": seed, "n_labelled": 60, "source": "svhn", "percent": percent,
+        "cv": 85.0, "is_learnable": True, "share": share, "share_low": share - 0.1,
+        "share_high": share + 0.1, "mixmatch": {"gains": [gain + 0.2, gain - 0.2], **measured},
+    }  # fmt: skip
+
+
+@pytest.fixture
+def rows():
+    return [row(0, 0, 5.0, 1.0), row(0, 50, 1.0, 0.5), row(0, 100, -6.0, 0.0)]
+
+
+def test_the_map_that_is_shipped_was_fitted_to_the_rows_that_are_shipped():
+    table = fit.columns(read_rows(fit.ROWS), "propagation")
+    found = dict(zip(fit.BOUNDS, fit.fitted(table), strict=True))
+    assert found == pytest.approx({key: POINTS["propagation"][key] for key in found}, rel=0.01)
+
+
+def test_the_fit_and_the_map_compute_the_same(rows):
+    from mixmood.ranking.probe.measure import PoolEffect
+
+    table = fit.columns([one | {"n_test": 1500} for one in rows], "mixmatch")
+    values = [POINTS["mixmatch"][key] for key in fit.BOUNDS]
+    means, variances = fit.predicted(table, values)
+    own = rows[1]["mixmatch"]
+    effect = PoolEffect(**{key: value for key, value in own.items() if key != "gains"})
+    gain = gain_of(effect, 0.5, 0.85, "mixmatch")
+    assert (gain.points, gain.error**2) == pytest.approx((means[1], variances[1]))
+
+
+def test_a_pick_by_advice_is_judged_against_no_pool(rows):
+    assert [advice_of(one, "mixmatch") for one in rows] == ["use", "filter", "avoid"]
+    groups = by_task_and_seed(rows)
+    assert pick_by_advice(groups, "mixmatch")["regret_points"]["mean"] == 0
+    harmful = by_task_and_seed(rows[2:])
+    assert pick_by_advice(harmful, "mixmatch")["no_pool_picked"]["mean"] == 1
+    assert oracle(groups, "mixmatch")["regret_points"]["mean"] == 0
+    assert calibration(rows, "mixmatch")["rmse_points"] > 0
+
+
+def test_the_page_has_the_numbers_of_the_summary():
+    text = page.PAGE.read_text(encoding="utf-8")
+    summary = json.loads(page.SUMMARY.read_text(encoding="utf-8"))
+    assert page.filled(text, summary) == text, "run python -m benchmarks.probe.page"
