@@ -110,17 +110,19 @@ def _store_seeds() -> list[Seed]:
 
 def _read_store(folder: Path, name: str) -> str:
     """What `testbed status`, `tables` and `correlate` do."""
+    from mixmood.api.tables import tables_planned
     from mixmood.cli.testbed.commands import status
-    from mixmood.cli.testbed.tables import correlate, tables
+    from mixmood.testbed.plan import TablesPlan
 
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         status(str(folder))
+        tables = tables_planned(folder, TablesPlan())
         for form in ("text", "json"):
-            tables(str(folder), format=form)
+            tables.to_text(form)
         if zlib.crc32((folder / name).read_bytes()) % 4 == 0:
             # Figures take seconds: a quarter of the inputs is drawn.
-            tables(str(folder), out=str(folder / "out"))
-        correlate(str(folder), format="csv")
+            tables.write(folder / "out")
+        tables_planned(folder, TablesPlan(), is_correlated=True).to_text("csv", 3)
     return READ
 
 

@@ -119,13 +119,14 @@ def claims(rows: list[Row]) -> list[str]:
     """What was to be shown, with paired intervals."""
     found = accuracies(rows)
     clean = {p: v for p, v in found.items() if p[4] == "0" and all(n in v for n in PEERS)}
-    lines = []
-    for peer in PEERS:
-        ahead = {place: value["auto"] - value[peer] for place, value in clean.items()}
-        lines.append(f"- auto minus {peer}, clean pools: {points(ahead)} points")
     gains = {place: value["auto"] - value["supervised"] for place, value in found.items()}
-    own = {place: gains[place] for place in clean}
-    lines.append(f"- auto minus supervised, clean pools: {points(own)} points")
+    lines = []
+    for n_labelled in sorted({place[1] for place in clean}, key=int):
+        for name in (*PEERS, "supervised"):
+            ahead = {p: v["auto"] - v[name] for p, v in clean.items() if p[1] == n_labelled}
+            lines.append(
+                f"- {n_labelled} labels, clean pools: auto minus {name} {points(ahead)} points"
+            )
     for percent in ("50", "100"):
         some = {place: gain for place, gain in gains.items() if place[4] == percent}
         lines.append(

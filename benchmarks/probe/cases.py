@@ -154,9 +154,12 @@ def distances(
 
 
 def read_rows(path: Path) -> list[dict]:
-    """The rows of a file, packed or not."""
+    """The rows of a file, packed or not; of a case that was computed twice, the first."""
     text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
-    return [json.loads(line) for line in text.splitlines()]
+    found: dict[str, dict] = {}
+    for row in map(json.loads, text.splitlines()):
+        found.setdefault(row["key"], row)
+    return list(found.values())
 
 
 def keys_in(path: Path) -> set[str]:

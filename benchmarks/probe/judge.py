@@ -16,7 +16,7 @@ from mixmood.ranking.advice import advise
 from mixmood.ranking.probe.measure import PoolEffect
 from mixmood.ranking.probe.points import gain_of
 
-N_RESAMPLED = 400
+N_RESAMPLED = 2000
 BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 FILLED = 30
 """Pools from which a bin is well filled."""
@@ -73,12 +73,17 @@ def averaged(groups: Groups, value: Callable[[list[dict]], float]) -> dict:
     table = [seeds for seeds in table if seeds]
     if not table:
         return {"mean": None, "interval": None}
-    rng = np.random.default_rng(0)
-    means = []
-    for _ in range(N_RESAMPLED):
-        tasks = [table[k] for k in rng.integers(0, len(table), len(table))]
-        picked = [np.mean([one[k] for k in rng.integers(0, len(one), len(one))]) for one in tasks]
-        means.append(np.mean(picked))
+    rng, n_tasks = np.random.default_rng(0), len(table)
+    # For every resample and place of a task: the mean over seeds that are drawn again.
+    drawn = np.stack(
+        [
+            np.array(one)[rng.integers(0, len(one), (N_RESAMPLED, n_tasks, len(one)))].mean(axis=2)
+            for one in table
+        ]
+    )
+    tasks = rng.integers(0, n_tasks, (N_RESAMPLED, n_tasks))
+    rows, places = np.arange(N_RESAMPLED)[:, None], np.arange(n_tasks)
+    means = drawn[tasks, rows, places].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     mean = float(np.mean([np.mean(one) for one in table]))
     return {"mean": round(mean, 3), "interval": [round(float(low), 3), round(float(high), 3)]}

@@ -10,7 +10,6 @@ difference. On development tasks the rule named CHOSEN, before any report task w
 Writes `summary.md`.
 """
 
-import argparse
 import csv
 import gzip
 import json
@@ -29,7 +28,7 @@ from benchmarks.testbed.units import (
     pearson,
     spearman,
 )
-from mixmood.core.files.atomic import write_atomic
+from benchmarks.testbed.written import write_summary
 from mixmood.measures.registry import MEASURES
 
 Rows = list[dict[str, str]]
@@ -146,15 +145,5 @@ def summary(folder: Path) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Write the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    text = summary(folder)
-    write_atomic(folder / "summary.md", text)
-    print(text)
-
-
 if __name__ == "__main__":
-    main()
+    write_summary(__doc__, summary, "summary.md")

@@ -7,7 +7,6 @@ tasks with the 95 % interval over seeds, in points of accuracy or as a correlati
 have no interval, since it prints no runs.
 """
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from benchmarks.testbed.units import (
     pearson,
     spearman,
 )
-from mixmood.core.files.atomic import write_atomic
+from benchmarks.testbed.written import write_summary
 from mixmood.testbed.analysis.published import (
     published_accuracies,
     published_correlations,
@@ -165,15 +164,5 @@ def summary(folder: Path) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Write the claims."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    text = summary(folder)
-    write_atomic(folder / "claims.md", text)
-    print(text)
-
-
 if __name__ == "__main__":
-    main()
+    write_summary(__doc__, summary, "claims.md")

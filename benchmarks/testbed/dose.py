@@ -5,7 +5,6 @@
 Reads `records.csv.gz` of that folder and writes `curve.md` beside it.
 """
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from benchmarks.testbed.records import Pool, pools_of, read_rows
 from benchmarks.testbed.units import Mean, Unit, mean_over
-from mixmood.core.files.atomic import write_atomic
+from benchmarks.testbed.written import write_summary
 
 KINDS = {
     "other half": lambda source: source == "other_half",
@@ -93,15 +92,5 @@ def abs_or_same(pool: Pool, name: str) -> float:
     return pool.predictors()[name] if distance is None else distance
 
 
-def main() -> None:
-    """Write the curves."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    text = summary(folder)
-    write_atomic(folder / "curve.md", text)
-    print(text)
-
-
 if __name__ == "__main__":
-    main()
+    write_summary(__doc__, summary, "curve.md")

@@ -11,12 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.testbed import choice, claims, dose, predictors, untrained, variants
+from benchmarks.testbed.predictors import gains, scores
 from benchmarks.testbed.records import pools_of, read_rows, units_of
+from benchmarks.testbed.units import Mean, by_unit, mean_correlation, pearson
 from mixmood.core.files.atomic import write_atomic
+from mixmood.measures.registry import MEASURES
 
 ROOT = Path(__file__).parents[2]
 RESULTS, PAGE = ROOT / "results", ROOT / "docs" / "results.md"
-MAIN = "mixmatch"
+MAIN, GAIN = "mixmatch", "probe: expected gain"
 BEDS = (
     "paper-frozen", "paper-tuned", "dose", "paper-small", "paper-small-labelled", "digits",
     "digits-labelled",
@@ -65,6 +68,34 @@ def predicted(name: str, n_labelled: str, algorithm: str = MAIN) -> list[str]:
     return [size, "", *predictors.table(units)]
 
 
+def short() -> list[str]:
+    """The answer in a few sentences, with the numbers of 60 labels."""
+    folder = RESULTS / "paper-frozen"
+    if not (folder / "records.csv.gz").exists():
+        return ["Not run yet."]
+    units = predictors.whole(units_of(pools_of(read_rows(folder)), "60", MAIN))
+    mixed = {unit: [p for p in pools if p.percent > 0] for unit, pools in units.items()}
+    foreign = {unit: [p for p in pools if p.percent == 100] for unit, pools in units.items()}
+
+    def r(name: str) -> Mean:
+        return mean_correlation(by_unit(mixed, lambda p: pearson(scores(p, name), gains(p))))
+
+    best = max(MEASURES, key=lambda name: r(name).value)
+    harmed = {name: predictors.cells_of(foreign, name)[3] for name in ("cosine", "advice")}
+    lost = {name: predictors.cells_of(mixed, name)[2] for name in ("cosine", GAIN)}
+    n_seeds = len({seed for _, seed in units})
+    seeds = f"{n_seeds} seed{'s' * (n_seeds > 1)}"
+    return [
+        f"With 60 labels and MixMatch ({seeds}): what the probe expects a pool to gain goes with "
+        f"what it gains by r = {r(GAIN).text()}, the useful share by {r('useful share').text()}, "
+        f"the best distance ({best}) by {r(best).text()}, the paper's cosine by "
+        f"{r('cosine').text()}. Picking among the contaminated pools by cosine loses "
+        f"{lost['cosine']} points against the best choice, by expected gain {lost[GAIN]}. Among "
+        f"wholly foreign pools, the nearest by cosine is worse than no pool in "
+        f"{harmed['cosine']} of cases; following the advice, the choice is in {harmed['advice']}.",
+    ]
+
+
 def text_of(summary: Callable[[Path], str], name: str) -> list[str]:
     """The summary of a folder without its title, headings one level deeper."""
     folder = RESULTS / name
@@ -77,6 +108,7 @@ def text_of(summary: Callable[[Path], str], name: str) -> list[str]:
 
 TABLES: dict[str, Callable[[], list[str]]] = {
     "runs": runs,
+    "short": short,
     **{f"predictors {n}": lambda n=n: predicted("paper-frozen", n) for n in ("60", "100", "150")},
     **{
         f"predictors 60 {name}": lambda name=name: predicted("paper-frozen", "60", name)

@@ -5,7 +5,6 @@
 Reads `records.csv.gz` of that folder and writes `predictors.md` beside it.
 """
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from benchmarks.testbed.units import (
     pearson,
     spearman,
 )
-from mixmood.core.files.atomic import write_atomic
+from benchmarks.testbed.written import write_summary
 
 Units = dict[Unit, list[Pool]]
 ADVICE = "advice"
@@ -145,15 +144,5 @@ def summary(folder: Path) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Write the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    text = summary(folder)
-    write_atomic(folder / "predictors.md", text)
-    print(text)
-
-
 if __name__ == "__main__":
-    main()
+    write_summary(__doc__, summary, "predictors.md")

@@ -6,13 +6,12 @@ Reads the records of that folder and of `paper-frozen` beside it; both have the 
 the same heads were trained. Writes `compared.md` there.
 """
 
-import argparse
 from pathlib import Path
 
 from benchmarks.testbed.predictors import gains, scores
 from benchmarks.testbed.records import Pool, pools_of, read_rows, units_of
 from benchmarks.testbed.units import Unit, by_unit, mean_correlation, mean_over, pearson
-from mixmood.core.files.atomic import write_atomic
+from benchmarks.testbed.written import write_summary
 
 Units = dict[Unit, list[Pool]]
 MEASURES = ("l1", "l2", "js", "cosine", "classifier")
@@ -53,15 +52,5 @@ def summary(folder: Path) -> str:
     return "\n".join([*lines, ""])
 
 
-def main() -> None:
-    """Write the comparison."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    text = summary(folder)
-    write_atomic(folder / "compared.md", text)
-    print(text)
-
-
 if __name__ == "__main__":
-    main()
+    write_summary(__doc__, summary, "compared.md")

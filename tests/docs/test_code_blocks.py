@@ -29,7 +29,7 @@ NOT_RUN = {
         "mixmood testbed run paper-small",
         "mixmood testbed run paper ",
     ],
-    "docs/results.md": ["mixmood testbed"],
+    "docs/results.md": ["mixmood testbed", "python -m benchmarks"],
     "docs/scale.md": ["pip install", "ray start", "export", "mixmood filter"],
     "docs/faq.md": ["pip ", "mixmood data get", "mixmood rank labelled/ hf://"],
     "docs/medical.md": ["pip install"],

@@ -215,7 +215,7 @@ def test_a_missing_torch_is_said(labelled, pool, quick, monkeypatch):
 
 
 def test_a_missing_mlflow_is_said(labelled, pool, quick, monkeypatch):
-    monkeypatch.setitem(sys.modules, "mlflow", None)
+    monkeypatch.setitem(sys.modules, "mlflow.tracking", None)
     with pytest.raises(MissingExtraError, match=r"mlflow needs .*mixmood\[train\]"):
         train(labelled, pool, **quick, mlflow="sqlite:///nowhere.db")
 

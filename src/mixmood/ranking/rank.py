@@ -40,7 +40,7 @@ def rank(
     cache: FeatureCache | None = None,
     progress: Progress = Silent(),  # noqa: B008 - it holds no state
 ) -> RankedPools:
-    """The candidates ordered by their distance from the labelled set.
+    """The candidates ordered by what they would gain, or by their distance.
 
     Args:
         labelled: The labelled set, at least eight images.
@@ -63,10 +63,7 @@ def rank(
     groups = groups_of(labelled, plan.groups)
     base = reading(labelled, max(2 * plan.sample_size * plan.draws, MIN_LABELLED))
     base.grow(max(2 * plan.sample_size, MIN_LABELLED))
-    used = plan.fitted(len(base.features))
-    if backbone is not None and backbone.is_batch_dependent:
-        # Rounds would cut other batches, and with them change the features of every image.
-        used = replace(used, until=None)
+    used = _fitted(plan, len(base.features), backbone)
     most = used.sample_size * used.draws
     pools = {name: reading(pool, most) for name, pool in candidates.items() if name not in aside}
     n_threads = checked_jobs(plan.jobs)
@@ -80,11 +77,19 @@ def rank(
     # Our threads use all cores; those of BLAS inside each of them would only wait for one another.
     with threadpool_limits(1, user_api="blas"):
         scores = score(base.features, features, used, n_threads, rounds.measured)
-    progress.finish("statistics")
-    with threadpool_limits(1, user_api="blas"):
+        progress.finish("statistics")
         outlook = outlook_of(base, left, scores, used, progress, n_threads, groups)
     situation = Situation(plan, used, backbone, rounds, aside)
     return RankedPools(ranking_record(base, left, scores, outlook, situation), base, left)
+
+
+def _fitted(plan: RankingPlan, n_labelled: int, backbone: Backbone | None) -> RankingPlan:
+    """The plan as it can be followed."""
+    used = plan.fitted(n_labelled)
+    if backbone is not None and backbone.is_batch_dependent:
+        # Rounds would cut other batches, and with them change the features of every image.
+        used = replace(used, until=None)
+    return used
 
 
 def unlike(labelled: Pool, pool: Pool) -> str | None:

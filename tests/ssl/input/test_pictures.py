@@ -72,7 +72,8 @@ def test_predictions_are_in_the_order_of_the_pool(monkeypatch):
     monkeypatch.setattr(predict, "BATCH", 6)
     pool = Backwards()
     found = predict_job.predict("model", pool)
-    assert pool.fetched == list(range(20))[::-1]
+    # A few images are looked at before, to see whether they have more than 8 bits.
+    assert pool.fetched[-20:] == list(range(20))[::-1]
     assert found.images == tuple(f"{row}.png" for row in READABLE)
     assert found.probabilities[:, 0].tolist() == READABLE
     assert found.unreadable == ("0.png", "7.png", "14.png")

@@ -16,10 +16,10 @@ def test_the_papers_network_has_as_many_filters_as_the_image_is_high_up_to_a_lim
 
 def test_an_update_beyond_the_memory_is_refused_with_a_way_out(monkeypatch):
     monkeypatch.setattr(memory, "memory_bytes", lambda: 8 * 10**9)
-    memory.check_fits(model_spec("wrn-thin"), 32, 48)
+    memory.check_memory(model_spec("wrn-thin"), 32, 48)
     message = "48 images of 324 x 324 pixels would need about .* GB; this machine has 8. Choose"
     with pytest.raises(OptionError, match=message):
-        memory.check_fits(model_spec("wrn"), 324, 48)
+        memory.check_memory(model_spec("wrn"), 324, 48)
 
 
 def test_training_asks_before_it_builds(monkeypatch):
@@ -31,4 +31,4 @@ def test_training_asks_before_it_builds(monkeypatch):
 
 def test_a_system_that_does_not_say_is_trusted(monkeypatch):
     monkeypatch.setattr(memory, "memory_bytes", lambda: None)
-    memory.check_fits(model_spec("wrn"), 4000, 480)
+    memory.check_memory(model_spec("wrn"), 4000, 480)

@@ -134,7 +134,8 @@ def test_the_gain_of_a_record_follows_from_what_the_probe_measured(records):
     effect = PoolEffect(probe.change, probe.error, probe.unrest, probe.accuracy)
     right = probe.supervised / 100
     again = gain_of(effect, record.useful_share.share, right, probe.algorithm)
-    assert (again.points, again.interval) == pytest.approx((probe.gain, probe.interval))
+    assert again.points == pytest.approx(probe.gain)
+    assert again.interval == pytest.approx(probe.interval)
 
 
 def test_the_share_of_a_pool_is_estimated_once_for_all_algorithms(jobs, monkeypatch):
