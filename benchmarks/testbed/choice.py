@@ -4,9 +4,9 @@
 
 The rule, written before any number was seen: the measure with the highest mean correlation
 (Pearson, within a task and seed, over all pools) with the gain of a head, averaged over the three
-heads that use a pool. The report tasks then only confirm or deny it: it takes the place of the
-paper's `cosine` if its correlation is higher there too, by more than the interval of the
-difference. On development tasks the rule named CHOSEN, before any report task was computed.
+heads that use a pool. On development tasks it named CHOSEN. A condition was added then, before any
+report task was looked at: CHOSEN takes the place of the paper's `cosine` if its correlation is
+higher on report tasks too, by more than the interval of the difference.
 Writes `summary.md`.
 """
 
