@@ -200,6 +200,19 @@ def test_half_of_a_half_foreign_pool_is_kept_and_the_right_half(in_features, tmp
     assert keeps[100:].mean() < 0.1
 
 
+@pytest.mark.xfail(
+    reason="With 40 labelled rows and no classes the share reads 0.38 where 0.5 is true.",
+    raises=AssertionError,
+)
+def test_a_small_set_without_classes_is_judged_as_well_as_a_large_one(in_features, tmp_path):
+    """The bounds that the estimate has to reach; strict, so that reaching them is noticed."""
+    words = ("labelled.npy", "half.npy", "--out", tmp_path / "k.csv")
+    low = json.loads(filtered(*words, "--json", "-").stdout)["useful_share"]["interval"][0]
+    keeps = np.array([row["keep"] == "1" for row in rows_of(tmp_path / "k.csv")])
+    assert low > 0.3
+    assert keeps[:100].mean() > 0.85
+
+
 def test_a_typical_share_is_one_of_the_labelled_images(in_features, tmp_path):
     words = ("labelled.npy", "half.npy", "--typical", 0.9, "--out", tmp_path / "k.csv")
     record = json.loads(filtered(*words, "--json", "-").stdout)
