@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
 from mixmood.heads.checks import check_labelled, check_pool
-from mixmood.heads.evaluation.accuracy import Estimate, accuracy_interval
+from mixmood.heads.evaluation.accuracy import Estimate
 from mixmood.heads.evaluation.compare import BASE, Comparison, best_of, compare_heads
-from mixmood.heads.evaluation.cross_validation import all_logits, right_by_image
+from mixmood.heads.evaluation.cross_validation import all_logits, held_out_accuracy
 from mixmood.heads.evaluation.nested import FEWEST_FOLDS, NestedPlan, nested_plan
 from mixmood.heads.fitting.problem import work_of
 from mixmood.heads.linear import LinearHead
@@ -110,7 +110,7 @@ def train_head(
         judged = outside[chosen]
     finals = {name: _calibrated(fitted[name], outside[name], codes) for name in names}
     reason = _reason(algorithm, chosen, comparisons, n_pool, work > MOST_CHOICE_WORK)
-    accuracy = _accuracy(judged, codes, groups)
+    accuracy = held_out_accuracy(judged, codes, groups)
     return TrainedHead(chosen, finals[chosen], accuracy, comparisons, judged, finals, reason)
 
 
@@ -143,14 +143,6 @@ def _nested_logits(
 def _calibrated(head: LinearHead, logits: Array, codes: NDArray[np.integer]) -> LinearHead:
     seen = np.isfinite(logits).all(axis=(0, 2))
     return head.at_temperature(fit_temperature(logits[:, seen], codes[seen]))
-
-
-def _accuracy(
-    logits: Array, codes: NDArray[np.integer], groups: NDArray[np.integer] | None
-) -> Estimate:
-    right = right_by_image(logits, codes)
-    seen = np.isfinite(right)
-    return accuracy_interval(right[seen], None if groups is None else groups[seen])
 
 
 def _folds(

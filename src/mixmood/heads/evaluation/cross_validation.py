@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import ShapeError
+from mixmood.heads.evaluation.accuracy import Estimate, accuracy_interval
 from mixmood.heads.fitting.directions import directions
 from mixmood.heads.fitting.problem import HeadProblem, head_problem
 from mixmood.heads.linear import LinearHead
@@ -101,3 +102,12 @@ def right_by_image(logits: Array, codes: NDArray[np.integer]) -> Array:
     right = np.full(len(codes), np.nan)
     right[is_seen] = (logits[:, is_seen].argmax(axis=2) == codes[is_seen]).mean(axis=0)
     return right
+
+
+def held_out_accuracy(
+    logits: Array, codes: NDArray[np.integer], groups: NDArray[np.integer] | None
+) -> Estimate:
+    """The accuracy on rows that were held out, with its interval; other rows do not count."""
+    right = right_by_image(logits, codes)
+    seen = np.isfinite(right)
+    return accuracy_interval(right[seen], None if groups is None else groups[seen])

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.evaluation.accuracy import Estimate, accuracy_interval
-from mixmood.heads.evaluation.cross_validation import all_logits, right_by_image
+from mixmood.heads.evaluation.accuracy import Estimate
+from mixmood.heads.evaluation.cross_validation import all_logits, held_out_accuracy, right_by_image
 from mixmood.heads.evaluation.nested import FEWEST_FOLDS, NestedPlan, nested_plan
 from mixmood.heads.registry import HEADS
 from mixmood.numerics.folds import repeated_folds
@@ -62,13 +62,14 @@ def choose_features(
         for name, rows in features.items()
     }
     accuracies = {
-        name: _accuracy(plan.out_of_fold(one), codes, groups) for name, one in logits.items()
+        name: held_out_accuracy(plan.out_of_fold(one), codes, groups)
+        for name, one in logits.items()
     }
     chosen = _best({name: one.value for name, one in accuracies.items()})
     if not is_nested:
         return FeatureChoice(chosen, accuracies, accuracies[chosen] if len(features) == 1 else None)
     judged = _judged_without(plan, logits, codes)
-    return FeatureChoice(chosen, accuracies, _accuracy(judged, codes, groups))
+    return FeatureChoice(chosen, accuracies, held_out_accuracy(judged, codes, groups))
 
 
 def _judged_without(
@@ -89,11 +90,3 @@ def _judged_without(
 def _best(values: Mapping[str, float]) -> str:
     """The name with the largest value; of equals, the first."""
     return max(values, key=lambda name: values[name])
-
-
-def _accuracy(
-    logits: Array, codes: NDArray[np.integer], groups: NDArray[np.integer] | None
-) -> Estimate:
-    right = right_by_image(logits, codes)
-    seen = np.isfinite(right)
-    return accuracy_interval(right[seen], None if groups is None else groups[seen])
