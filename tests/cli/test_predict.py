@@ -8,6 +8,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from mixmood.cli.main import app
+from mixmood.ssl.output.predict import Classifier
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +75,19 @@ def test_a_folder_without_a_model_is_refused(run, tmp_path):
     result = invoke("--model", tmp_path, run / "labelled")
     assert result.exit_code == 1
     assert "Give the folder that `mixmood train --out` wrote" in result.stderr
+
+
+def test_threads_are_as_many_as_wanted(run):
+    for jobs in (1, 3):
+        session = Classifier(run / "run", jobs)._session
+        assert session.get_session_options().intra_op_num_threads == jobs
+    one, many = (
+        invoke("--model", run / "run", run / "labelled", "--jobs", jobs).stdout for jobs in (1, 3)
+    )
+    assert one == many
+    result = invoke("--model", run / "run", run / "labelled", "--jobs", 0)
+    assert result.exit_code == 2
+    assert "jobs must be at least 1; got 0" in result.stderr
 
 
 def test_prediction_does_not_import_torch(run):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mixmood.core.cores import checked_jobs
 from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
@@ -13,6 +14,27 @@ BACKBONE_WORDS = (
     "whose classifier does best on the labelled images"
 )
 """How a backbone is named, for help texts."""
+
+
+def jobs_option() -> Any:
+    """The field `jobs` of a plan: how many threads compute."""
+    return option(None, "Threads.", shown="all cores")
+
+
+def cache_option() -> Any:
+    """The field `cache` of a plan: where features are kept."""
+    return option(
+        "default",
+        "Where features are kept between runs.",
+        metavar="DIR|none",
+        shown="the user's cache directory",
+        takes_none=True,
+    )
+
+
+def mlflow_option() -> Any:
+    """The field `mlflow` of a plan: where the result is logged too."""
+    return option(None, "Log the result to MLflow as well.", metavar="URI")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,14 +54,8 @@ class ExtractionPlan:
         "middle", "Of a DICOM file with several frames: the middle one, or each as an image."
     )
     seed: int = option(0, "Decides every random choice.")
-    jobs: int | None = option(None, "Threads.", shown="all cores")
-    cache: str | Path | None = option(
-        "default",
-        "Where features are kept between runs.",
-        metavar="DIR|none",
-        shown="the user's cache directory",
-        takes_none=True,
-    )
+    jobs: int | None = jobs_option()
+    cache: str | Path | None = cache_option()
 
     def __post_init__(self) -> None:
         """Refuse a number of threads below one."""
@@ -50,4 +66,4 @@ class ExtractionPlan:
 class LoggedPlan(ExtractionPlan):
     """The same for commands whose result can be logged."""
 
-    mlflow: str | None = option(None, "Log the result to MLflow as well.", metavar="URI")
+    mlflow: str | None = mlflow_option()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.spreadsheet import csv_text
 from mixmood.core.progress import Progress
@@ -17,8 +18,8 @@ from mixmood.core.words import counted
 from mixmood.data.decoding.pixel_range import PixelRange
 from mixmood.data.pools.pool import FeatureSource, ImageSource
 from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.backbones.onnx.network import open_session
 from mixmood.features.backbones.onnx.safety import has_external_data
-from mixmood.features.backbones.runtime import onnx_runtime
 from mixmood.ssl.input.pictures import pictures_at
 from mixmood.ssl.output.run_files import MODEL
 
@@ -82,17 +83,15 @@ class Predictions:
 class Classifier:
     """A trained model read from its ONNX file."""
 
-    def __init__(self, model: str | Path | bytes) -> None:
-        """Open a model file, the one in the folder of a run, or its bytes."""
+    def __init__(self, model: str | Path | bytes, jobs: int | None = None) -> None:
+        """Open a model file, the one in the folder of a run, or its bytes; `jobs` are threads."""
         self._file = "The model" if isinstance(model, bytes) else str(_file_of(Path(model)))
         try:
             content = model if isinstance(model, bytes) else Path(self._file).read_bytes()
             if has_external_data(content):
                 # Its weights could be any file of this machine.
                 raise ValueError("it keeps its weights in another file")
-            self._session = onnx_runtime().InferenceSession(
-                content, providers=["CPUExecutionProvider"]
-            )
+            self._session = open_session(content, checked_jobs(jobs))
             known: dict[str, Any] = json.loads(
                 self._session.get_modelmeta().custom_metadata_map[METADATA]
             )
