@@ -119,8 +119,10 @@ def left_out(table: Table) -> LeftOut:
     return LeftOut(
         common,
         strange,
-        f"another pack adds {strange:.2f} to errors, Pearson within a task and seed {np.mean(correlations):.3f}, "
-        f"rmse {np.sqrt(np.mean(off**2)):.2f}, coverage {np.mean(off**2 < WIDTH**2 * variance):.3f}, "
+        f"another pack adds {strange:.2f} to errors, "
+        f"Pearson within a task and seed {np.mean(correlations):.3f}, "
+        f"rmse {np.sqrt(np.mean(off**2)):.2f}, "
+        f"coverage {np.mean(off**2 < WIDTH**2 * variance):.3f}, "
         f"error common to a task and seed {common:.2f} of its square, Brier {brier:.3f}",
     )
 
@@ -170,7 +172,8 @@ def as_module(tables: dict[str, dict[str, float]], rows: list[dict]) -> str:
         '"""The numbers of the map from probe to points. Written by `benchmarks.probe.fit`.',
         "",
         f"Fitted by maximum likelihood on {len(rows)} pools of {tasks} development tasks",
-        f"(from classes 0 to 4 of MNIST, FashionMNIST and CIFAR-10), {seeds} seeds, {labels} labels.",
+        "(from classes 0 to 4 of MNIST, FashionMNIST and CIFAR-10), "
+        f"{seeds} seeds, {labels} labels.",
         "Errors are such that intervals hold 95 % of the pools of each pack when it is left out.",
         '"""',
         "",

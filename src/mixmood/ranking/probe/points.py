@@ -55,9 +55,9 @@ def gain_of(
     images: together they predict better than either. The squared error is spread^2 + (factor *
     standard error of the change)^2. The second part is what comes of the labelled images; the
     first is what neither they nor the pool images show: other draws of the pool, other training,
-    and what tasks of a data set that the map was not fitted on add. `common` is the share of the squared error that all pools of a
-    labelled set have in common. Beyond `most_wrong`, which no development task exceeded, the map is
-    not extended, and what it might be there counts as error.
+    and what tasks of a data set that the map was not fitted on add. `common` is the share of the
+    squared error that all pools of a labelled set have in common. Beyond `most_wrong`, which no
+    development task exceeded, the map is not extended, and what it might be there counts as error.
 
     Args:
         effect: What was measured.
