@@ -115,7 +115,7 @@ def open_inputs(
 ) -> FilterInputs:
     """Open the pool, the labelled set or the saved filter, and the backbone.
 
-    Nothing is read, but for the labelled images where they decide the backbone.
+    Nothing is read except the labelled images, where they decide the backbone.
     """
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.selection.image_folder import images_of
