@@ -50,7 +50,7 @@ def score(
         labelled: Labelled features in random order, shape (n, d).
         pools: By name, the features of each pool in random order, shape (n_k, d).
         plan: A plan that fits the labelled set.
-        jobs: Threads; they change nothing but the time.
+        jobs: Threads; they change only the time.
         measured: What `measure` gave for the same arguments, if it is known.
     """
     check_widths(labelled, pools)
