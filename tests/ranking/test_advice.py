@@ -54,7 +54,7 @@ def test_a_gain_that_was_measured_on_a_few_images_is_no_advice():
     few = replace(probe(), n_held_out=8)
     advice = advise(few, share(0.9), "same")
     assert advice == PoolAdvice(
-        "unsure", "only 8 labelled images can be held out, and 16 are wanted"
+        "unsure", "only 8 labelled images can be held out, and 16 are wanted", "labels"
     )
     assert advise(replace(probe(), n_held_out=16), share(0.9), "same").word == "use"
 
@@ -76,6 +76,16 @@ def test_the_reason_gives_the_numbers():
     )
     assert advise(probe(-3.0, 0.001), share(0.5), "different").reason == (
         "50% of it useful (40% to 60%); gain -3.0 points (-5.0 to -1.0), P(helps) < 0.01"
+    )
+
+
+def test_a_pool_that_is_avoided_for_what_it_holds_says_so_beside_a_gain_above_0():
+    advice = advise(probe(0.1, 0.54), share(0.0, 0.0, 0.01), "different")
+    assert advice == PoolAdvice(
+        "avoid",
+        "too little to use: 0% of it useful (0% to 1%); gain +0.1 points (-1.9 to +2.1), "
+        "P(helps) 0.54",
+        "share",
     )
 
 
@@ -114,13 +124,53 @@ def test_no_pool_is_recommended_when_all_harm_or_none_is_sure():
     assert recommend(avoid, harmful, None).sentence == (
         "Use no pool: all are expected to make the model worse."
     )
+    one = recommend({"a": avoid["a"]}, {"a": harmful["a"]}, None).sentence
+    assert one == "Use no pool: it is expected to make the model worse."
     unsure = {name: PoolAdvice("unsure", "") for name in harmful}
     assert "none of them is sure to help" in recommend(unsure, harmful, None).sentence
     without = dict.fromkeys(harmful)
     assert recommend(unsure, without, None).sentence == (
         "No pool is advised: what a pool gains was not measured."
     )
-    assert "because." in recommend(unsure, without, None, "because.").sentence
+    assert "because." in recommend(unsure, without, None, "because").sentence
+
+
+def test_pools_that_are_foreign_are_not_said_to_harm():
+    probes = {"a": probe(0.1, 0.54), "b": probe(-0.2, 0.4), "c": probe(-3.0, 0.0)}
+    advice = {name: PoolAdvice("avoid", "", "share") for name in ("a", "b")}
+
+    def said(*names):
+        return recommend(
+            {name: advice[name] for name in names}, {name: probes[name] for name in names}, None
+        ).sentence
+
+    assert said("a") == "Use no pool: hardly anything in it looks like the labelled classes."
+    assert said("a", "b") == "Use no pool: hardly anything in them looks like the labelled classes."
+    advice["c"] = PoolAdvice("avoid", "")
+    assert said("a", "c") == (
+        "Use no pool: each is expected to make the model worse, or holds hardly anything that "
+        "looks like the labelled classes."
+    )
+
+
+def test_what_keeps_a_high_gain_from_being_advised_is_named():
+    """ "None is sure to help" would contradict a P(helps) of 0.97 beside it."""
+    copies = PoolAdvice("unsure", "it is nearer", "copies")
+    hard = PoolAdvice("unsure", "without a pool, 20 % are right, no better than chance", "labels")
+    vague = PoolAdvice("unsure", "gain +0.1")
+
+    def said(**advice):
+        return recommend(advice, {name: probe() for name in advice}, None).sentence
+
+    assert said(a=copies, b=copies) == (
+        "No pool is advised: a and b are nearer to the labelled set than chance allows."
+    )
+    assert said(a=copies, b=vague) == (
+        "No pool is advised: a is nearer to the labelled set than chance allows, and none of the "
+        "others is sure to help."
+    )
+    assert said(a=hard, b=hard) == f"No pool is advised: {hard.reason}."
+    assert said(a=vague) == "No pool is advised: it is not sure to help."
 
 
 WIDTH = 48
