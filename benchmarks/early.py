@@ -169,7 +169,7 @@ class Run:
         rounds = read_in_rounds(self.labelled, self.pools, self.plan, least=N_FIRST)
         features = {name: one.features for name, one in self.pools.items()}
         own = self.labelled.features
-        self.scores: Scores = score(own, features, self.plan, measured=rounds.measured)
+        self.scores: Scores = score(own, features, self.plan, tables=rounds.tables)
         self.took_s = time.process_time() - start
         self.n_read = len(self.labelled.features) + sum(map(len, features.values()))
 
