@@ -98,6 +98,8 @@ def test_the_best_pool_is_recommended_with_its_gain_and_worth():
         "Use clinic: +4.1 points expected (+2.1 to +6.1, P = 0.97), worth about 25 more labels "
         "(10 to 50), for a mixmatch head on these features."
     )
+    one = {"web": probe(4.1, worth=LabelWorth(1, (0, 3)))}
+    assert "worth about 1 more label (0 to 3)" in recommend(advice, one, None).sentence
 
 
 def test_two_pools_are_recommended_where_their_union_is_clearly_better():

@@ -117,7 +117,10 @@ def test_equal_pools_are_read_to_the_end(rng):
     pools = {"a": features(rng, 2000), "b": features(rng, 2000)}
     report = mixmood.rank(features(rng, 60), pools, until=0.9999, draws=6)
     assert {candidate.n_read for candidate in report.candidates} == {180}
-    assert "Near tie: 360 of 360 images of the pools were read without settling" in report.notes[1]
+    assert report.notes[1] == (
+        "Near tie: 360 of 360 images of the pools were read, all that could settle which is the "
+        "nearest, and did not settle it."
+    )
 
 
 def test_a_probability_of_one_reads_everything(sets):

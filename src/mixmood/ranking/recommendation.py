@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from itertools import combinations
 
 from mixmood.core.records.ranking import LabelWorth, Probe, Recommendation
-from mixmood.core.words import either_form, listed
+from mixmood.core.words import counted, either_form, listed
 from mixmood.ranking.advice import PoolAdvice
 
 CLEARLY = 0.5
@@ -101,4 +101,4 @@ def _sentence(pools: tuple[str, ...], probe: Probe) -> str:
 def _worth(worth: LabelWorth) -> str:
     low, high = worth.interval
     span = f"{low} or more" if high is None else f"{low} to {high}"
-    return f"{worth.labels} more labels ({span})"
+    return f"{counted(worth.labels, 'more label')} ({span})"

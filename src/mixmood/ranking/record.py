@@ -129,8 +129,8 @@ def _reading_note(
         )
     elif 1 < rounds.n_all == rounds.n_done and not _is_settled(scores, used):
         yield (
-            f"Near tie: {n_read:,} of {n_all:,} images of the pools were read without settling "
-            "which is the nearest."
+            f"Near tie: {n_read:,} of {n_all:,} images of the pools were read, all that could "
+            "settle which is the nearest, and did not settle it."
         )
 
 
