@@ -51,7 +51,7 @@ def score(
         labelled: Labelled features in random order, shape (n, d).
         pools: By name, the features of each pool in random order, shape (n_k, d).
         plan: A plan that fits the labelled set.
-        jobs: Threads; they change nothing but the time.
+        jobs: Threads; they change only the time.
         tables: What was computed for the same sets, read as far or less far, if anything was.
     """
     check_widths(labelled, pools)
