@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fuzz import reseal, seeds
+from fuzz.dicoms import dicom_elements, dicoms
 from fuzz.mutate import mutated
 from fuzz.reader import READ, UNREADABLE, Make, Reader, Seed, seeds_named
 from mixmood.core.errors import UnreadableImageError
@@ -127,7 +128,7 @@ POOL_READERS: dict[str, Reader] = {
     "tiff": Reader(seeds_named("x.tif", seeds.tiffs), _read_image),
     "ppm-ico": Reader(seeds_named("x.ppm", seeds.others), _read_image),
     "avif": Reader(seeds_named("x.avif", seeds.avifs), _read_image),
-    "dicom": Reader(seeds_named("x.dcm", seeds.dicoms), _read_frames),
+    "dicom": Reader(seeds_named("x.dcm", dicoms), _read_frames, dicom_elements),
     "labels": Reader(
         _labels("labels.csv", b"path,label\ncat/1.png,cat\n2;,cat\ndog/3.bmp,dog\n"), _read_folder
     ),

@@ -103,16 +103,6 @@ def avifs() -> list[bytes]:
     return [encoded("AVIF"), encoded("AVIF", "RGBA")]
 
 
-def dicoms() -> list[bytes]:
-    """Files of pydicom's own tests: grey and colour, plain, RLE, JPEG, palette, several frames."""
-    import pydicom
-
-    folder = Path(pydicom.__file__).parent / "data" / "test_files"
-    names = ("CT_small", "MR_small", "MR_small_RLE", "MR_small_bigendian", "SC_rgb_small_odd")
-    names += ("SC_rgb_rle_2frame", "SC_rgb_jpeg_dcmtk", "JPEG2000", "rtdose", "SC_rgb_rle_16bit")
-    return [(folder / f"{name}.dcm").read_bytes() for name in names]
-
-
 def others() -> list[bytes]:
     """PPM and ICO."""
     return [encoded("PPM"), encoded("PPM", "L"), encoded("ICO"), encoded("PPM", "1")]
@@ -125,11 +115,12 @@ COCO = (
 
 
 def members() -> dict[str, bytes]:
-    """Files for an archive of two classes."""
+    """Files for an archive of two classes; the last is known by its first bytes alone."""
     return {
         "cat/1.png": encoded("PNG"),
         "cat/2.jpg": encoded("JPEG"),
         "dog/3.bmp": encoded("BMP", "1"),
+        "dog/IM4": bytes(128) + b"DICM" + bytes(64),
     }
 
 
