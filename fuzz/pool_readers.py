@@ -11,6 +11,7 @@ from fuzz import reseal, seeds
 from fuzz.dicoms import dicom_elements, dicoms
 from fuzz.mutate import mutated
 from fuzz.reader import READ, UNREADABLE, Make, Reader, Seed, seeds_named
+from fuzz.trees import json_tree
 from mixmood.core.errors import UnreadableImageError
 
 MOST_IMAGES = 24
@@ -132,7 +133,7 @@ POOL_READERS: dict[str, Reader] = {
     "labels": Reader(
         _labels("labels.csv", b"path,label\ncat/1.png,cat\n2;,cat\ndog/3.bmp,dog\n"), _read_folder
     ),
-    "coco": Reader(_labels("annotations.json", seeds.COCO), _read_folder),
+    "coco": Reader(_labels("annotations.json", seeds.COCO), _read_folder, json_tree),
     "zip": Reader(seeds_named("x.zip", seeds.zips), _read_pool, _inside_zip(packed=True)),
     "tar": Reader(seeds_named("x.tar", seeds.tars), _read_pool, _then(reseal.tar)),
     "tar.gz": Reader(

@@ -119,7 +119,7 @@ def train(
             warn=notify,
             inform=inform,
         )
-        run = run if choice is None else _with_choice(run, choice)
+        run = run if choice is None else _with_choice(run, choice, notify)
         if folder is not None:
             write_head(folder, run)
         if log is not None:
@@ -164,9 +164,21 @@ def _chosen_backbone(
         return choose_backbone(base, options, store, progress)
 
 
-def _with_choice(run: HeadRun, choice: BackboneChoice) -> HeadRun:
-    backbone = choice.in_record(run.record.backbone)
-    return replace(run, record=replace(run.record, backbone=backbone))
+def _with_choice(run: HeadRun, choice: BackboneChoice, warn: Callable[[str], None]) -> HeadRun:
+    """The run with the figures of the choice, and an accuracy that the choice does not flatter."""
+    record = replace(
+        run.record,
+        backbone=choice.in_record(run.record.backbone),
+        accuracy=run.record.accuracy.after_choice(choice.optimism),
+    )
+    if choice.optimism is None and record.accuracy.cross_validated is not None:
+        message = (
+            "The backbone was chosen on the same few images: the accuracy may be too good, and by "
+            "how much cannot be estimated."
+        )
+        warn(message)
+        record = replace(record, warnings=(*record.warnings, message))
+    return replace(run, record=record)
 
 
 def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:

@@ -67,9 +67,20 @@ def test_slope_and_intercept_come_before_the_window():
     assert (grey[399], grey[500], grey[601]) == (0, 128, 255)
 
 
-def test_a_slope_of_zero_leaves_no_range():
+@pytest.mark.parametrize(
+    ("slope", "intercept"), [("0", "5"), ("1e300", "0"), ("1", "-1e300"), ("1e-300", "0")]
+)
+def test_a_slope_or_an_intercept_beyond_all_modalities_leaves_no_range(slope, intercept):
     with pytest.raises(UnreadableImageError, match="slope and intercept leave no range of values"):
-        decode(made(RAMP, RescaleSlope=0, RescaleIntercept=5), "a.dcm")
+        decode(made(RAMP, RescaleSlope=slope, RescaleIntercept=intercept), "a.dcm")
+
+
+@pytest.mark.parametrize(("centre", "width"), [("1e300", "9"), ("0", "1e300"), ("0", "1e-300")])
+@pytest.mark.parametrize("shape", ["LINEAR", EXACT, SIGMOID])
+def test_a_window_beyond_all_modalities_counts_as_none(shape, centre, width):
+    """The arithmetic on it would overflow, with a warning for the user."""
+    odd = made(RAMP, WindowCenter=centre, WindowWidth=width, VOILUTFunction=shape)
+    assert np.array_equal(decode(odd, "a"), decode(made(RAMP), "a"))
 
 
 def test_of_several_windows_the_first_counts():
