@@ -12,7 +12,11 @@ from mixmood.cli.main import app
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.plan_options import option_texts
+from mixmood.features.extraction.plan import ExtractionPlan
 from mixmood.ranking.plan import RankingPlan
+from mixmood.selection.plan import FilterPlan
+from mixmood.ssl.prediction_plan import PredictionPlan
+from mixmood.ssl.run_plan import TrainingRunPlan
 from mixmood.testbed.grid.cells import runs
 from mixmood.testbed.plan import TablesPlan, TestbedPlan
 from mixmood.testbed.runs.run import failure, job_for
@@ -47,6 +51,10 @@ def test_every_command_is_a_public_function_too():
     ("function", "plan"),
     [
         (mixmood.rank, RankingPlan),
+        (mixmood.filter, FilterPlan),
+        (mixmood.embed, ExtractionPlan),
+        (mixmood.train, TrainingRunPlan),
+        (mixmood.predict, PredictionPlan),
         (mixmood.run_testbed, TestbedPlan),
         (mixmood.estimate_testbed, TestbedPlan),
         (mixmood.testbed_tables, TablesPlan),

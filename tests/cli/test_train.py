@@ -127,7 +127,7 @@ def test_ctrl_c_before_the_first_checkpoint_promises_nothing(folders, monkeypatc
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mixmood.api.train.train", interrupted)
+    monkeypatch.setattr("mixmood.api.train.train_planned", interrupted)
     result = invoke(*folders, *QUICK)
     assert result.exit_code == 130
     assert "Stopped before the first checkpoint: nothing is kept but features" in result.stderr

@@ -10,23 +10,30 @@ from mixmood.cli.main import app
 from mixmood.core.errors import OptionError
 from mixmood.core.plan_options import option_texts
 from mixmood.ssl.plan import Recipe, TrainingPlan
+from mixmood.ssl.run_plan import TrainingRunPlan
 from mixmood.testbed.grid.config import TrainingSection, load_config
 
 
 def test_the_command_line_has_an_option_for_every_field_of_the_plan():
     command = typer.main.get_command(app).commands["train"]
     options = {parameter.name: parameter for parameter in command.params}
-    for name, text in option_texts(TrainingPlan).items():
-        assert options[name].default == getattr(TrainingPlan(), name)
+    for name, text in option_texts(TrainingRunPlan).items():
+        assert options[name].default == getattr(TrainingRunPlan(), name)
+        assert options[name].required == (name == "out")
         assert options[name].help == text.help
 
 
 def test_python_takes_every_field_of_the_plan_by_name():
     parameters = inspect.signature(train).parameters
-    for name, text in option_texts(TrainingPlan).items():
-        assert parameters[name].default == getattr(TrainingPlan(), name)
+    for name, text in option_texts(TrainingRunPlan).items():
+        assert parameters[name].default == getattr(TrainingRunPlan(), name)
         assert f"{name}: {text.help}" in train.__doc__
     assert parameters["settings"].default == {}
+
+
+def test_a_plan_of_how_to_train_is_one_of_a_run_that_nothing_is_written_of():
+    run = TrainingRunPlan.of(TrainingPlan(model="wrn-tiny", epochs=3))
+    assert (run.epochs, run.folder, run.test, run.cache) == (3, None, None, "default")
 
 
 def test_the_test_bed_has_the_fields_and_defaults_of_the_recipe():

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mixmood.core.errors import InputError
+from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource
@@ -14,6 +15,7 @@ from mixmood.data.pools.wide_images import poor_range
 from mixmood.features.extraction.noticed import noticed
 from mixmood.ssl.input.pictures import unreadable_note
 from mixmood.ssl.output.predict import Classifier, Predictions, classified, classified_features
+from mixmood.ssl.prediction_plan import PredictionPlan
 
 
 def predict(
@@ -22,6 +24,7 @@ def predict(
     *,
     progress: Progress | None = None,
     notify: Callable[[str], None] = lambda message: None,
+    **options: Any,
 ) -> Predictions:
     """The class of every readable image of a pool.
 
@@ -30,20 +33,37 @@ def predict(
         images: Anything that `rank` takes as a pool of images.
         progress: Called after every batch of images.
         notify: Called with each warning.
+        options: The fields of `mixmood.ssl.prediction_plan.PredictionPlan`, as follows.
     """
-    classifier = Classifier(model)
+    plan = plan_from(PredictionPlan, options)
+    return predict_planned(model, images, plan, progress or Silent(), notify)
+
+
+with_options(predict, PredictionPlan)
+
+
+def predict_planned(
+    model: str | Path | bytes,
+    images: Any,
+    plan: PredictionPlan,
+    progress: Progress,
+    notify: Callable[[str], None],
+) -> Predictions:
+    """The same for options that have been checked."""
+    classifier = Classifier(model, plan.jobs, plan.device)
     source = open_pool(images)
     if isinstance(source, FeatureSource):
         found, typical = classified_features(classifier, source)
         names = tuple(f"{source.name}[{row}]" for row in range(len(source)))
-        return Predictions(names, found, classifier.class_names, (), typical, classifier.threshold)
+        found_all = names, found, classifier.class_names, (), typical, classifier.threshold
+        return Predictions(*found_all, classifier.device)
     if classifier.pixel_range is not None:
         source = source.scaled_by(classifier.pixel_range)
     n_tried, n_poor = poor_range(source)
     for text in noticed(n_tried, 0, n_poor, source.pixel_range):
         notify(f"{source.name}: {text}")
     kept: list[int] = []
-    parts = list(classified(classifier, source, kept, progress or Silent()))
+    parts = list(classified(classifier, source, kept, progress))
     if not kept:
         raise InputError(f"{source.name} has no readable image among {len(source)}.")
     rows = np.array(kept)
@@ -60,4 +80,5 @@ def predict(
         unreadable,
         np.concatenate(typical_parts)[order] if typical_parts else None,
         classifier.threshold,
+        classifier.device,
     )

@@ -27,6 +27,7 @@ from mixmood.ssl.output import run_files
 from mixmood.ssl.output.predict import Predictions
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
 from mixmood.ssl.plan import AUTO, OF_HEADS, OF_NETWORKS, TrainingPlan
+from mixmood.ssl.run_plan import TrainingRunPlan
 
 NETWORKS_ONLY = tuple(name for name in OF_NETWORKS if name not in OF_HEADS)
 
@@ -63,11 +64,6 @@ def train(
     unlabelled: Any = None,
     *,
     plan: TrainingPlan | None = None,
-    test: Any = None,
-    out: str | Path | None = None,
-    resume: bool = False,
-    mlflow: str | None = None,
-    cache: str | Path | None = "default",
     memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
     progress: Progress | None = None,
     notify: Callable[[str], None] = lambda message: None,
@@ -86,76 +82,89 @@ def train(
         labelled: Images with classes.
         unlabelled: The pool; not needed for `supervised`.
         plan: How to train; the options change it.
-        test: Images with classes to test on.
-        out: The folder for results.
-        resume: Go on from the checkpoint in `out`, if there is one; train a head again.
-        mlflow: A tracking URI to log the run to as well.
-        cache: A directory that keeps features between runs, or None for none.
         memory_limit_bytes: Pools that need more are read from disk as they are needed (networks).
         progress: Called after every image read and every update.
         notify: Called with each warning.
         inform: Called with each choice made for the user, such as the size of the images.
         on_epoch: Called with each finished epoch of a network.
-        options: The fields of `mixmood.ssl.plan.TrainingPlan`, as follows.
+        options: The fields of `mixmood.ssl.run_plan.TrainingRunPlan`, as follows.
     """
-    plan = plan_from(TrainingPlan, options, plan)
-    folder = None if out is None else Path(out)
-    listener = progress or Silent()
+    return train_planned(
+        labelled,
+        unlabelled,
+        plan_from(TrainingRunPlan, options, None if plan is None else TrainingRunPlan.of(plan)),
+        memory_limit_bytes=memory_limit_bytes,
+        progress=progress or Silent(),
+        notify=notify,
+        inform=inform,
+        on_epoch=on_epoch,
+    )
+
+
+with_options(train, TrainingRunPlan)
+
+
+def train_planned(
+    labelled: Any,
+    unlabelled: Any,
+    plan: TrainingRunPlan,
+    *,
+    memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
+    progress: Progress,
+    notify: Callable[[str], None],
+    inform: Callable[[str], None],
+    on_epoch: Callable[[EpochRecord], None],
+) -> TrainedModel:
+    """The same for options that have been checked."""
     if plan.is_head:
-        check_head_algorithm(plan.algorithm, unlabelled)
-        log = mlflow_log(mlflow)
-        _open(folder, resume)
-        choice = _chosen_backbone(labelled, plan, cache, listener)
-        if choice is not None:
-            inform(choice.sentence)
-            plan = replace(plan, backbone=choice.chosen)
-        run = train_head_on_images(
-            labelled,
-            unlabelled,
-            test,
-            plan=plan,
-            cache=cache,
-            progress=listener,
-            warn=notify,
-            inform=inform,
-        )
-        run = run if choice is None else _with_choice(run, choice, notify)
-        if folder is not None:
-            write_head(folder, run)
-        if log is not None:
-            log_head(log, run.record, folder)
-        return TrainedModel(run.record, run.model)
+        return _trained_head(labelled, unlabelled, plan, progress, notify, inform)
     record = train_on_images(
         labelled,
         unlabelled,
-        test,
         plan=plan,
-        out=folder,
-        resume=resume,
-        mlflow=mlflow,
         memory_limit_bytes=memory_limit_bytes,
-        progress=listener,
+        progress=progress,
         warn=notify,
         inform=inform,
         on_epoch=on_epoch,
     )
-    model = None if folder is None else (folder / run_files.MODEL).read_bytes()
+    model = None if plan.folder is None else (plan.folder / run_files.MODEL).read_bytes()
     return TrainedModel(record, model)
 
 
-with_options(train, TrainingPlan)
+def _trained_head(
+    labelled: Any,
+    unlabelled: Any,
+    plan: TrainingRunPlan,
+    progress: Progress,
+    notify: Callable[[str], None],
+    inform: Callable[[str], None],
+) -> TrainedModel:
+    check_head_algorithm(plan.algorithm, unlabelled)
+    log = mlflow_log(plan.mlflow)
+    _open(plan.folder, plan.resume)
+    choice = _chosen_backbone(labelled, plan, progress)
+    if choice is not None:
+        inform(choice.sentence)
+        plan = replace(plan, backbone=choice.chosen)
+    run = train_head_on_images(
+        labelled, unlabelled, plan=plan, progress=progress, warn=notify, inform=inform
+    )
+    run = run if choice is None else _with_choice(run, choice, notify)
+    if plan.folder is not None:
+        write_head(plan.folder, run)
+    if log is not None:
+        log_head(log, run.record, plan.folder)
+    return TrainedModel(run.record, run.model)
 
 
 def _chosen_backbone(
-    labelled: Any,
-    plan: TrainingPlan,
-    cache: str | Path | None,
-    progress: Progress,
+    labelled: Any, plan: TrainingRunPlan, progress: Progress
 ) -> BackboneChoice | None:
     """The backbone that `auto` stands for; None if one was named."""
     if plan.backbone.partition(":")[0] != AUTO_BACKBONE:
         return None
-    with open_cache(cache) or nullcontext() as store:
+    with open_cache(plan.cache) or nullcontext() as store:
         base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled pool")
         options = ChoiceOptions(
             plan.backbone, plan.resolution, plan.device, plan.seed, plan.threads, plan.groups

@@ -6,10 +6,15 @@ from typing import Annotated
 
 import typer
 
+from mixmood.cli.terminal.plan_command import takes
+from mixmood.ssl.prediction_plan import PredictionPlan
 
+
+@takes(PredictionPlan)
 def predict(
     images: Annotated[str, typer.Argument(help="Images: a folder, archive, array file, ...")],
     model: Annotated[Path, typer.Option(help="The folder that `mixmood train --out` wrote.")],
+    plan: PredictionPlan,
     csv: Annotated[
         Path | None, typer.Option(help="Where to write the classes; stdout if unset.")
     ] = None,
@@ -18,7 +23,7 @@ def predict(
 
     Example: mixmood predict --model run/ new-images/ --csv classes.csv
     """
-    from mixmood.api.predict import predict as classify
+    from mixmood.api.predict import predict_planned
     from mixmood.cli.terminal.bars import progress_bars
     from mixmood.cli.terminal.streams import put, say
     from mixmood.core.files.atomic import check_writable, write_atomic
@@ -27,8 +32,8 @@ def predict(
     if csv is not None:
         check_writable(csv)
     with progress_bars(is_quiet=False) as bars:
-        predictions = classify(
-            model, images, progress=bars, notify=lambda message: say(f"Warning: {message}")
+        predictions = predict_planned(
+            model, images, plan, bars, lambda message: say(f"Warning: {message}")
         )
     if csv is None:
         put("-", predictions.to_csv())
@@ -37,4 +42,5 @@ def predict(
     n_none = int(predictions.is_none.sum())
     none = f", {n_none} of them none of these classes" if n_none else ""
     n_images = counted(len(predictions.images), "image")
-    sys.stdout.write(f"{n_images} classified{none}; written to {csv}\n")
+    place = "" if predictions.device == "cpu" else f" on {predictions.device}"
+    sys.stdout.write(f"{n_images} classified{place}{none}; written to {csv}\n")

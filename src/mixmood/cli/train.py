@@ -10,54 +10,44 @@ import typer
 from mixmood.cli.terminal import options as shared
 from mixmood.cli.terminal.plan_command import takes
 from mixmood.core.words import counted
-from mixmood.ssl.plan import TrainingPlan
+from mixmood.ssl.run_plan import TrainingRunPlan
 
 if TYPE_CHECKING:
     from mixmood.ssl.head.record import HeadRecord
     from mixmood.ssl.output.record import TrainingRecord
 
 
-@takes(TrainingPlan)
+@takes(TrainingRunPlan)
 def train(
+    *,
     labelled: Annotated[str, typer.Option(help="Labelled images: class folders, a manifest, ...")],
-    out: Annotated[Path, typer.Option(help="Folder for the model, its record and its page.")],
-    plan: TrainingPlan,
     unlabelled: Annotated[
         str | None, typer.Option(help="The pool; not needed for supervised.")
     ] = None,
-    test: Annotated[str | None, typer.Option(help="Images with classes to test on.")] = None,
+    plan: TrainingRunPlan,
     setting: Annotated[
         list[str] | None,
         typer.Option(
             help="A setting of a network's algorithm, e.g. gamma=10 or ood_mask=0.7; repeatable."
         ),
     ] = None,
-    cache: shared.Cache = "default",
-    resume: Annotated[
-        bool,
-        typer.Option(help="Go on from the checkpoint in --out (networks), or train again (head)."),
-    ] = False,
-    mlflow: Annotated[str | None, typer.Option(help="Log the run to MLflow as well.")] = None,
 ) -> None:
     """Train a classifier with a pool of unlabelled images, and say how good it is.
 
     Example: mixmood train --labelled labelled/ --unlabelled crawl.zip --out run/
     """
-    from mixmood.api.train import train as train_model
+    from mixmood.api.train import train_planned
     from mixmood.cli.terminal.prompt_end import ends_promptly
     from mixmood.cli.terminal.training_bar import TrainingBar
 
+    out = Path(plan.out or "")
+    plan = replace(plan, settings=_settings(plan.algorithm, setting))
     with ends_promptly(lambda: _stopped(out)), TrainingBar() as bar:
         try:
-            trained = train_model(
+            trained = train_planned(
                 labelled,
                 unlabelled,
-                plan=replace(plan, settings=_settings(plan.algorithm, setting)),
-                test=test,
-                out=out,
-                resume=resume,
-                mlflow=mlflow,
-                cache=None if cache == "none" else cache,
+                plan,
                 progress=bar,
                 notify=bar.warn,
                 inform=bar.inform,

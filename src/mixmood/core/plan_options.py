@@ -28,6 +28,7 @@ class OptionText:
         default: What `--help` shows as the default; the default itself if None.
         takes_none: Whether the word "none" on the command line stands for None.
         only: What the option belongs to, where a plan serves several things.
+        is_required: Whether the command line must give it; Python need not.
     """
 
     help: str
@@ -36,6 +37,7 @@ class OptionText:
     default: str | None = None
     takes_none: bool = False
     only: str | None = None
+    is_required: bool = False
 
 
 def option(
@@ -47,10 +49,11 @@ def option(
     shown: str | None = None,
     takes_none: bool = False,
     only: str | None = None,
+    is_required: bool = False,
 ) -> Any:
     """A field of a plan that is an option of its command; see `OptionText`."""
     words = (flag,) if isinstance(flag, str) else flag
-    text = OptionText(help, words, metavar, shown, takes_none, only)
+    text = OptionText(help, words, metavar, shown, takes_none, only, is_required)
     return field(default=default, metadata={KEY: text})
 
 
@@ -61,8 +64,12 @@ def option_texts(plan: type) -> dict[str, OptionText]:
 
 def plan_fields(plan: Any) -> list[Field[Any]]:
     """The fields of a plan in the order they are shown: its own, then those it extends."""
-    own = get_annotations(plan)
-    return sorted(fields(plan), key=lambda one: one.name not in own)
+    classes = plan.__mro__
+
+    def place(one: Field[Any]) -> int:
+        return next(i for i, kind in enumerate(classes) if one.name in get_annotations(kind))
+
+    return sorted(fields(plan), key=place)
 
 
 def plan_from(plan: type[P], options: Mapping[str, Any], start: P | None = None) -> P:

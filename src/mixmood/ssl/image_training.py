@@ -3,7 +3,6 @@
 import dataclasses
 import importlib.util
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from mixmood.core.errors import MissingExtraError
@@ -13,7 +12,8 @@ from mixmood.ssl.models.registry import TUNED
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
 from mixmood.ssl.output.tracking import log_to_mlflow
 from mixmood.ssl.output.write import write_run
-from mixmood.ssl.plan import AUTO, Setting, TrainingPlan
+from mixmood.ssl.plan import AUTO, Setting
+from mixmood.ssl.run_plan import TrainingRunPlan
 
 MEMORY_LIMIT_BYTES = 2 * 1024**3
 """Larger pools are read from disk batch by batch."""
@@ -22,19 +22,15 @@ MEMORY_LIMIT_BYTES = 2 * 1024**3
 def train_on_images(
     labelled: Any,
     unlabelled: Any,
-    test: Any,
     *,
-    plan: TrainingPlan,
-    out: Path | None,
-    resume: bool,
-    mlflow: str | None,
+    plan: TrainingRunPlan,
     memory_limit_bytes: int,
     progress: Progress,
     warn: Callable[[str], None],
     inform: Callable[[str], None],
     on_epoch: Callable[[EpochRecord], None],
 ) -> TrainingRecord:
-    """The record of a network trained on pools; with `out`, also the files of the run."""
+    """The record of a network trained on pools; with a folder, also the files of the run."""
     check_torch()
     from mixmood.ssl.loop.train import train
 
@@ -47,7 +43,7 @@ def train_on_images(
         warn(message)
 
     loader = PoolLoader(progress, plan.seed, warn=note, inform=inform)
-    splits = loader.splits(labelled, test, plan)
+    splits = loader.splits(labelled, plan.test, plan)
     pool = None if unlabelled is None else loader.unlabelled(unlabelled, splits, memory_limit_bytes)
     trained = train(
         *splits.labelled,
@@ -56,8 +52,8 @@ def train_on_images(
         plan=plan,
         validation=splits.validation,
         class_names=splits.class_names,
-        out=out,
-        resume=resume,
+        out=plan.folder,
+        resume=plan.resume,
         progress=progress,
         on_epoch=on_epoch,
     )
@@ -73,10 +69,10 @@ def train_on_images(
         warnings=tuple(warnings),
         pixel_range=None if fitted is None else fitted.describe(),
     )
-    if out is not None:
-        write_run(out, dataclasses.replace(trained, record=record), (3, *splits.size))
-    if mlflow is not None:
-        log_to_mlflow(record, mlflow, out)
+    if plan.folder is not None:
+        write_run(plan.folder, dataclasses.replace(trained, record=record), (3, *splits.size))
+    if plan.mlflow is not None:
+        log_to_mlflow(record, plan.mlflow, plan.folder)
     return record
 
 

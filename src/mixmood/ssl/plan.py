@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Self
 
 from mixmood.core.errors import OptionError
 from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
@@ -144,7 +144,7 @@ class TrainingPlan(Recipe):
                 raise OptionError(f"The {what} share must lie between 0 and 1; got {share:g}.")
         self._check_use()
 
-    def for_tuning(self) -> "TrainingPlan":
+    def for_tuning(self) -> Self:
         """The plan with what suits a backbone that was trained before, where nothing was asked."""
         return replace(
             self,

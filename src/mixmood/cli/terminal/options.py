@@ -17,12 +17,4 @@ Csv = Annotated[
     ),
 ]
 Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write one HTML page.")]
-Cache = Annotated[
-    str,
-    typer.Option(
-        metavar="DIR|none",
-        help="Where features are kept between runs.",
-        show_default="the user's cache directory",
-    ),
-]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")]

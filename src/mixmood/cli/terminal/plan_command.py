@@ -1,6 +1,7 @@
 """A command whose options are the fields of a plan."""
 
 from collections.abc import Callable
+from dataclasses import Field
 from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -18,6 +19,8 @@ def takes(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A decorator: the function's parameter `plan` is filled from options of the command line.
 
+    `--help` shows them where the function has `plan`.
+
     Args:
         plan: A frozen dataclass whose fields are made by `option`.
         without: Fields that the command does not offer; they keep their defaults.
@@ -33,12 +36,9 @@ def takes(
         own = [
             parameter.replace(annotation=hints[parameter.name], kind=Parameter.KEYWORD_ONLY)
             for parameter in Signature.from_callable(function).parameters.values()
-            if parameter.name != "plan"
         ]
-        # Arguments first, then the plan's options, then those of the command alone.
-        arguments = [parameter for parameter in own if parameter.default is Parameter.empty]
-        others = [parameter for parameter in own if parameter not in arguments]
-        parameters = [*arguments, *_parameters(plan, names), *others]
+        place = [parameter.name for parameter in own].index("plan")
+        parameters = [*own[:place], *_parameters(plan, names), *own[place + 1 :]]
         command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in parameters}
         command.__name__, command.__doc__ = function.__name__, function.__doc__
@@ -53,12 +53,19 @@ def _parameters(plan: type, names: list[str]) -> list[Parameter]:
         Parameter(
             one.name,
             Parameter.KEYWORD_ONLY,
-            default=list(one.default) if isinstance(one.default, tuple) else one.default,
+            default=_default(one),
             annotation=_annotation(one.name, hints[one.name], one.metadata[KEY]),
         )
         for one in plan_fields(plan)
         if one.name in names
     ]
+
+
+def _default(one: Field[Any]) -> Any:
+    """The default of an option; none for one that must be given."""
+    if one.metadata[KEY].is_required:
+        return Parameter.empty
+    return list(one.default) if isinstance(one.default, tuple) else one.default
 
 
 def _annotation(name: str, hint: Any, text: OptionText) -> Any:
@@ -74,7 +81,7 @@ def _annotation(name: str, hint: Any, text: OptionText) -> Any:
     if hint is Any:
         hint = str  # Python users may give other things, the command line words
     if set(get_args(hint)) == {str, Path, NoneType}:
-        hint = str | None  # a path is typed as text
+        hint = str if text.is_required else str | None  # a path is typed as text
     if get_origin(hint) is tuple:
         hint = list[get_args(hint)[0]]  # type: ignore[misc]
     return Annotated[hint, described()]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mixmood.core.cores import checked_jobs
 from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
@@ -15,6 +16,36 @@ BACKBONE_WORDS = (
 """How a backbone is named, for help texts."""
 
 
+def jobs_option() -> Any:
+    """The field `jobs` of a plan: how many threads compute."""
+    return option(None, "Threads.", shown="all cores")
+
+
+def cache_option() -> Any:
+    """The field `cache` of a plan: where features are kept."""
+    return option(
+        "default",
+        "Where features are kept between runs.",
+        metavar="DIR|none",
+        shown="the user's cache directory",
+        takes_none=True,
+    )
+
+
+def mlflow_option() -> Any:
+    """The field `mlflow` of a plan: where the result is logged too."""
+    return option(None, "Log the result to MLflow as well.", metavar="URI")
+
+
+def device_option() -> Any:
+    """The field `device` of a plan."""
+    return option(
+        "auto",
+        "Where the backbone computes: auto, cpu, cuda, directml or coreml; of hf: models cuda or "
+        "mps.",
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExtractionPlan:
     """How features are computed and where they are kept; plans of commands extend it."""
@@ -23,23 +54,13 @@ class ExtractionPlan:
     resolution: int | None = option(
         None, "Pixels a side that the backbone sees.", shown="96", metavar="PIXELS"
     )
-    device: str = option(
-        "auto",
-        "Where the backbone computes: auto, cpu, cuda, directml or coreml; of hf: models cuda or "
-        "mps.",
-    )
+    device: str = device_option()
     frames: str = option(
         "middle", "Of a DICOM file with several frames: the middle one, or each as an image."
     )
     seed: int = option(0, "Decides every random choice.")
-    jobs: int | None = option(None, "Threads.", shown="all cores")
-    cache: str | Path | None = option(
-        "default",
-        "Where features are kept between runs.",
-        metavar="DIR|none",
-        shown="the user's cache directory",
-        takes_none=True,
-    )
+    jobs: int | None = jobs_option()
+    cache: str | Path | None = cache_option()
 
     def __post_init__(self) -> None:
         """Refuse a number of threads below one."""
@@ -50,4 +71,4 @@ class ExtractionPlan:
 class LoggedPlan(ExtractionPlan):
     """The same for commands whose result can be logged."""
 
-    mlflow: str | None = option(None, "Log the result to MLflow as well.", metavar="URI")
+    mlflow: str | None = mlflow_option()

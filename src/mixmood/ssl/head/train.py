@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from mixmood.ssl.head.record import HeadRecord
 from mixmood.ssl.head.task import HeadTask
 from mixmood.ssl.head.typicality import fit_typicality
 from mixmood.ssl.head.verify import check_model
-from mixmood.ssl.plan import TrainingPlan
+from mixmood.ssl.run_plan import TrainingRunPlan
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,8 @@ class HeadRun:
 def train_head_on_images(
     labelled: Any,
     unlabelled: Any,
-    test: Any,
     *,
-    plan: TrainingPlan,
-    cache: str | Path | None,
+    plan: TrainingRunPlan,
     progress: Progress,
     warn: Callable[[str], None],
     inform: Callable[[str], None],
@@ -57,8 +54,8 @@ def train_head_on_images(
         warnings.append(message)
         warn(message)
 
-    with open_cache(cache) or nullcontext() as store:
-        task = HeadTask(labelled, unlabelled, test, plan, store, progress, note)
+    with open_cache(plan.cache) or nullcontext() as store:
+        task = HeadTask(labelled, unlabelled, plan.test, plan, store, progress, note)
         if task.pixel_range is not None:
             inform(task.pixel_range.sentence())
         trained = train_head(

@@ -193,15 +193,15 @@ class OnnxBackbone:
         return features
 
 
-def open_session(model: bytes) -> Any:
-    """An ONNX Runtime session on the CPU, with one thread, quiet but for errors."""
-    return open_on_device(model, session_options(), CPU)[0]
+def open_session(model: bytes, n_threads: int = 1) -> Any:
+    """An ONNX Runtime session on the CPU, quiet but for errors."""
+    return open_on_device(model, session_options(n_threads), CPU)[0]
 
 
-def session_options() -> Any:
-    """One thread, and silence but for errors."""
+def session_options(n_threads: int = 1) -> Any:
+    """So many threads, and silence but for errors."""
     options = onnx_runtime().SessionOptions()
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = n_threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
     return options

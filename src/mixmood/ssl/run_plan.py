@@ -1,0 +1,36 @@
+"""What a finished training leaves, and what it is tested on: the other options of `train`."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from mixmood.core.plan_options import option
+from mixmood.features.extraction.plan import cache_option, mlflow_option
+from mixmood.ssl.plan import TrainingPlan
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRunPlan(TrainingPlan):
+    """A training, its test images and its files; `mixmood train` and `mixmood.train` share it."""
+
+    out: str | Path | None = option(
+        None, "Folder for the model, its record and its page.", is_required=True
+    )
+    test: Any = option(None, "Images with classes to test on.")
+    cache: str | Path | None = cache_option()
+    resume: bool = option(
+        False,
+        "Go on from the checkpoint in --out (networks), or train again (head).",
+        flag="--resume/--no-resume",
+    )
+    mlflow: str | None = mlflow_option()
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder for results, if there is one."""
+        return None if self.out is None else Path(self.out)
+
+    @classmethod
+    def of(cls, plan: TrainingPlan) -> "TrainingRunPlan":
+        """The plan of a training that nothing is written of."""
+        return cls(**{one.name: getattr(plan, one.name) for one in fields(plan)})
