@@ -154,7 +154,8 @@ def test_a_list_is_a_pool_for_the_other_commands(in_images, tmp_path, suffix, po
         result = invoke(*small("--keep", 29, "--out", tmp_path / "kept.txt"))
         assert result.exit_code == 1
         assert "has a line break, which a text list cannot hold. Write a .csv" in result.stderr
-        assert not (tmp_path / "kept.txt").exists()
+        assert "--resume" not in result.stderr
+        assert list(tmp_path.iterdir()) == []
         return
     first = tmp_path / f"kept.{suffix}"
     words = ("labelled", pool, "--resolution", 64, "--threshold", "-99", "--out", first)
@@ -194,7 +195,9 @@ def test_json_to_stdout_prints_nothing_else(in_features, tmp_path):
 
 
 def test_half_of_a_half_foreign_pool_is_kept_and_the_right_half(in_features, tmp_path):
-    filtered("labelled.npy", "half.npy", "--out", tmp_path / "k.csv")
+    result = filtered("labelled.npy", "half.npy", "--out", tmp_path / "k.csv")
+    # Without classes nothing can be trained.
+    assert "mixmood train" not in result.stderr
     keeps = np.array([row["keep"] == "1" for row in rows_of(tmp_path / "k.csv")])
     assert keeps[:100].mean() > 0.85
     assert keeps[100:].mean() < 0.1
@@ -393,11 +396,36 @@ def test_balance_keeps_as_many_of_each_class(in_images, tmp_path):
     assert classes["flat"] == classes["upright"] > 0
 
 
+def test_diverse_leaves_even_classes_even(in_images, tmp_path):
+    words = small("--threshold", "-99", "--balance", "--diverse", 1, "--out", tmp_path / "k.csv")
+    record = json.loads(filtered(*words, "--json", "-").stdout)
+    assert record["classes"]["flat"] == record["classes"]["upright"] > 0
+    assert record["reasons"]["too similar to kept images"] > 0
+
+
 def test_diverse_keeps_half_and_says_why(in_features, tmp_path):
     words = ("labelled.npy", "half.npy", "--keep", 40, "--out", tmp_path / "k.csv")
     record = json.loads(filtered(*words, "--diverse", 0.5, "--json", "-").stdout)
     assert record["n_kept"] == 20
     assert record["reasons"]["too similar to kept images"] == 20
+
+
+def test_noise_has_the_size_of_the_labelled_images_and_is_found_again(in_images, tmp_path):
+    """Noise of 32 pixels is another kind of noise among images of 64, smoothed by the resize."""
+    big = tmp_path / "labelled"
+    for path in (in_images / "labelled").rglob("*.png"):
+        (big / path.parent.name).mkdir(parents=True, exist_ok=True)
+        Image.open(path).resize((40, 40)).save(big / path.parent.name / path.name)
+    words = (big, "noise:gaussian?count=60", "--resolution", 64, "--keep", 9, "--seed", 3)
+    filtered(*words, "--out", tmp_path / "k.csv")
+    rows = rows_of(tmp_path / "k.csv")
+    assert {row["pool"] for row in rows} == {"noise:gaussian?count=60&size=40&seed=3"}
+    again = (big, tmp_path / "k.csv", "--resolution", 64, "--keep", 9, "--seed", 4)
+    filtered(*again, "--score", "knn", "--out", tmp_path / "again.csv")
+    first = {row["path"]: row["nearest"] for row in rows}
+    assert {row["path"]: row["nearest"] for row in rows_of(tmp_path / "again.csv")} == {
+        path: first[path] for path in (row["path"] for row in rows if row["keep"] == "1")
+    }
 
 
 def test_another_number_of_jobs_or_no_cache_gives_the_same_bytes(in_images, tmp_path):

@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mixmood.api.joined.backbone_choice import BackboneChoice, ChoiceOptions, choose_backbone
+from mixmood.api.joined.backbone_choice import (
+    BackboneChoice,
+    ChoiceOptions,
+    choose_backbone,
+    with_choice,
+)
 from mixmood.api.joined.mlflow_runs import log_head, mlflow_log
 from mixmood.api.predict import predict
 from mixmood.core.cache.features import open_cache
@@ -150,7 +155,10 @@ def _trained_head(
     run = train_head_on_images(
         labelled, unlabelled, plan=plan, progress=progress, warn=notify, inform=inform
     )
-    run = run if choice is None else _with_choice(run, choice, notify)
+    record = with_choice(run.record, choice)
+    if choice is not None:
+        record = _without_optimism(record, choice, notify)
+    run = replace(run, record=record)
     if plan.folder is not None:
         write_head(plan.folder, run)
     if log is not None:
@@ -173,21 +181,19 @@ def _chosen_backbone(
         return choose_backbone(base, options, store, progress)
 
 
-def _with_choice(run: HeadRun, choice: BackboneChoice, warn: Callable[[str], None]) -> HeadRun:
-    """The run with the figures of the choice, and an accuracy that the choice does not flatter."""
-    record = replace(
-        run.record,
-        backbone=choice.in_record(run.record.backbone),
-        accuracy=run.record.accuracy.after_choice(choice.optimism),
+def _without_optimism(
+    record: HeadRecord, choice: BackboneChoice, warn: Callable[[str], None]
+) -> HeadRecord:
+    """The record with an accuracy that the choice of the backbone does not flatter."""
+    record = replace(record, accuracy=record.accuracy.after_choice(choice.optimism))
+    if choice.optimism is not None or record.accuracy.cross_validated is None:
+        return record
+    message = (
+        "The backbone was chosen on the same few images: the accuracy may be too good, and by how "
+        "much cannot be estimated."
     )
-    if choice.optimism is None and record.accuracy.cross_validated is not None:
-        message = (
-            "The backbone was chosen on the same few images: the accuracy may be too good, and by "
-            "how much cannot be estimated."
-        )
-        warn(message)
-        record = replace(record, warnings=(*record.warnings, message))
-    return replace(run, record=record)
+    warn(message)
+    return replace(record, warnings=(*record.warnings, message))
 
 
 def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:
