@@ -108,12 +108,6 @@ def others() -> list[bytes]:
     return [encoded("PPM"), encoded("PPM", "L"), encoded("ICO"), encoded("PPM", "1")]
 
 
-COCO = (
-    b'{"images": [{"id": 1, "file_name": "1.png"}, {"id": 2, "file_name": "2.jpg"}], '
-    b'"categories": [{"id": 7, "name": "cat"}], "annotations": [{"image_id": 1, "category_id": 7}]}'
-)
-
-
 def members() -> dict[str, bytes]:
     """Files for an archive of two classes; the last is known by its first bytes alone."""
     return {
