@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.heads.tasks import DEVELOPMENT, REPORT, Family, Task, draw
+from benchmarks.heads.tasks import REPORT, Family, Task, draw
+from benchmarks.probe.tasks import FITTED_ON
 from mixmood.core.seeds import rng_for
 from mixmood.heads.registry import HEADS, fit_head
 from mixmood.ranking.plan import RankingPlan
@@ -184,9 +185,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--mixed", type=int, default=N_MIXED)
     parser.add_argument("--draws", type=int, default=N_DRAWS)
+    parser.add_argument("--tasks", default="", help="Only tasks with this in their name.")
     given = parser.parse_args()
     done = keys_in(given.rows)
-    families = DEVELOPMENT if given.part == "development" else REPORT
+    families = FITTED_ON if given.part == "development" else REPORT
+    families = {name: one for name, one in families.items() if given.tasks in name}
     for seed, n_labelled, family in product(given.seeds, given.labels, families.values()):
         todo = cases_of(family, n_labelled, seed, given.mixed)
         todo = [case for case in todo if case.key not in done]

@@ -26,3 +26,9 @@ class World:
 @pytest.fixture
 def world():
     return World()
+
+
+@pytest.fixture
+def worlds():
+    """Ten worlds: one draw of 40 labelled images says little."""
+    return [World(seed) for seed in range(10)]

@@ -59,9 +59,9 @@ def test_every_class_is_spread_evenly_over_the_folds(rng):
 
 def test_without_labels_groups_of_similar_images_are_spread_over_the_folds(rng):
     centres = rng.normal(size=(8, 10)) * 20
-    folds = folds_by_content(np.repeat(centres, 10, axis=0) + rng.normal(size=(80, 10)), None)
+    folds = folds_by_content(np.repeat(centres, 20, axis=0) + rng.normal(size=(160, 10)), None)
     for group in range(8):
-        assert np.bincount(folds[group * 10 : group * 10 + 10]).max() == 1
+        assert np.bincount(folds[group * 20 : group * 20 + 20]).max() == 2
 
 
 def test_two_images_make_two_folds():

@@ -5,6 +5,8 @@ import pytest
 
 from mixmood.core.errors import InputError, OptionError
 from mixmood.scores.class_shares import class_probabilities, class_shares
+from mixmood.scores.combined import fit_combined_rows
+from mixmood.scores.fitting.compared import compared_rows
 from mixmood.scores.share.mixture import area, binormal_share, mixture_share
 from mixmood.scores.share.self_calibration import near_auroc
 from mixmood.scores.useful_share import share_of_fit, useful_share
@@ -137,9 +139,22 @@ def test_without_labels_the_share_is_given_but_called_untested(world, rng):
     assert found.class_shares is None
 
 
+@pytest.mark.parametrize(("n_useful", "n_foreign"), [(100, 100), (200, 0)])
+def test_few_labelled_images_without_classes_do_not_lower_the_share(
+    n_useful, n_foreign, worlds, rng
+):
+    """Groups that replace classes must not be so small that they follow chance."""
+    shares = []
+    for world in worlds:
+        labelled = world.useful(40)[0]
+        shares.append(useful_share(labelled, pool_of(world, n_useful, n_foreign), rng).share)
+    assert np.mean(shares) == pytest.approx(n_useful / 200, abs=0.1)
+
+
 def test_two_classes_are_too_few_for_the_test(world, rng):
     labelled, labels = world.useful(60)
-    assert near_auroc(labelled, np.minimum(labels, 1), labelled, rng, "combined") is None
+    rows = compared_rows(labelled, labelled)
+    assert near_auroc(rows, np.minimum(labels, 1), rng, fit_combined_rows) is None
 
 
 def test_few_images_give_the_widest_interval(world, rng):

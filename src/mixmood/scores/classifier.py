@@ -1,9 +1,11 @@
 """Cross-fitted linear classifier: pool images classified as labelled are useful."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import unit_rows
+from mixmood.scores.fitting.compared import ComparedRows, compared_rows
 from mixmood.scores.fitting.content_folds import folds_by_content, pool_folds
 from mixmood.scores.fitting.fit import Fit, FitArrays
 from mixmood.scores.fitting.ridge import fit_fold_models
@@ -15,12 +17,7 @@ CONSTANT = 0.3
 """The entry of every row that carries the intercept."""
 
 
-def fit_classifier(
-    labelled: Array,
-    pool: Array,
-    labels: Codes | None = None,
-    importance: Array | None = None,
-) -> Fit:
+def fit_classifier(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
     """Value of a linear classifier that separates labelled images (+1) from the pool's (-1).
 
     Both sides weigh the same, whatever their numbers. If the pool holds useful and foreign images,
@@ -32,30 +29,39 @@ def fit_classifier(
         labelled: Shape (n, d).
         pool: A sample of the pool, shape (m, d).
         labels: Classes are spread evenly over the folds.
-        importance: How much each labelled image counts, shape (n,); the same if None.
     """
-    centre = roots(pool).mean(axis=0)
-    own, others = unit_rows(roots(labelled), centre), unit_rows(roots(pool), centre)
-    own_folds = folds_by_content(own, labels)
-    n_folds = int(own_folds.max()) + 1
-    counts = np.ones(len(own)) if importance is None else importance
+    return fit_classifier_rows(compared_rows(labelled, pool), labels, None)
+
+
+def fit_classifier_rows(rows: ComparedRows, labels: Codes | None, importance: Array | None) -> Fit:
+    """The same from compared rows; `importance` says how much each labelled image counts."""
+    n, n_others = rows.n_labelled, len(rows.rows) - rows.n_labelled
+    own_folds = folds_by_content(rows.labelled_units, labels)
+    others_folds = pool_folds(rows.moved[n:], int(own_folds.max()) + 1)
+    counts = np.ones(n) if importance is None else importance
     models = fit_fold_models(
-        _with_constant(np.concatenate([own, others])),
-        np.concatenate([np.ones(len(own)), -np.ones(len(others))]),
-        np.concatenate([counts / counts.sum(), np.full(len(others), 1 / len(others))]) / 2,
-        np.concatenate([own_folds, pool_folds(others, n_folds)]),
+        rows.cosines + CONSTANT**2,
+        np.concatenate([np.ones(n), -np.ones(n_others)]),
+        np.concatenate([counts / counts.sum(), np.full(n_others, 1 / n_others)]) / 2,
+        np.concatenate([own_folds, others_folds]),
         PENALTY,
     )
-    arrays = {"centre": centre, "weights": models.weights, "labelled_folds": own_folds}
-    return Fit(arrays, models.held_out[: len(own)], models.held_out[len(own) :])
+    weights = np.concatenate(
+        [(models.parts / rows.lengths) @ rows.moved, CONSTANT * models.parts.sum(axis=1)[:, None]],
+        axis=1,
+    )
+    arrays = {"centre": rows.centre, "weights": weights, "labelled_folds": own_folds}
+    return Fit(arrays, models.held_out[:n], models.held_out[n:])
 
 
 def apply_classifier(arrays: FitArrays, features: Array) -> Array:
     """The score of each row by the model of its fold, shape (n,)."""
     rows = unit_rows(roots(features), arrays["centre"])
-    values = _with_constant(rows) @ arrays["weights"].T
-    return np.asarray(values[np.arange(len(rows)), pool_folds(rows, len(arrays["weights"]))])
+    return classified(arrays, rows, pool_folds(rows, len(arrays["weights"])))
 
 
-def _with_constant(rows: Array) -> Array:
-    return np.concatenate([rows, np.full((len(rows), 1), CONSTANT)], axis=1)
+def classified(arrays: FitArrays, rows: Array, folds: NDArray[np.int64]) -> Array:
+    """The value of each unit row by the model of its fold, shape (n,)."""
+    weights = arrays["weights"]
+    values = rows @ weights[:, :-1].T + CONSTANT * weights[:, -1]
+    return np.asarray(values[np.arange(len(rows)), folds])

@@ -5,33 +5,33 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import unit_rows
-from mixmood.scores.classifier import apply_classifier, fit_classifier
+from mixmood.scores.classifier import classified, fit_classifier_rows
+from mixmood.scores.fitting.compared import ComparedRows, compared_rows
 from mixmood.scores.fitting.content_folds import pool_folds
 from mixmood.scores.fitting.fit import Fit, FitArrays
 from mixmood.scores.fitting.roots import roots
 from mixmood.scores.knn import N_NEIGHBOURS
 
 
-def fit_combined(
-    labelled: Array,
-    pool: Array,
-    labels: Codes | None = None,
-    importance: Array | None = None,
-) -> Fit:
+def fit_combined(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
     """Classifier value plus k-NN cosine, each divided by its spread over labelled and pool images.
 
     The classifier sees what the whole pool has in common, the k-NN score single odd images.
     The k-NN part leaves out the labelled images of a row's fold, as the classifier does, so that
     useful images of the pool and labelled images have the same distribution of scores.
     """
-    part = fit_classifier(labelled, pool, labels, importance)
-    references = unit_rows(roots(labelled), part.arrays["centre"])
-    arrays = {**part.arrays, "references": references}
-    own_folds = part.arrays["labelled_folds"]
-    near_labelled = _nearest_of_other_folds(arrays, references, own_folds)
-    near_pool = _fold_knn(arrays, pool)
+    return fit_combined_rows(compared_rows(labelled, pool), labels, None)
+
+
+def fit_combined_rows(rows: ComparedRows, labels: Codes | None, importance: Array | None) -> Fit:
+    """The same from compared rows; `importance` says how much each labelled image counts."""
+    part = fit_classifier_rows(rows, labels, importance)
+    n, own_folds = rows.n_labelled, part.arrays["labelled_folds"]
+    others_folds = pool_folds(rows.moved[n:], len(part.arrays["weights"]))
+    near_labelled = _nearest_of_other_folds(rows.cosines[:n, :n], own_folds, own_folds)
+    near_pool = _nearest_of_other_folds(rows.cosines[n:, :n], others_folds, own_folds)
     spreads = [_spread(part.labelled, part.pool), _spread(near_labelled, near_pool)]
-    arrays["spreads"] = np.array(spreads)
+    arrays = {**part.arrays, "references": rows.labelled_units, "spreads": np.array(spreads)}
     return Fit(
         arrays,
         part.labelled / spreads[0] + near_labelled / spreads[1],
@@ -41,24 +41,21 @@ def fit_combined(
 
 def apply_combined(arrays: FitArrays, features: Array) -> Array:
     """The score of each row, shape (n,)."""
-    spreads = arrays["spreads"]
-    by_classifier, near = apply_classifier(arrays, features), _fold_knn(arrays, features)
-    return np.asarray(by_classifier / spreads[0] + near / spreads[1])
-
-
-def _fold_knn(arrays: FitArrays, features: Array) -> Array:
     rows = unit_rows(roots(features), arrays["centre"])
-    return _nearest_of_other_folds(arrays, rows, pool_folds(rows, len(arrays["weights"])))
-
-
-def _nearest_of_other_folds(arrays: FitArrays, rows: Array, folds: NDArray[np.int64]) -> Array:
-    """Mean cosine to the nearest labelled images of other folds."""
+    folds, spreads = pool_folds(rows, len(arrays["weights"])), arrays["spreads"]
     cosines = rows @ arrays["references"].T
-    reference_folds = arrays["labelled_folds"]
-    cosines[folds[:, None] == reference_folds[None, :]] = -np.inf
+    near = _nearest_of_other_folds(cosines, folds, arrays["labelled_folds"])
+    return np.asarray(classified(arrays, rows, folds) / spreads[0] + near / spreads[1])
+
+
+def _nearest_of_other_folds(
+    cosines: Array, folds: NDArray[np.int64], reference_folds: NDArray[np.int64]
+) -> Array:
+    """Mean cosine to the nearest labelled images of other folds, from cosines of shape (m, n)."""
+    others = np.where(folds[:, None] == reference_folds[None, :], -np.inf, cosines)
     n_others = len(reference_folds) - np.bincount(reference_folds).max()
     k = min(N_NEIGHBOURS, int(n_others))
-    return np.asarray(-np.partition(-cosines, k - 1, axis=1)[:, :k].mean(axis=1))
+    return np.asarray(-np.partition(-others, k - 1, axis=1)[:, :k].mean(axis=1))
 
 
 def _spread(labelled: Array, pool: Array) -> float:

@@ -12,8 +12,9 @@ from mixmood.core.errors import InputError, OptionError
 from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.core.suggest import unknown_name
 from mixmood.scores.checks import checked_labelled, checked_pool, checked_rows
-from mixmood.scores.classifier import apply_classifier, fit_classifier
-from mixmood.scores.combined import apply_combined, fit_combined
+from mixmood.scores.classifier import apply_classifier, fit_classifier, fit_classifier_rows
+from mixmood.scores.combined import apply_combined, fit_combined, fit_combined_rows
+from mixmood.scores.fitting.compared import FitRows
 from mixmood.scores.fitting.fit import Fit, FitArrays
 from mixmood.scores.knn import apply_knn, fit_knn
 from mixmood.scores.prototypes import apply_prototypes, fit_prototypes
@@ -34,9 +35,10 @@ class ScoreFamily:
     """Whether the fit depends on the pool beside its mean."""
     needs_labels: bool = False
     """Whether the fit means something only with classes."""
-    weighted_fit: Callable[[Array, Array, Codes | None, Array | None], Fit] | None = None
-    """The same fit with labelled images of unequal importance, for scores that are cross-fitted:
-    useful pool images are scored exactly as labelled ones are, which the useful share needs."""
+    fit_rows: FitRows | None = None
+    """The same fit from rows that were compared before, with labelled images of unequal importance
+    or None, for scores that are cross-fitted: useful pool images are scored exactly as labelled
+    ones are, which the useful share needs."""
 
 
 SCORES: dict[str, ScoreFamily] = {
@@ -53,13 +55,13 @@ SCORES: dict[str, ScoreFamily] = {
         fit_classifier,
         apply_classifier,
         ("centre", "weights", "labelled_folds"),
-        weighted_fit=fit_classifier,
+        fit_rows=fit_classifier_rows,
     ),
     "combined": ScoreFamily(
         fit_combined,
         apply_combined,
         ("centre", "weights", "labelled_folds", "references", "spreads"),
-        weighted_fit=fit_combined,
+        fit_rows=fit_combined_rows,
     ),
 }
 

@@ -9,18 +9,22 @@ from mixmood.core.errors import OptionError
 from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.scores.checks import checked_labelled, checked_pool
 from mixmood.scores.class_shares import class_probabilities, class_shares
+from mixmood.scores.fitting.compared import FitRows, compared_rows
 from mixmood.scores.fitting.fit import Fit
 from mixmood.scores.fitting.sample import MOST_LABELLED, MOST_POOL, random_part
 from mixmood.scores.labelled_scale import typical_threshold
 from mixmood.scores.registry import score_family
 from mixmood.scores.share.mixture import MixtureShare, mixture_share
-from mixmood.scores.share.self_calibration import least_separation, near_auroc
+from mixmood.scores.share.self_calibration import (
+    TRUSTED_AUROC,
+    least_separation,
+    near_auroc,
+    without_near_foreign,
+)
 
 FEWEST_LABELLED = 20
 """With fewer labelled images a share is a guess, and is called one."""
 FEWEST_POOL = 50
-NEAR_AUROC = 0.8
-"""Below it, near foreign images are mostly counted as useful."""
 WIDTH = 2.5
 """Standard errors on each side: the model is not exact, and images are not all that is random."""
 CLEAR = 1.5
@@ -93,8 +97,9 @@ def share_of_fit(
     own = random_part(len(labelled), MOST_LABELLED, rng)
     labelled, labels = labelled[own], None if labels is None else np.asarray(labels)[own]
     pool = pool[random_part(len(pool), MOST_POOL, rng)]
-    fit = _fit(family, labelled, pool, labels, None)
-    near = None if labels is None else near_auroc(labelled, labels, pool, rng, family)
+    rows, fit_rows = compared_rows(labelled, pool), _cross_fit(family)
+    fit = fit_rows(rows, labels, None)
+    near = None if labels is None else near_auroc(rows, labels, rng, fit_rows)
     least = least_separation(near)
     estimate = mixture_share(fit.labelled, fit.pool, rng, least_separation=least)
     shares = None
@@ -102,7 +107,7 @@ def share_of_fit(
     if labels is not None and len(np.unique(labels)) > 1:
         shares = _typical_class_shares(labelled, labels, pool, fit)
         importance = _importance(labels, shares)
-        weighted = _fit(family, labelled, pool, labels, importance)
+        weighted = fit_rows(rows, labels, importance)
         other = mixture_share(
             weighted.labelled, weighted.pool, rng, least_separation=least, importance=importance
         )
@@ -116,15 +121,13 @@ def share_of_fit(
     return replace(found, interval=interval), fit
 
 
-def _fit(
-    family: str, labelled: Array, pool: Array, labels: Codes | None, importance: Array | None
-) -> Fit:
-    chosen = score_family(family)
-    if chosen.weighted_fit is None:
+def _cross_fit(family: str) -> FitRows:
+    fit_rows = score_family(family).fit_rows
+    if fit_rows is None:
         raise OptionError(
             f"The useful share needs a cross-fitted score; '{family}' is none. Use 'combined'."
         )
-    return chosen.weighted_fit(labelled, pool, labels, importance)
+    return fit_rows
 
 
 def _typical_class_shares(labelled: Array, labels: Codes, pool: Array, fit: Fit) -> Array:
@@ -153,9 +156,7 @@ def _described(
     # Never surer than one labelled image in n allows, however clear the halves are.
     margin = WIDTH * float(np.hypot(estimate.error, estimate.share / n + 1 / m))
     low = max(0.0, min(estimate.share - margin, estimate.least - margin / 2))
-    if near is not None and near < NEAR_AUROC:
-        # Classes that cannot be told apart at all could hide any number of foreign images.
-        low *= max(0.0, (near - 0.5) / (NEAR_AUROC - 0.5))
+    low = low if near is None else without_near_foreign(low, near)
     high = min(1.0, estimate.share + margin)
     note = _note(near, n, m)
     if n < FEWEST_LABELLED or m < FEWEST_POOL:
@@ -181,7 +182,7 @@ def _note(near: float | None, n: int, m: int) -> str:
             "Not tested for near foreign classes: that takes class labels and three classes of two "
             "images or more."
         )
-    if near < NEAR_AUROC:
+    if near < TRUSTED_AUROC:
         return (
             "Foreign images that are as similar as the labelled classes are to each other would "
             f"partly count as useful: they are found with AUROC {near:.2f} only."

@@ -103,7 +103,7 @@ def fit_filter(
     own = checked_labelled(labelled, labels)
     rows = checked_pool(pool, own.shape[1])
     # A score that is not cross-fitted cannot give the share: the default one gives it then.
-    is_cross_fitted = score_family(family).weighted_fit is not None
+    is_cross_fitted = score_family(family).fit_rows is not None
     share_family = family if is_cross_fitted else DEFAULT_SCORE
     useful, fit = share_of_fit(own, rows, rng, labels=labels, family=share_family)
     score = (

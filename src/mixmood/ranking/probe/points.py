@@ -55,9 +55,9 @@ def gain_of(
     images: together they predict better than either. The squared error is spread^2 + (factor *
     standard error of the change)^2. The second part is what comes of the labelled images; the
     first is what neither they nor the pool images show: other draws of the pool, other training,
-    and the error of the map itself. `common` is the share of the squared error that all pools of a
-    labelled set have in common. Beyond `most_wrong`, which no development task exceeded, the map is
-    not extended, and what it might be there counts as error; see `is_beyond`.
+    and what tasks of a data set that the map was not fitted on add. `common` is the share of the
+    squared error that all pools of a labelled set have in common. Beyond `most_wrong`, which no
+    development task exceeded, the map is not extended, and what it might be there counts as error.
 
     Args:
         effect: What was measured.
@@ -75,8 +75,3 @@ def gain_of(
     beyond = (abs(own["room"]) + abs(own["both"]) * share) * (1 - accuracy - wrong)
     error = hypot(own["spread"], own["factor"] * effect.error, blur, beyond)
     return Gain(points, error, error * sqrt(1 - own["common"]))
-
-
-def is_beyond(accuracy: float, algorithm: str) -> bool:
-    """Whether fewer images are right without a pool than in any task that the map was fitted on."""
-    return 1 - accuracy > POINTS[algorithm]["most_wrong"] + 1e-9

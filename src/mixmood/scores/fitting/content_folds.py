@@ -13,8 +13,13 @@ from mixmood.core.arrays import Array, Codes
 
 N_BITS = 64
 FEWEST_FOLDS, MOST_FOLDS = 5, 10
-N_GROUPS = 8
-"""How many groups replace classes where there are no labels."""
+MOST_GROUPS = 8
+"""How many groups at most replace classes where there are no labels."""
+GROUP_SIZE = 20
+"""Images for each of these groups. Small groups follow chance: an image that is left out would
+always leave similar ones behind, which useful pool images do not have, so that they seem foreign.
+On development tasks without classes, 40 labelled images and a half foreign pool, the mean error of
+the share is 0.09 with groups of 5, 0.065 with 10, 0.047 with 20 and 0.07 with a single group."""
 MOST_TO_GROUP = 1000
 """With more labelled images than this, random folds hold every class in nearly equal parts."""
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -78,5 +83,6 @@ def best_n_folds(class_sizes: NDArray[np.integer]) -> int:
 def _groups(rows: Array) -> NDArray[np.int64]:
     if len(rows) > MOST_TO_GROUP:
         return np.zeros(len(rows), np.int64)
+    n_groups = max(1, min(MOST_GROUPS, len(rows) // GROUP_SIZE))
     tree = linkage(rows, "ward")
-    return np.asarray(fcluster(tree, N_GROUPS, "maxclust") - 1, np.int64)
+    return np.asarray(fcluster(tree, n_groups, "maxclust") - 1, np.int64)
