@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.api.joined.backbone_choice import BackboneChoice
+from mixmood.api.joined.backbone_choice import with_choice
 from mixmood.api.joined.filter_inputs import check_paths, findable, open_inputs, word_for
 from mixmood.api.joined.mlflow_runs import log_filter, mlflow_log
 from mixmood.core.cache.features import open_cache
@@ -152,17 +152,10 @@ def filter_planned(
                 record = replace(record, distance=distance, probe=gains)
             # Last, so that a kill before this point loses nothing that --resume needs.
             parts.remove()
-    kept = Kept(_with_choice(record, inputs.choice), job, decision, base)
+    kept = Kept(with_choice(record, inputs.choice, "warnings"), job, decision, base)
     if log is not None:
         log_filter(log, kept, target)
     return kept
-
-
-def _with_choice(record: Filtering, choice: BackboneChoice | None) -> Filtering:
-    if choice is None:
-        return record
-    backbone = choice.in_record(record.backbone)
-    return replace(record, backbone=backbone, warnings=(*record.warnings, choice.sentence))
 
 
 def _notes(plan: FilterPlan) -> tuple[str, ...]:
