@@ -12,4 +12,5 @@ pytest_plugins = [
     "tests.fixtures.once",
     "tests.fixtures.scheduling",
     "tests.fixtures.testbed",
+    "tests.fixtures.world",
 ]

@@ -137,14 +137,14 @@ def _first_shares(
 
 
 def _why_not_probed(own: Prober | str | None) -> str:
-    """The end of a sentence that says why no pool can be advised."""
+    """Why no pool can be advised, in words."""
     if own == GIVE_LABELS:
-        return "without classes, what a pool gains cannot be measured."
-    return "what a pool gains was not measured."
+        return "without classes, what a pool gains cannot be measured"
+    return "what a pool gains was not measured"
 
 
 def interleaved(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Rows of two pools by turns, as many of each.
+    """Rows of two pools in alternation, as many of each.
 
     >>> interleaved(np.array([[1], [2], [3]]), np.array([[7], [8]])).ravel().tolist()
     [1, 7, 2, 8]
@@ -167,7 +167,7 @@ def _by_distance(scores: Scores, measure: str) -> dict[str, Place]:
 
 
 def _by_gain(probes: Mapping[str, Probe | None], seed: int) -> dict[str, Place]:
-    """Places by gain; chances from gains as they could have come out.
+    """Places by gain; chances are counted in simulated gains.
 
     What moves the gains of all pools alike, such as the labelled images, does not blur the order.
     """

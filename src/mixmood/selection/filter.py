@@ -194,7 +194,7 @@ def _notes(decision: Decision, scorer: Scorer) -> list[str]:
         return [
             *found,
             "Nothing was kept: every image of the pool scores too low, or is a copy. Look at the "
-            "page before you train, or set --keep by hand.",
+            "page before you train, or set --keep yourself.",
         ]
     scores = decision.scanned.scores[decision.is_kept]
     typical = labelled_share(scorer.filter.score.fit.labelled, scores)

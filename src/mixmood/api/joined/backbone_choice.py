@@ -27,7 +27,7 @@ R = TypeVar("R", Ranking, Filtering, HeadRecord)
 MOST_LABELLED = 500
 """Labelled images that are compared on: a random sample of more."""
 FEW, N_REPEATS = 100, 3
-"""Up to so many images, the cross-validation is repeated so often; beyond, done once."""
+"""Up to FEW images, the cross-validation is done N_REPEATS times; with more, once."""
 KEY = "choice"
 """Where the record of a backbone holds the figures."""
 

@@ -118,7 +118,7 @@ def open_inputs(
 ) -> FilterInputs:
     """Open the pool, the labelled set or the saved filter, and the backbone.
 
-    Nothing is read, but for the labelled images where they decide the backbone.
+    Nothing is read except the labelled images, where they decide the backbone.
     """
     base = None if plan.load is not None else _opened(labelled, plan, cache, "labelled set")
     source = found_again(pool, base, plan.seed)

@@ -103,8 +103,9 @@ def found_again(what: Any, labelled: Pool | None, seed: int) -> Any:
     """What stands for the same pool without the labelled set and the seed: noise names both."""
     if not isinstance(what, str) or not what.startswith(NOISE_PREFIX):
         return what
-    is_open = labelled is not None and _is_noise_of_any_size(what)
-    return settled_noise(what, noise_size(labelled) if is_open else None, seed)
+    if labelled is None or not _is_noise_of_any_size(what):
+        return settled_noise(what, None, seed)
+    return settled_noise(what, noise_size(labelled), seed)
 
 
 def noise_size(labelled: Pool) -> int | None:
