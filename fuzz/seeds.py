@@ -8,7 +8,6 @@ import struct
 import tarfile
 import tempfile
 import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
