@@ -137,10 +137,10 @@ def _first_shares(
 
 
 def _why_not_probed(own: Prober | str | None) -> str:
-    """The end of a sentence that says why no pool can be advised."""
+    """Why no pool can be advised, in words."""
     if own == GIVE_LABELS:
-        return "without classes, what a pool gains cannot be measured."
-    return "what a pool gains was not measured."
+        return "without classes, what a pool gains cannot be measured"
+    return "what a pool gains was not measured"
 
 
 def interleaved(first: np.ndarray, second: np.ndarray) -> np.ndarray:
