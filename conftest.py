@@ -7,4 +7,10 @@ import os
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-pytest_plugins = ["tests.fixtures.once", "tests.fixtures.scheduling", "tests.fixtures.testbed"]
+pytest_plugins = [
+    "tests.fixtures.browser",
+    "tests.fixtures.once",
+    "tests.fixtures.scheduling",
+    "tests.fixtures.testbed",
+    "tests.fixtures.world",
+]

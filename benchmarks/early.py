@@ -2,6 +2,9 @@
 
 python -m benchmarks until                       the case, all of it
 python -m benchmarks.early FOLDER MINUTES        the same in parts: what FOLDER holds is kept
+
+All times are of processors: a machine that is busy with other things changes little. A run is the
+start of the command, its images at the measured time of an image, its statistics, and the probe.
 """
 
 import json
@@ -10,17 +13,20 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.material import pack
+from benchmarks.processes import cost, rank_command
 from benchmarks.row import Effort, Row
 from mixmood.core.cores import checked_jobs
 from mixmood.core.progress import Silent
 from mixmood.core.seeds import rng_for
 from mixmood.data.arrays.array_pools import FeatureArray, ImageArray
 from mixmood.data.pools.pool import Labels
+from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction.extract import extract
 from mixmood.ranking.outlook import outlook_of
@@ -43,34 +49,56 @@ def stopping(effort: Effort) -> list[Row]:
     """`rank` with its defaults against the full reading over 100 seeds, on real images."""
     n_seeds = effort.images(N_CASES, least=4)
     known, image_s = all_features(effort.images(3000, least=600))
+    prices = Prices(image_s, start_s())
     # The features go to each process once, not with every seed.
     with ProcessPoolExecutor(checked_jobs(None), initializer=KNOWN.update, initargs=(known,)) as of:
         outcomes = list(of.map(outcome, range(n_seeds)))
-    return rows(outcomes, image_s)
+    return rows(outcomes, prices)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Processor seconds of one image on its way to features, and of a command that has none."""
+
+    image_s: float
+    start_s: float
+
+
+def start_s() -> float:
+    """Processor seconds of `rank` where there is next to nothing to do."""
+    with TemporaryDirectory() as folder:
+        labelled, pool = Path(folder, "labelled.npy"), Path(folder, "pool.npy")
+        for path in (labelled, pool):
+            np.save(path, rng_for(0, "benchmark", path.stem).normal(size=(16, 4)))
+        command = [*rank_command(labelled, {"pool": pool}, "none"), "--draws", "2"]
+        return float(np.median([cost(command).cpu_s for _ in range(3)]))
 
 
 def all_features(most: int) -> tuple[dict[str, tuple[np.ndarray, np.ndarray]], float]:
     """Features and labels of every pack, and the processor time of one image on its way."""
-    known, image_s = {}, []
+    known, image_s, backbone = {}, [], load_backbone()
     for name in TASKS + OTHERS:
         start = time.process_time()
-        known[name] = features_of(name, most)
+        known[name] = features_of(name, most, backbone)
         image_s.append((time.process_time() - start) / len(known[name][0]))
     return known, float(np.median(image_s))
 
 
-def rows(outcomes: "list[Outcome]", image_s: float) -> list[Row]:
-    """What all seeds say; `image_s` is the processor time of one image on its way to features."""
+def rows(outcomes: "list[Outcome]", prices: Prices) -> list[Row]:
+    """What all seeds say."""
     n_seeds = len(outcomes)
     saved = sorted(100 * (1 - one.n_early / one.n_full) for one in outcomes)
-    ratios = sorted(one.ratio(image_s, has_probe=True) for one in outcomes)
-    without = float(np.median([one.ratio(image_s, has_probe=False) for one in outcomes]))
+    ratios = sorted(one.ratio(prices, has_probe=True) for one in outcomes)
+    without = float(np.median([one.ratio(prices, has_probe=False) for one in outcomes]))
     n_same = sum(one.is_same for one in outcomes)
     note = (
         f"{N_LABELLED} labelled images of five random classes of one of {len(TASKS)} packs; pools: "
         "the same classes, the other five, and the five other packs."
     )
-    probe_s = float(np.median([one.probe_s for one in outcomes]))
+    statistics_s, full_s, probe_s = (
+        float(np.median([getattr(one, name) for one in outcomes]))
+        for name in ("early_s", "full_s", "probe_s")
+    )
     return [
         Row(
             f"rank, stopping at {UNTIL}: same winner as the full reading, percent of {n_seeds} "
@@ -90,11 +118,13 @@ def rows(outcomes: "list[Outcome]", image_s: float) -> list[Row]:
             float(np.median(ratios)),
             ratios[0],
             ratios[-1],
-            f"{image_s * 1000:.1f} ms an image",
+            f"{prices.image_s * 1000:.1f} ms an image",
             at_most=0.4,
-            note=f"{note} The default command, probe included. Processor time: images read, at the "
-            f"measured time of an image, statistics, and the probe (median {probe_s:.1f} s, the "
-            f"same either way). Without the probe the median is {without:.2f}.",
+            note=f"{note} The default command, probe included. Processor time: its start "
+            f"({prices.start_s:.1f} s), images read, at the measured time of an image, statistics "
+            f"(median {statistics_s:.1f} s, {full_s:.1f} s of the full reading), and the probe "
+            f"(median {probe_s:.1f} s, the same either way). Without the probe the median is "
+            f"{without:.2f}.",
         ),
     ]
 
@@ -110,18 +140,18 @@ class Outcome:
     full_s: float
     probe_s: float
 
-    def ratio(self, image_s: float, has_probe: bool) -> float:
+    def ratio(self, prices: Prices, has_probe: bool) -> float:
         """The time of the run that stops early by that of the full reading."""
-        both = self.probe_s if has_probe else 0.0
-        early = self.n_early * image_s + self.early_s + both
-        return early / (self.n_full * image_s + self.full_s + both)
+        both = prices.start_s + (self.probe_s if has_probe else 0.0)
+        early = self.n_early * prices.image_s + self.early_s + both
+        return early / (self.n_full * prices.image_s + self.full_s + both)
 
 
-def features_of(name: str, most: int) -> tuple[np.ndarray, np.ndarray]:
+def features_of(name: str, most: int, backbone: Backbone) -> tuple[np.ndarray, np.ndarray]:
     """Features and labels of at most so many images of a pack, chosen at random."""
     images, labels = pack(name)
     chosen = rng_for(0, "benchmark", name).permutation(len(images))[:most]
-    found = extract(ImageArray(images, name), chosen, load_backbone(), jobs=1)
+    found = extract(ImageArray(images, name), chosen, backbone, jobs=1)
     return found.features, labels[found.kept]
 
 
@@ -169,7 +199,7 @@ class Run:
         rounds = read_in_rounds(self.labelled, self.pools, self.plan, least=N_FIRST)
         features = {name: one.features for name, one in self.pools.items()}
         own = self.labelled.features
-        self.scores: Scores = score(own, features, self.plan, measured=rounds.measured)
+        self.scores: Scores = score(own, features, self.plan, tables=rounds.tables)
         self.took_s = time.process_time() - start
         self.n_read = len(self.labelled.features) + sum(map(len, features.values()))
 
@@ -188,9 +218,9 @@ def in_parts(folder: Path, minutes: float) -> None:
     if not kept.exists():
         known, image_s = all_features(3000)
         arrays = {f"{name} {k}": pair[k] for name, pair in known.items() for k in (0, 1)}
-        np.savez(kept, image_s=image_s, **arrays)
+        np.savez(kept, image_s=image_s, start_s=start_s(), **arrays)
     with np.load(kept) as content:
-        image_s = float(content["image_s"])
+        prices = Prices(float(content["image_s"]), float(content["start_s"]))
         for name in TASKS + OTHERS:
             KNOWN[name] = content[f"{name} 0"], content[f"{name} 1"]
     outcomes = [Outcome(**json.loads(line)) for line in done.open()] if done.exists() else []
@@ -198,7 +228,7 @@ def in_parts(folder: Path, minutes: float) -> None:
         outcomes.append(outcome(len(outcomes)))
         with done.open("a") as file:
             file.write(json.dumps(asdict(outcomes[-1])) + "\n")
-    for row in rows(outcomes, image_s):
+    for row in rows(outcomes, prices):
         sys.stdout.write(f"{row.what}: {row.ratio:.3g} ({row.values})\n  {row.note}\n")
 
 

@@ -70,8 +70,8 @@ class CacheScene(Scene):
 
     def prepare(self) -> None:
         """Folders of small JPEGs."""
-        self.labelled = _jpegs(self.place / "labelled", 80, 1)
-        self.pool = _jpegs(self.place / "pool", 400, 2)
+        self.labelled = _jpegs(self.place / "labelled", 60, 1)
+        self.pool = _jpegs(self.place / "pool", 250, 2)
 
     def command_in(self, folder: Path) -> list[str]:
         """Rank the pool."""
@@ -128,10 +128,13 @@ class ReportScene(Scene):
 
     def remember(self) -> None:
         """The reports of both seeds; what differs between two runs is not compared."""
-        for seed in (0, 1):
-            run_to_end(self._command(self.whole, seed))
-            for path in self.whole.iterdir():
-                self.known.setdefault(path.name, set()).add(_lasting(path))
+        self._look()  # at the reports of the undisturbed command
+        run_to_end(self._command(self.whole, 1 - self.seed))
+        self._look()
+
+    def _look(self) -> None:
+        for path in self.whole.iterdir():
+            self.known.setdefault(path.name, set()).add(_lasting(path))
 
     def problems(self) -> list[str]:
         """Every report is that of one seed or the other, from its first byte to its last."""

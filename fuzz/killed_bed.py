@@ -12,7 +12,7 @@ from mixmood.testbed.runs.store import Store
 KILLER = Path(__file__).parents[1] / "tests" / "jobs" / "kill_often.py"
 
 
-def torment_bed(place: Path, n_kills: int, seed: int) -> tuple[int, int, int, list[str]]:
+def kill_bed_repeatedly(place: Path, n_kills: int, seed: int) -> tuple[int, int, int, list[str]]:
     """How often the driver was killed and ended by itself, what it left, and what is wrong."""
     bed = place / "bed.toml"
     bed.write_text(TINY.replace("seeds = 2", f"seeds = {n_kills}"))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzz.kill_scenes import SCENES, Scene
-from fuzz.killed_bed import torment_bed
+from fuzz.killed_bed import kill_bed_repeatedly
 from fuzz.killing import is_killed, run_to_end
 
 BED = "testbed"
@@ -33,7 +33,7 @@ class Outcome:
     findings: list[str] = field(default_factory=list)
 
 
-def torment(scene: Scene, n_kills: int, rng: random.Random) -> Outcome:
+def kill_repeatedly(scene: Scene, n_kills: int, rng: random.Random) -> Outcome:
     """Kill a scene's process so often; whenever one ends by itself, check all and begin anew."""
     outcome = Outcome()
     started = time.monotonic()
@@ -69,10 +69,10 @@ def main() -> int:
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="mixmood-kills-") as place:
             if name == BED:
-                outcome = Outcome(*torment_bed(Path(place), asked.kills, asked.seed))
+                outcome = Outcome(*kill_bed_repeatedly(Path(place), asked.kills, asked.seed))
             else:
                 rng = random.Random(f"{asked.seed} {name}")
-                outcome = torment(SCENES[name](Path(place)), asked.kills, rng)
+                outcome = kill_repeatedly(SCENES[name](Path(place)), asked.kills, rng)
         counts = (outcome.n_kills, outcome.n_ends, outcome.n_leftovers, len(outcome.findings))
         columns = "".join(f"{n:>{w}}" for n, w in zip(counts, (8, 8, 11, 10), strict=True))
         print(f"{name:10}{columns}{time.monotonic() - started:>9.0f}", flush=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fuzz import reseal, seeds, stores
+from fuzz import model_seeds, reseal, seeds, stores
 from fuzz.mutate import mutated
 from fuzz.pool_readers import POOL_READERS
 from fuzz.reader import READ, REFUSED, WARNED, Reader, Seed, seeds_named
@@ -47,7 +47,7 @@ def _read_checkpoint(folder: Path, name: str) -> str:
     from mixmood.ssl.loop.train import train
 
     # A finished run: nothing is trained, all is restored.
-    assert train(*seeds.task(), **seeds.QUICK, out=folder, resume=True).record.epochs
+    assert train(*model_seeds.task(), **model_seeds.QUICK, out=folder, resume=True).record.epochs
     return READ
 
 
@@ -166,7 +166,7 @@ def _table_seeds() -> list[Seed]:
 
 
 def _trained(name: str) -> Callable[[], list[Seed]]:
-    return lambda: [Seed(name, seeds.trained()[name])]
+    return lambda: [Seed(name, model_seeds.trained()[name])]
 
 
 READERS: dict[str, Reader] = {
@@ -177,7 +177,7 @@ READERS: dict[str, Reader] = {
     "cache": Reader(_cache_seeds, _read_cache),
     "tar-index": Reader(_index_seeds, _read_index),
     "store": Reader(_store_seeds, _read_store, json_tree),
-    "backbone": Reader(seeds_named("x.onnx", seeds.backbones), _read_backbone, onnx_tree),
+    "backbone": Reader(seeds_named("x.onnx", model_seeds.backbones), _read_backbone, onnx_tree),
     "classifier": Reader(_trained("model.onnx"), _read_classifier, onnx_tree),
     "tables": Reader(_table_seeds, _read_tables),
 }

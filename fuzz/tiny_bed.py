@@ -1,4 +1,4 @@
-"""A test bed of seconds, from which tests, fuzzing and kills make their own."""
+"""Test beds of seconds, from which tests, fuzzing and kills make their own."""
 
 TINY = """
 name = "tiny"
@@ -29,3 +29,7 @@ resolution = 64
 sample_size = 5
 draws = 2
 """
+
+_FROZEN_GRID = '[grid]\nregimes = ["frozen"]\nalgorithms = ["mixmatch", "pseudo-label"]\n'
+FROZEN = TINY.replace("[grid]\n", _FROZEN_GRID) + "\n[frozen]\nresolution = 64\n"
+"""The same with heads on frozen features, which need no torch."""

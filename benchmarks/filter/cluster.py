@@ -3,6 +3,12 @@
 Images a second between the first part that comes back and the last: the start of Ray, which takes
 seconds however large the pool is, does not count; it is printed beside it. Rounds are taken in
 turn (one worker, two, no Ray, one, ...).
+
+Rates mean something on a quiet machine only. Two numbers hold on a busy one: `overhead`, the
+processor time of Ray and of the driver for a second of the workers' own, and `busy`, the part of
+the time in which workers score. Workers and Ray share the cores, so that two workers on two cores
+are 2 * busy / (1 + overhead) times as fast as one that never waits: `two_to_one_by_processor_time`.
+Waiting for other programs only makes it smaller.
 """
 
 import argparse
@@ -11,7 +17,13 @@ import os
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
 
 from benchmarks.material import small_jpegs
 from mixmood.core.progress import Silent
@@ -19,8 +31,8 @@ from mixmood.data.files.folder import FolderSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.selection.fit import FeatureReader, fit_scorer
 from mixmood.selection.plan import FilterPlan
-from mixmood.selection.scan import parts
-from mixmood.selection.scan.cluster import ScanOrder, scan_ray
+from mixmood.selection.scan import cluster, parts
+from mixmood.selection.scan.cluster import ScanOrder, ScanWorker
 from mixmood.selection.scan.local import Scan, scan_local
 
 PART_SIZE = 128
@@ -28,22 +40,79 @@ PART_SIZE = 128
 
 
 class Clock(Silent):
-    """Notes when how many images were done."""
+    """Notes when how many images were done, and what all processes had computed by then."""
 
     def __init__(self) -> None:
         """Begin."""
         self.start = time.perf_counter()
         self.marks: list[tuple[float, int]] = []
+        self.spent: list[tuple[float, float]] = []
+        self.spans: list[tuple[float, float, float]] = []
 
     def advance(self, task: str, steps: int = 1) -> None:
         """Note the time."""
         done = self.marks[-1][1] if self.marks else 0
         self.marks.append((time.perf_counter() - self.start, done + steps))
+        self.spent.append((time.time(), cpu_of_tree_s(os.getpid())))
 
     def rate(self) -> float:
         """Images a second after the first part."""
         first = next(mark for mark in self.marks if mark[1] >= PART_SIZE)
         return (self.marks[-1][1] - first[1]) / (self.marks[-1][0] - first[0])
+
+    def shares(self, n_workers: int) -> dict[str, float]:
+        """`overhead` and `busy` between the first part and the last."""
+        (begin, before), (end, after) = self.spent[0], self.spent[-1]
+        whole = [span for span in self.spans if span[0] >= begin]
+        work = sum(cpu for _, _, cpu in whole)
+        scored = sum(min(stop, end) - max(start, begin) for start, stop, _ in self.spans)
+        return {
+            "overhead": (after - before) / work - 1,
+            "busy": scored / (n_workers * (end - begin)),
+        }
+
+
+class TimedWorker(ScanWorker):
+    """A worker that also returns when it scored, and its processor time."""
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """The parts, and three more columns."""
+        began, before = time.time(), time.process_time()
+        scored = super().__call__(batch)
+        span = {"began": began, "ended": time.time(), "cpu_s": time.process_time() - before}
+        return {**scored, **{name: np.full(len(batch["start"]), v) for name, v in span.items()}}
+
+
+def cpu_of_tree_s(root: int) -> float:
+    """Processor time of a process and of all below it that live, in seconds."""
+    parents, spent = {}, {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                parents[int(entry.name)] = int(fields[1])
+                spent[int(entry.name)] = int(fields[11]) + int(fields[12])
+    tree, grew = {root}, True
+    while grew:
+        more = {pid for pid, parent in parents.items() if parent in tree} - tree
+        tree, grew = tree | more, bool(more)
+    return sum(spent[pid] for pid in tree) / os.sysconf("SC_CLK_TCK")
+
+
+def timed_scan(
+    scan: Scan, order: ScanOrder, ranges: list[tuple[int, int]], folder: Path, clock: Clock
+) -> None:
+    """`scan_ray` with workers that note their spans."""
+    scored = cluster._scored
+
+    def noted(*arguments: Any) -> Iterator[dict[str, Any]]:
+        for batch in scored(*arguments):
+            columns = (batch[name].tolist() for name in ("began", "ended", "cpu_s"))
+            clock.spans += sorted(set(zip(*columns, strict=True)))
+            yield batch
+
+    with mock.patch.multiple(cluster, ScanWorker=TimedWorker, _scored=noted):
+        cluster.scan_ray(scan, order, ranges, folder, clock)
 
 
 def main() -> None:
@@ -72,13 +141,17 @@ def main() -> None:
                     scan_local(scan, ranges, folder, clock)
                 else:
                     order = ScanOrder(folder / "pool", pool.fingerprint)
-                    scan_ray(scan, order, ranges, folder, clock)
+                    timed_scan(scan, order, ranges, folder, clock)
                 found[kind].append(clock)
     rates = {kind: [clock.rate() for clock in clocks] for kind, clocks in found.items()}
     ratios = [two / one for one, two in zip(rates["one"], rates["two"], strict=True)]
+    busy = {kind: [c.shares(n) for c in found[kind]] for kind, n in (("one", 1), ("two", 2))}
+    by_time = [2 * shares["busy"] / (1 + shares["overhead"]) for shares in busy["two"]]
     print(
         json.dumps(
             {
+                "shares": busy,
+                "two_to_one_by_processor_time": statistics.median(by_time),
                 "images_per_s": {k: statistics.median(v) for k, v in rates.items()},
                 "two_to_one": statistics.median(ratios),
                 "two_to_one_range": [min(ratios), max(ratios)],

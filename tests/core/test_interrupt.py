@@ -8,7 +8,12 @@ import threading
 
 import pytest
 
-from mixmood.core.interrupt import children_ignore_interrupt, deferred, uninterrupted
+from mixmood.core.interrupt import (
+    children_ignore_interrupt,
+    deferred,
+    ends_at_once,
+    uninterrupted,
+)
 
 ASKS_WHAT_IS_BLOCKED = "import signal; print(signal.SIGINT in signal.pthread_sigmask(0, []))"
 
@@ -36,6 +41,13 @@ def test_afterwards_ctrl_c_is_what_it_was():
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_while_libraries_are_loaded_signals_are_the_systems_and_then_what_they_were():
+    before = signal.getsignal(signal.SIGINT)
+    with ends_at_once():
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 def test_other_threads_hold_nothing_back():
     asked = []
 
@@ -54,7 +66,7 @@ def test_what_is_ignored_or_left_to_the_system_stays_so(number):
     for disposition in (signal.SIG_IGN, signal.SIG_DFL):
         before = signal.signal(number, disposition)
         try:
-            with deferred() as interrupt:
+            with deferred() as interrupt, ends_at_once():
                 assert signal.getsignal(number) is disposition
             assert signal.getsignal(number) is disposition
         finally:

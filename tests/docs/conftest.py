@@ -79,12 +79,34 @@ def folder(prepared, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run_command(monkeypatch):
-    """Runs a line that starts with `mixmood` and returns what it printed."""
+def smoke_store(once, shared_cache):
+    """The folder of the test bed `smoke`, made by its command once for all pages."""
+
+    def fill(folder):
+        from mixmood.cli.main import app
+
+        words = ["testbed", "run", "smoke", "--store", str(folder / "store"), "--jobs", "1"]
+        result = CliRunner().invoke(app, [*words, "--cache", str(shared_cache)])
+        assert result.exit_code == 0, result.output
+
+    return once("smoke", fill) / "store"
+
+
+@pytest.fixture
+def run_command(monkeypatch, request):
+    """Runs a line that starts with `mixmood` and returns what it printed.
+
+    The demonstration was run by `cold_demo`, and the runs of the test bed `smoke` by `smoke_store`:
+    the command finds their records.
+    """
 
     def run(line, is_shortened=True):
         from mixmood.cli.main import app
 
+        if line.strip() == "mixmood demo":
+            return request.getfixturevalue("cold_demo").stdout
+        if smoke := re.match(r"mixmood testbed run smoke --store (\S+)", line):
+            shutil.copytree(request.getfixturevalue("smoke_store"), smoke[1])
         words = shlex.split(line, comments=True)[1:]
         for command, options in SHORTER.items() if is_shortened else ():
             is_head = command == "train" and not re.search("--model (?!head)", line)

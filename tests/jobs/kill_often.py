@@ -12,9 +12,14 @@ import sys
 import time
 from pathlib import Path
 
+import onnxruntime  # noqa: F401 - as well
+
+import mixmood.features.backbones.registry
 import mixmood.features.extraction.extract
+import mixmood.ranking.probe.measure
 import mixmood.ranking.statistics.score
-import mixmood.ssl.loop.train  # noqa: F401 - imported before the fork
+import mixmood.ssl.loop.train
+import mixmood.testbed.runs.network  # noqa: F401 - imported before the fork
 from mixmood.jobs.local import spread_local
 from mixmood.testbed.grid.cells import runs
 from mixmood.testbed.grid.config import load_config

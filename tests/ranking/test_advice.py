@@ -1,4 +1,4 @@
-"""The rules of the advice, and what is recommended in the end."""
+"""The rules of the advice, and what they say of real rankings."""
 
 from dataclasses import replace
 
@@ -8,12 +8,11 @@ from PIL import Image
 
 import mixmood
 from mixmood.core.errors import InputError, OptionError, ShapeError
-from mixmood.core.records.ranking import LabelWorth, Probe
+from mixmood.core.records.ranking import Probe
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.data.arrays.array_pools import FeatureArray
 from mixmood.data.pools.pool import Labels
 from mixmood.ranking.advice import PoolAdvice, advise
-from mixmood.ranking.recommendation import recommend
 
 
 def probe(gain=3.0, p_helps=0.97, is_learnable=True, worth=None):
@@ -54,7 +53,7 @@ def test_a_gain_that_was_measured_on_a_few_images_is_no_advice():
     few = replace(probe(), n_held_out=8)
     advice = advise(few, share(0.9), "same")
     assert advice == PoolAdvice(
-        "unsure", "only 8 labelled images can be held out, and 16 are wanted"
+        "unsure", "only 8 labelled images can be held out, and 16 are wanted", "labels"
     )
     assert advise(replace(probe(), n_held_out=16), share(0.9), "same").word == "use"
 
@@ -80,48 +79,14 @@ def test_the_reason_gives_the_numbers():
     )
 
 
-def test_the_best_pool_is_recommended_with_its_gain_and_worth():
-    probes = {"web": probe(2.0), "clinic": probe(4.1, worth=LabelWorth(25, (10, 50)))}
-    advice = {name: PoolAdvice("use", "") for name in probes}
-    found = recommend(advice, probes, lambda pair: probe(4.2))
-    assert found.pools == ("clinic",)
-    assert found.sentence == (
-        "Use clinic: +4.1 points expected (+2.1 to +6.1, P = 0.97), worth about 25 more labels "
-        "(10 to 50), for a mixmatch head on these features."
+def test_a_pool_that_is_avoided_for_what_it_holds_says_so_beside_a_gain_above_0():
+    advice = advise(probe(0.1, 0.54), share(0.0, 0.0, 0.01), "different")
+    assert advice == PoolAdvice(
+        "avoid",
+        "too little to use: 0% of it useful (0% to 1%); gain +0.1 points (-1.9 to +2.1), "
+        "P(helps) 0.54",
+        "share",
     )
-
-
-def test_two_pools_are_recommended_where_their_union_is_clearly_better():
-    probes = {"web": probe(3.0), "clinic": probe(4.0)}
-    advice = {name: PoolAdvice("use", "") for name in probes}
-    found = recommend(advice, probes, lambda pair: probe(6.0))
-    assert set(found.pools) == {"web", "clinic"}
-    assert found.sentence.startswith("Use clinic and web together: +6.0 points")
-
-
-def test_a_pool_that_needs_a_filter_is_named_when_none_can_be_used():
-    advice = {
-        "web": PoolAdvice("filter", "about 50% of it is useful"),
-        "x": PoolAdvice("avoid", ""),
-    }
-    found = recommend(advice, {"web": probe(0.2, 0.5), "x": probe(-3, 0.0)}, None)
-    assert found.pools == ("web",)
-    assert found.sentence == "Filter web first: about 50% of it is useful."
-
-
-def test_no_pool_is_recommended_when_all_harm_or_none_is_sure():
-    harmful = {"a": probe(-3, 0.0), "b": probe(-2, 0.01)}
-    avoid = {name: PoolAdvice("avoid", "") for name in harmful}
-    assert recommend(avoid, harmful, None).sentence == (
-        "Use no pool: all are expected to make the model worse."
-    )
-    unsure = {name: PoolAdvice("unsure", "") for name in harmful}
-    assert "none of them is sure to help" in recommend(unsure, harmful, None).sentence
-    without = dict.fromkeys(harmful)
-    assert recommend(unsure, without, None).sentence == (
-        "No pool is advised: what a pool gains was not measured."
-    )
-    assert "because." in recommend(unsure, without, None, "because.").sentence
 
 
 WIDTH = 48

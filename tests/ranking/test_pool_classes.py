@@ -57,3 +57,13 @@ def test_one_class_with_most_of_a_pool_gets_a_warning():
         {"a": 0.9, "b": 0.1}, rare
     )
     assert one_sided({"a": 0.5, "b": 0.5}, rare) is None
+
+
+def test_a_foreign_pool_gets_no_warning_of_its_classes(labelled, rng):
+    """Each of its images gets the class that it is least unlike, which means nothing."""
+    tulips, foreign = of_class(rng, 1, 200), of_class(rng, 1, 200) + 30 * np.eye(6)[4]
+    report = mixmood.rank(labelled, {"tulips": tulips, "foreign": foreign}, draws=4)
+    found = {candidate.name: candidate for candidate in report.candidates}
+    assert found["foreign"].useful_share.interval[1] < 0.2
+    assert not any("looks like the class" in text for text in found["foreign"].warnings)
+    assert any("looks like the class 'tulip'" in text for text in found["tulips"].warnings)

@@ -33,22 +33,45 @@ def test_a_clear_winner_stops_the_reading_and_a_note_says_what_was_saved(sets):
     assert not any("Reading" in note for note in full.notes)
 
 
-def test_what_was_measured_to_stop_is_not_measured_again(sets, monkeypatch):
-    """The numbers are those of a ranking that measures all again."""
-    from mixmood.ranking import rank, rounds
+@pytest.fixture
+def near_tie(rng):
+    """Two pools that are read on, and one that cannot win."""
+    pools = {"a": features(rng, 2000), "b": features(rng, 2000), "far": features(rng, 2000, 3)}
+    return features(rng, 60), pools
 
-    early, calls = mixmood.rank(*sets), []
+
+@pytest.mark.parametrize("measures", [["cosine"], ["cosine", "l2"]])
+def test_what_was_measured_between_rounds_changes_no_number(sets, near_tie, monkeypatch, measures):
+    """The numbers are those of a ranking that measures all pools again in the end."""
+    from dataclasses import replace
+
+    from mixmood.ranking import rank, rounds
+    from mixmood.ranking.statistics.draw_tables import DrawTables
+
+    known = [mixmood.rank(*given, measures=measures).to_json() for given in (sets, near_tie)]
     again = rounds.read_in_rounds
 
     def forgetful(*args, **options):
-        found = again(*args, **options)
-        calls.append(found.measured is not None)
-        return rounds.Rounds(found.too_small, found.n_done, found.n_all)
+        return replace(again(*args, **options), tables=DrawTables())
 
     monkeypatch.setattr(rank, "read_in_rounds", forgetful)
-    assert mixmood.rank(*sets).to_json() == early.to_json()
-    mixmood.rank(*sets, measures=["cosine", "js"], draws=4)
-    assert calls == [True, False]
+    assert known == [
+        mixmood.rank(*given, measures=measures).to_json() for given in (sets, near_tie)
+    ]
+
+
+def test_only_pools_that_were_read_further_are_measured_again(near_tie, monkeypatch):
+    from mixmood.ranking.statistics import draw_tables
+
+    seen, drawn = [], draw_tables.drawn_distances
+
+    def counted(labelled, pools, *others):
+        seen.append(len(pools))
+        return drawn(labelled, pools, *others)
+
+    monkeypatch.setattr(draw_tables, "drawn_distances", counted)
+    mixmood.rank(*near_tie, until=0.9999)
+    assert seen == [3] + 7 * [2]
 
 
 def test_one_pool_is_read_no_further_than_needed_and_not_called_the_nearest(rng):
@@ -78,9 +101,9 @@ def test_images_that_are_there_already_are_no_new_round(rng, monkeypatch):
 
     seen, standing = [], rounds._standing
 
-    def counted(labelled, pools, plan, jobs):
+    def counted(labelled, pools, plan, jobs, tables):
         seen.append(sum(len(pool.features) for pool in pools.values()))
-        return standing(labelled, pools, plan, jobs)
+        return standing(labelled, pools, plan, jobs, tables)
 
     monkeypatch.setattr(rounds, "_standing", counted)
     pools = {"a": features(rng, 2000), "b": features(rng, 2000)}
@@ -94,7 +117,10 @@ def test_equal_pools_are_read_to_the_end(rng):
     pools = {"a": features(rng, 2000), "b": features(rng, 2000)}
     report = mixmood.rank(features(rng, 60), pools, until=0.9999, draws=6)
     assert {candidate.n_read for candidate in report.candidates} == {180}
-    assert "Near tie: 360 of 360 images of the pools were read without settling" in report.notes[1]
+    assert report.notes[1] == (
+        "Near tie: 360 of 360 images of the pools were read, all that could settle which is the "
+        "nearest, and did not settle it."
+    )
 
 
 def test_a_probability_of_one_reads_everything(sets):

@@ -6,6 +6,7 @@ import pytest
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.fitting.compared import compared_rows
 from mixmood.scores.fitting.roots import roots
+from mixmood.scores.registry import fit_score
 
 
 def test_the_cosines_are_those_of_unit_rows_about_the_mean_of_the_pool(rng):
@@ -26,6 +27,17 @@ def test_a_part_has_the_centre_of_its_own_pool(rng):
     assert part.cosines == pytest.approx(fresh.cosines, abs=1e-12)
 
 
-def test_a_row_at_the_centre_has_no_cosine():
-    """Rounding must not turn a row of zeros into a direction."""
-    assert (compared_rows(np.ones((3, 4)) * 7, np.full((9, 4), 0.3)).cosines[3:] == 0).all()
+def test_copies_of_one_image_have_no_cosines(rng):
+    """Their mean differs from them by rounding, which must not become a direction."""
+    pool = np.repeat(rng.normal(size=(1, 40)), 60, axis=0)
+    found = compared_rows(rng.normal(size=(3, 40)), pool)
+    assert (found.cosines[3:] == 0).all()
+    assert np.abs(found.cosines).max() <= 1 + 1e-9
+    assert np.isfinite(found.labelled_units).all()
+
+
+@pytest.mark.parametrize("family", ["classifier", "combined"])
+def test_a_pool_of_copies_of_one_image_gets_one_score(family, rng):
+    labelled, pool = rng.normal(size=(30, 40)), np.repeat(rng.normal(size=(1, 40)), 60, axis=0)
+    scores = fit_score(labelled, pool, None, family).fit.pool
+    assert np.isfinite(scores).all()

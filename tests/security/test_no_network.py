@@ -1,29 +1,17 @@
 """Ranking is offline: nothing is fetched, nothing is reported to anyone."""
 
-import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-
-GUARD = """
-import os, sys
-
-def refuse(event, arguments):
-    if event.startswith("socket.") and event != "socket.gethostname":
-        os.write(2, f"OPENED {event} {arguments}".encode())
-        os._exit(97)
-
-sys.addaudithook(refuse)
-"""
+from tests.fixtures.no_network import ENDED, GUARD, guarded_environment
 
 
 @pytest.fixture
 def guarded(tmp_path):
     """Runs Python where the first socket ends the process."""
-    (tmp_path / "guard").mkdir()
-    (tmp_path / "guard" / "sitecustomize.py").write_text(GUARD)
+    environment = guarded_environment(tmp_path / "guard") | {"HOME": str(tmp_path)}
 
     def run(*words):
         return subprocess.run(
@@ -32,7 +20,7 @@ def guarded(tmp_path):
             text=True,
             timeout=280,
             cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(tmp_path / "guard"), "HOME": str(tmp_path)},
+            env=environment,
         )
 
     return run
@@ -40,7 +28,7 @@ def guarded(tmp_path):
 
 def test_the_guard_works(guarded):
     found = guarded("-c", "import socket; socket.socket()")
-    assert found.returncode == 97
+    assert found.returncode == ENDED
     assert "OPENED socket.__new__" in found.stderr
 
 
@@ -55,7 +43,8 @@ def test_rank_opens_no_socket(guarded, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("demo_cache")
-def test_demo_opens_no_socket(guarded):
-    found = guarded("-m", "mixmood", "demo")
-    assert found.returncode == 0, found.stderr
+def test_demo_opens_no_socket(cold_demo):
+    """The demonstration that all tests share ran under the guard, to its end."""
+    assert (cold_demo.folder / "guard" / "sitecustomize.py").read_text() == GUARD
+    assert "OPENED" not in cold_demo.stderr
+    assert (cold_demo.folder / "demo.json").exists()

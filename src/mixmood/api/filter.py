@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.api.joined.backbone_choice import BackboneChoice
+from mixmood.api.joined.backbone_choice import with_choice
 from mixmood.api.joined.filter_inputs import check_paths, findable, open_inputs, word_for
 from mixmood.api.joined.mlflow_runs import log_filter, mlflow_log
 from mixmood.core.cache.features import open_cache
@@ -124,6 +124,7 @@ def filter_planned(
 ) -> Kept:
     """The same for options that have been checked."""
     from mixmood.api.joined.filter_effects import before_and_after
+    from mixmood.report.filter.lists import check_names
     from mixmood.selection.filter import FilterJob, describe
     from mixmood.selection.fit import FeatureReader
 
@@ -135,15 +136,17 @@ def filter_planned(
     with open_cache(plan.cache) or nullcontext() as store:
         inputs = open_inputs(labelled, pool, plan, store, listener)
         base, plan = inputs.labelled, inputs.settled(plan)
+        if target is not None:
+            check_names(target, (located(inputs.pool, row) for row in range(len(inputs.pool))))
         embedder = FeatureReader(inputs.backbone, plan.jobs, store, listener)
         scorer = inputs.scorer(plan, embedder)
         if plan.save is not None:
             _save(Path(plan.save), scorer)
         with _part_folder(target, len(inputs.pool)) as parts:
-            job = FilterJob(inputs.pool, findable(pool), plan, scorer, embedder, parts)
+            job = FilterJob(inputs.pool, findable(inputs.source), plan, scorer, embedder, parts)
             decision = job.run()
             if target is not None:
-                word = word_for(with_frames_word(pool, plan.frames), target)
+                word = word_for(with_frames_word(inputs.source, plan.frames), target)
                 _write_list(target, word, job, decision)
             _make_folders(job, decision)
             record = describe(job, decision, base.name if base else str(plan.load), _notes(plan))
@@ -152,17 +155,10 @@ def filter_planned(
                 record = replace(record, distance=distance, probe=gains)
             # Last, so that a kill before this point loses nothing that --resume needs.
             parts.remove()
-    kept = Kept(_with_choice(record, inputs.choice), job, decision, base)
+    kept = Kept(with_choice(record, inputs.choice, "warnings"), job, decision, base)
     if log is not None:
         log_filter(log, kept, target)
     return kept
-
-
-def _with_choice(record: Filtering, choice: BackboneChoice | None) -> Filtering:
-    if choice is None:
-        return record
-    backbone = choice.in_record(record.backbone)
-    return replace(record, backbone=backbone, warnings=(*record.warnings, choice.sentence))
 
 
 def _notes(plan: FilterPlan) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixmood.api.joined.backbone_choice import BackboneChoice, ChoiceOptions, choose_backbone
+from mixmood.api.joined.backbone_choice import ChoiceOptions, choose_backbone, with_choice
 from mixmood.api.joined.mlflow_runs import log_ranking, mlflow_log
 from mixmood.api.joined.next_command import with_command
 from mixmood.core.cache.features import open_cache
@@ -145,15 +145,9 @@ def rank_planned(
     for message in store.warnings if store and needs_backbone else ():
         # Not part of the record: what became of a cache does not change the ranking.
         warnings.warn(message, RuntimeWarning, stacklevel=3)
-    record = _with_choice(with_command(ranked.record, labelled, opened.given, plan), choice)
+    record = with_command(ranked.record, labelled, opened.given, plan)
+    record = with_choice(record, choice, notes="notes")
     report = RankReport.of(replace(ranked, record=record), time.perf_counter() - start)
     if log is not None:
         log_ranking(log, report)
     return report
-
-
-def _with_choice(record: Ranking, choice: BackboneChoice | None) -> Ranking:
-    if choice is None:
-        return record
-    backbone = choice.in_record(record.backbone)
-    return replace(record, backbone=backbone, notes=(*record.notes, choice.sentence))

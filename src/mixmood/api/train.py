@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mixmood.api.joined.backbone_choice import BackboneChoice, ChoiceOptions, choose_backbone
+from mixmood.api.joined.backbone_choice import (
+    BackboneChoice,
+    ChoiceOptions,
+    choose_backbone,
+    with_choice,
+)
 from mixmood.api.joined.mlflow_runs import log_head, mlflow_log
 from mixmood.api.predict import predict
 from mixmood.core.cache.features import open_cache
@@ -150,7 +155,7 @@ def _trained_head(
     run = train_head_on_images(
         labelled, unlabelled, plan=plan, progress=progress, warn=notify, inform=inform
     )
-    run = run if choice is None else _with_choice(run, choice)
+    run = replace(run, record=with_choice(run.record, choice))
     if plan.folder is not None:
         write_head(plan.folder, run)
     if log is not None:
@@ -171,11 +176,6 @@ def _chosen_backbone(
         )
         base, _, _ = scaled_alike(base, {})
         return choose_backbone(base, options, store, progress)
-
-
-def _with_choice(run: HeadRun, choice: BackboneChoice) -> HeadRun:
-    backbone = choice.in_record(run.record.backbone)
-    return replace(run, record=replace(run.record, backbone=backbone))
 
 
 def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:

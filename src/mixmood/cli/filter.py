@@ -59,7 +59,7 @@ def filter(
     if json != "-":
         for line in filter_lines(kept.record):
             typer.echo(line)
-    if plan.load is None and kept.record.n_kept:
+    if plan.load is None and kept.record.n_kept and kept.record.classes:
         words = ("train", "--labelled", labelled, "--unlabelled", out, "--out", "run")
         say(f"The list is in {out}. Train with it: {shlex.join(['mixmood', *words])}")
 

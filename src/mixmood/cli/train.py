@@ -9,7 +9,9 @@ import typer
 
 from mixmood.cli.terminal import options as shared
 from mixmood.cli.terminal.plan_command import takes
+from mixmood.core.interrupt import ends_at_once
 from mixmood.core.words import counted
+from mixmood.ssl.output.run_files import CHECKPOINT
 from mixmood.ssl.run_plan import TrainingRunPlan
 
 if TYPE_CHECKING:
@@ -36,12 +38,16 @@ def train(
 
     Example: mixmood train --labelled labelled/ --unlabelled crawl.zip --out run/
     """
-    from mixmood.api.train import train_planned
-    from mixmood.cli.terminal.prompt_end import ends_promptly
-    from mixmood.cli.terminal.training_bar import TrainingBar
+    with ends_at_once():  # nothing is there to be kept while libraries are loaded
+        from mixmood.api.train import train_planned
+        from mixmood.cli.terminal.prompt_end import ends_promptly
+        from mixmood.cli.terminal.training_bar import TrainingBar
+        from mixmood.ssl.image_training import load_torch
 
+        if not plan.is_head:
+            load_torch()
+        plan = replace(plan, settings=_settings(plan.algorithm, setting))
     out = Path(plan.out or "")
-    plan = replace(plan, settings=_settings(plan.algorithm, setting))
     with ends_promptly(lambda: _stopped(out)), TrainingBar() as bar:
         try:
             trained = train_planned(
@@ -60,8 +66,6 @@ def train(
 
 
 def _stopped(out: Path) -> str:
-    from mixmood.ssl.output.run_files import CHECKPOINT
-
     if not (out / CHECKPOINT).exists():
         return "Stopped before the first checkpoint: nothing is kept but features in the cache."
     return f"Stopped. The checkpoint is in {out}: the same command with --resume goes on."

@@ -1,10 +1,11 @@
 """Ctrl-C, and SIGTERM where it is treated like it, handled at a safe moment."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+Handler = Callable[[int, FrameType | None], None] | signal.Handlers
 ENDS = (signal.SIGINT, signal.SIGTERM)
 """The signals that ask a process to end."""
 
@@ -24,26 +25,45 @@ class Interrupt:
 
 
 @contextmanager
+def _handled_by(handler: Handler) -> Iterator[None]:
+    """Within, another handler gets the signals that Python handles; in other threads, nothing."""
+    handled = {number: signal.getsignal(number) for number in ENDS}
+    handled = {number: before for number, before in handled.items() if callable(before)}
+    try:
+        for number in handled:
+            signal.signal(number, handler)
+    except ValueError:
+        # Signals reach the main thread alone.
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, before in handled.items():
+            signal.signal(number, before)
+
+
+@contextmanager
 def deferred() -> Iterator[Interrupt]:
     """Within, the first Ctrl-C is only noted; the caller looks at it and stops when it can.
 
     A signal that is ignored, or that Python has left to its host or the system, is left alone.
     """
     interrupt = Interrupt()
-    handled = {number: signal.getsignal(number) for number in ENDS}
-    handled = {number: handler for number, handler in handled.items() if callable(handler)}
-    try:
-        for number in handled:
-            signal.signal(number, interrupt.request)
-    except ValueError:
-        # Signals reach the main thread alone; elsewhere nothing needs deferring.
+    with _handled_by(interrupt.request):
         yield interrupt
-        return
-    try:
-        yield interrupt
-    finally:
-        for number, handler in handled.items():
-            signal.signal(number, handler)
+
+
+@contextmanager
+def ends_at_once() -> Iterator[None]:
+    """Within, Ctrl-C and SIGTERM end the process directly, without a word and without cleaning up.
+
+    For commands that load large libraries before there is anything to keep: one call of the loader
+    can take seconds, and until it returns no handler and no thread of Python's can run. A signal
+    that is ignored, or that Python has left to its host or the system, is left alone.
+    """
+    with _handled_by(signal.SIG_DFL):
+        yield
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""Counts in sentences."""
+"""Counts and names in sentences."""
+
+from collections.abc import Sequence
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
@@ -17,3 +19,12 @@ def either_form(count: int, one: str, many: str) -> str:
     ('is', 'are')
     """
     return one if count == 1 else many
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["web"]), listed(["web", "clinic"]), listed(["web", "clinic", "lab"])
+    ('web', 'web and clinic', 'web, clinic and lab')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

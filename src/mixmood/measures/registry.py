@@ -167,7 +167,7 @@ PAPER = ("l1", "l2", "js", "cosine")
 
 
 def check_measures(names: Sequence[str]) -> tuple[str, ...]:
-    """The names in order and without repetition, `all` spelt out; an unknown one is refused.
+    """The names in order and without repetition, `all` expanded; an unknown one is refused.
 
     The first one ranks, and that of `all` is the one that ranks where none is asked for.
     """

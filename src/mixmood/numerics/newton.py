@@ -15,7 +15,7 @@ from mixmood.numerics.softmax import log_softmax
 
 MAX_UPDATES = 100
 MAX_INNER = 60
-"""Conjugate-gradient steps within one Newton step; the next one goes on from there."""
+"""Conjugate-gradient steps within one Newton step; the next one continues from there."""
 MAX_HALVINGS = 25
 ENOUGH = 1e-4
 """The share of the promised decrease that a step has to bring (Armijo's rule)."""

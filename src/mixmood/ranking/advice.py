@@ -31,12 +31,23 @@ MOSTLY_USEFUL, HARDLY_USEFUL = 0.8, 0.1
 """Useful shares from which nothing has to be filtered out, and to which nothing is left."""
 
 
+Cause = Literal["gain", "share", "copies", "labels", "nothing"]
+
+
 @dataclass(frozen=True)
 class PoolAdvice:
-    """What to do, and why in one sentence."""
+    """What to do, and why in one sentence.
+
+    Attributes:
+        word: The advice.
+        reason: The numbers behind it; what decides comes first.
+        cause: What decides: the gain, the useful share, near copies, labelled images that gains
+            cannot be measured on, or nothing, as there is no measurement but the distance.
+    """
 
     word: Advice
     reason: str
+    cause: Cause = "gain"
 
 
 def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> PoolAdvice:
@@ -53,35 +64,40 @@ def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> Po
     6. Otherwise: unsure.
     """
     if kind == "nearer":
-        return PoolAdvice("unsure", "it is nearer to the labelled set than chance allows")
+        return PoolAdvice("unsure", "it is nearer to the labelled set than chance allows", "copies")
     if probe is not None and not probe.is_learnable:
         return PoolAdvice(
             "unsure",
             f"without a pool, {probe.accuracy:.0f} % of the labelled images are classified "
             "rightly, no better than chance",
+            "labels",
         )
     if probe is not None and (probe.n_held_out or FEWEST_HELD_OUT) < FEWEST_HELD_OUT:
         return PoolAdvice(
             "unsure",
             f"only {probe.n_held_out} labelled images can be held out, and {FEWEST_HELD_OUT} are "
             "wanted",
+            "labels",
         )
     if probe is not None and probe.accuracy < LEAST_RIGHT:
         return PoolAdvice(
             "unsure",
             f"without a pool, {probe.accuracy:.0f} % of the labelled images are classified "
             f"rightly; below {LEAST_RIGHT:g} % even similar images often harm",
+            "labels",
         )
     gain, useful = _gain_words(probe), _share_words(share)
     if probe is not None and probe.p_helps >= HELPS and probe.gain >= LEAST_GAIN:
         return PoolAdvice("use", _joined(gain, useful))
     if share is not None and _is_partly_useful(share):
-        return PoolAdvice("filter", _joined(useful, gain))
+        return PoolAdvice("filter", _joined(useful, gain), "share")
     if probe is not None and probe.p_helps <= HARMS:
         return PoolAdvice("avoid", _joined(gain, useful))
     if share is not None and share.interval[1] <= 2 * HARDLY_USEFUL:
-        return PoolAdvice("avoid", _joined(useful, gain))
-    return PoolAdvice("unsure", _joined(gain, useful) or "nothing was measured but the distance")
+        return PoolAdvice("avoid", _joined(f"too little to use: {useful}", gain), "share")
+    if not gain and not useful:
+        return PoolAdvice("unsure", "nothing was measured but the distance", "nothing")
+    return PoolAdvice("unsure", _joined(gain, useful))
 
 
 def _is_partly_useful(share: ShareRecord) -> bool:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -94,11 +96,9 @@ def outlook_of(
     relation = kinds(scores, plan.measure)
     advice = {name: advise(probes[name], shares[name], relation[name]) for name in pools}
 
-    def union(pair: tuple[str, str]) -> Probe:
-        if asked is None:
-            raise TypeError("Without a prober, nothing is probed.")
+    def union(prober: Prober, pair: tuple[str, str]) -> Probe:
         rows, name = interleaved(*(pools[name].features for name in pair)), " + ".join(pair)
-        return asked.probe(rows, name, share_of(labelled, rows, name, plan.seed))
+        return prober.probe(rows, name, share_of(labelled, rows, name, plan.seed))
 
     # Gains of labels that cannot be learnt are noise.
     is_by_gain = plan.by == "gain" and asked is not None and asked.folds.is_learnable
@@ -108,7 +108,7 @@ def outlook_of(
         advice,
         _by_gain(probes, plan.seed) if is_by_gain else _by_distance(scores, plan.measure),
         "gain" if is_by_gain else "distance",
-        recommend(advice, probes, union if asked else None, _why_not_probed(own)),
+        recommend(advice, probes, partial(union, asked) if asked else None, _why_not_probed(own)),
         own if isinstance(own, str) else None,
     )
 
@@ -137,14 +137,14 @@ def _first_shares(
 
 
 def _why_not_probed(own: Prober | str | None) -> str:
-    """The end of a sentence that says why no pool can be advised."""
+    """Why no pool can be advised, in words."""
     if own == GIVE_LABELS:
-        return "without classes, what a pool gains cannot be measured."
-    return "what a pool gains was not measured."
+        return "without classes, what a pool gains cannot be measured"
+    return "what a pool gains was not measured"
 
 
 def interleaved(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Rows of two pools by turns, as many of each.
+    """Rows of two pools in alternation, as many of each.
 
     >>> interleaved(np.array([[1], [2], [3]]), np.array([[7], [8]])).ravel().tolist()
     [1, 7, 2, 8]
@@ -155,17 +155,19 @@ def interleaved(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _by_distance(scores: Scores, measure: str) -> dict[str, Place]:
-    places = {}
-    for name, results in scores.pools.items():
-        own = results[measure]
-        if own.p_best is None or own.rank_interval is None:
-            raise TypeError("A ranking knows how sure its order is.")
-        places[name] = Place(own.rank, own.p_best, own.rank_interval)
-    return places
+    # Only records of earlier versions lack the chance and the ranks; these scores were just made.
+    return {
+        name: Place(
+            results[measure].rank,
+            cast(float, results[measure].p_best),
+            cast(tuple[int, int], results[measure].rank_interval),
+        )
+        for name, results in scores.pools.items()
+    }
 
 
 def _by_gain(probes: Mapping[str, Probe | None], seed: int) -> dict[str, Place]:
-    """Places by gain; chances from gains as they could have come out.
+    """Places by gain; chances are counted in simulated gains.
 
     What moves the gains of all pools alike, such as the labelled images, does not blur the order.
     """

@@ -94,7 +94,7 @@ class RankingPlan(LoggedPlan):
 
     @property
     def overflow(self) -> "Overflow":
-        """What becomes of values outside the first sample's range."""
+        """How values outside the first sample's range are counted."""
         return "drop" if self.paper else "count"
 
     def fitted(self, n_labelled: int) -> "RankingPlan":

@@ -13,7 +13,7 @@ MOST_LABELLED = 2000
 MOST_CLASSES = 100
 """With more classes, the classifier takes longer than all of the ranking."""
 MOSTLY, TIMES = 0.6, 2.0
-"""A class with this share of a pool, and so many times its labelled share, gets a warning."""
+"""A class gets a warning from this share of a pool on, if that is TIMES its labelled share."""
 
 
 def pool_class_shares(

@@ -90,7 +90,7 @@ def prober(labelled: Reading, plan: RankingPlan, groups: Codes | None = None) ->
     labels = labelled.pool.labels
     if labels is None:
         return GIVE_LABELS
-    # As many whatever the draws needed: reading less for distances must not move the probe.
+    # Always as many: reading fewer images for distances must not change the probe.
     labelled.grow(MOST_LABELLED, beyond=True)
     codes = np.unique(labels.codes[labelled.kept[:MOST_LABELLED]], return_inverse=True)[1]
     n_classes = int(codes.max(initial=-1)) + 1

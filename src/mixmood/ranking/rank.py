@@ -76,7 +76,7 @@ def rank(
     features = {name: pool.features for name, pool in left.items()}
     # Our threads use all cores; those of BLAS inside each of them would only wait for one another.
     with threadpool_limits(1, user_api="blas"):
-        scores = score(base.features, features, used, n_threads, rounds.measured)
+        scores = score(base.features, features, used, n_threads, rounds.tables)
         progress.finish("statistics")
         outlook = outlook_of(base, left, scores, used, progress, n_threads, groups)
     situation = Situation(plan, used, backbone, rounds, aside)

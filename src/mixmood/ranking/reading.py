@@ -56,7 +56,7 @@ class Reading:
     def grow(
         self, n_rows: int, others: frozenset[bytes] = frozenset(), *, beyond: bool = False
     ) -> None:
-        """Read on until so many readable images are there, or the pool has no more.
+        """Read on until there are `n_rows` readable images, or the pool has no more.
 
         Args:
             n_rows: How many are wanted.
@@ -77,7 +77,7 @@ class Reading:
             self._leave_out(others)
 
     def _lengthen(self, n_images: int) -> None:
-        """Have an order of so many images; those that were in it stay where they are."""
+        """Extend the order to `n_images` images; those that were in it keep their places."""
         n_wanted = min(len(self.pool), n_images)
         if len(self._order) < n_wanted:
             rng = rng_for(self._seed, "further order", self.pool.name)

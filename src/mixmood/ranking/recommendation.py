@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from itertools import combinations
 
 from mixmood.core.records.ranking import LabelWorth, Probe, Recommendation
+from mixmood.core.words import counted, either_form, listed
 from mixmood.ranking.advice import PoolAdvice
 
 CLEARLY = 0.5
@@ -16,7 +17,7 @@ def recommend(
     advice: Mapping[str, PoolAdvice],
     probes: Mapping[str, Probe | None],
     union: Callable[[tuple[str, str]], Probe] | None,
-    why_not_probed: str = "what a pool gains was not measured.",
+    why_not_probed: str = "what a pool gains was not measured",
 ) -> Recommendation:
     """Which pool to use, or which two together; or that none is advised.
 
@@ -24,7 +25,7 @@ def recommend(
         advice: The advice for each pool.
         probes: The probe of each pool; None without classes.
         union: Probes two pools together; None without classes.
-        why_not_probed: The end of the sentence where there are no probes.
+        why_not_probed: The reason in words where there are no probes.
     """
     known = {name: probe for name, probe in probes.items() if probe is not None}
     useful = [name for name in known if advice[name].word == "use"]
@@ -47,19 +48,49 @@ def recommend(
             f"Filter {partly[0]} first: {advice[partly[0]].reason}.",
         )  # fmt: skip
     if known and all(one.word == "avoid" for one in advice.values()):
-        words = "Use no pool: " + ("it is" if len(advice) == 1 else "all are")
-        return Recommendation((), None, None, None, f"{words} expected to make the model worse.")
-    return Recommendation(
-        (), None, None, None,
-        "No pool is advised: " + ("none of them is sure to help." if known else
-        why_not_probed),
-    )  # fmt: skip
+        why = f"Use no pool: {_why_avoided(advice)}."
+    else:
+        why = f"No pool is advised: {_why_unsure(advice) if known else why_not_probed}."
+    return Recommendation((), None, None, None, why)
+
+
+def _why_avoided(advice: Mapping[str, PoolAdvice]) -> str:
+    """Why every pool is to be avoided: what it does, or what it holds."""
+    causes = {one.cause for one in advice.values()}
+    is_one = len(advice) == 1
+    if causes == {"share"}:
+        return f"hardly anything in {'it' if is_one else 'them'} looks like the labelled classes"
+    if "share" in causes:
+        return (
+            "each is expected to make the model worse, or holds hardly anything that looks like "
+            "the labelled classes"
+        )
+    return f"{'it is' if is_one else 'all are'} expected to make the model worse"
+
+
+def _why_unsure(advice: Mapping[str, PoolAdvice]) -> str:
+    """Why no pool can be advised, although something is known of their gains."""
+    for one in advice.values():
+        if one.cause == "labels":
+            return one.reason  # the labelled images are the same for all pools
+    copies = [name for name, one in advice.items() if one.cause == "copies"]
+    n_others = len(advice) - len(copies)
+    parts = []
+    if copies:
+        are = either_form(len(copies), "is", "are")
+        parts.append(f"{listed(copies)} {are} nearer to the labelled set than chance allows")
+    if n_others:
+        others = "of the others" if copies else "of them"
+        parts.append(
+            "it is not sure to help" if len(advice) == 1 else f"none {others} is sure to help"
+        )
+    return ", and ".join(parts)
 
 
 def _sentence(pools: tuple[str, ...], probe: Probe) -> str:
     low, high = probe.interval
     worth = f", worth about {_worth(probe.worth)}" if probe.worth else ""
-    together = " and ".join(pools) + (" together" if len(pools) > 1 else "")
+    together = listed(pools) + (" together" if len(pools) > 1 else "")
     chance = "> 0.99" if probe.p_helps > 0.99 else f"= {probe.p_helps:.2f}"
     return (
         f"Use {together}: {probe.gain:+.1f} points expected ({low:+.1f} to {high:+.1f}, "
@@ -70,4 +101,4 @@ def _sentence(pools: tuple[str, ...], probe: Probe) -> str:
 def _worth(worth: LabelWorth) -> str:
     low, high = worth.interval
     span = f"{low} or more" if high is None else f"{low} to {high}"
-    return f"{worth.labels} more labels ({span})"
+    return f"{counted(worth.labels, 'more label')} ({span})"

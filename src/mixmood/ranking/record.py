@@ -18,6 +18,7 @@ from mixmood.ranking.nearness import kinds
 from mixmood.ranking.outlook import Outlook
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.pool_classes import one_sided, pool_class_shares
+from mixmood.ranking.probing import is_foreign
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import Rounds
 from mixmood.ranking.statistics.score import Scores
@@ -128,8 +129,8 @@ def _reading_note(
         )
     elif 1 < rounds.n_all == rounds.n_done and not _is_settled(scores, used):
         yield (
-            f"Near tie: {n_read:,} of {n_all:,} images of the pools were read without settling "
-            "which is the nearest."
+            f"Near tie: {n_read:,} of {n_all:,} images of the pools were read, all that could "
+            "settle which is the nearest, and did not settle it."
         )
 
 
@@ -150,8 +151,10 @@ def _candidate(
     name = reading.pool.name
     place = outlook.places[name]
     warnings = [*reading.warnings, *_too_near(scores, measure, name)]
-    one_class = None if classes is None else one_sided(classes, labelled)
-    warnings += [one_class] if one_class else []
+    # The classes of a foreign pool say nothing: each image gets the one that it is least unlike.
+    if classes is not None and not is_foreign(outlook.shares[name]):
+        one_class = one_sided(classes, labelled)
+        warnings += [one_class] if one_class else []
     return Candidate(
         rank=place.rank,
         name=name,

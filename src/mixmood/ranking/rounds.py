@@ -9,8 +9,9 @@ from mixmood.core.seeds import rng_for
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.statistics.certainty import chances_of_best
+from mixmood.ranking.statistics.draw_tables import DrawTables
 from mixmood.ranking.statistics.draws import misfit
-from mixmood.ranking.statistics.score import Measured, measure
+from mixmood.ranking.statistics.score import measure
 
 N_ROUNDS = 8
 
@@ -22,14 +23,13 @@ class Rounds:
     Attributes:
         too_small: The reason for each pool that holds no sample, by name.
         n_done: Rounds that were read, of `n_all`.
-        measured: What the last look at the standing has measured; None if it was not of all that
-            was read by all measures.
+        tables: What the looks at the standing have computed.
     """
 
     too_small: dict[str, str]
     n_done: int
     n_all: int
-    measured: Measured | None = None
+    tables: DrawTables
 
 
 def read_in_rounds(
@@ -56,7 +56,7 @@ def read_in_rounds(
     # An estimated probability cannot show certainty: with 1, everything is read.
     is_early = plan.until is not None and plan.until < 1
     n_all = min(N_ROUNDS, plan.draws) if is_early else 1
-    hopeful, too_small, n_before = set(pools), dict[str, str](), 0
+    hopeful, too_small, n_before, tables = set(pools), dict[str, str](), 0, DrawTables()
     for n_done in range(1, n_all + 1):
         n_draws = max(-(-plan.draws * n_done // n_all), 2)
         labelled.grow(2 * plan.sample_size * n_draws)
@@ -73,12 +73,11 @@ def read_in_rounds(
         n_before = n_read
         # A pool that could not win before cannot win now.
         rivals = {name: pool for name, pool in left.items() if name in hopeful} or left
-        standing = _standing(labelled, rivals, plan, jobs)
+        standing = _standing(labelled, rivals, plan, jobs, tables)
         hopeful = standing.hopeful
         if plan.until is not None and standing.chance >= plan.until:
-            is_whole = len(rivals) == len(left) and plan.measures == (plan.measure,)
-            return Rounds(too_small, n_done, n_all, standing.measured if is_whole else None)
-    return Rounds(too_small, n_done, n_all)
+            break
+    return Rounds(too_small, n_done, n_all, tables)
 
 
 @dataclass(frozen=True)
@@ -88,12 +87,10 @@ class Standing:
     Attributes:
         chance: How probable it is that the nearest pool is the nearest.
         hopeful: The pools that may be it.
-        measured: The distances by the measure that ranks, of which this was made.
     """
 
     chance: float
     hopeful: set[str]
-    measured: Measured
 
 
 def _too_small(pools: Mapping[str, Reading], sample_size: int) -> dict[str, str]:
@@ -105,17 +102,20 @@ def _too_small(pools: Mapping[str, Reading], sample_size: int) -> dict[str, str]
 
 
 def _standing(
-    labelled: Reading, pools: Mapping[str, Reading], plan: RankingPlan, jobs: int
+    labelled: Reading,
+    pools: Mapping[str, Reading],
+    plan: RankingPlan,
+    jobs: int,
+    tables: DrawTables,
 ) -> Standing:
     """How probable it is that the nearest pool is the nearest, and the pools that may be it."""
     plan = replace(plan, measures=(plan.measure,))
     features = {name: pool.features for name, pool in pools.items()}
     # Only while computing: the limit holds for the whole process.
     with threadpool_limits(1, user_api="blas"):
-        measured = measure(labelled.features, features, plan, jobs)
-    certainty = measured[1]
+        certainty = measure(labelled.features, features, plan, jobs, tables)[1]
     reach = certainty.intervals()[0]
     within = reach[:, 0] <= reach[:, 1].min()
     chances = chances_of_best(certainty.possible(0, rng_for(plan.seed, "possible")))
     hopeful = {name for name, may_win in zip(features, within, strict=True) if may_win}
-    return Standing(float(chances.max()), hopeful, measured)
+    return Standing(float(chances.max()), hopeful)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from mixmood.core.records.ranking import RankedDissimilarity
+from mixmood.core.words import listed
 from mixmood.ranking.nearness import Nearness
 from mixmood.ranking.nearness import kinds as kinds_of
 from mixmood.ranking.statistics.score import Scores
@@ -63,7 +64,7 @@ def _rivals(best: Nearness, names: Sequence[str], kinds: Mapping[str, Nearness])
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Names in a sentence: a, b and c."""
+    """Names in a sentence, or how many they are."""
     if len(names) > MOST_NAMED:
         return f"{len(names)} other pools"
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return listed(names)

@@ -126,11 +126,16 @@ class FilterJob:
                 f"{len(kept)} are kept. Keep fewer with --keep COUNT."
             )
         features, rows = self.embedder.features(self.pool, kept)
-        n_chosen = max(1, round(KEPT_OF_SIMILAR * len(rows))) if len(rows) else 0
-        order = diverse_order(features, scanned.scores[rows], n_chosen, self.plan.diverse)
+        # Classes that were made even stay even: each is halved on its own.
+        groups = scanned.classes[rows] if self.plan.balance else np.zeros(len(rows), np.int32)
         chosen = reasons.copy()
         chosen[kept] = REASONS.index(TOO_SIMILAR)
-        chosen[rows[order]] = 0
+        for group in np.unique(groups):
+            inside = np.flatnonzero(groups == group)
+            n_chosen = max(1, round(KEPT_OF_SIMILAR * len(inside)))
+            scores = scanned.scores[rows[inside]]
+            order = diverse_order(features[inside], scores, n_chosen, self.plan.diverse)
+            chosen[rows[inside[order]]] = 0
         return chosen
 
 
@@ -189,7 +194,7 @@ def _notes(decision: Decision, scorer: Scorer) -> list[str]:
         return [
             *found,
             "Nothing was kept: every image of the pool scores too low, or is a copy. Look at the "
-            "page before you train, or set --keep by hand.",
+            "page before you train, or set --keep yourself.",
         ]
     scores = decision.scanned.scores[decision.is_kept]
     typical = labelled_share(scorer.filter.score.fit.labelled, scores)

@@ -89,6 +89,12 @@ def parsed_settings(algorithm: str, words: list[str]) -> dict[str, Setting]:
     return parsed("mixmatch" if algorithm == AUTO else algorithm, words)
 
 
+def load_torch() -> None:
+    """Load all that networks need: it takes seconds once, and no time afterwards."""
+    check_torch()
+    import mixmood.ssl.loop.train  # noqa: F401 - that it is loaded
+
+
 def check_torch() -> None:
     """Say how to get torch, if it is missing."""
     if importlib.util.find_spec("torch") is None:

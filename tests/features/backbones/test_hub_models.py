@@ -1,14 +1,13 @@
 """Models in the form of Hugging Face: tiny random ones of four families, saved to a folder."""
 
 import json
-import shutil
 import sys
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from tests.fixtures.hub_families import CLIP_TEXT, FAMILIES, SMALL
 
-from mixmood.core.errors import BackboneError, MissingExtraError, OptionError
+from mixmood.core.errors import BackboneError, MissingExtraError
 from mixmood.data.pools.open import open_pool
 from mixmood.features.backbones.hub import find
 from mixmood.features.backbones.hub.inputs import PixelSteps, agrees, processed, steps_of
@@ -17,67 +16,6 @@ from mixmood.features.extraction.extract import extract
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-
-SMALL = {
-    "hidden_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 16,
-    "image_size": 32,
-    "patch_size": 8,
-}
-CLIP_TEXT = {key: SMALL[key] for key in list(SMALL)[:4]} | {"vocab_size": 99, "eos_token_id": 2}
-
-
-def vit():
-    model = transformers.ViTModel(transformers.ViTConfig(**SMALL))
-    return model, transformers.ViTImageProcessorPil(size={"height": 32, "width": 32})
-
-
-def dinov2():
-    options = {**SMALL, "image_size": 28, "patch_size": 14}
-    model = transformers.Dinov2Model(transformers.Dinov2Config(**options))
-    size = {"size": {"shortest_edge": 32}, "crop_size": {"height": 28, "width": 28}}
-    return model, transformers.BitImageProcessorPil(**size)
-
-
-def convnext():
-    config = transformers.ConvNextConfig(hidden_sizes=[4, 4, 8, 8], depths=[1, 1, 1, 1])
-    processor = transformers.ConvNextImageProcessorPil(size={"shortest_edge": 56})
-    return transformers.ConvNextModel(config), processor
-
-
-def clip():
-    config = transformers.CLIPConfig(
-        vision_config={**SMALL, "projection_dim": 12},
-        text_config={**CLIP_TEXT, "bos_token_id": 1},
-        projection_dim=12,
-    )
-    size = {"size": {"shortest_edge": 32}, "crop_size": {"height": 32, "width": 32}}
-    return transformers.CLIPModel(config), transformers.CLIPImageProcessorPil(**size)
-
-
-FAMILIES = {"vit": vit, "dinov2": dinov2, "convnext": convnext, "clip": clip}
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    """The folder of a model of each family."""
-    folders = {}
-    transformers.utils.logging.disable_progress_bar()
-    for name, make in FAMILIES.items():
-        torch.manual_seed(0)
-        model, processor = make()
-        folders[name] = tmp_path_factory.mktemp("models") / name
-        model.save_pretrained(folders[name])
-        processor.save_pretrained(folders[name])
-    return folders
-
-
-@pytest.fixture
-def copied(saved, tmp_path):
-    """A folder of the ViT that a test may spoil."""
-    return shutil.copytree(saved["vit"], tmp_path / "vit")
 
 
 def images(n_images, side):
@@ -161,101 +99,6 @@ def test_steps_that_differ_from_the_processor_are_noticed(saved):
     assert not agrees(PixelSteps(32, 32, steps.factor, steps.mean, steps.std), processor)
 
 
-def spoil_config(folder):
-    (folder / "config.json").unlink()
-
-
-def spoil_processor(folder):
-    (folder / "preprocessor_config.json").unlink()
-
-
-def spoil_weights(folder):
-    path = folder / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:2000])
-
-
-def pickle_weights(folder):
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-
-
-def bring_code(folder):
-    config = json.loads((folder / "config.json").read_text())
-    config["auto_map"] = {"AutoModel": "modeling.Evil"}
-    (folder / "config.json").write_text(json.dumps(config))
-
-
-def lose_a_shard(folder):
-    index = {"weight_map": {"a": "model.safetensors", "b": "model-2.safetensors"}}
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-
-
-def change_family(folder):
-    config = json.loads((folder / "config.json").read_text())
-    config.update(model_type="dinov2", architectures=["Dinov2Model"])
-    (folder / "config.json").write_text(json.dumps(config))
-
-
-def forget_size(folder):
-    settings = json.loads((folder / "preprocessor_config.json").read_text())
-    settings["do_resize"] = False
-    (folder / "preprocessor_config.json").write_text(json.dumps(settings))
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (spoil_config, "has no config.json, so that it is no model in the form of Hugging Face"),
-        (spoil_processor, "has no preprocessor_config.json, which says how images are prepared"),
-        (spoil_weights, "transformers cannot load the model in .*vit"),
-        (pickle_weights, "only pickled weights, which are never loaded. Save them as safetensors"),
-        (bring_code, "brings its own program, which is never run"),
-        (lose_a_shard, "lacks 1 of 2 files of weights, such as model-2.safetensors: the download"),
-        (change_family, "The weights in .* are not those of a dinov2 model, or not all of them"),
-        (forget_size, "names no size of its images"),
-    ],
-)
-def test_a_spoilt_folder_is_refused(copied, spoil, message):
-    spoil(copied)
-    with pytest.raises(BackboneError, match=message):
-        load_backbone(f"hf:{copied}")
-
-
-def test_a_model_of_texts_gives_no_vector_for_an_image(copied):
-    config = transformers.BertConfig(**CLIP_TEXT)
-    transformers.BertModel(config).save_pretrained(copied)
-    with pytest.raises(BackboneError, match="cannot embed an image"):
-        load_backbone(f"hf:{copied}")
-
-
-def saved_as(folder, model, settings):
-    """The folder of a model whose processor is written as settings alone."""
-    model.save_pretrained(folder)
-    (folder / "preprocessor_config.json").write_text(json.dumps(settings))
-    return folder
-
-
-@pytest.mark.skipif(find_spec("torchvision") is not None, reason="torchvision is installed")
-def test_a_family_whose_processor_needs_torchvision_is_refused_by_name(tmp_path):
-    model = transformers.DINOv3ViTModel(transformers.DINOv3ViTConfig(**SMALL))
-    settings = {"image_processor_type": "DINOv3ViTImageProcessorFast", "size": {"height": 32}}
-    folder = saved_as(tmp_path, model, settings)
-    message = r"dinov3_vit models cannot be used: .* torchvision only.* such as DINOv2"
-    with pytest.raises(BackboneError, match=message):
-        load_backbone(f"hf:{folder}")
-
-
-def test_settings_that_are_no_processor_are_refused(copied):
-    (copied / "preprocessor_config.json").write_text('{"image_processor_type": "Nonsense"}')
-    with pytest.raises(BackboneError, match="image processor in .* cannot be used: .* Save it aga"):
-        load_backbone(f"hf:{copied}")
-
-
-def test_a_model_that_hides_parts_of_images_at_random_is_refused(copied):
-    transformers.ViTMAEModel(transformers.ViTMAEConfig(**SMALL)).save_pretrained(copied)
-    with pytest.raises(BackboneError, match="other features each time .* vit_mae hides parts"):
-        load_backbone(f"hf:{copied}")
-
-
 def test_of_a_model_of_images_and_texts_the_image_part_is_used(copied):
     config = transformers.ChineseCLIPConfig(
         vision_config=SMALL, text_config=CLIP_TEXT, projection_dim=12
@@ -298,22 +141,6 @@ def test_another_error_of_torch_is_not_taken_for_a_lack_of_memory(saved, monkeyp
     monkeypatch.setattr(backbone, "_output", broken)
     with pytest.raises(RuntimeError, match="shapes do not fit"):
         backbone.embed(images(2, 32))
-
-
-def test_options_that_do_not_fit_are_refused(saved):
-    with pytest.raises(OptionError, match="takes images of 32 pixels a side, .*; got 96"):
-        load_backbone(f"hf:{saved['vit']}", resolution=96)
-    with pytest.raises(OptionError, match="Unknown device of a model of the hub 'coreml'"):
-        load_backbone(f"hf:{saved['vit']}", device="coreml")
-    with pytest.raises(OptionError, match="written hf:NAME, hf:NAME@REVISION or hf:DIR; got"):
-        load_backbone("hf:no such folder")
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a card")
-def test_a_card_that_is_not_there_is_refused_and_auto_does_without(saved):
-    with pytest.raises(BackboneError, match="The device cuda cannot be used: torch finds none"):
-        load_backbone(f"hf:{saved['vit']}", device="cuda")
-    assert load_backbone(f"hf:{saved['vit']}", device="auto").device in ("cpu", "mps")
 
 
 def test_a_name_is_looked_for_on_this_machine_first(saved, monkeypatch):

@@ -3,8 +3,9 @@
 import json
 import os
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
+
+from tests.fixtures.html_tags import Tags
 
 from mixmood.core.records.filter_material import FilterMaterial
 from mixmood.report.charts.scores import score_chart
@@ -14,26 +15,6 @@ from mixmood.report.page import render
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "filter.html"
 COMMAND = "mixmood filter labels/ '<script>alert(1)</script>' --out kept.csv && true"
-
-
-class Tags(HTMLParser):
-    """Every start tag and attribute of a page, and the text of its scripts."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.tags, self.scripts, self.is_script = [], [], False
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self.is_script = tag == "script"
-
-    def handle_endtag(self, tag):
-        self.is_script = False
-
-    def handle_data(self, data):
-        if self.is_script:
-            self.scripts.append(data)
 
 
 def test_the_page_is_the_golden_page(filtering, filter_material, monkeypatch):

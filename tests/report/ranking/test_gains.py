@@ -55,6 +55,17 @@ def test_the_page_has_a_chart_of_gains_only_where_something_was_probed(ranking, 
     assert "<b>+4.0</b>" not in page
 
 
+def test_only_a_pool_to_use_is_said_to_be_worth_labels(probed):
+    """ "avoid worth about 1 more label" would say two things at once."""
+    first, *others = probed.candidates
+    one = replace(first, probe=probe(0.1, 0.6, LabelWorth(1, (0, 9))))
+    assert "worth about 1 more label (0 to 9)" in ranking_page(
+        replace(probed, candidates=(one, *others))
+    )
+    foreign = replace(one, advice="avoid")
+    assert "worth about" not in ranking_page(replace(probed, candidates=(foreign, *others)))
+
+
 def test_the_chart_holds_zero_and_every_interval(probed):
     chart = gains(probed)
     assert chart.rows[0].candidate.name == "clinic"

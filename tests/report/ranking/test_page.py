@@ -6,10 +6,10 @@ import os
 import re
 from base64 import b64encode
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from tests.fixtures.html_tags import Tags
 
 from mixmood.report.charts.axis import Axis
 from mixmood.report.charts.coverage import coverage
@@ -18,26 +18,6 @@ from mixmood.report.ranking.page import ranking_page
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ranking.html"
 COMMAND = "mixmood rank labels/ clinic=a.zip '<script>alert(1)</script>=b' && true"
-
-
-class Tags(HTMLParser):
-    """Every start tag and attribute of a page, and the text of its scripts."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.tags, self.scripts, self.is_script = [], [], False
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self.is_script = tag == "script"
-
-    def handle_endtag(self, tag):
-        self.is_script = False
-
-    def handle_data(self, data):
-        if self.is_script:
-            self.scripts.append(data)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.fixtures.browser import all_of, one
 
 from mixmood.report.testbed.page import overview_page
 
@@ -26,14 +27,6 @@ def address(bed, tmp_path_factory):
 def page(opened, address):
     """The page, opened afresh at desktop width."""
     return opened(address, 1280)
-
-
-def all_of(page, selector):
-    return page.find_elements(By.CSS_SELECTOR, selector)
-
-
-def one(page, selector):
-    return page.find_element(By.CSS_SELECTOR, selector)
 
 
 def shown(page, selector):

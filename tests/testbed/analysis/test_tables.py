@@ -19,7 +19,6 @@ from mixmood.testbed.analysis.published import (
     published_correlations,
     published_distances,
 )
-from mixmood.testbed.analysis.statistics.agreement import agreement_rows
 from mixmood.testbed.analysis.summary import accuracy_rows, chosen_records, distance_rows, gaps
 from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.grid.cells import CellFilter
@@ -54,15 +53,6 @@ def paper(tmp_path, make_record):
 
 def failed(record, message):
     return FailedRun(key=record.key, run=record.run, error=RunError(message=message))
-
-
-def seeds_of(make_record, accuracies, distances):
-    """Records of one source at 10, 20, ... percent; a list of accuracies for each seed."""
-    return [
-        make_record(percent=10 * (cell + 1), seed=seed, accuracy=value, distances={"js": far})
-        for seed, row in enumerate(accuracies)
-        for cell, (value, far) in enumerate(zip(row, distances, strict=True))
-    ]
 
 
 def test_table_3_of_the_paper_comes_out_of_its_tables_1_and_2(paper):
@@ -169,64 +159,6 @@ def test_missing_cells_are_dashes(paper):
 def test_a_whole_grid_has_no_gaps_to_tell(store):
     assert gaps(store, None).n_missing == 8
     assert gaps(store, None).describe().startswith("Incomplete: 8 of 8")
-
-
-def test_a_perfect_line_has_pearson_minus_1_and_no_regret(make_record):
-    rows = [[0.9, 0.8, 0.7, 0.6], [0.85, 0.75, 0.65, 0.55], [0.8, 0.7, 0.6, 0.5]]
-    (row,) = agreement_rows(seeds_of(make_record, rows, [1, 2, 3, 4]), "last")
-    assert row.pearson == pytest.approx(-1)
-    assert row.pearson_interval == pytest.approx((-1, -1), abs=0.001)
-    assert row.spearman_interval == pytest.approx((-1, -1), abs=0.001)
-    assert (row.regret_points, row.n_cells, row.n_seeds) == (0, 4, 3)
-
-
-def test_intervals_are_wider_when_seeds_disagree(make_record):
-    rng = np.random.default_rng(0)
-    line = np.array([0.9, 0.8, 0.7, 0.6])
-    widths = []
-    for noise in (0.01, 0.1):
-        rows = line + noise * rng.normal(size=(6, 4))
-        (row,) = agreement_rows(seeds_of(make_record, rows.tolist(), [1, 2, 3, 4]), "last")
-        low, high = row.pearson_interval
-        assert low <= row.pearson <= high
-        widths.append(high - low)
-    assert widths[0] < widths[1]
-
-
-@pytest.mark.parametrize("n_seeds", [1, 2])
-def test_one_or_two_seeds_have_no_interval(make_record, n_seeds):
-    rows = [[0.9, 0.8, 0.7], [0.8, 0.9, 0.7]][:n_seeds]
-    (row,) = agreement_rows(seeds_of(make_record, rows, [1, 2, 3]), "last")
-    assert row.pearson_interval is row.spearman_interval is row.regret_interval is None
-
-
-def test_only_seeds_that_all_cells_have_are_compared(make_record):
-    records = seeds_of(make_record, [[0.9, 0.8, 0.7], [0.1, 0.2, 0.3]], [1, 2, 3])
-    (row,) = agreement_rows(records[:-1], "last")
-    assert row.n_seeds == 1
-    assert row.pearson == pytest.approx(-1)
-
-
-def test_regret_counts_only_the_highest_percentage(make_record):
-    records = [
-        make_record(source=source, percent=percent, accuracy=accuracy, distances={"js": far})
-        for source, percent, accuracy, far in [
-            ("near", 50, 0.9, 0.1),
-            ("near", 100, 0.6, 1.0),
-            ("far", 100, 0.7, 2.0),
-        ]
-    ]
-    (row,) = agreement_rows(records, "last")
-    assert row.regret_points == pytest.approx(10)
-
-
-def test_too_few_cells_cannot_be_correlated(make_record, store):
-    records = seeds_of(make_record, [[0.9, 0.8]], [1, 2])
-    with pytest.raises(InputError, match="at least 3 contaminated cells of one task"):
-        agreement_rows(records, "last")
-    store.write(records[0])
-    text = render_sheet(agreement_sheet(make_tables(store, "last")), "text")
-    assert "No task has three contaminated cells that share a seed." in text
 
 
 def test_an_empty_store_has_no_tables(store):

@@ -4,9 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from fuzz.tiny_bed import TINY
+from fuzz.tiny_bed import FROZEN
 
-from mixmood.core.errors import OptionError
 from mixmood.core.seeds import rng_for
 from mixmood.data.splits import split
 from mixmood.heads.registry import fit_head
@@ -20,7 +19,6 @@ from mixmood.report.testbed.sheets import SHEETS
 from mixmood.testbed.analysis.overview import overview
 from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.grid.cells import CellFilter, cells, runs
-from mixmood.testbed.grid.check import check_names
 from mixmood.testbed.grid.config import parse_config
 from mixmood.testbed.grid.estimate import estimate
 from mixmood.testbed.runs import shared
@@ -31,11 +29,6 @@ from mixmood.testbed.runs.outlook import RunOutlook
 from mixmood.testbed.runs.run import batches, execute, execute_batch, job_for
 from mixmood.testbed.runs.store import Store
 from mixmood.testbed.runs.tracking import metrics_of
-
-ALGORITHMS = 'algorithms = ["mixmatch", "pseudo-label"]\n'
-FROZEN = TINY.replace("[grid]\n", f'[grid]\nregimes = ["frozen"]\n{ALGORITHMS}') + (
-    "\n[frozen]\nresolution = 64\n"
-)
 
 
 @pytest.fixture(autouse=True)
@@ -63,16 +56,6 @@ def records(jobs):
 def without_times(record):
     content = {k: v for k, v in record.to_dict().items() if k != "times"}
     return json.dumps(content, sort_keys=True)
-
-
-def test_there_is_one_supervised_baseline_and_every_cell_says_its_regime(bed):
-    found = cells(bed)
-    assert {cell.regime for cell in found} == {"frozen"}
-    assert [cell.algorithm for cell in found if cell.is_supervised] == ["supervised"]
-    assert len(found) == 1 + 2 * 3
-    assert len(runs(bed, CellFilter.parse(["regime=frozen"]))) == 2 * len(found)
-    with pytest.raises(OptionError, match="No cell of 'tiny' is left"):
-        runs(bed, CellFilter.parse(["regime=scratch"]))
 
 
 def test_a_record_has_one_accuracy_and_no_epochs(records):
@@ -221,37 +204,12 @@ def test_a_run_gives_the_same_record_alone_as_in_a_batch(jobs, records):
         assert without_times(alone) == without_times(by_key[job.key])
 
 
-def test_runs_from_scratch_are_never_batched(tiny):
-    jobs = [job_for(tiny, run) for run in runs(tiny)]
-    assert [len(batch) for batch in batches(jobs)] == [1] * len(jobs)
-
-
-def test_a_key_depends_on_the_backbone_of_the_heads_and_not_on_training(bed):
-    run = runs(bed)[0]
-    other = bed.model_copy(update={"frozen": bed.frozen.model_copy(update={"resolution": 96})})
-    trained = bed.training.model_copy(update={"epochs": 9})
-    assert job_for(other, run).key != job_for(bed, run).key
-    assert job_for(bed.model_copy(update={"training": trained}), run).key == job_for(bed, run).key
-
-
 def test_a_failure_is_that_of_each_run(jobs, monkeypatch):
     monkeypatch.setattr("mixmood.testbed.runs.run.draw_split", lambda *_: 1 / 0)
     batch = batches(jobs)[-1]
     failed = execute_batch(batch)
     assert len(failed) == len(batch)
     assert all("ZeroDivisionError" in record.error.message for record in failed)
-
-
-def test_an_algorithm_that_no_head_has_is_refused_before_the_first_run():
-    text = FROZEN.replace("pseudo-label", "fixmatch")
-    with pytest.raises(OptionError, match="Unknown algorithm of frozen features 'fixmatch'"):
-        check_names(parse_config(text, "x"))
-
-
-def test_scratch_has_no_baseline_called_supervised():
-    text = TINY.replace('"supervised-epochs"', '"supervised"')
-    with pytest.raises(OptionError, match="from scratch the baseline is supervised-epochs or"):
-        parse_config(text, "x")
 
 
 def test_a_store_of_both_regimes_has_tables_that_keep_them_apart(tmp_path, make_record, records):

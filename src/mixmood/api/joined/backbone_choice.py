@@ -1,8 +1,8 @@
 """`--backbone auto`: the backbone whose supervised head cross-validates best on labelled images."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,23 @@ from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.progress import Progress
+from mixmood.core.records.filtering import Filtering
+from mixmood.core.records.ranking import Ranking
 from mixmood.core.seeds import rng_for
 from mixmood.data.labels.needed import needed_labels
 from mixmood.data.pools.groups import group_codes, group_names
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
 from mixmood.features.extraction.plan import ExtractionPlan
+from mixmood.ssl.head.record import HeadRecord
 
 if TYPE_CHECKING:
     from mixmood.heads.evaluation.feature_choice import FeatureChoice
 
+R = TypeVar("R", Ranking, Filtering, HeadRecord)
 MOST_LABELLED = 500
 """Labelled images that are compared on: a random sample of more."""
 FEW, N_REPEATS = 100, 3
-"""Up to so many images, the cross-validation is repeated so often; beyond, done once."""
+"""Up to FEW images, the cross-validation is done N_REPEATS times; with more, once."""
 KEY = "choice"
 """Where the record of a backbone holds the figures."""
 
@@ -56,6 +60,22 @@ class BackboneChoice:
     def in_record(self, backbone: Mapping[str, Any] | None) -> dict[str, Any]:
         """The description of a backbone with the figures of the choice."""
         return {**(backbone or {}), KEY: self.figures}
+
+
+def with_choice(record: R, choice: BackboneChoice | None, notes: str | None = None) -> R:
+    """The record of a command with the figures of a choice, if one was made.
+
+    Args:
+        record: A record with the field `backbone`.
+        choice: The choice; None if a backbone was named.
+        notes: The field of the record that gets the sentence, too.
+    """
+    if choice is None:
+        return record
+    changes: dict[str, Any] = (
+        {} if notes is None else {notes: (*getattr(record, str(notes)), choice.sentence)}
+    )
+    return replace(record, backbone=choice.in_record(record.backbone), **changes)
 
 
 def choose_backbone(

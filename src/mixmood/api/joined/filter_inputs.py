@@ -9,6 +9,7 @@ from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.files.atomic import check_writable
 from mixmood.core.progress import Progress
+from mixmood.data.pools.candidates import found_again
 from mixmood.data.pools.kept import lists_below, pool_word
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, Pool
@@ -84,6 +85,7 @@ class FilterInputs:
     Attributes:
         labelled: The labelled set; None with a saved filter.
         pool: The pool, its images of more than eight bits scaled as the labelled ones.
+        source: What the same pool is opened from elsewhere; noise names its size and seed.
         saved: The saved filter, if one is used.
         backbone: What embeds images; None for features.
         choice: How the backbone was chosen; None if it was named.
@@ -91,6 +93,7 @@ class FilterInputs:
 
     labelled: Pool | None
     pool: Pool
+    source: Any
     saved: "Scorer | None"
     backbone: Backbone | None
     choice: BackboneChoice | None = None
@@ -115,24 +118,47 @@ def open_inputs(
 ) -> FilterInputs:
     """Open the pool, the labelled set or the saved filter, and the backbone.
 
-    Nothing is read, but for the labelled images where they decide the backbone.
+    Nothing is read except the labelled images, where they decide the backbone.
     """
+    base = None if plan.load is not None else _opened(labelled, plan, cache, "labelled set")
+    source = found_again(pool, base, plan.seed)
+    crawl = _opened(source, plan, cache, "pool")
+    if plan.link is not None or plan.copy is not None:
+        from mixmood.selection.image_folder import images_of
+
+        images_of(crawl)
+    if base is None:
+        return _with_saved_filter(source, crawl, plan)
+    return _with_labelled(source, crawl, base, plan, cache, progress)
+
+
+def _opened(what: Any, plan: FilterPlan, cache: FeatureCache | None, role: str) -> Pool:
+    return open_pool(what, seed=plan.seed, cache=cache, role=role, frames=plan.frames)
+
+
+def _with_saved_filter(source: Any, crawl: Pool, plan: FilterPlan) -> FilterInputs:
     from mixmood.features.backbones.registry import load_backbone
-    from mixmood.selection.image_folder import images_of
     from mixmood.selection.scorer import load_scorer
 
-    crawl = open_pool(pool, seed=plan.seed, cache=cache, frames=plan.frames)
-    if plan.link is not None or plan.copy is not None:
-        images_of(crawl)
+    saved = load_scorer(Path(str(plan.load)))
+    network = None
+    if saved.backbone and not isinstance(crawl, FeatureSource):
+        network = load_backbone(saved.backbone_name, saved.resolution, plan.device)
+    _check_same_network(saved, network, crawl, plan)
+    return FilterInputs(None, saved.scaled(crawl), source, saved, network)
+
+
+def _with_labelled(
+    source: Any,
+    crawl: Pool,
+    base: Pool,
+    plan: FilterPlan,
+    cache: FeatureCache | None,
+    progress: Progress,
+) -> FilterInputs:
+    from mixmood.features.backbones.registry import load_backbone
+
     is_image = not isinstance(crawl, FeatureSource)
-    if plan.load is not None:
-        saved = load_scorer(Path(plan.load))
-        network = None
-        if is_image and saved.backbone:
-            network = load_backbone(saved.backbone_name, saved.resolution, plan.device)
-        _check_same_network(saved, network, crawl, plan)
-        return FilterInputs(None, saved.scaled(crawl), saved, network)
-    base = open_pool(labelled, seed=plan.seed, cache=cache, role="labelled set", frames=plan.frames)
     if isinstance(base, FeatureSource) == is_image:
         raise ShapeError(
             f"Features cannot be mixed with images: {base.name} and {crawl.name} must both be "
@@ -142,7 +168,7 @@ def open_inputs(
     choice = choose_backbone(base, ChoiceOptions.of(plan), cache, progress)
     name = plan.backbone if choice is None else choice.chosen
     network = load_backbone(name, plan.resolution, plan.device) if is_image else None
-    return FilterInputs(base, pools["pool"], None, network, choice)
+    return FilterInputs(base, pools["pool"], source, None, network, choice)
 
 
 def _check_same_network(

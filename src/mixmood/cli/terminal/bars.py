@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 LEAST_S = 5.0
-"""Before so many seconds a rate says little, and less time than that needs no words."""
+"""Seconds before which no rate is shown, and below which no remaining time is."""
 
 
 class Bars:

@@ -24,8 +24,8 @@ _FREE_BYTES = 2**30
 _MOST_RESTING = 64
 _MOST_PENDING = 2**16
 MAX_EXPANSION = 200
-"""A gzip file past its first GiB may be no more than so many times as large when unpacked; images
-hardly shrink under gzip at all, and a file made to fill a disk reaches a thousand."""
+"""How many times larger a gzip file may become when it is unpacked, from its first GiB on. Images
+hardly shrink under gzip, and a file made to fill a disk reaches a thousand."""
 
 
 class _Checkpoint(NamedTuple):

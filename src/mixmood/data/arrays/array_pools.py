@@ -13,7 +13,7 @@ from mixmood.core.arrays import Rows as Indices
 from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, reason
 from mixmood.data.arrays.row_file import RowStore, n_bytes
 from mixmood.data.decoding.decode import check_unit_range
-from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool
+from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool, Source
 
 _CHECKED_AT_ONCE = 256 * 2**20
 _FINGERPRINT_ROWS = 256
@@ -21,7 +21,28 @@ _CHUNK_BYTES = 4 * 2**20
 _LEAST_PICTURE = 16
 
 
-class ImageArray(ImageSource):
+class _RowPool(Source):
+    """What pools that are arrays have in common."""
+
+    _rows: RowStore
+    _labels: Labels | None
+
+    def __len__(self) -> int:
+        """How many images or rows of features."""
+        return self._rows.shape[0]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of shape, type and 256 evenly spaced rows: an array of any size is quick."""
+        return _digest(self._rows)
+
+    @property
+    def labels(self) -> Labels | None:
+        """The classes that came with the array."""
+        return self._labels
+
+
+class ImageArray(_RowPool, ImageSource):
     """Images of one size in an array: (n, height, width), or with 1, 3 or 4 channels behind."""
 
     def __init__(self, rows: RowStore, name: str, labels: Labels | None = None) -> None:
@@ -39,10 +60,6 @@ class ImageArray(ImageSource):
         if rows.dtype.kind == "f" and n_bytes(rows.shape, rows.dtype) <= _CHECKED_AT_ONCE:
             self._check_floats()
 
-    def __len__(self) -> int:
-        """How many images."""
-        return self._rows.shape[0]
-
     def fetch(self, index: int) -> NDArray[Any]:
         """The pixels as stored."""
         return np.asarray(self._rows[index])
@@ -50,16 +67,6 @@ class ImageArray(ImageSource):
     def locate(self, index: int) -> str:
         """The name of the pool and the index."""
         return f"{self.name}[{index}]"
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A digest of shape, type and 256 evenly spaced images: an array of any size is quick."""
-        return _digest(self._rows)
-
-    @property
-    def labels(self) -> Labels | None:
-        """The classes that came with the array."""
-        return self._labels
 
     def _check_floats(self) -> None:
         for first, block in _blocks(self._rows):
@@ -69,7 +76,7 @@ class ImageArray(ImageSource):
                 raise InputError(f"{_near(self.name, first, block)}: {reason(error)}.") from error
 
 
-class FeatureArray(FeatureSource):
+class FeatureArray(_RowPool, FeatureSource):
     """Features as an array of floats, one row an image."""
 
     def __init__(self, rows: RowStore, name: str, labels: Labels | None = None) -> None:
@@ -90,10 +97,6 @@ class FeatureArray(FeatureSource):
             for first, block in _blocks(rows):
                 self._check_finite(block, np.arange(first, first + len(block)))
 
-    def __len__(self) -> int:
-        """How many rows."""
-        return self._rows.shape[0]
-
     @property
     def width(self) -> int:
         """How many features a row has."""
@@ -111,16 +114,6 @@ class FeatureArray(FeatureSource):
             raise InputError(f"The features of {self.name} cannot be read: {error}") from error
         self._check_finite(result, wanted)
         return result
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A digest of shape, type and 256 evenly spaced rows."""
-        return _digest(self._rows)
-
-    @property
-    def labels(self) -> Labels | None:
-        """The classes that came with the features."""
-        return self._labels
 
     def _check_finite(self, block: NDArray[Any], indices: Indices) -> None:
         finite = np.isfinite(block).all(axis=1)

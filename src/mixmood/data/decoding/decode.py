@@ -21,12 +21,12 @@ FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "PPM", "ICO", "AV
 
 MAX_PIXELS = 175_000_000
 """No image may have more, by its header: a little below where Pillow itself refuses. Draft
-mode is not counted in its favour, because a progressive JPEG keeps all of its coefficients in
+mode makes no difference, because a progressive JPEG keeps all of its coefficients in
 memory whatever size is asked for."""
 
 DRAFT = 2
-"""A JPEG may be decoded at a half, a quarter or an eighth as long as its smaller side stays so many
-times as long as the side wanted."""
+"""A JPEG may be decoded at a half, a quarter or an eighth of its size, if its smaller side stays
+DRAFT times as long as the side wanted."""
 
 
 def decode(

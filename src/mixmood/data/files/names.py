@@ -121,7 +121,7 @@ class Names:
             for first in range(0, len(group), _BLOCK):
                 some = starts[group[first : first + _BLOCK]]
                 words[first : first + _BLOCK] = letters[some[:, None] + np.arange(length)]
-            # A view of `places`: each length is put in order where it stands.
+            # A view of `places`: each length is sorted in place.
             group[:] = group[np.argsort(words.view(f"S{length}").ravel(), kind="stable")]
         return places
 

@@ -14,6 +14,7 @@ from mixmood.core.errors import InputError, OptionError
 from mixmood.core.files.places import expanded
 from mixmood.data.files.names import shown_name
 from mixmood.data.pools.noise import PREFIX as NOISE_PREFIX
+from mixmood.data.pools.noise import settled_noise
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, Pool
 
@@ -96,6 +97,15 @@ def _named(
             yield match[1], match[2]
         else:
             yield None, what
+
+
+def found_again(what: Any, labelled: Pool | None, seed: int) -> Any:
+    """What stands for the same pool without the labelled set and the seed: noise names both."""
+    if not isinstance(what, str) or not what.startswith(NOISE_PREFIX):
+        return what
+    if labelled is None or not _is_noise_of_any_size(what):
+        return settled_noise(what, None, seed)
+    return settled_noise(what, noise_size(labelled), seed)
 
 
 def noise_size(labelled: Pool) -> int | None:

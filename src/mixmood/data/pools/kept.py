@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.errors import InputError, reason
 from mixmood.core.files.spreadsheet import inert
-from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool, Raw
+from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool, Raw, Source
 
 COLUMNS = ("path", "pool", "index", "keep")
 """The columns that make a table a list of kept images; others may stand beside them."""
@@ -31,6 +31,7 @@ SUFFIXES = (".csv", ".parquet", ".txt")
 UNKNOWN = -1
 """The index of a row in a list that has only paths."""
 
+S = TypeVar("S", ImageSource, FeatureSource)
 Opener = Callable[[str], Pool]
 
 
@@ -43,17 +44,33 @@ class KeptRow:
     pool: str
 
 
-class KeptImages(ImageSource):
-    """Some images of a pool, in the order of their indices."""
+class _KeptPart(Source, Generic[S]):
+    """What a part of a pool has, whatever the pool is made of."""
 
-    def __init__(self, base: ImageSource, indices: Rows, name: str) -> None:
-        """Keep the images of `base` at these indices."""
+    _base: S
+
+    def __init__(self, base: S, indices: Rows, name: str) -> None:
+        """Keep the images or rows of `base` at these indices."""
         self.name = name
         self._base, self._indices = base, indices
 
     def __len__(self) -> int:
-        """How many images are kept."""
+        """How many are kept."""
         return len(self._indices)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the whole pool's fingerprint and of the indices."""
+        return _digest(self._base, self._indices)
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The classes of what is kept, where the pool has classes."""
+        return _labels(self._base, self._indices)
+
+
+class KeptImages(_KeptPart[ImageSource], ImageSource):
+    """Some images of a pool, in the order of their indices."""
 
     def fetch(self, index: int) -> Raw:
         """The image as its pool stores it."""
@@ -71,28 +88,9 @@ class KeptImages(ImageSource):
         """The order that is quickest in the whole pool."""
         return self._base.reading_order(self._indices[indices])
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """A digest of the whole pool's fingerprint and of the indices."""
-        return _digest(self._base, self._indices)
 
-    @cached_property
-    def labels(self) -> Labels | None:
-        """The classes of the kept images, where the pool has classes."""
-        return _labels(self._base, self._indices)
-
-
-class KeptFeatures(FeatureSource):
+class KeptFeatures(_KeptPart[FeatureSource], FeatureSource):
     """Some rows of a pool of features."""
-
-    def __init__(self, base: FeatureSource, indices: Rows, name: str) -> None:
-        """Keep the rows of `base` at these indices."""
-        self.name = name
-        self._base, self._indices = base, indices
-
-    def __len__(self) -> int:
-        """How many rows are kept."""
-        return len(self._indices)
 
     @property
     def width(self) -> int:
@@ -102,16 +100,6 @@ class KeptFeatures(FeatureSource):
     def features(self, indices: Rows) -> Array:
         """The rows asked for."""
         return self._base.features(self._indices[np.asarray(indices)])
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A digest of the whole pool's fingerprint and of the indices."""
-        return _digest(self._base, self._indices)
-
-    @cached_property
-    def labels(self) -> Labels | None:
-        """The classes of the kept rows, where the pool has classes."""
-        return _labels(self._base, self._indices)
 
 
 def is_kept_list(path: Path) -> bool:

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +95,21 @@ def open_noise(
             raise unknown_name("option of noise", word, _OPTIONS)
         options[word] = _number(word, value)
     return NoiseSource(kind, name or kind, **options)
+
+
+def settled_noise(text: str, size: int | None, seed: int) -> str:
+    """The text with its size and seed, where it names none: it stands for the same images anywhere.
+
+    >>> settled_noise("noise:gaussian?size=64", 28, 3)
+    'noise:gaussian?size=64&seed=3'
+    """
+    open_noise(text, None, seed)
+    kind, _, query = text.partition("?")
+    given = parse_qsl(query)
+    named = {word for word, _ in given}
+    more = [("size", size), ("seed", seed)]
+    added = [(word, value) for word, value in more if value is not None and word not in named]
+    return f"{kind}?{urlencode([*given, *added])}"
 
 
 _OPTIONS: dict[str, type[int] | type[float]] = {

@@ -32,22 +32,40 @@ class Labels:
         return dict(zip(self.names, tally.tolist(), strict=True))
 
 
-class ImageSource(ABC):
-    """A pool of images: opened without reading it, read by index, from any number of threads.
+class Source(ABC):
+    """What a pool of images and one of features have in common.
 
     Attributes:
         name: What results call it.
+    """
+
+    name: str
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many images or rows the pool holds, readable or not."""
+
+    @cached_property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A hex digest that changes when the pool's list or rows do; never reads pixels."""
+
+    @property
+    def labels(self) -> Labels | None:
+        """The classes, where the pool has them."""
+        return None
+
+
+class ImageSource(Source):
+    """A pool of images: opened without reading it, read by index, from any number of threads.
+
+    Attributes:
         pixel_range: How its images of more than eight bits are scaled; None for 0 to 65535.
         notes: What was noticed when the pool was opened, such as files that are no images.
     """
 
-    name: str
     pixel_range: PixelRange | None = None
     notes: tuple[str, ...] = ()
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """How many images the pool holds, readable or not."""
 
     @abstractmethod
     def fetch(self, index: int) -> Raw:
@@ -59,16 +77,6 @@ class ImageSource(ABC):
 
     def file_path(self, index: int) -> bytes | None:
         """The path of the image's own file; None where it has none, as in an archive."""
-        return None
-
-    @cached_property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """A hex digest that changes when the pool's list of images does; never reads pixels."""
-
-    @property
-    def labels(self) -> Labels | None:
-        """The classes, where the pool has them."""
         return None
 
     def reading_order(self, indices: Rows) -> Rows:
@@ -114,14 +122,8 @@ class ImageSource(ABC):
                 yield error
 
 
-class FeatureSource(ABC):
+class FeatureSource(Source):
     """A pool whose features are given: the backbone is skipped."""
-
-    name: str
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """How many rows the pool holds."""
 
     @property
     @abstractmethod
@@ -131,16 +133,6 @@ class FeatureSource(ABC):
     @abstractmethod
     def features(self, indices: Rows) -> Array:
         """The rows asked for, shape (len(indices), width)."""
-
-    @cached_property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """A hex digest of the content."""
-
-    @property
-    def labels(self) -> Labels | None:
-        """The classes, where the pool has them."""
-        return None
 
 
 Pool = ImageSource | FeatureSource

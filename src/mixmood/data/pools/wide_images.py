@@ -11,7 +11,7 @@ from mixmood.data.decoding.pixel_range import FULL, PixelRange, fitted_range
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
 
 N_LOOKED_AT = 8
-"""If none of so many images has more than eight bits, no others are looked at."""
+"""Images that are looked at first; if none has more than eight bits, no others are."""
 N_FITTED = 64
 N_PIXELS = 4096
 

@@ -59,7 +59,7 @@ def _make(entry: DataSet, pack: Path, downloads: Path, progress: Progress) -> No
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Refuse to go on while another process is inside."""
+    """Refuse to continue while another process holds the lock."""
     try:
         lock = hold(path)
     except sqlite3.Error as error:

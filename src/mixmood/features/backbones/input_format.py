@@ -17,7 +17,7 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class InputFormat:
-    """What becomes of pixels before the network: x / 255 * range, then (x - mean) / std.
+    """What is done with pixels before the network: x / 255 * range, then (x - mean) / std.
 
     A network that takes uint8 gets the pixels as they are.
     """

@@ -1,9 +1,9 @@
-"""The network with which the paper's released code measured distances: a Wide-ResNet at random.
+"""The network with which the paper's released code measured distances: a random Wide-ResNet.
 
 It was never trained, and its batch-norms work in training mode: they take their statistics from
-the batch at hand. An image's features therefore depend on its companions. Batches are formed in
-the order in which the images are asked for, which the seed decides; the features are never cached,
-and `until`, which asks for images in rounds, is refused.
+the current batch. An image's features therefore depend on the other images of its batch.
+Batches are formed in the order in which the images are asked for, which the seed decides; the
+features are never cached, and `until`, which asks for images in rounds, is refused.
 """
 
 from functools import cache

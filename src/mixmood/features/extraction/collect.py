@@ -92,7 +92,7 @@ class Collector:
         """All rows, without gaps for the unreadable."""
         kept, n_kept = self._asked[self._is_kept], int(self._is_kept.sum())
         features = self._features if n_kept == len(self._asked) else self._features[self._is_kept]
-        # By place: the order in which threads met them must not show.
+        # Sorted by place: the result must not depend on the order of the threads.
         unreadable = [(int(self._asked[i]), text) for i, text in sorted(self._problems.items())]
         flags = self._flags[self._is_kept]
         return Extraction(

@@ -178,7 +178,7 @@ def cache_space(backbone: Backbone, pixel_range: PixelRange | None = None) -> by
     """What keeps apart the features of different networks, and of different libraries.
 
     Another version of a decoder or of ONNX Runtime may differ in the last bits. The same command
-    shall give the same bytes whether or not an older cache was there.
+    must give the same bytes whether or not an older cache was there.
     """
     import PIL
 

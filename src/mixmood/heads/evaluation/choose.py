@@ -27,7 +27,7 @@ points, and `auto` took twice as long; pseudo-label gained less than mixmatch ev
 """
 N_FOLDS = 5
 FEW, N_REPEATS = 300, 3
-"""Up to so many labelled rows, they are divided into folds so often; more rows once."""
+"""Up to FEW labelled rows are divided into folds N_REPEATS times; more rows once."""
 MOST_CHOICE_WORK, MOST_FOLDS_WORK = 200_000_000, 2_000_000_000
 """With more work a fit, `auto` does not compare heads; with still more, no fold is held out."""
 

@@ -20,8 +20,8 @@ def partition_distances(
 ) -> NDArray[np.float64]:
     """Each measure from the first to the second side of each partition, (measures, partitions).
 
-    The histograms span the middle of all rows, not the range of the first side: nothing but the
-    partition then tells the sides apart, the bins need not be made again for each, and a few rows
+    The histograms span the middle of all rows, not the range of the first side: the sides then
+    differ by the partition only, the bins need not be made again for each, and a few rows
     far away, which have the outer bins, cannot make the others wide.
 
     Args:

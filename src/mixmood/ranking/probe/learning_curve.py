@@ -14,9 +14,9 @@ from mixmood.ranking.probe.measure import LabelledFolds
 SHARES = (0.25, 0.4, 0.63, 1.0)
 """Parts of the training labels at which the curve is taken."""
 CLEAR = 2.0
-"""The curve must rise by so many standard errors to be read."""
+"""Standard errors by which the curve must rise to be read."""
 FLATTER = 0.85
-"""Curves flatten: beyond the labels that there are they rise by so much of the measured slope."""
+"""Curves flatten: the part of the measured slope by which they rise beyond the present labels."""
 USUAL_SLOPE, USUAL_SPREAD = 0.25, 2.3
 """The usual slope, as a share of the points that are wrong, and by how much slopes differ from it.
 
@@ -24,7 +24,7 @@ On development tasks (60 labels; what 60 more really gain) the measured slope al
 steep where it was clear, and 14 of 24 were not.
 """
 FARTHEST = 3.0
-"""The curve is not read beyond so many times the labels there are."""
+"""How many times the present labels the curve is read to."""
 QUANTILES = ndtri((np.arange(40) + 0.5) / 40)
 """Forty equally probable values of a standard normal variable."""
 

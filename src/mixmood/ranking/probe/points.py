@@ -53,9 +53,9 @@ def gain_of(
     `wrong` is the share of the labelled images that are wrong without a pool: where there are few,
     little can be gained. The change is measured on a few labelled images, the share on many pool
     images: together they predict better than either. The squared error is spread^2 + (factor *
-    standard error of the change)^2. The second part is what comes of the labelled images; the
-    first is what neither they nor the pool images show: other draws of the pool, other training,
-    and what tasks of a data set that the map was not fitted on add. `common` is the share of the
+    standard error of the change)^2. The second part is the error due to the labelled images. The
+    first is the error that neither they nor the pool images show: other draws of the pool, other
+    training, and tasks of a data set that the map was not fitted on. `common` is the share of the
     squared error that all pools of a labelled set have in common. Beyond `most_wrong`, which no
     development task exceeded, the map is not extended, and what it might be there counts as error.
 

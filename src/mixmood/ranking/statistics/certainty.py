@@ -8,9 +8,9 @@ from mixmood.core.arrays import Array
 
 WIDTH = 1.96
 """Standard errors to either side in 95 % intervals. Student's quantile would be wider, but the
-jackknife's errors are too large already, by what comes of pairs of images."""
+jackknife's errors are too large already, because it counts effects of pairs of images twice."""
 N_POSSIBLE = 4000
-"""Tables as they could have come out, from which chances and ranks are counted."""
+"""Simulated tables of distances, from which chances and ranks are counted."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Certainty:
         return np.stack([low, self.distances + self.above], axis=-1)
 
     def possible(self, measure: int, rng: np.random.Generator) -> Array:
-        """Distances by a measure as they could have come out, shape (pools, N_POSSIBLE)."""
+        """Simulated distances by a measure, shape (pools, N_POSSIBLE)."""
         values, vectors = np.linalg.eigh(self.covariance[measure])
         axes = vectors * np.sqrt(np.maximum(values, 0.0))
         moves = axes @ rng.standard_normal((len(values), N_POSSIBLE))
@@ -93,7 +93,7 @@ def _moved(signed: Array, reach: Array) -> tuple[Array, Array, Array]:
 
 
 def chances_of_best(possible: Array) -> Array:
-    """How often each pool comes out nearest, shape (pools,); ties share. `possible`: (pools, n)."""
+    """How often each pool is the nearest, shape (pools,); ties share. `possible`: (pools, n)."""
     is_nearest = possible == possible.min(axis=0)
     return np.asarray((is_nearest / is_nearest.sum(axis=0)).mean(axis=1))
 

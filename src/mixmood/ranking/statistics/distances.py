@@ -39,8 +39,8 @@ def drawn_distances(
 ) -> DrawnDistances:
     """Every measure over the same draws: labelled to each pool, and labelled to itself.
 
-    All pools meet the same labelled sub-samples, so that their differences are not those of luck
-    and a sub-sample is binned once.
+    All pools are compared with the same labelled sub-samples: their differences do not depend on
+    which were drawn, and a sub-sample is binned once.
 
     Args:
         labelled: Labelled features, shape (n, d).
@@ -48,8 +48,8 @@ def drawn_distances(
         labelled_rows: Rows of the two labelled sub-samples of each draw, shape (draws, 2, size).
         pool_rows: For each pool, the rows of each draw, shape (draws, size).
         names: Names of the measures.
-        overflow: What becomes of values outside the first sample's range.
-        jobs: Threads; they change nothing but the time.
+        overflow: How values are counted that lie outside the first sample's range.
+        jobs: Threads; they change only the time.
     """
 
     def table(draw: int) -> Array:

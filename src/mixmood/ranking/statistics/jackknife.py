@@ -1,6 +1,6 @@
-"""How much distances depend on the images at hand: groups of images are left out in turn.
+"""How much distances depend on the images that were read: groups of them are left out in turn.
 
-The draws of a ranking come from the same finite sets, so that their spread says nothing of what
+The draws of a ranking come from the same finite sets, so that their spread does not show what
 other images would have given. Here a twentieth of the labelled and of each pool's images is left
 out of the same draws, twenty times. Rows are left out, never repeated: a repeated image would be
 its own nearest neighbour.
@@ -42,10 +42,10 @@ def leave_out(
         labelled_rows: Rows of the two labelled sub-samples of each draw, shape (draws, 2, size).
         pool_rows: For each pool, the rows of each draw, shape (draws, size).
         names: Names of the measures.
-        rng: Deals the labelled images to groups.
-        pool_rngs: Deal the images of each pool to groups.
-        overflow: What becomes of values outside the first sample's range.
-        jobs: Threads; they change nothing but the time.
+        rng: Assigns the labelled images to groups.
+        pool_rngs: Assign the images of each pool to groups.
+        overflow: How values are counted that lie outside the first sample's range.
+        jobs: Threads; they change only the time.
     """
     n_groups = min(N_GROUPS, len(labelled))
     groups = rng.permutation(len(labelled)) % n_groups
@@ -73,7 +73,7 @@ def image_covariance(without: Array) -> Array:
     The jackknife's covariance between different draws. Draws share nothing but their images, so
     what they have in common is the images' part, free of the noise of drawing; a draw's
     covariance with itself holds that noise, and by the jackknife too much of it. As a difference,
-    a pool's own part may come out below 0, and is then taken as 0.
+    a pool's own part may be below 0, and is then taken as 0.
 
     Args:
         without: Inter minus intra without each group, shape (measures, pools, draws, groups).

@@ -14,8 +14,9 @@ from mixmood.numerics.near_copies import MOST_COMPARED, near_copies
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.statistics.certainty import Certainty, chances_of_best, rank_intervals
 from mixmood.ranking.statistics.distances import DrawnDistances, drawn_distances
-from mixmood.ranking.statistics.draws import check_fits, labelled_pairs, subsets
-from mixmood.ranking.statistics.jackknife import N_DRAWS, image_covariance, leave_out
+from mixmood.ranking.statistics.draw_tables import DrawTables
+from mixmood.ranking.statistics.draws import check_fits, subsets
+from mixmood.ranking.statistics.jackknife import image_covariance
 from mixmood.ranking.statistics.permutation import holm, permutation_p
 from mixmood.ranking.statistics.wilcoxon import wilcoxon_p
 
@@ -42,7 +43,7 @@ def score(
     pools: Mapping[str, Array],
     plan: RankingPlan,
     jobs: int = 1,
-    measured: Measured | None = None,
+    tables: DrawTables | None = None,
 ) -> Scores:
     """Distances, p-values, intervals and places of every pool, by each measure on its own.
 
@@ -50,11 +51,11 @@ def score(
         labelled: Labelled features in random order, shape (n, d).
         pools: By name, the features of each pool in random order, shape (n_k, d).
         plan: A plan that fits the labelled set.
-        jobs: Threads; they change nothing but the time.
-        measured: What `measure` gave for the same arguments, if it is known.
+        jobs: Threads; they change only the time.
+        tables: What was computed for the same sets, read as far or less far, if anything was.
     """
     check_widths(labelled, pools)
-    drawn, certainty = measured or measure(labelled, pools, plan, jobs)
+    drawn, certainty = measure(labelled, pools, plan, jobs, tables)
     with ThreadPoolExecutor(jobs) as threads:
         columns = threads.map(lambda name: p_values(labelled, pools[name], plan, name), pools)
         chances = np.stack(list(columns), axis=1)
@@ -122,33 +123,19 @@ def misfit_of_widths(labelled: int, pool: int) -> str | None:
 
 
 def measure(
-    labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: int = 1
+    labelled: Array,
+    pools: Mapping[str, Array],
+    plan: RankingPlan,
+    jobs: int = 1,
+    tables: DrawTables | None = None,
 ) -> Measured:
-    """The distances of all draws of a plan, and how sure their means are."""
+    """The distances of all draws of a plan, and how sure their means are.
+
+    `tables` holds what was computed for the same sets before, and what is computed now.
+    """
     for name, pool in pools.items():
         check_fits(plan.sample_size, len(pool), name)
-    # A few draws cannot show their own noise: then further draws of the same images do.
-    n_draws = max(plan.draws, N_DRAWS)
-    pairs = labelled_pairs(
-        len(labelled), plan.sample_size, n_draws, rng_for(plan.seed, "pairs"), plan.paper
-    )
-    rows = [
-        subsets(len(pool), plan.sample_size, n_draws, rng_for(plan.seed, "subsets", name))
-        for name, pool in pools.items()
-    ]
-    features = list(pools.values())
-    drawn = drawn_distances(labelled, features, pairs, rows, plan.measures, plan.overflow, jobs)
-    without = leave_out(
-        labelled,
-        features,
-        pairs[:N_DRAWS],
-        rows,
-        plan.measures,
-        rng_for(plan.seed, "groups"),
-        [rng_for(plan.seed, "groups", name) for name in pools],
-        plan.overflow,
-        jobs,
-    )
+    drawn, without = (tables or DrawTables()).update(labelled, pools, plan, jobs)
     own = drawn.first(plan.draws)
     images, freedom = image_covariance(without), without.shape[-1] - 1
     return own, Certainty.of(own.signed, drawn.signed, images, freedom)

@@ -1,17 +1,17 @@
-"""Where a value stands on a line, in percent of its width: pictures then fit any screen."""
+"""The place of a value on a line, in percent of its width: pictures then fit any screen."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDE_RATIO = 12
-"""Where the farthest is so many times farther than the nearest, roots keep the near ones apart."""
+"""How many times farther the farthest is than the nearest before the axis shows square roots."""
 STEPS = (1, 2, 2.5, 5, 10)
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A value on an axis and where it stands."""
+    """A value on an axis and its place."""
 
     value: float
     at: float

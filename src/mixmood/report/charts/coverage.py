@@ -16,7 +16,7 @@ class CoverageCell:
     share: float
     bar: float
     expected_at: float | None
-    """Where the class's share of the labelled set stands; None for that set itself."""
+    """The place of the class's share of the labelled set; None for that set itself."""
     is_missed: bool
     mark: Mark
 

@@ -17,7 +17,7 @@ def number(value: float) -> str:
 
 
 def fixed(value: float, digits: int = 3) -> str:
-    """A value with so many decimals: numbers below each other compare at a glance.
+    """A value with a fixed number of decimals, so that numbers in a column can be compared.
 
     >>> fixed(0.8), fixed(-0.125, 2), fixed(-0.0001, 2)
     ('0.800', '\u22120.12', '0.00')
@@ -55,7 +55,7 @@ def percent(share: float) -> str:
         return "<\u202f1\u202f%"
     if 0.995 <= share < 1:
         return ">\u202f99\u202f%"
-    # By way of two decimals, so that 0.385 is rounded here as it is where it stands as 0.39.
+    # Rounded to two decimals first, so that 0.385 is rounded here as where it is shown as 0.39.
     return f"{100 * float(f'{share:.2f}'):.0f}\u202f%"
 
 

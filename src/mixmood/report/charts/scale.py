@@ -1,4 +1,4 @@
-"""Where a distance stands on a line of characters."""
+"""The place of a distance on a line of characters."""
 
 import math
 from collections.abc import Sequence

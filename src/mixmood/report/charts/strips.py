@@ -31,7 +31,7 @@ class Strip:
 
     @property
     def at(self) -> float:
-        """Where the distance stands."""
+        """The place of the distance."""
         return self.axis.at(self.result.distance)
 
     @property
@@ -70,7 +70,7 @@ def _strips(ranking: Ranking, measure: str) -> list[Strip]:
 
 
 def nearest_by(ranking: Ranking) -> dict[str, list[str]]:
-    """By the name of the pool that comes out nearest, the measures that say so."""
+    """The measures by the name of the pool that is nearest by them."""
     found: dict[str, list[str]] = {}
     for measure in ranking.noise_floor:
         best = ranking.ordered_by(measure)[0]

@@ -1,6 +1,6 @@
 """Writing the list of a filter: text, CSV or Parquet, part by part, whole or not at all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -30,17 +30,22 @@ def writer_for(path: Path) -> Callable[[IO[bytes], ListContent], None]:
     return WRITERS[path.suffix.lower()]
 
 
+def check_names(path: Path, names: Iterable[str]) -> None:
+    """Refuse names that the list cannot hold, before a long scan is made for it."""
+    if path.suffix.lower() != ".txt":
+        return
+    for name in names:
+        if "\n" in name or "\r" in name:
+            raise OutputError(
+                f"The name {name!r} has a line break, which a text list cannot hold. "
+                "Write a .csv instead."
+            )
+
+
 def _write_text(file: IO[bytes], content: ListContent) -> None:
     file.write(f"{TEXT_HEAD}{content.word}\n".encode("utf-8", "surrogateescape"))
     for rows in content.rows():
-        kept = [row.path for row in rows if row.keep]
-        for path in kept:
-            if "\n" in path or "\r" in path:
-                raise OutputError(
-                    f"The name {path!r} has a line break, which a text list cannot hold. "
-                    "Write a .csv instead."
-                )
-        file.write("".join(f"{path}\n" for path in kept).encode())
+        file.write("".join(f"{row.path}\n" for row in rows if row.keep).encode())
 
 
 def _write_csv(file: IO[bytes], content: ListContent) -> None:

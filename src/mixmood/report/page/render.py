@@ -64,7 +64,7 @@ def _asset(name: str) -> str:
 
 
 def _trusted(text: str) -> str:
-    """Text of this package, which goes into the page as it is."""
+    """Text of this package, which is put into the page unescaped."""
     from markupsafe import Markup
 
     return Markup(text)

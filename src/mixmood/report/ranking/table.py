@@ -18,7 +18,7 @@ BAR_WIDTH = 30
 LEAST_BAR = 10
 """Narrower than this, a bar says nothing."""
 LEAST_NAME = 12
-"""Where names get no more than this, they need the room of the bar."""
+"""Where names would get at most this width, the bar is left out for them."""
 GAP = 2
 """Spaces between columns."""
 SPARED = ("images", "ranks", "p (Holm)", "P(best)")
@@ -152,7 +152,7 @@ class RankingTable:
 
 
 def room(name: int, others: int, width: int) -> tuple[int, int]:
-    """The widths of names and bar: first the bar shrinks, then names wrap, last the bar goes.
+    """The widths of names and bar: first the bar shrinks, then names wrap, then the bar is dropped.
 
     Args:
         name: The width of the longest name.

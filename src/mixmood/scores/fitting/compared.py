@@ -11,6 +11,10 @@ from mixmood.core.arrays import Array, Codes
 from mixmood.scores.fitting.fit import Fit
 from mixmood.scores.fitting.roots import roots
 
+AT_CENTRE = 1e-6
+"""Of a row's own length. What is nearer to the centre has no direction, and its cosines are 0:
+copies of one image differ from their mean by rounding, which products would magnify."""
+
 
 @dataclass(frozen=True)
 class ComparedRows:
@@ -45,9 +49,10 @@ class ComparedRows:
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
-        """Of the moved rows, shape (n + m,); 1 for a row of zeros."""
+        """Of the moved rows, shape (n + m,); infinite for a row at the centre but for rounding."""
         lengths = np.sqrt(np.einsum("ij,ij->i", self.moved, self.moved))
-        return np.where(lengths > 0, lengths, 1.0)
+        is_apart = lengths > AT_CENTRE * np.sqrt(np.diagonal(self.products))
+        return np.where(is_apart, lengths, np.inf)
 
     @cached_property
     def cosines(self) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ than what 60 labelled images leave open."""
 
 
 def random_part(n_rows: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """All rows if there are at most `most`, else so many random ones, in order.
+    """All rows if there are at most `most`, else `most` random ones, in order.
 
     >>> random_part(3, 5, np.random.default_rng(0)).tolist()
     [0, 1, 2]

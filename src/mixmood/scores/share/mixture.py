@@ -41,7 +41,7 @@ class MixtureShare:
     share: float
     error: float
     least: float
-    """The estimate if foreign images may be as near as the model can tell at all."""
+    """The estimate if foreign images are as near as the model can still distinguish."""
 
 
 def area(labelled: Array, pool: Array) -> float:

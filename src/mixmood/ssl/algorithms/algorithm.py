@@ -7,7 +7,6 @@ from typing import Protocol
 import numpy as np
 from torch import Tensor, nn
 
-from mixmood.core.errors import OptionError
 from mixmood.ssl.loop.network import Network
 
 
@@ -81,12 +80,3 @@ def unlabelled_ratio(algorithm: object) -> int:
 def kept_by(ood_mask: float | None, guesses: Tensor) -> Tensor | None:
     """Which images are guessed with at least this confidence, shape (n,); None without a mask."""
     return None if ood_mask is None else guesses.amax(dim=1) >= ood_mask
-
-
-def check_range(
-    algorithm: str, setting: str, value: float | None, low: float, high: float = float("inf")
-) -> None:
-    """Refuse a setting outside its range; None is a setting left out."""
-    if value is not None and not low <= value <= high:
-        limits = f"at least {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"
-        raise OptionError(f"{setting} of {algorithm} must be {limits}; got {value:g}.")

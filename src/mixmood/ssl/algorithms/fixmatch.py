@@ -1,16 +1,18 @@
 """FixMatch: firm guesses on weak views, learnt on strong ones."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
-from mixmood.ssl.algorithms.algorithm import Step, StepLoss, check_range
-from mixmood.ssl.algorithms.class_weights import Balanced, set_balanced
+from mixmood.ssl.algorithms.algorithm import Step, StepLoss
+from mixmood.ssl.algorithms.class_weights import Balanced
 from mixmood.ssl.algorithms.firm_guesses import firm_guess_loss
 from mixmood.ssl.algorithms.losses import soft_cross_entropy
+from mixmood.ssl.algorithms.settings import CheckedSettings, Ranges
 
 
 @dataclass(frozen=True)
-class FixMatch:
+class FixMatch(CheckedSettings):
     """Cross-entropy of strong views against the class guessed on the weak view, where it is firm.
 
     An update sees `unlabelled_ratio` unlabelled images for each labelled one.
@@ -19,7 +21,11 @@ class FixMatch:
     """
 
     name: ClassVar[str] = "fixmatch"
-    needs_pool: ClassVar[bool] = True
+    ranges: ClassVar[Ranges] = {
+        "gamma": (0, inf),
+        "threshold": (0, 1),
+        "unlabelled_ratio": (1, inf),
+    }
     teacher_decay: ClassVar[float] = 0.0
 
     gamma: float = 1.0
@@ -27,14 +33,6 @@ class FixMatch:
     unlabelled_ratio: int = 1
     balanced: Balanced = "labelled"
     ood_mask: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse settings outside their ranges."""
-        set_balanced(self, self.balanced)
-        check_range(self.name, "gamma", self.gamma, 0)
-        check_range(self.name, "threshold", self.threshold, 0, 1)
-        check_range(self.name, "unlabelled_ratio", self.unlabelled_ratio, 1)
-        check_range(self.name, "ood_mask", self.ood_mask, 0, 1)
 
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update: weak views are guessed without gradients, the rest is one pass."""

@@ -1,17 +1,19 @@
 """Mean teacher: consistency with an exponential moving average of the weights."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from mixmood.core.errors import TrainingError
-from mixmood.ssl.algorithms.algorithm import Step, StepLoss, check_range, kept_by
-from mixmood.ssl.algorithms.class_weights import Balanced, set_balanced
+from mixmood.ssl.algorithms.algorithm import Step, StepLoss, kept_by
+from mixmood.ssl.algorithms.class_weights import Balanced
 from mixmood.ssl.algorithms.losses import masked_mean, soft_cross_entropy, squared_error_rows
+from mixmood.ssl.algorithms.settings import CheckedSettings, Ranges
 from mixmood.ssl.loop.schedule import ramp
 
 
 @dataclass(frozen=True)
-class MeanTeacher:
+class MeanTeacher(CheckedSettings):
     """Squared error between the network's and the averaged network's view of the pool.
 
     The two see different weak views; the teacher's weights follow by `teacher_decay`, and it is
@@ -21,21 +23,17 @@ class MeanTeacher:
     """
 
     name: ClassVar[str] = "mean-teacher"
-    needs_pool: ClassVar[bool] = True
+    ranges: ClassVar[Ranges] = {
+        "gamma": (0, inf),
+        "teacher_decay": (1e-6, 1),
+        "ramp_updates": (0, inf),
+    }
 
     gamma: float = 25.0
     teacher_decay: float = 0.99
     ramp_updates: int = 3000
     balanced: Balanced = "labelled"
     ood_mask: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse settings outside their ranges."""
-        set_balanced(self, self.balanced)
-        check_range(self.name, "gamma", self.gamma, 0)
-        check_range(self.name, "teacher_decay", self.teacher_decay, 1e-6, 1)
-        check_range(self.name, "ramp_updates", self.ramp_updates, 0)
-        check_range(self.name, "ood_mask", self.ood_mask, 0, 1)
 
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update."""

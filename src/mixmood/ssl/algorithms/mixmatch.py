@@ -1,6 +1,7 @@
 """MixMatch as the paper uses it."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar, get_args
 
 import numpy as np
@@ -8,21 +9,22 @@ import torch
 from torch import Tensor
 
 from mixmood.core.suggest import unknown_name
-from mixmood.ssl.algorithms.algorithm import Step, StepLoss, check_range, kept_by
-from mixmood.ssl.algorithms.class_weights import Balanced, set_balanced
+from mixmood.ssl.algorithms.algorithm import Step, StepLoss, kept_by
+from mixmood.ssl.algorithms.class_weights import Balanced
 from mixmood.ssl.algorithms.losses import (
     masked_mean,
     sharpen,
     soft_cross_entropy,
     squared_error_rows,
 )
+from mixmood.ssl.algorithms.settings import CheckedSettings, Ranges
 from mixmood.ssl.algorithms.supervised import Supervised
 from mixmood.ssl.loop.network import BatchNorm
 from mixmood.ssl.loop.schedule import ramp
 
 
 @dataclass(frozen=True)
-class MixMatch:
+class MixMatch(CheckedSettings):
     """Guessed, sharpened labels for the pool; MixUp over everything; two losses.
 
     The labels are the mean over `views` weak views of the network's own probabilities, sharpened
@@ -35,7 +37,13 @@ class MixMatch:
     """
 
     name: ClassVar[str] = "mixmatch"
-    needs_pool: ClassVar[bool] = True
+    ranges: ClassVar[Ranges] = {
+        "views": (1, inf),
+        "temperature": (1e-6, inf),
+        "alpha": (1e-6, inf),
+        "gamma": (0, inf),
+        "ramp_updates": (0, inf),
+    }
     teacher_decay: ClassVar[float] = 0.0
 
     views: int = 2
@@ -51,13 +59,7 @@ class MixMatch:
 
     def __post_init__(self) -> None:
         """Refuse settings outside their ranges."""
-        set_balanced(self, self.balanced)
-        check_range(self.name, "views", self.views, 1)
-        check_range(self.name, "temperature", self.temperature, 1e-6)
-        check_range(self.name, "alpha", self.alpha, 1e-6)
-        check_range(self.name, "gamma", self.gamma, 0)
-        check_range(self.name, "ramp_updates", self.ramp_updates, 0)
-        check_range(self.name, "ood_mask", self.ood_mask, 0, 1)
+        super().__post_init__()
         if self.batch_norm not in get_args(BatchNorm):
             raise unknown_name("batch_norm", self.batch_norm, get_args(BatchNorm))
 

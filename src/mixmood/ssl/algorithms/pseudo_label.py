@@ -1,17 +1,19 @@
 """Pseudo-labels: the network's own firm guesses, taken as truth."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
-from mixmood.ssl.algorithms.algorithm import Step, StepLoss, check_range
-from mixmood.ssl.algorithms.class_weights import Balanced, set_balanced
+from mixmood.ssl.algorithms.algorithm import Step, StepLoss
+from mixmood.ssl.algorithms.class_weights import Balanced
 from mixmood.ssl.algorithms.firm_guesses import firm_guess_loss
 from mixmood.ssl.algorithms.losses import soft_cross_entropy
+from mixmood.ssl.algorithms.settings import CheckedSettings, Ranges
 from mixmood.ssl.loop.schedule import ramp
 
 
 @dataclass(frozen=True)
-class PseudoLabel:
+class PseudoLabel(CheckedSettings):
     """Cross-entropy of the pool against the class that the network thinks most likely.
 
     Guesses below `threshold` are left out; the pool's weight grows over `ramp_updates`.
@@ -20,7 +22,11 @@ class PseudoLabel:
     """
 
     name: ClassVar[str] = "pseudo-label"
-    needs_pool: ClassVar[bool] = True
+    ranges: ClassVar[Ranges] = {
+        "gamma": (0, inf),
+        "threshold": (0, 1),
+        "ramp_updates": (0, inf),
+    }
     teacher_decay: ClassVar[float] = 0.0
 
     gamma: float = 1.0
@@ -28,14 +34,6 @@ class PseudoLabel:
     ramp_updates: int = 3000
     balanced: Balanced = "labelled"
     ood_mask: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse settings outside their ranges."""
-        set_balanced(self, self.balanced)
-        check_range(self.name, "gamma", self.gamma, 0)
-        check_range(self.name, "threshold", self.threshold, 0, 1)
-        check_range(self.name, "ramp_updates", self.ramp_updates, 0)
-        check_range(self.name, "ood_mask", self.ood_mask, 0, 1)
 
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update, from one pass: guesses are the pass's own probabilities."""

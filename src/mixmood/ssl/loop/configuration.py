@@ -1,12 +1,13 @@
 """All that decides the weights of a run, in plain values: for its record and its checkpoints."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import Field, asdict, fields, is_dataclass
 from typing import Any
 
 from torch import nn
 
+from mixmood.core.records.dotted import dotted
 from mixmood.ssl.algorithms.algorithm import Algorithm
 from mixmood.ssl.algorithms.class_weights import EARLIER
 from mixmood.ssl.augmentation.weak import Augment
@@ -47,7 +48,7 @@ def configuration_of(
 
 def differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """Where two configurations differ, such as `settings.gamma (25.0 there, 10.0 here)`."""
-    there, here = dict(_flat(_at_present(found))), dict(_flat(wanted))
+    there, here = dict(dotted(_at_present(found))), dict(dotted(wanted))
     names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
     return [f"{name} ({there.get(name)} there, {here.get(name)} here)" for name in sorted(names)]
 
@@ -60,14 +61,6 @@ def _at_present(found: Mapping[str, Any]) -> dict[str, Any]:
     if found.get("algorithm") == "fixmatch":
         settings = LATER_SETTINGS | settings
     return dict(found) | {"settings": settings}
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value
 
 
 def _fields(algorithm: object) -> tuple[Field[Any], ...]:

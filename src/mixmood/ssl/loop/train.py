@@ -157,7 +157,7 @@ def _check_memory(spec: Any, task: Task, plan: TrainingPlan, algorithm: Algorith
 
 
 def _threads(plan: TrainingPlan, saved: dict[str, Any] | None, network: Network, task: Task) -> int:
-    """As asked; else as in the run that goes on, to the same weights; else what is quicker."""
+    """As asked; else as in the run that is resumed, for the same weights; else what is quicker."""
     if plan.threads is not None:
         return plan.threads
     if saved is not None and isinstance(saved.get("n_threads"), int):

@@ -17,7 +17,7 @@ from mixmood.ssl.loop.standardise import Standardise
 WEIGHTS = "weights/efficientnet_lite0.onnx"
 BATCH = 64
 HEAD_FACTOR = 30.0
-"""The head learns so many times as fast as the body: its weights are that much larger."""
+"""How many times as fast as the body the head learns: its weights are that much larger."""
 
 
 class Padded(nn.Module):

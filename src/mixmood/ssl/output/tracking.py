@@ -1,10 +1,10 @@
 """Handing a finished run to MLflow."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from mixmood.core.mlflow_log import EXPERIMENT, MetricRow, MlflowLog
+from mixmood.core.records.dotted import dotted
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
 from mixmood.ssl.output.run_files import CURVES, METRICS, RECORD
 
@@ -12,7 +12,7 @@ from mixmood.ssl.output.run_files import CURVES, METRICS, RECORD
 def log_to_mlflow(record: TrainingRecord, uri: str, folder: Path | None) -> str:
     """The id of a new MLflow run with the parameters, the curves and the files of a run."""
     files = () if folder is None else tuple(folder / name for name in (RECORD, CURVES, METRICS))
-    params = dict(_flat(record.configuration))
+    params = dict(dotted(record.configuration))
     return MlflowLog(uri, EXPERIMENT).log(params, list(_metrics(record)), files=files)
 
 
@@ -26,11 +26,3 @@ def _metrics(record: TrainingRecord) -> Iterator[MetricRow]:
     for name, value in record.summary().items():
         if value is not None:
             yield name, float(value), int(1000 * record.elapsed_s), record.epochs[-1].epoch
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value

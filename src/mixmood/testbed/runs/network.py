@@ -58,7 +58,7 @@ def _measured(job: Job, split: Split) -> dict[str, Any]:
 
 
 def train_on(job: Job, split: Split) -> "TrainingRecord":
-    """What became of training on a split as the job says."""
+    """The record of a training on a split, with the options of the job."""
     from mixmood.ssl.loop.train import train
 
     cell, is_tuned = job.run.cell, job.run.regime == TUNED

@@ -54,7 +54,7 @@ class OnnxBackbone:
             fixed_batch: The batch size, for a graph that takes no other or whose features might
                 depend on it in the last bits; short batches are filled with copies.
             width: How many features it gives, where that is known without loading it. With
-                `output` it spares a run that finds all features in the cache the loading.
+                `output`, a run that finds all features in the cache need not load the network.
         """
         self.name = name
         self.resolution = resolution
@@ -194,12 +194,12 @@ class OnnxBackbone:
 
 
 def open_session(model: bytes, n_threads: int = 1) -> Any:
-    """An ONNX Runtime session on the CPU, quiet but for errors."""
+    """An ONNX Runtime session on the CPU that reports errors only."""
     return open_on_device(model, session_options(n_threads), CPU)[0]
 
 
 def session_options(n_threads: int = 1) -> Any:
-    """So many threads, and silence but for errors."""
+    """Options for `n_threads` threads that report errors only."""
     options = onnx_runtime().SessionOptions()
     options.intra_op_num_threads = n_threads
     options.inter_op_num_threads = 1

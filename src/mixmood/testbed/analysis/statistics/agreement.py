@@ -19,12 +19,8 @@ from mixmood.testbed.runs.record import Choice, RunRecord
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgreementRow(GroupKey):
-    """How well a measure predicts accuracy over the contaminated cells of one group.
-
-    Intervals are 95 % intervals over seeds, None below three seeds: how much the numbers depend
-    on which runs were made, not on which sources were tried.
-    """
+class AgreementIntervals:
+    """How well a measure predicts accuracy, with 95 % intervals over seeds."""
 
     measure: str
     pearson: float | None
@@ -33,6 +29,16 @@ class AgreementRow(GroupKey):
     spearman_interval: Interval
     regret_points: float
     regret_interval: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementRow(AgreementIntervals, GroupKey):
+    """How well a measure predicts accuracy over the contaminated cells of one group.
+
+    Intervals are 95 % intervals over seeds, None below three seeds: how much the numbers depend
+    on which runs were made, not on which sources were tried.
+    """
+
     n_cells: int
     n_seeds: int
     paper: float | None = None

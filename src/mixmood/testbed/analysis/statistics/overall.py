@@ -6,10 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.testbed.analysis.statistics.agreement import AgreementRow, pearsons, regrets, spearmans
+from mixmood.testbed.analysis.statistics.agreement import (
+    AgreementIntervals,
+    AgreementRow,
+    pearsons,
+    regrets,
+    spearmans,
+)
 from mixmood.testbed.analysis.statistics.groups import Group, groups
 from mixmood.testbed.analysis.statistics.interval import (
-    Interval,
     correlation_interval,
     each_left_out,
     regret_interval,
@@ -19,20 +24,13 @@ from mixmood.testbed.runs.record import Choice, RunRecord
 CORRELATIONS = ("pearson", "spearman")
 
 
-@dataclass(frozen=True)
-class OverallRow:
+@dataclass(frozen=True, kw_only=True)
+class OverallRow(AgreementIntervals):
     """Means of a measure's rows of Table 3, with 95 % intervals over seeds.
 
     A correlation that is undefined, where all cells of a group are alike, is left out.
     """
 
-    measure: str
-    pearson: float | None
-    pearson_interval: Interval
-    spearman: float | None
-    spearman_interval: Interval
-    regret_points: float
-    regret_interval: Interval
     n_groups: int
     n_seeds: int
 

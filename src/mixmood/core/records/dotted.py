@@ -1,0 +1,17 @@
+"""Nested values under one name each, such as `settings.gamma`."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def dotted(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Each value that is no mapping, with the names of the mappings around it before its own.
+
+    >>> dict(dotted({"seed": 0, "settings": {"gamma": 25.0}}))
+    {'seed': 0, 'settings.gamma': 25.0}
+    """
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from dotted(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value

@@ -1,0 +1,73 @@
+"""A small filter whose names are hostile, and the pictures of its page."""
+
+import pytest
+from tests.fixtures.hostile_names import BREAKOUT, EVIL, PIXEL
+
+from mixmood.core.records.filter_material import (
+    FilterMaterial,
+    Gallery,
+    ScoredTile,
+    ScoreHistogram,
+)
+from mixmood.core.records.filtering import (
+    DistanceChange,
+    DistanceInterval,
+    Filtering,
+    GainChange,
+    GainInterval,
+)
+from mixmood.core.records.useful_share import ShareRecord
+
+
+@pytest.fixture(scope="session")
+def filtering():
+    return Filtering(
+        schema=1,
+        mixmood="0.1.0",
+        seed=7,
+        labelled="my & labels",
+        pool=EVIL,
+        keep="auto",
+        score="combined",
+        threshold=0.4,
+        typical=0.93,
+        n_labelled=60,
+        n_images=4000,
+        n_kept=1200,
+        n_unreadable=3,
+        reasons={"unlike the labelled images": 2797, "cannot be read": 3},
+        useful_share=ShareRecord(0.3, (0.22, 0.41), False, "Near foreign classes <b>hide</b>."),
+        classes={"cat": 900, BREAKOUT: 300},
+        distance=DistanceChange(
+            "cosine", 30, DistanceInterval(4.5, (3.9, 5.1)), DistanceInterval(1.25, (0.8, 1.7))
+        ),
+        probe=GainChange(
+            "mixmatch", GainInterval(-1.5, (-4.0, 1.0), 0.1), GainInterval(3.25, (0.5, 6.0), 0.97)
+        ),
+        backbone={"name": "efficientnet-lite0", "weights_sha256": "cd" * 32, "resolution": 96},
+        warnings=("<u>Odd</u> pool.",),
+    )
+
+
+@pytest.fixture(scope="session")
+def filter_material():
+    def row(name, *is_kept):
+        return tuple(
+            ScoredTile(f"{name}/{i}.png", PIXEL if i else None, 1.0 - i, kept)
+            for i, kept in enumerate(is_kept)
+        )
+
+    galleries = tuple(
+        Gallery(
+            name=name,
+            n_kept=900,
+            n_dropped=1400,
+            labelled=(ScoredTile(f"{name}/own.png", PIXEL),),
+            kept=row(name, True, True),
+            borderline=row(name, True, False),
+            dropped=row(name, False, False),
+        )
+        for name in ("cat", BREAKOUT)
+    )
+    histogram = ScoreHistogram(-2.0, 2.0, (0, 1, 9, 50), (2000, 800, 900, 297), (0, 0, 900, 297))
+    return FilterMaterial(histogram, galleries, 1)
