@@ -87,32 +87,37 @@ def table(rows: list[Row]) -> list[str]:
     return lines
 
 
-def by_task(rows: list[Row], tuned: list[Row], n_labelled: str = "60") -> list[str]:
-    """Mean accuracy on each task with a clean pool: every head, and the fine-tuned backbone."""
+def by_task(rows: list[Row], networks: list[Row], n_labelled: str = "60") -> list[str]:
+    """Mean accuracy on each task with a clean pool: every head, and the networks."""
     found = {
         place: value
         for place, value in accuracies(rows).items()
         if place[1] == n_labelled and place[4] == "0"
     }
     names = [name for name in (*HEADS, *PEERS) if any(name in v for v in found.values())]
-    lines = [f"| task | seeds | {' | '.join(names)} | fine-tuned (seeds) |"]
-    lines.append("|" + "---|" * (3 + len(names)))
+    kinds = list(dict.fromkeys((row["model"], row["algorithm"]) for row in networks))
+    titles = [*names, *(f"{model}, {algorithm} (seeds)" for model, algorithm in kinds)]
+    lines = [f"| task | seeds | {' | '.join(titles)} |", "|" + "---|" * (2 + len(titles))]
     for task in dict.fromkeys(place[0] for place in found):
         own = {place[2]: value for place, value in found.items() if place[0] == task}
         cells = [f"{100 * np.mean([value[n] for value in own.values()]):.1f}" for n in names]
-        ours = [row for row in tuned if row["task"] == task and row["seed"] in own]
-        cells.append(_tuned_cell(ours, own))
+        for kind in kinds:
+            ours = [row for row in networks if (row["model"], row["algorithm"]) == kind]
+            cells.append(_network_cell([row for row in ours if row["task"] == task], own))
         lines.append(f"| {task} | {len(own)} | {' | '.join(cells)} |")
     return lines
 
 
-def _tuned_cell(tuned: list[Row], heads: dict[str, dict[str, float]]) -> str:
-    """Accuracy of the fine-tuned backbone, and by how much it is ahead of `auto` for its seeds."""
-    if not tuned:
+def _network_cell(rows: list[Row], heads: dict[str, dict[str, float]]) -> str:
+    """Accuracy of a network, and by how much it is ahead of two heads for the same seeds."""
+    if not rows:
         return ""
-    mean = 100 * np.mean([float(row["accuracy"]) for row in tuned])
-    ahead = 100 * np.mean([float(row["accuracy"]) - heads[row["seed"]]["auto"] for row in tuned])
-    return f"{mean:.1f} ({len(tuned)}), auto {ahead:+.1f}"
+    mean = 100 * np.mean([float(row["accuracy"]) for row in rows])
+    ahead = [
+        100 * np.mean([float(row["accuracy"]) - heads[row["seed"]][name] for row in rows])
+        for name in ("supervised", "auto")
+    ]
+    return f"{mean:.1f} ({len(rows)}): supervised head {ahead[0]:+.1f}, auto {ahead[1]:+.1f}"
 
 
 def claims(rows: list[Row]) -> list[str]:
@@ -195,11 +200,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--tuned", type=Path, help="the folder of benchmarks.heads.tuned")
+    parser.add_argument("--networks", type=Path, help="the folder of benchmarks.heads.networks")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     rows = read(options.runs)
-    tuned = read(options.tuned) if options.tuned else []
+    networks = read(options.networks) if options.networks else []
     lines = ["# Heads on frozen features", "", "Accuracy on test images in percent.", ""]
     for which in ("report", "development"):
         own = [row for row in rows if row["set"] == which]
@@ -207,9 +212,9 @@ def main() -> None:
             continue
         write_rows(options.out / f"{which}.csv", own)
         lines += [f"## {which.capitalize()} tasks", "", *table(own), ""]
-        lines += ["60 labels, clean pool:", "", *by_task(own, tuned), "", *claims(own), ""]
-    if tuned:
-        write_rows(options.out / "tuned.csv", tuned)
+        lines += ["60 labels, clean pool:", "", *by_task(own, networks), "", *claims(own), ""]
+    if networks:
+        write_rows(options.out / "networks.csv", networks)
     (options.out / "summary.md").write_text("\n".join(lines))
     print("\n".join(lines))
 

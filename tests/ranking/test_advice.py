@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 import mixmood
-from mixmood.core.errors import InputError, OptionError
+from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.records.ranking import Probe
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.data.arrays.array_pools import FeatureArray
@@ -177,6 +177,18 @@ def test_without_classes_there_is_no_probe_and_a_note_says_how_to_get_one(sets):
     assert "The probe needs classes: put the labelled images into one folder" in report.notes[-1]
     if not report.recommendation.pools:
         assert "without classes" in report.recommendation.sentence
+
+
+def test_features_and_their_labels_may_be_given_as_a_pair(sets):
+    features, codes, pools = sets
+    pair = mixmood.rank((features, codes), pools, **QUICK)
+    words = mixmood.rank((features, [f"class {k}" for k in codes]), pools, **QUICK)
+    gains = [{pool.name: pool.probe.gain for pool in one.candidates} for one in (pair, words)]
+    assert gains[0] == gains[1]
+    assert gains[0]["same"] > gains[0]["foreign"]
+    assert pair.labelled.classes == {"0": 10, "1": 10, "2": 10, "3": 10}
+    with pytest.raises(ShapeError, match="one label per image is needed, got 3 labels for 40"):
+        mixmood.rank((features, [0, 1, 1]), pools)
 
 
 def test_no_probe_measures_no_gain(sets):

@@ -22,7 +22,7 @@ used; at 0.75, 2 of 43 and 26 of 51. (Images that are laid over each other are l
 """
 LEAST_RIGHT = 62.5
 """Percent of the labelled images that are right without a pool. Development tasks below it have
-images laid over each other: 5 of 9 pools that would be used harm, and none gains two points."""
+images laid over each other: 5 of 10 pools that would be used harm, and none gains two points."""
 FEWEST_HELD_OUT = 16
 """Labelled images that a gain has to be measured on; the map was fitted on twenty and more."""
 LEAST_GAIN = 0.5

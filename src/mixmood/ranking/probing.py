@@ -35,7 +35,7 @@ MOST_LABELLED = 500
 MOST_CLASSES = 100
 GIVE_LABELS = (
     "The probe needs classes: put the labelled images into one folder for each class, or give a "
-    "list with a label column."
+    "list with a label column, or an .npz file with labels."
 )
 
 

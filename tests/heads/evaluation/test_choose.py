@@ -169,6 +169,12 @@ def test_wilsons_interval_by_hand():
     assert (found.low, found.high) == pytest.approx((0.490, 0.943), abs=1e-3)
 
 
+def test_an_interval_of_twice_the_error_is_that_of_a_quarter_of_the_images():
+    right = np.array([1.0] * 8 + [0.0] * 2)
+    few, many = accuracy_interval(right), accuracy_interval(np.tile(right, 4), spread=2.0)
+    assert (many.low, many.high) == pytest.approx((few.low, few.high))
+
+
 def test_an_unknown_algorithm_is_refused():
     with pytest.raises(OptionError, match="propagation"):
         trained(*clouds(), algorithm="propagate")

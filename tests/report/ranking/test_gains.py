@@ -85,6 +85,14 @@ def test_the_terminal_says_what_to_do_and_why_in_80_columns(probed):
     assert "clinic: use; gain" in text
 
 
+def test_the_command_to_type_next_is_one_line_whatever_the_width(probed):
+    """Broken in two, it could not be copied: a terminal wraps it without a line break."""
+    command = "mixmood train --labelled x --unlabelled 'a long name' --algorithm mixmatch --out run"
+    longer = replace(probed.recommendation, command=command)
+    text = plain_text(ranking_view(replace(probed, recommendation=longer)), 60)
+    assert f"Next: {command}" in text.splitlines()
+
+
 def test_of_many_pools_the_first_are_explained(probed):
     first = probed.candidates[0]
     many = replace(

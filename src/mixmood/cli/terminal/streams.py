@@ -53,8 +53,8 @@ def say(text: str, style: str = "") -> None:
 
 
 def show(view: "RenderableType") -> None:
-    """A result on stdout."""
-    console().print(view)
+    """A result on stdout; lines that must not be broken are left to the terminal."""
+    console().print(view, crop=False)
 
 
 def readable(text: str) -> str:

@@ -16,7 +16,7 @@ from mixmood.core.files.places import expanded
 from mixmood.core.suggest import near_path
 from mixmood.data.archives.tars import TarSource
 from mixmood.data.archives.zips import ZipSource
-from mixmood.data.arrays.array_pools import array_pool
+from mixmood.data.arrays.array_pools import array_pool, labels_from_values
 from mixmood.data.arrays.idx import open_idx
 from mixmood.data.arrays.npy import open_npy, open_npz
 from mixmood.data.files.folder import FolderSource
@@ -79,7 +79,8 @@ def open_pool(
             a path whose DICOM files stand for all their frames, `DIR?frames=each`;
             `hf://NAME@CONFIG:SPLIT`; `noise:gaussian` or `noise:salt-and-pepper`,
             with options as in `noise:gaussian?count=500&size=64`; a NumPy array of images or
-            features; a list of images; a torch-style or Hugging Face data set; or a pool.
+            features, or such an array and its classes, (X, y); a list of images; a torch-style or
+            Hugging Face data set; or a pool.
         name: What to call it; otherwise the name of the file or folder, or of the kind.
         seed: Decides the images of a noise pool, and nothing else.
         noise_size: The side of a noise pool's images, where its text names none.
@@ -135,6 +136,9 @@ def _opened(
 def _open_object(what: Any, name: str | None) -> Pool:
     if isinstance(what, np.ndarray):
         return array_pool(what, name or "array")
+    if _is_array_and_labels(what):
+        name = name or "array"
+        return array_pool(what[0], name, labels_from_values(np.asarray(what[1]), name))
     if isinstance(what, list | tuple):
         return from_list(what, name or "images")
     if is_hugging_face(what):
@@ -144,6 +148,17 @@ def _open_object(what: Any, name: str | None) -> Pool:
     raise InputError(
         "A pool must be a path, an array, a list of images or a data set with a length and items; "
         f"got {type(what).__name__}."
+    )
+
+
+def _is_array_and_labels(what: Any) -> bool:
+    """Whether it is a pair as in scikit-learn: an array of images or features, and the classes."""
+    return (
+        isinstance(what, tuple)
+        and len(what) == 2
+        and isinstance(what[0], np.ndarray)
+        and isinstance(what[1], np.ndarray | list)
+        and np.ndim(what[1]) == 1
     )
 
 

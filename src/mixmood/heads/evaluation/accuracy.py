@@ -43,12 +43,15 @@ def mean_and_error(values: Array, groups: NDArray[np.integer] | None = None) -> 
     return mean, float(np.sqrt(squares) / counts.sum())
 
 
-def accuracy_interval(right: Array, groups: NDArray[np.integer] | None = None) -> Estimate:
+def accuracy_interval(
+    right: Array, groups: NDArray[np.integer] | None = None, spread: float = 1.0
+) -> Estimate:
     """The mean of `right`, one share between 0 and 1 for each image, with Wilson's interval.
 
     Wilson's interval stays between 0 and 1 and does not shrink to nothing where all are right.
     Groups whose images are right or wrong together make it wider: it then counts as many images as
-    independent ones would need for the same error.
+    independent ones would need for the same error. `spread` is how many times as large the error is
+    as that of independent images.
 
     >>> accuracy_interval(np.ones(16)).low.__round__(3)
     0.806
@@ -60,10 +63,13 @@ def accuracy_interval(right: Array, groups: NDArray[np.integer] | None = None) -
         n_groups = len(np.unique(groups))
         worth = variance / error**2 if 0 < error < np.inf and variance > 0 else float(n_groups)
         n_rows = max(min(n_rows, worth), 1.0)
+    n_rows /= spread**2
     shrink = 1 + Z**2 / n_rows
     centre = (mean + Z**2 / (2 * n_rows)) / shrink
     half = Z * np.sqrt(variance / n_rows + Z**2 / (4 * n_rows**2)) / shrink
-    return Estimate(mean, float(max(0.0, centre - half)), float(min(1.0, centre + half)))
+    # Rounding must not put the mean outside its own interval where all are right or all wrong.
+    low, high = min(max(0.0, centre - half), mean), max(min(1.0, centre + half), mean)
+    return Estimate(mean, float(low), float(high))
 
 
 def difference_interval(differences: Array, groups: NDArray[np.integer] | None = None) -> Estimate:

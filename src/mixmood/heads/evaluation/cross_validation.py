@@ -16,6 +16,12 @@ from mixmood.numerics.folds import Folds, training_weights
 
 LARGEST = 60_000_000
 """Numbers that one array of a batch of folds may hold; larger ones are fitted part by part."""
+SPREAD = 1.3
+"""How many times as large the error of a cross-validated accuracy is as that of independent images.
+
+Heads of all folds share most of their training images, and the head that users get is another one.
+The smallest tenth with which at least 95 % of 177 intervals on development tasks (20, 60 and 150
+labels, clean pools) hold the accuracy on test images: 96 %; with 1.0, 86 %."""
 
 
 def out_of_fold_logits(
@@ -110,4 +116,4 @@ def held_out_accuracy(
     """The accuracy on rows that were held out, with its interval; other rows do not count."""
     right = right_by_image(logits, codes)
     seen = np.isfinite(right)
-    return accuracy_interval(right[seen], None if groups is None else groups[seen])
+    return accuracy_interval(right[seen], None if groups is None else groups[seen], SPREAD)

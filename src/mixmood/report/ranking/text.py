@@ -23,7 +23,7 @@ def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
         parts += [] if is_plain else [Text()]
         parts.append(RankingTable(ranking, measure, is_plain))
     parts.append(Text(f"\n{_answer(ranking, measures)}", style="bold green"))
-    parts += [Text(printable(line), style="green") for line in _recommended(ranking)]
+    parts += _recommended(ranking)
     parts += [Text(printable(line)) for line in _reasons(ranking)]
     parts += [Text(printable(text)) for text in ranking.notes]
     parts += [Text(f"! {printable(text)}", style="yellow") for text in _warnings(ranking)]
@@ -37,7 +37,7 @@ def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
 def plain_text(view: RenderableType, width: int) -> str:
     """What a view looks like without colours."""
     stream = io.StringIO()
-    Console(file=stream, width=width, no_color=True, highlight=False).print(view)
+    Console(file=stream, width=width, no_color=True, highlight=False).print(view, crop=False)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
 
 
@@ -47,12 +47,13 @@ def _answer(ranking: Ranking, measures: Sequence[str]) -> str:
     return printable(ranking.verdict) + ranked_by
 
 
-def _recommended(ranking: Ranking) -> Iterator[str]:
-    """What to do, and what to type next."""
+def _recommended(ranking: Ranking) -> Iterator[Text]:
+    """What to do, and what to type next: a command stays in one line, so that it can be copied."""
     if ranking.recommendation is not None:
-        yield ranking.recommendation.sentence
+        yield Text(printable(ranking.recommendation.sentence), style="green")
         if ranking.recommendation.command is not None:
-            yield f"Next: {ranking.recommendation.command}"
+            command = printable(f"Next: {ranking.recommendation.command}")
+            yield Text(command, style="green", no_wrap=True, overflow="ignore")
 
 
 def _reasons(ranking: Ranking) -> Iterator[str]:

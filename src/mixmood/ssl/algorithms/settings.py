@@ -18,7 +18,8 @@ class CheckedSettings:
         name: The name in the registry.
         ranges: The settings that are numbers, with their ranges; None is a setting left out.
         balanced: Which losses the class weights multiply.
-        ood_mask: The confidence below which an image of the pool is left out; None for no mask.
+        ood_mask: The confidence below which an image of the pool is left out; None for no mask. An
+            algorithm may do without this setting.
     """
 
     name: ClassVar[str]
@@ -31,7 +32,7 @@ class CheckedSettings:
         """Refuse settings outside their ranges."""
         set_balanced(self, self.balanced)
         for setting, (low, high) in {**self.ranges, "ood_mask": (0, 1)}.items():
-            value = getattr(self, setting)
+            value = getattr(self, setting, None)
             if value is not None and not low <= value <= high:
                 limits = f"at least {low:g}" if high == inf else f"between {low:g} and {high:g}"
                 raise OptionError(f"{setting} of {self.name} must be {limits}; got {value:g}.")

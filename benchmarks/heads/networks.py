@@ -1,8 +1,9 @@
-"""The fine-tuned backbone on report tasks: `python -m benchmarks.heads.tuned PACKS OUT`.
+"""Networks on report tasks: `python -m benchmarks.heads.networks PACKS OUT [--model wrn-thin]`.
 
-Labelled images, pool and test images are those of `benchmarks.heads.evidence`, so that the head's
-accuracy for the same task and seed stands beside it. Everything else is what `mixmood train
---model efficientnet-lite0` does by default. Every run is one file, written when it is whole.
+The backbone fine-tuned, or a network from scratch. Labelled images, pool and test images are those
+of `benchmarks.heads.evidence`, so that the head's accuracy for the same task and seed stands beside
+it. Everything else is what `mixmood train --model MODEL` does by default. Every run is one file,
+written when it is whole.
 """
 
 import argparse
@@ -17,11 +18,16 @@ from mixmood.ssl.loop.train import train
 
 TASKS = ("mnist 5-9", "cifar10 5-9", "fashion_mnist 5-9")
 ALL = {**REPORT, **DEVELOPMENT}
-HEADER = ("task", "n_labelled", "seed", "algorithm", "accuracy", "cpu_s", "elapsed_s", "threads")
+TUNED = "efficientnet-lite0"
+PLACE = ("task", "n_labelled", "seed", "model", "algorithm")
+HEADER = (*PLACE, "accuracy", "cpu_s", "elapsed_s", "threads")
+SIDES = {TUNED: 96}
+"""Pixels a side; networks from scratch see what `mixmood train` gives them of small images."""
+SCRATCH_SIDE = 32
 
 
 def resized(images: np.ndarray, side: int) -> np.ndarray:
-    """RGB images at the size that the backbone takes, as `mixmood train` makes them."""
+    """RGB images at the size that a network takes, as `mixmood train` makes them."""
     from mixmood.data.arrays.array_pools import ImageArray
     from mixmood.ssl.input.pictures import pictures_at
 
@@ -35,8 +41,9 @@ def run(packs: Path, name: str, seed: int, options: argparse.Namespace) -> list[
     with np.load(packs / f"{family.pack}.npz") as content:
         images, labels = content["images"], content["labels"]
     rows = draw_rows(labels, family, options.labels, seed)
+    side = SIDES.get(options.model, SCRATCH_SIDE)
     labelled, test, pool = (
-        resized(images[some], 96)
+        resized(images[some], side)
         for some in (rows.labelled, rows.test[: options.n_test], rows.pool)
     )
     start, cpu = perf_counter(), process_time()
@@ -46,15 +53,16 @@ def run(packs: Path, name: str, seed: int, options: argparse.Namespace) -> list[
         pool,
         test,
         rows.test_codes[: options.n_test],
-        model="efficientnet-lite0",
+        model=options.model,
         algorithm=options.algorithm,
-        epochs=1,
+        # Tested once, at its end; passes of networks from scratch are part of their recipe.
+        **({"epochs": 1} if options.model == TUNED else {}),
         threads=options.threads,
         seed=seed,
     )
     spent = [f"{process_time() - cpu:.1f}", f"{perf_counter() - start:.1f}", options.threads]
     right = f"{trained.record.accuracy_last:.4f}"
-    return [name, options.labels, seed, options.algorithm, right, *spent]
+    return [name, options.labels, seed, options.model, options.algorithm, right, *spent]
 
 
 def main() -> None:
@@ -63,6 +71,7 @@ def main() -> None:
     parser.add_argument("packs", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--tasks", nargs="+", default=TASKS)
+    parser.add_argument("--model", default=TUNED)
     parser.add_argument("--algorithm", default="auto")
     parser.add_argument("--labels", type=int, default=60)
     parser.add_argument("--n-test", type=int, default=1500)
@@ -72,7 +81,8 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     for seed in range(*options.seeds):
         for name in options.tasks:
-            path = options.out / f"{name}-{options.algorithm}-{seed}.csv".replace(" ", "_")
+            words = (name, options.model, options.algorithm, str(seed))
+            path = options.out / f"{'-'.join(words)}.csv".replace(" ", "_")
             if path.exists():
                 continue
             row = run(options.packs, name, seed, options)
