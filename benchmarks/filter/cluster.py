@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import numpy as np
-
+from benchmarks.filter.timed_worker import TimedWorker
 from benchmarks.material import small_jpegs
 from mixmood.core.progress import Silent
 from mixmood.data.files.folder import FolderSource
@@ -32,7 +31,7 @@ from mixmood.features.backbones.registry import load_backbone
 from mixmood.selection.fit import FeatureReader, fit_scorer
 from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scan import cluster, parts
-from mixmood.selection.scan.cluster import ScanOrder, ScanWorker
+from mixmood.selection.scan.cluster import ScanOrder
 from mixmood.selection.scan.local import Scan, scan_local
 
 PART_SIZE = 128
@@ -63,24 +62,14 @@ class Clock(Silent):
     def shares(self, n_workers: int) -> dict[str, float]:
         """`overhead` and `busy` between the first part and the last."""
         (begin, before), (end, after) = self.spent[0], self.spent[-1]
-        whole = [span for span in self.spans if span[0] >= begin]
-        work = sum(cpu for _, _, cpu in whole)
-        scored = sum(min(stop, end) - max(start, begin) for start, stop, _ in self.spans)
+        scored = work = 0.0
+        for start, stop, cpu_s in self.spans:
+            inside = max(0.0, min(stop, end) - max(start, begin))
+            scored, work = scored + inside, work + cpu_s * inside / (stop - start)
         return {
             "overhead": (after - before) / work - 1,
             "busy": scored / (n_workers * (end - begin)),
         }
-
-
-class TimedWorker(ScanWorker):
-    """A worker that also returns when it scored, and its processor time."""
-
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """The parts, and three more columns."""
-        began, before = time.time(), time.process_time()
-        scored = super().__call__(batch)
-        span = {"began": began, "ended": time.time(), "cpu_s": time.process_time() - before}
-        return {**scored, **{name: np.full(len(batch["start"]), v) for name, v in span.items()}}
 
 
 def cpu_of_tree_s(root: int) -> float:

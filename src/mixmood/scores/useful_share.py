@@ -44,7 +44,7 @@ class UsefulShare:
     """Whether a test with the labelled classes says that near foreign images would be noticed.
 
     For far sources the share is right either way. On report tasks with near sources the interval
-    held the truth in 95 % of the cases that it trusted, and in all of the others.
+    held the truth in 96 % of the cases that it trusted, and in all of the others.
     """
     note: str
     """Why it is not trustworthy, in a sentence; empty if it is."""
