@@ -8,6 +8,7 @@ CASES: dict[str, tuple[str, str]] = {
     "small": ("extraction:small", "files to features, small JPEGs"),
     "large": ("extraction:large", "files to features, large JPEGs"),
     "torch": ("eager:against_torch", "the same in eager PyTorch"),
+    "hub": ("hub_models:against_plain_loop", "a model of the hub in a plain torch loop"),
     "measures": ("distances:four_measures", "four measures against plain loops"),
     "each-measure": ("each_measure:each_measure", "each measure with intervals and p-values"),
     "kid": ("fidelity:against_kid", "the same decision by torch-fidelity"),

@@ -1,6 +1,6 @@
 """Feeds every reader with hostile files: damaged real ones, thousands of each kind.
 
-    python -m fuzz                          21,600 inputs, 800 for each of 27 readers
+    python -m fuzz                          24,800 inputs, 800 for each of 31 readers
     python -m fuzz --count 50 --only png    fewer, and of one kind
     python -m fuzz --only png --start 123 --count 1    one input again
 

@@ -8,11 +8,17 @@ from pathlib import Path
 import numpy as np
 
 from fuzz import reseal, seeds
+from fuzz.dicoms import dicom_elements, dicoms
 from fuzz.mutate import mutated
 from fuzz.reader import READ, UNREADABLE, Make, Reader, Seed, seeds_named
+from fuzz.trees import json_tree
 from mixmood.core.errors import UnreadableImageError
 
 MOST_IMAGES = 24
+COCO = (
+    b'{"images": [{"id": 1, "file_name": "1.png"}, {"id": 2, "file_name": "2.jpg"}], '
+    b'"categories": [{"id": 7, "name": "cat"}], "annotations": [{"image_id": 1, "category_id": 7}]}'
+)
 
 
 def _read_pool(folder: Path, name: str) -> str:
@@ -127,11 +133,11 @@ POOL_READERS: dict[str, Reader] = {
     "tiff": Reader(seeds_named("x.tif", seeds.tiffs), _read_image),
     "ppm-ico": Reader(seeds_named("x.ppm", seeds.others), _read_image),
     "avif": Reader(seeds_named("x.avif", seeds.avifs), _read_image),
-    "dicom": Reader(seeds_named("x.dcm", seeds.dicoms), _read_frames),
+    "dicom": Reader(seeds_named("x.dcm", dicoms), _read_frames, dicom_elements),
     "labels": Reader(
         _labels("labels.csv", b"path,label\ncat/1.png,cat\n2;,cat\ndog/3.bmp,dog\n"), _read_folder
     ),
-    "coco": Reader(_labels("annotations.json", seeds.COCO), _read_folder),
+    "coco": Reader(_labels("annotations.json", COCO), _read_folder, json_tree),
     "zip": Reader(seeds_named("x.zip", seeds.zips), _read_pool, _inside_zip(packed=True)),
     "tar": Reader(seeds_named("x.tar", seeds.tars), _read_pool, _then(reseal.tar)),
     "tar.gz": Reader(

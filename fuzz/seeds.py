@@ -8,7 +8,6 @@ import struct
 import tarfile
 import tempfile
 import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,33 +101,18 @@ def avifs() -> list[bytes]:
     return [encoded("AVIF"), encoded("AVIF", "RGBA")]
 
 
-def dicoms() -> list[bytes]:
-    """Files of pydicom's own tests: grey and colour, plain, RLE, JPEG, palette, several frames."""
-    import pydicom
-
-    folder = Path(pydicom.__file__).parent / "data" / "test_files"
-    names = ("CT_small", "MR_small", "MR_small_RLE", "MR_small_bigendian", "SC_rgb_small_odd")
-    names += ("SC_rgb_rle_2frame", "SC_rgb_jpeg_dcmtk", "JPEG2000", "rtdose", "SC_rgb_rle_16bit")
-    return [(folder / f"{name}.dcm").read_bytes() for name in names]
-
-
 def others() -> list[bytes]:
     """PPM and ICO."""
     return [encoded("PPM"), encoded("PPM", "L"), encoded("ICO"), encoded("PPM", "1")]
 
 
-COCO = (
-    b'{"images": [{"id": 1, "file_name": "1.png"}, {"id": 2, "file_name": "2.jpg"}], '
-    b'"categories": [{"id": 7, "name": "cat"}], "annotations": [{"image_id": 1, "category_id": 7}]}'
-)
-
-
 def members() -> dict[str, bytes]:
-    """Files for an archive of two classes."""
+    """Files for an archive of two classes; the last is known by its first bytes alone."""
     return {
         "cat/1.png": encoded("PNG"),
         "cat/2.jpg": encoded("JPEG"),
         "dog/3.bmp": encoded("BMP", "1"),
+        "dog/IM4": bytes(128) + b"DICM" + bytes(64),
     }
 
 

@@ -3,12 +3,15 @@
     python scripts/try_package.py [PYTHON...]
 
 For each Python (this one by default): the wheel with the versions of constraints.txt, its size and
-the seconds it takes; `mixmood demo`; the Python blocks of README.md; `mypy --strict` on a user's
+the seconds it takes, by the clock and of the processor; that no extra came with it (torch, onnx,
+mlflow, ...); `mixmood demo`; `rank`, `filter`, `train` and `predict` on small pictures; the trained
+`model.onnx` in plain ONNX Runtime; the Python blocks of README.md; `mypy --strict` on a user's
 program (once, by this Python's mypy).
 """
 
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -43,6 +46,35 @@ with zipfile.ZipFile("crawl.zip", "w") as archive:
         archive.write(path, path.name)
 """
 
+EXTRAS = ("torch", "onnx", "mlflow", "ray", "datasets", "pyarrow", "transformers", "pydicom")
+CORE_ALONE = f"""
+from importlib.util import find_spec
+found = [name for name in {EXTRAS} if find_spec(name)]
+assert not found, found
+"""
+COMMANDS = (
+    "rank labelled scans crawl.zip --json rank.json --html rank.html",
+    "filter labelled crawl.zip --out kept.csv",
+    "train --labelled labelled --unlabelled scans --out run",
+    "predict --model run scans --csv classes.csv",
+)
+PLAIN_RUNTIME = """
+import csv, json, sys
+import numpy as np, onnxruntime
+from PIL import Image
+session = onnxruntime.InferenceSession("run/model.onnx", providers=["CPUExecutionProvider"])
+known = json.loads(session.get_modelmeta().custom_metadata_map["mixmood"])
+rows = list(csv.DictReader(open("classes.csv")))
+size = known["width"], known["height"]
+images = [Image.open("scans/" + row["image"]).convert("RGB") for row in rows]
+pixels = np.stack([np.asarray(one.resize(size, Image.Resampling.BILINEAR)) for one in images])
+ours = [[float(row["p_" + name]) for name in known["class_names"]] for row in rows]
+worst = np.abs(session.run(["probabilities"], {"images": pixels})[0] - ours).max()
+assert worst < 1e-4, worst
+assert "mixmood" not in sys.modules
+print(f"{len(rows)} images, probabilities differ from those of predict by at most {worst:.0e}")
+"""
+
 
 def main(pythons: list[str]) -> None:
     """Try the package; the first failure ends with its output."""
@@ -62,19 +94,29 @@ def main(pythons: list[str]) -> None:
 def _try(python: str, wheel: Path, folder: Path, *, is_first: bool) -> None:
     _run([python, "-m", "venv", folder / "env"], folder)
     own = folder / "env" / "bin" / "python"
-    before, start = _size(folder / "env"), time.perf_counter()
+    before, start, used = _size(folder / "env"), time.perf_counter(), _processor_s()
     pip = [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     _run([*pip, "-c", ROOT / "constraints.txt", wheel], folder)
-    took_s, size = time.perf_counter() - start, _size(folder / "env") - before
+    took_s, used_s = time.perf_counter() - start, _processor_s() - used
+    size = _size(folder / "env") - before
     version = _run([own, "-c", "import platform; print(platform.python_version())"], folder)
-    print(f"Python {version.strip()}: installed in {took_s:.0f} s, {size / 1e6:.0f} MB")
+    print(
+        f"Python {version.strip()}: installed in {took_s:.0f} s ({used_s:.0f} s of the processor, "
+        f"load {os.getloadavg()[0]:.0f}), {size / 1e6:.0f} MB"
+    )
     place = _run([own, "-c", "import mixmood; print(mixmood.__file__)"], folder)
     if not Path(place.strip()).is_relative_to(folder):
         sys.exit(f"Another mixmood was found: {place}")
+    _run([own, "-c", CORE_ALONE], folder)
     start = time.perf_counter()
     answer = _run([folder / "env" / "bin" / "mixmood", "demo"], folder)
     print(f"  mixmood demo: {time.perf_counter() - start:.1f} s; {_verdict(answer)}")
     _run([own, "-c", PREPARE], folder)
+    for words in COMMANDS:
+        said = _run([folder / "env" / "bin" / "mixmood", *words.split()], folder)
+        print(f"  mixmood {words.split()[0]}: {(said.strip().splitlines() or ['done'])[-1][:110]}")
+    said = _run([own, "-c", PLAIN_RUNTIME], folder)
+    print(f"  model.onnx in plain ONNX Runtime: {said.strip()}")
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     printed = _run([own, "-c", "\n".join(blocks)], folder)
     print(f"  README: {len(blocks)} Python blocks; {printed.strip().splitlines()[-1]}")
@@ -118,6 +160,11 @@ def _run(words: list, folder: Path) -> str:
     if done.returncode:
         sys.exit(f"{' '.join(map(str, words))[:200]} failed:\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def _processor_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _size(folder: Path) -> int:

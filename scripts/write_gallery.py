@@ -63,7 +63,8 @@ def cases() -> list[Case]:
     half = [*map(Image.fromarray, rest[:75]), *map(Image.fromarray, photo_patches(75, 32, rng))]
     return [
         Case("clean", "Clean", labelled, rest[:N_POOL], "150 more digits 0 to 4.",
-             "The pool cannot be told apart from the labelled set: use all of it."),
+             "The pool cannot be told apart from the labelled set: nothing in it has to be left "
+             "out. Where the head is nearly always right already, no pool is sure to help."),
         Case("contaminated", "Contaminated", labelled, half,
              "75 digits 0 to 4 and 75 patches of photographs.",
              "Half of the pool is foreign, which costs what the other half would bring. "

@@ -7,7 +7,12 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
+import mixmood
 from mixmood.cli.main import app
+from mixmood.features.backbones import devices
+from mixmood.features.backbones.devices import PROVIDERS
+from mixmood.features.backbones.registry import BACKBONES
+from mixmood.features.backbones.runtime import onnx_runtime
 from mixmood.ssl.output.predict import Classifier
 
 
@@ -88,6 +93,70 @@ def test_threads_are_as_many_as_wanted(run):
     result = invoke("--model", run / "run", run / "labelled", "--jobs", 0)
     assert result.exit_code == 2
     assert "jobs must be at least 1; got 0" in result.stderr
+
+
+class OtherBuild:
+    """An ONNX Runtime with DirectML, whose sessions compute on the processor all the same."""
+
+    def __init__(self):
+        self._real = onnx_runtime()
+        self.SessionOptions = self._real.SessionOptions
+
+    def get_available_providers(self):
+        return [PROVIDERS["directml"], PROVIDERS["cpu"]]
+
+    def InferenceSession(self, model, options, providers):  # noqa: N802 - the library's name
+        session = self._real.InferenceSession(model, options, providers=[PROVIDERS["cpu"]])
+        session.get_providers = lambda: providers
+        return session
+
+
+def test_the_device_is_the_one_that_is_asked_for_and_is_named(run, tmp_path, monkeypatch):
+    plain = invoke("--model", run / "run", run / "labelled").stdout
+    monkeypatch.setattr(devices, "onnx_runtime", OtherBuild)
+    out = tmp_path / "classes.csv"
+    words = ("--model", run / "run", run / "labelled", "--csv", out)
+    result = invoke(*words, "--device", "directml")
+    assert result.exit_code == 0, result.stderr
+    assert f"16 images classified on directml; written to {out}" in result.stdout
+    assert out.read_text() == plain
+    assert "16 images classified; written" in invoke(*words, "--device", "cpu").stdout
+
+
+@pytest.mark.parametrize(
+    ("device", "code", "message"),
+    [
+        ("coreml", 1, "The device coreml cannot be used: this ONNX Runtime has cpu, directml."),
+        ("cud", 2, "Unknown device 'cud'. Did you mean 'cuda'?"),
+    ],
+)
+def test_a_device_that_cannot_be_used_is_refused(run, monkeypatch, device, code, message):
+    monkeypatch.setattr(devices, "onnx_runtime", OtherBuild)
+    result = invoke("--model", run / "run", run / "labelled", "--device", device)
+    assert result.exit_code == code
+    assert message in " ".join(result.stderr.split())
+
+
+def test_of_a_model_that_takes_features_the_backbone_gets_the_device(run, monkeypatch):
+    class Own:
+        """A backbone without an ONNX form: model.onnx holds the head alone."""
+
+        name, resolution, batch_size, width = "own", 8, 16, 3
+        is_batch_dependent, fingerprint, device = False, "own", "cpu"
+
+        def describe(self):
+            return {"name": "own", "width": 3}
+
+        def embed(self, batch):
+            return batch.mean(axis=(1, 2)).astype(np.float32)
+
+        def use_device(self, device):
+            self.device = {"auto": "cpu"}.get(device, device)
+
+    monkeypatch.setitem(BACKBONES, "own", lambda resolution: Own())
+    model = mixmood.train(run / "labelled", algorithm="supervised", backbone="own")
+    assert model.predict(run / "labelled").device == "cpu"
+    assert model.predict(run / "labelled", device="mps").device == "mps"
 
 
 def test_prediction_does_not_import_torch(run):

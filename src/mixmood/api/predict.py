@@ -50,12 +50,13 @@ def predict_planned(
     notify: Callable[[str], None],
 ) -> Predictions:
     """The same for options that have been checked."""
-    classifier = Classifier(model, plan.jobs)
+    classifier = Classifier(model, plan.jobs, plan.device)
     source = open_pool(images)
     if isinstance(source, FeatureSource):
         found, typical = classified_features(classifier, source)
         names = tuple(f"{source.name}[{row}]" for row in range(len(source)))
-        return Predictions(names, found, classifier.class_names, (), typical, classifier.threshold)
+        found_all = names, found, classifier.class_names, (), typical, classifier.threshold
+        return Predictions(*found_all, classifier.device)
     if classifier.pixel_range is not None:
         source = source.scaled_by(classifier.pixel_range)
     n_tried, n_poor = poor_range(source)
@@ -79,4 +80,5 @@ def predict_planned(
         unreadable,
         np.concatenate(typical_parts)[order] if typical_parts else None,
         classifier.threshold,
+        classifier.device,
     )

@@ -155,7 +155,10 @@ def _trained_head(
     run = train_head_on_images(
         labelled, unlabelled, plan=plan, progress=progress, warn=notify, inform=inform
     )
-    run = replace(run, record=with_choice(run.record, choice))
+    record = with_choice(run.record, choice)
+    if choice is not None:
+        record = _without_optimism(record, choice, notify)
+    run = replace(run, record=record)
     if plan.folder is not None:
         write_head(plan.folder, run)
     if log is not None:
@@ -176,6 +179,21 @@ def _chosen_backbone(
         )
         base, _, _ = scaled_alike(base, {})
         return choose_backbone(base, options, store, progress)
+
+
+def _without_optimism(
+    record: HeadRecord, choice: BackboneChoice, warn: Callable[[str], None]
+) -> HeadRecord:
+    """The record with an accuracy that the choice of the backbone does not flatter."""
+    record = replace(record, accuracy=record.accuracy.after_choice(choice.optimism))
+    if choice.optimism is not None or record.accuracy.cross_validated is None:
+        return record
+    message = (
+        "The backbone was chosen on the same few images: the accuracy may be too good, and by how "
+        "much cannot be estimated."
+    )
+    warn(message)
+    return replace(record, warnings=(*record.warnings, message))
 
 
 def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:

@@ -42,4 +42,5 @@ def predict(
     n_none = int(predictions.is_none.sum())
     none = f", {n_none} of them none of these classes" if n_none else ""
     n_images = counted(len(predictions.images), "image")
-    sys.stdout.write(f"{n_images} classified{none}; written to {csv}\n")
+    place = "" if predictions.device == "cpu" else f" on {predictions.device}"
+    sys.stdout.write(f"{n_images} classified{place}{none}; written to {csv}\n")

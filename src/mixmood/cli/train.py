@@ -98,6 +98,9 @@ def _of_head(record: "HeadRecord", out: Path) -> list[str]:
         accuracy = (
             f"accuracy {found.cross_validated:.3f} ({low:.3f} to {high:.3f}), cross-validated"
         )
+        if found.choice_optimism is not None:
+            points = 100 * found.choice_optimism
+            accuracy += f", less {points:.1f} points for the choice of backbone"
     test = (
         ""
         if found.test is None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mixmood.core.cores import checked_jobs
-from mixmood.features.extraction.plan import jobs_option
+from mixmood.features.extraction.plan import device_option, jobs_option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -11,6 +11,7 @@ class PredictionPlan:
     """How images are classified; command line and Python share it."""
 
     jobs: int | None = jobs_option()
+    device: str = device_option()
 
     def __post_init__(self) -> None:
         """Refuse a number of threads below one."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import zlib
 
 import numpy as np
 import pytest
@@ -97,6 +98,63 @@ def test_a_filter_and_a_head_use_it_too(sets):
     assert figures_of(written["backbone"])["seeing"] == 1.0
     assert [line for line in lines if line.startswith("Backbone seeing")]
     assert len(mixmood.predict(sets / "run", sets / "pool").classes) == 12
+
+
+@pytest.fixture
+def noise_backbones(monkeypatch):
+    """Four backbones that tell nothing: what they see of an image has nothing to do with it."""
+
+    class Noise(Colours):
+        def embed(self, batch):
+            seeds = [zlib.crc32(image.tobytes() + self.name.encode()) for image in batch]
+            rows = [np.random.default_rng(seed).normal(size=3) for seed in seeds]
+            return np.array(rows, np.float32)
+
+    names = [f"noise{number}" for number in range(4)]
+    for name in names:
+        monkeypatch.setitem(BACKBONES, name, lambda resolution, name=name: Noise(name, False))
+    return "auto:" + ",".join(names)
+
+
+def test_the_accuracy_of_a_head_is_lower_by_what_the_choice_made_it_too_good(sets, noise_backbones):
+    """The figure of the same head whose backbone was named stays as it was."""
+    words = ["train", "--labelled", str(sets / "labelled"), "--algorithm", "supervised"]
+    words += ["--backbone", noise_backbones, "--out", str(sets / "run")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    written = json.loads((sets / "run" / "record.json").read_text())
+    found, choice = written["accuracy"], written["backbone"]["choice"]
+    optimism = max(one["accuracy"] for one in choice["candidates"])
+    optimism -= choice["accuracy_after_choice"]
+    assert found["choice_optimism"] == pytest.approx(optimism)
+    assert optimism > 0.05
+    name = written["backbone"]["name"]
+    plain = mixmood.train(sets / "labelled", algorithm="supervised", backbone=name).record.accuracy
+    assert plain.choice_optimism is None
+    assert found["cross_validated"] == pytest.approx(plain.cross_validated - optimism)
+    low, high = plain.interval
+    assert found["interval"] == pytest.approx([low - optimism, high])
+    line = f"cross-validated, less {100 * optimism:.1f} points for the choice of backbone"
+    assert line in done.stdout
+    page = (sets / "run" / "report.html").read_text()
+    assert f"{100 * optimism:.1f} points taken off the accuracy for the choice" in page
+
+
+def test_where_the_optimism_cannot_be_known_a_warning_says_so(sets):
+    for path in sorted((sets / "labelled").rglob("*.png")):
+        if int(path.stem) > (path.parent.name == "red"):
+            path.unlink()
+    heard = []
+    trained = mixmood.train(
+        sets / "labelled",
+        algorithm="supervised",
+        backbone="auto:blind,seeing",
+        notify=heard.append,
+    )
+    assert trained.record.accuracy.choice_optimism is None
+    (message,) = [one for one in trained.record.warnings if "too good" in one]
+    assert message in heard
+    assert message.startswith("The backbone was chosen on the same few images: the accuracy may")
 
 
 def test_the_command_prints_one_line_about_it(sets):

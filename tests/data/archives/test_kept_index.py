@@ -39,7 +39,7 @@ def make_tar(path, files, age_s=1000):
 def scans(monkeypatch):
     """Grows by one with every archive that is scanned."""
     made = []
-    monkeypatch.setattr(tars, "read_tar_members", lambda s: made.append(1) or read_tar_members(s))
+    monkeypatch.setattr(tars, "read_tar_members", lambda *a: made.append(1) or read_tar_members(*a))
     return made
 
 
@@ -103,9 +103,9 @@ def test_an_archive_written_just_now_is_not_kept(tmp_path, cache, png):
 
 
 def test_an_archive_that_changes_while_it_is_scanned_is_not_kept(archive, cache, monkeypatch):
-    def touching(stream):
+    def touching(*arguments):
         os.utime(archive, (1000, 1000))
-        return read_tar_members(stream)
+        return read_tar_members(*arguments)
 
     monkeypatch.setattr(tars, "read_tar_members", touching)
     open_pool(archive, cache=cache)

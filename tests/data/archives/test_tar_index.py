@@ -42,7 +42,7 @@ def by_tarfile(path):
 def scanned(path):
     stream = PlainStream(path)
     try:
-        return [tuple(member) for member in read_tar_members(stream)]
+        return [member[:3] for member in read_tar_members(stream)]
     finally:
         stream.close()
 
@@ -55,7 +55,7 @@ def test_members_are_as_the_standard_library_reads_them(format, tmp_path):
     assert len(found) == len(NAMES) + 1
     (tmp_path / "a.tar.gz").write_bytes(gzip.compress(path.read_bytes()))
     gzipped = SeekableGzip(tmp_path / "a.tar.gz")
-    assert [tuple(member) for member in read_tar_members(PackedStream(gzipped))] == found
+    assert [member[:3] for member in read_tar_members(PackedStream(gzipped))] == found
     gzipped.close()
 
 

@@ -76,6 +76,9 @@ def test_json_of_another_kind_is_left_alone(tree):
         ("data.yaml", "nc: 2\nnames: ['rose', \"tulip\"]\n"),
         ("data.yaml", "names:\n  0: rose\n  1: tulip\nnc: 2\n"),
         ("data.yaml", "names:\n  - rose\n  - tulip\n"),
+        ("data.yaml", "names:\n- rose\n- 'tulip'  # the second\nnc: 2\n"),
+        ("data.yaml", "names: {1: tulip, 0: rose}\n"),
+        ("data.yaml", "names:\n  1: tulip\n  7: other\n  0: rose\n"),
         ("classes.txt", "rose\ntulip\n"),
     ],
 )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError
+from mixmood.heads.evaluation.choose import train_head
 from mixmood.heads.evaluation.feature_choice import choose_features
 
 CODES = np.arange(40) % 4
@@ -50,6 +51,30 @@ def test_after_the_choice_among_noise_the_accuracy_is_that_of_chance():
     assert np.mean(fair) == pytest.approx(0.25, abs=0.05)
 
 
+def test_the_optimism_of_a_choice_is_what_the_best_loses_when_it_is_judged_without_the_fold():
+    found = chosen({str(k): noise(k) for k in range(6)}, n_repeats=1)
+    best = found.accuracies[found.chosen].value
+    assert found.optimism == pytest.approx(best - found.after_choice.value)
+    assert found.optimism > 0
+    assert chosen({"noise": noise(1), "good": telling()}).optimism == 0
+    assert chosen({"alone": noise(1)}).optimism == 0
+
+
+def test_less_its_optimism_a_head_on_chosen_noise_is_as_good_as_chance():
+    """The head is cross-validated on folds of its own, as in `train`."""
+    plain, fair = [], []
+    for start in range(0, 72, 6):
+        kinds = {str(k): noise(start + k) for k in range(6)}
+        found = chosen(kinds)
+        rng = np.random.default_rng(start)
+        head = train_head(kinds[found.chosen], CODES, 4, None, rng, algorithm="supervised")
+        plain.append(head.accuracy.value)
+        fair.append(head.accuracy.value - found.optimism)
+    assert np.mean(plain) > 0.31
+    assert np.mean(fair) == pytest.approx(0.25, abs=0.04)
+    assert np.mean(fair) < np.mean(plain) - 0.05
+
+
 def test_images_of_a_group_are_held_out_together():
     """Each pair of rows is one image twice: without groups its copy gives the class away."""
     rows = np.repeat(np.random.default_rng(0).normal(size=(20, 30)), 2, axis=0)
@@ -65,6 +90,6 @@ def test_one_image_a_class_cannot_be_compared_on():
     """With one class of two images there are two folds: a choice, but no fair accuracy of it."""
     rows = np.eye(3)
     two = choose_features({"a": rows, "b": rows}, np.array([0, 0, 1]), 2, rng_zero())
-    assert (two.chosen, two.after_choice) == ("a", None)
+    assert (two.chosen, two.after_choice, two.optimism) == ("a", None, None)
     with pytest.raises(InputError, match="Cross-validation needs two classes"):
         choose_features({"a": np.eye(4)}, np.arange(4), 4, rng_zero())

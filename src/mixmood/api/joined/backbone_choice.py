@@ -56,6 +56,8 @@ class BackboneChoice:
     chosen: str
     figures: dict[str, Any]
     sentence: str
+    optimism: float | None
+    """By how much the accuracy with it is too good, as a share; None where it cannot be known."""
 
     def in_record(self, backbone: Mapping[str, Any] | None) -> dict[str, Any]:
         """The description of a backbone with the figures of the choice."""
@@ -107,7 +109,10 @@ def choose_backbone(
     except InputError as error:
         raise InputError(f"--backbone auto compares by cross-validation. {error}") from error
     return BackboneChoice(
-        found.chosen, _figures(found, len(rows), left_out), _sentence(found, len(rows), left_out)
+        found.chosen,
+        _figures(found, len(rows), left_out),
+        _sentence(found, len(rows), left_out),
+        found.optimism,
     )
 
 

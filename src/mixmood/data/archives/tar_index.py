@@ -5,7 +5,7 @@ for the end of the archive, and follows a forged one in a circle; this reading d
 """
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -26,6 +26,8 @@ class TarMember(NamedTuple):
     name: bytes
     offset: int
     size: int
+    start: bytes = b""
+    """Its first bytes, where they were asked for."""
 
 
 class Stream(Protocol):
@@ -81,11 +83,17 @@ class PackedStream:
             size -= len(piece)
 
 
-def read_tar_members(stream: Stream) -> Iterator[TarMember]:
+def read_tar_members(
+    stream: Stream, is_looked_into: Callable[[bytes], bool] = lambda name: False
+) -> Iterator[TarMember]:
     """All plain files in their order; ValueError where the archive is cut or damaged.
 
     Names may be long, in the manner of GNU or of POSIX. Links, folders, devices and sparse files
     are left out.
+
+    Args:
+        stream: The archive, at its beginning.
+        is_looked_into: Of files with such names the first bytes are read on the way.
     """
     offset = 0
     extended: dict[bytes, bytes] = {}
@@ -101,14 +109,16 @@ def read_tar_members(stream: Stream) -> Iterator[TarMember]:
             continue
         if kind == _SPARSE:
             offset += _skip_sparse_map(stream, block)
-        name = extended.get(b"path") or _name(block)
+        name, start = extended.get(b"path") or _name(block), b""
         if b"size" in extended:
             size = _number(b"%d" % int(extended[b"size"]), base=10)
         if kind in _WITHOUT_DATA or (kind == b"\0" and name.endswith(b"/")):
             size = 0
         elif kind in _REGULAR and not any(key.startswith(b"GNU.sparse") for key in extended):
-            yield TarMember(name.removeprefix(b"./"), offset, size)
-        stream.skip(_rounded(size))
+            name = name.removeprefix(b"./")
+            start = stream.read(min(size, _BLOCK)) if is_looked_into(name) else b""
+            yield TarMember(name, offset, size, start)
+        stream.skip(_rounded(size) - len(start))
         offset += _rounded(size)
         if kind != b"K":
             extended = {}

@@ -16,8 +16,9 @@ from mixmood.data.archives.gzip_access import SeekableGzip, most_unpacked
 from mixmood.data.archives.kept_index import ArchiveIndex, archive_key, archive_stamp
 from mixmood.data.archives.tar_index import PackedStream, PlainStream, TarMember, read_tar_members
 from mixmood.data.files.named_files import PathSource
-from mixmood.data.files.names import Names, is_image_path, shown_name
+from mixmood.data.files.names import Names, is_image_path, may_be_dicom_path, shown_name
 from mixmood.data.files.passed_over import PassedOver, passed_over_notes
+from mixmood.data.medical.dicom import is_dicom
 
 _BROKEN = (zlib.error, EOFError, OSError, ValueError, OverflowError)
 
@@ -30,7 +31,8 @@ class TarSource(PathSource):
     is kept in the cache, and the archive not scanned again until it changes; of a gzipped one
     reading then unpacks as much as lies before the last image wanted (see `SeekableGzip`).
     Names in the archive are only names: they never become paths, so none can leave the pool.
-    Links and sparse members are left out.
+    Links and sparse members are left out. Of members without a suffix the first bytes are read:
+    they may be DICOM.
     """
 
     def __init__(self, path: str | Path, name: str, cache: FeatureCache | None = None) -> None:
@@ -104,8 +106,8 @@ class TarSource(PathSource):
         self, offsets: "array[int]", sizes: "array[int]", passed_over: PassedOver
     ) -> Iterator[bytes]:
         """The names of the images; their places are put into the arrays on the way."""
-        for name, offset, size in self._members():
-            if is_image_path(name):
+        for name, offset, size, start in self._members():
+            if is_image_path(name) or is_dicom(start):
                 offsets.append(offset)
                 sizes.append(size)
                 yield name
@@ -115,10 +117,10 @@ class TarSource(PathSource):
     def _members(self) -> Iterator[TarMember]:
         if self._packed is None:
             with closing(PlainStream(self._path)) as stream:
-                yield from read_tar_members(stream)
+                yield from read_tar_members(stream, may_be_dicom_path)
             return
         with closing(self._packed):
-            yield from read_tar_members(PackedStream(self._packed))
+            yield from read_tar_members(PackedStream(self._packed), may_be_dicom_path)
             while self._packed.read(2**20):
                 pass  # To the end, where the file's own checksum is compared.
 

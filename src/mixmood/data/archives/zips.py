@@ -5,20 +5,24 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.bounded import check_size, inflate, read_at
-from mixmood.data.archives.zip_index import read_zip_members
+from mixmood.data.archives.zip_index import ZipMember, read_zip_members
 from mixmood.data.files.named_files import PathSource
-from mixmood.data.files.names import Names, is_image_path, shown_name
+from mixmood.data.files.names import Names, is_image_path, may_be_dicom_path, shown_name
 from mixmood.data.files.passed_over import PassedOver
+from mixmood.data.medical.dicom import DICOM_START, is_dicom
 
 _LOCAL = struct.Struct("<4s22xHH")
 _ENCRYPTED = 0x1
 _MEMBER = struct.Struct("<q2QL2H")
+_LOOKED_AT = 4096
+"""Packed bytes that unpack to the first bytes of a file, whatever codes come before them."""
 
 
 class ZipSource(PathSource):
@@ -26,6 +30,7 @@ class ZipSource(PathSource):
 
     Names in the archive are only names: they never become paths, so none can leave the pool.
     Members must be stored or deflated; others, and encrypted ones, are unreadable images.
+    Of members without a suffix the first bytes are read: they may be DICOM.
     """
 
     def __init__(self, path: str | Path, name: str) -> None:
@@ -80,14 +85,32 @@ class ZipSource(PathSource):
 
     def _images(self, members: bytearray, passed_over: PassedOver) -> Iterator[bytes]:
         """The names of the images; where they lie is put into `members` on the way."""
-        for name, *place in read_zip_members(self._path):
-            # Old tools of Windows pack with its own separator.
-            name = name.replace(b"\\", b"/")
-            if is_image_path(name):
-                members += _MEMBER.pack(*place)
-                yield name
-            else:
-                passed_over.add_path(name)
+        with self._path.open("rb") as file:
+            for member in read_zip_members(self._path):
+                # Old tools of Windows pack with its own separator.
+                name = member.name.replace(b"\\", b"/")
+                is_dicom_inside = may_be_dicom_path(name) and is_dicom(_first_bytes(file, member))
+                if is_image_path(name) or is_dicom_inside:
+                    members += _MEMBER.pack(*member[1:])
+                    yield name
+                else:
+                    passed_over.add_path(name)
+
+
+def _first_bytes(file: IO[bytes], member: ZipMember) -> bytes:
+    """What a member begins with; nothing where it cannot be read."""
+    if member.flags & _ENCRYPTED:
+        return b""
+    try:
+        file.seek(member.offset)
+        magic, n_name, n_extra = _LOCAL.unpack(file.read(_LOCAL.size))
+        file.seek(n_name + n_extra, 1)
+        data = file.read(min(member.packed, _LOOKED_AT))
+        if member.how == zipfile.ZIP_DEFLATED:
+            data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, DICOM_START)
+    except (OSError, OverflowError, ValueError, struct.error, zlib.error):
+        return b""
+    return data if magic == b"PK\3\4" else b""
 
 
 def _unpack(data: bytes, size: int, how: int) -> bytes:

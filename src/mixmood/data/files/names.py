@@ -50,6 +50,16 @@ def is_image_path(path: bytes) -> bool:
     return is_image_name(name) and not any(map(is_foreign_folder, folders))
 
 
+def may_be_dicom_path(path: bytes) -> bool:
+    """Whether a path inside an archive may be DICOM without saying so, and in no such folder.
+
+    >>> [may_be_dicom_path(path) for path in (b"study/IM000001", b"study/", b".git/HEAD")]
+    [True, False, False]
+    """
+    *folders, name = path.split(b"/")
+    return bool(name) and may_be_dicom(name) and not any(map(is_foreign_folder, folders))
+
+
 class Names:
     """Paths in a fixed order, end to end in one block of bytes: a million take about 20 MB."""
 

@@ -19,8 +19,9 @@ from mixmood.data.pools.pool import Labels
 COCO_FILES = ("annotations/*.json", "*annotations*.json", "*/_annotations.coco.json")
 YOLO_LISTS = ("data.yaml", "dataset.yaml", "classes.txt", "obj.names")
 MOST_JSON_BYTES = 256 * 2**20
-_INLINE = re.compile(r"^names:\s*\[(.*)\]\s*$")
-_ITEM = re.compile(r"^\s+(?:\d+\s*:|-)\s*(.+?)\s*$")
+_INLINE = re.compile(r"^names:\s*[\[{](.*)[\]}]$")
+_ITEM = re.compile(r"^\s*(?:\d+\s*:|-\s)\s*.+$")
+_NUMBERED = re.compile(r"(\d+)\s*:\s*(.+)")
 
 
 def labels_from_coco(folder: Path, names: Names) -> Labels | None:
@@ -67,20 +68,24 @@ def yolo_names(folder: Path) -> dict[int, str]:
     except (OSError, ValueError) as error:
         raise InputError(f"Cannot read the classes in {path}: {reason(error)}.") from error
     if path.suffix != ".yaml":
-        words = [line.strip() for line in lines if line.strip()]
-    else:
-        words = [word.strip().strip("'\"") for word in _yaml_names(lines)]
-    return dict(enumerate(words))
+        return dict(enumerate(line.strip() for line in lines if line.strip()))
+    found: dict[int, str] = {}
+    for place, item in enumerate(_yaml_names(lines)):
+        numbered = _NUMBERED.fullmatch(item)
+        number, word = (int(numbered[1]), numbered[2]) if numbered else (place, item)
+        found[number] = word.strip("'\"")
+    return found
 
 
 def _yaml_names(lines: list[str]) -> Iterator[str]:
-    """The items of `names`, as one line, as a list or as numbered lines."""
+    """The items of `names`, with their numbers if they have any: one line, or a line for each."""
     is_inside = False
     for line in lines:
+        line = line.partition(" #")[0].rstrip()
         if match := _INLINE.match(line):
-            yield from match[1].split(",")
-        elif is_inside and (match := _ITEM.match(line)):
-            yield match[1]
+            yield from (item.strip() for item in match[1].split(","))
+        elif is_inside and _ITEM.match(line):
+            yield line.strip().removeprefix("-").strip()
         else:
             is_inside = line.strip() == "names:"
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Picture
 from mixmood.data.decoding.pixel_range import PixelRange
-from mixmood.data.medical.window import Window, window_of
+from mixmood.data.medical.window import LARGEST, Window, window_of
 
 MAX_PIXELS = 175_000_000
 DEFLATED = b"1.2.840.10008.1.2.1.99"
@@ -24,6 +24,7 @@ DICOM_START = 132
 T = TypeVar("T")
 
 GREY = ("MONOCHROME1", "MONOCHROME2")
+SMALLEST_SPAN = 1e-30
 
 
 class DicomError(ValueError):
@@ -134,12 +135,8 @@ def _frame(data: Any, index: int | None) -> Frame:
     if values.ndim != 2:
         raise DicomError("it is a DICOM file of grey values with several samples a pixel")
     full = _full_range(data)
-    return Frame(
-        np.asarray(pixels.apply_modality_lut(values, data)),
-        window_of(data),
-        full,
-        kind == "MONOCHROME1",
-    )
+    grey = np.asarray(pixels.apply_modality_lut(values, data))
+    return Frame(grey, window_of(data), full, kind == "MONOCHROME1")
 
 
 def _decoded(data: Any, index: int) -> NDArray[Any]:
@@ -184,7 +181,7 @@ def _full_range(data: Any) -> PixelRange:
     else:
         found = apply_modality_lut(np.array([ends], dtype=np.int64), data)
         low, high = sorted(float(value) for value in found.ravel())
-    if not np.isfinite([low, high]).all() or high <= low:
+    if not (-LARGEST <= low < high <= LARGEST and high - low >= SMALLEST_SPAN):
         raise DicomError("its slope and intercept leave no range of values")
     return PixelRange(low, high)
 

@@ -7,6 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 LINEAR, EXACT, SIGMOID = "LINEAR", "LINEAR_EXACT", "SIGMOID"
+LARGEST = 1e12
+"""No grey value, centre or width of a modality is beyond it; arithmetic within it is safe."""
+NARROWEST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Window:
         elif self.shape == EXACT:
             part = (x - self.centre) / self.width + 0.5
         else:
-            part = (x - (self.centre - 0.5)) / max(self.width - 1, 1e-9) + 0.5
+            part = (x - (self.centre - 0.5)) / max(self.width - 1, NARROWEST) + 0.5
         return np.clip(part * 255 + 0.5, 0, 255).astype(np.uint8)
 
 
@@ -54,7 +57,10 @@ def window_of(data: Any) -> Window | None:
         table = first, tuple(int(value) for value in entries)[: count or 65_536], bits
         return Window(0, 1, table=table) if table[1] and 1 <= bits <= 16 else None
     centre, width = (_first(data.get(word)) for word in ("WindowCenter", "WindowWidth"))
-    if centre is None or width is None or not np.isfinite([centre, width]).all() or width <= 0:
+    if centre is None or width is None:
+        return None
+    # Written so that a NaN is refused.
+    if not (abs(centre) <= LARGEST and NARROWEST <= width <= LARGEST):
         return None
     shape = str(data.get("VOILUTFunction", None) or LINEAR)
     return Window(centre, width, shape if shape in (EXACT, SIGMOID) else LINEAR)

@@ -37,6 +37,15 @@ def mlflow_option() -> Any:
     return option(None, "Log the result to MLflow as well.", metavar="URI")
 
 
+def device_option() -> Any:
+    """The field `device` of a plan."""
+    return option(
+        "auto",
+        "Where the backbone computes: auto, cpu, cuda, directml or coreml; of hf: models cuda or "
+        "mps.",
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExtractionPlan:
     """How features are computed and where they are kept; plans of commands extend it."""
@@ -45,11 +54,7 @@ class ExtractionPlan:
     resolution: int | None = option(
         None, "Pixels a side that the backbone sees.", shown="96", metavar="PIXELS"
     )
-    device: str = option(
-        "auto",
-        "Where the backbone computes: auto, cpu, cuda, directml or coreml; of hf: models cuda or "
-        "mps.",
-    )
+    device: str = device_option()
     frames: str = option(
         "middle", "Of a DICOM file with several frames: the middle one, or each as an image."
     )

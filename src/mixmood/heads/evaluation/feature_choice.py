@@ -28,6 +28,20 @@ class FeatureChoice:
     """Of the whole procedure: for every fold the choice is made without it, by nested
     cross-validation. None where there are too few images for that."""
 
+    @property
+    def optimism(self) -> float | None:
+        """By how much the accuracy of the chosen features is too good, because they were chosen.
+
+        It is the accuracy of the best minus that of the whole procedure, both on the same folds,
+        and never negative. None where it cannot be known.
+
+        Source: as in Tibshirani and Tibshirani, "A bias correction for the minimum error rate in
+        cross-validation", Ann. Appl. Stat., 2009, with nested folds instead of one minimum a fold.
+        """
+        if self.after_choice is None:
+            return None
+        return max(0.0, self.accuracies[self.chosen].value - self.after_choice.value)
+
 
 def choose_features(
     features: Mapping[str, Array],

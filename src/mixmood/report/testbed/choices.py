@@ -1,5 +1,6 @@
 """The values by which the cells of a test bed differ: what its page can be filtered by."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,15 +30,15 @@ class Choices:
     values: dict[str, list[Any]]
 
     @classmethod
-    def of(cls, tables: Tables) -> "Choices":
-        """All choices of three tables."""
+    def of(cls, tables: Tables, predictors: Sequence[str] = ()) -> "Choices":
+        """All choices of three tables; predictors stand behind the measures."""
         rows = tables.accuracies
         cells = [row for row in rows if not row.is_supervised] or rows
         return cls(
             {
                 "task": _distinct(rows, "task"),
                 "n_labelled": sorted(_distinct(rows, "n_labelled")),
-                "measure": _distinct(tables.distances, "measure"),
+                "measure": [*_distinct(tables.distances, "measure"), *predictors],
                 "regime": _distinct(rows, "regime"),
                 "algorithm": _distinct(cells, "algorithm"),
                 "contamination": _distinct(cells, "contamination"),

@@ -12,6 +12,8 @@ from mixmood.report.testbed.table_lines import (
     distance_lines,
 )
 from mixmood.testbed.analysis.overview import Overview
+from mixmood.testbed.analysis.statistics.agreement import AgreementRow
+from mixmood.testbed.analysis.statistics.groups import GroupKey
 from mixmood.testbed.grid.cells import SUPERVISED
 
 N_EMPTY = 6
@@ -24,9 +26,17 @@ SELECTIONS = {
 }
 
 
+def _by_group(record: Overview) -> list[AgreementRow]:
+    """Table 3 with the predictors of each group behind its measures."""
+    rows = [*record.table3, *record.predictors]
+    order = list(dict.fromkeys(GroupKey.of(row) for row in rows))
+    return sorted(rows, key=lambda row: order.index(GroupKey.of(row)))
+
+
 def overview_page(record: Overview, command: str | None = None) -> str:
     """The page of a test bed, as HTML text; `command` is the one that made it."""
-    choices = Choices.of(record.tables)
+    predictors = list(dict.fromkeys(row.measure for row in record.outlook))
+    choices = Choices.of(record.tables, predictors)
     pools = Pools.of(record.table1)
     algorithms = {row.algorithm for row in record.table1}
     return render(
@@ -39,11 +49,13 @@ def overview_page(record: Overview, command: str | None = None) -> str:
             "titles": TITLES,
             "pools": pools,
             "baselines": {name: SUPERVISED[name] for name in SUPERVISED if name in algorithms},
-            "groups": plot_groups(record.tables, choices, pools),
+            "groups": plot_groups(record, choices, pools),
             "accuracies": accuracy_lines(record.table1, choices, pools),
-            "distances": distance_lines(record.table2, choices, pools),
-            "agreements": agreement_lines(record.table3, choices),
+            "distances": distance_lines([*record.table2, *record.outlook], choices, pools),
+            "agreements": agreement_lines(_by_group(record), choices),
             "overall": agreement_lines(record.overall, choices),
+            "overall_predictors": agreement_lines(record.overall_predictors, choices),
+            "predictors": predictors,
             "accuracy_ticks": accuracy_axis(record.table1).ticks(4),
             "correlation_ticks": CORRELATION.ticks(4),
             "selection": SELECTIONS[record.selection],

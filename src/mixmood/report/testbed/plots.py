@@ -5,14 +5,15 @@ from dataclasses import dataclass
 
 from mixmood.report.charts.axis import Axis, Tick
 from mixmood.report.charts.marks import LABELLED, Mark
-from mixmood.report.charts.numbers import number, with_spread
+from mixmood.report.charts.numbers import with_spread
+from mixmood.report.testbed.cell_values import Valued, value_of, value_words
 from mixmood.report.testbed.choices import Choices
 from mixmood.report.testbed.pool_marks import Pools, pool_name
 from mixmood.report.testbed.table_lines import spread_ends
+from mixmood.testbed.analysis.overview import Overview
 from mixmood.testbed.analysis.statistics.groups import GroupKey
 from mixmood.testbed.analysis.statistics.line import GroupLine
 from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow
-from mixmood.testbed.analysis.tables import Tables
 
 DODGE = 3.5
 """Pixels between the error bars of two sources at the same percentage."""
@@ -82,8 +83,9 @@ class PlotGroup:
     shares: Shares
 
 
-def plot_groups(tables: Tables, choices: Choices, pools: Pools) -> list[PlotGroup]:
+def plot_groups(record: Overview, choices: Choices, pools: Pools) -> list[PlotGroup]:
     """The pictures of a test bed; the scatters of a group share their axis of accuracy."""
+    tables = record.tables
     keys = dict.fromkeys(GroupKey.of(row) for row in tables.accuracies if row.percent > 0)
     groups = []
     for key in keys:
@@ -94,7 +96,7 @@ def plot_groups(tables: Tables, choices: Choices, pools: Pools) -> list[PlotGrou
                 key.n_labelled,
                 choices.variant(key),
                 data,
-                _scatters(tables, key, data, choices, pools),
+                _scatters(record, key, data, choices, pools),
                 _shares(tables.accuracies, key, data, pools),
             )
         )
@@ -102,11 +104,13 @@ def plot_groups(tables: Tables, choices: Choices, pools: Pools) -> list[PlotGrou
 
 
 def _scatters(
-    tables: Tables, key: GroupKey, data: dict[str, int], choices: Choices, pools: Pools
+    record: Overview, key: GroupKey, data: dict[str, int], choices: Choices, pools: Pools
 ) -> list[Scatter]:
-    accuracy = {row.cell: row for row in tables.accuracies}
-    drawn = [row for row in tables.distances if GroupKey.of(row) == key and row.percent > 0]
-    lines = {line.measure: line for line in tables.lines if GroupKey.of(line) == key}
+    accuracy = {row.cell: row for row in record.table1}
+    rows: list[Valued] = [*record.table2, *record.outlook]
+    drawn = [row for row in rows if GroupKey.of(row) == key and row.percent > 0]
+    fits = (*record.lines, *record.predictor_lines)
+    lines = {line.measure: line for line in fits if GroupKey.of(line) == key}
     heights = [accuracy[row.cell].accuracy_mean for row in drawn]
     y_axis = _roomy([*heights, *(end for line in lines.values() for end in line.y)])
     found = []
@@ -114,8 +118,7 @@ def _scatters(
         own = [row for row in drawn if row.measure == measure]
         if not own:
             continue
-        # From 0, where the pool is as the labelled images are.
-        x_axis = Axis(0.0, 1.06 * max(row.distance_mean for row in own) or 1.0)
+        x_axis = _value_axis(own)
         line = lines.get(measure)
         found.append(
             Scatter(
@@ -131,18 +134,22 @@ def _scatters(
     return found
 
 
-def _point(
-    row: AccuracyRow, far: DistanceRow, x_axis: Axis, y_axis: Axis, pools: Pools
-) -> PlottedCell:
-    weak = "" if far.is_significant else ", not significant"
+def _value_axis(rows: Sequence[Valued]) -> Axis:
+    values = [value_of(row) for row in rows]
+    if isinstance(rows[0], DistanceRow):
+        # From 0, where the pool is as the labelled images are.
+        return Axis(0.0, 1.06 * max(values) or 1.0)
+    return _roomy(values)
+
+
+def _point(row: AccuracyRow, far: Valued, x_axis: Axis, y_axis: Axis, pools: Pools) -> PlottedCell:
     return PlottedCell(
-        x_axis.at(far.distance_mean),
+        x_axis.at(value_of(far)),
         round(100 - y_axis.at(row.accuracy_mean), 2),
         pools.mark(row.source),
         pools.size(row.percent),
         pool_name(row),
-        f"{_accuracy(row)}; {far.measure} "
-        f"{with_spread(far.distance_mean, far.distance_spread, number)}{weak}",
+        f"{_accuracy(row)}; {value_words(far)}",
     )
 
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from mixmood.report.charts.axis import Axis
 from mixmood.report.charts.marks import Mark
+from mixmood.report.testbed.cell_values import Valued, value_of
 from mixmood.report.testbed.choices import Choices
 from mixmood.report.testbed.pool_marks import Pools, pool_name
 from mixmood.testbed.analysis.statistics.agreement import AgreementRow
 from mixmood.testbed.analysis.statistics.overall import OverallRow
-from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow
+from mixmood.testbed.analysis.summary import AccuracyRow
 from mixmood.testbed.grid.cells import Cell
 
 CORRELATION = Axis(-1.0, 1.0)
@@ -34,7 +35,7 @@ class TableLine:
     mark: Mark | None
     data: dict[str, object]
     """The attributes that it is filtered and sorted by."""
-    cells: Sequence[AccuracyRow | DistanceRow | None]
+    cells: Sequence[AccuracyRow | Valued | None]
     reaches: Sequence[ErrorBar | None]
 
 
@@ -70,15 +71,15 @@ def accuracy_lines(rows: Sequence[AccuracyRow], choices: Choices, pools: Pools) 
     return lines
 
 
-def distance_lines(rows: Sequence[DistanceRow], choices: Choices, pools: Pools) -> list[TableLine]:
+def distance_lines(rows: Sequence[Valued], choices: Choices, pools: Pools) -> list[TableLine]:
     """Table 2: one line for each pool and number of labels, one column for each measure."""
-    found: dict[Cell, dict[str, DistanceRow]] = {}
+    found: dict[Cell, dict[str, Valued]] = {}
     for row in rows:
         found.setdefault(row.cell, {})[row.measure] = row
     lines = []
     for cell, own in found.items():
         cells = [own.get(measure) for measure in choices.values["measure"]]
-        means = [None if row is None else row.distance_mean for row in cells]
+        means = [None if row is None else value_of(row) for row in cells]
         none = [None] * len(cells)
         lines.append(_line(cell, cells, none, means, choices.marks(cell), choices, pools))
     return lines
@@ -107,7 +108,7 @@ def spread_ends(row: AccuracyRow) -> list[float]:
 
 def _line(
     row: Cell,
-    cells: Sequence[AccuracyRow | DistanceRow | None],
+    cells: Sequence[AccuracyRow | Valued | None],
     reaches: Sequence[ErrorBar | None],
     means: Sequence[float | None],
     marks: dict[str, int],

@@ -17,11 +17,23 @@ class HeadAccuracy:
     """The share of images classified rightly, each by a head that has not seen it."""
 
     cross_validated: float | None
-    """On all labelled images; nested where an algorithm was chosen. None if it cannot be."""
+    """On all labelled images; nested where an algorithm was chosen, and less `choice_optimism`
+    where a backbone was. None if it cannot be."""
     interval: tuple[float, float] | None
     """95 % of it."""
     test: float | None
     """On the test images, where some were given."""
+    choice_optimism: float | None = None
+    """What was subtracted because the backbone was chosen on the same images, as a share; None
+    where none was chosen, or where it cannot be known, which a warning then says."""
+
+    def after_choice(self, optimism: float | None) -> "HeadAccuracy":
+        """The same after a choice of the backbone that makes it too good by `optimism`."""
+        if self.cross_validated is None or self.interval is None or optimism is None:
+            return self
+        low, value = (max(0.0, one - optimism) for one in (self.interval[0], self.cross_validated))
+        # The optimism is itself uncertain: the upper end stays where it is.
+        return HeadAccuracy(value, (low, self.interval[1]), self.test, optimism)
 
 
 @dataclass(frozen=True)

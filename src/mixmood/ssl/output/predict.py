@@ -18,7 +18,8 @@ from mixmood.core.words import counted
 from mixmood.data.decoding.pixel_range import PixelRange
 from mixmood.data.pools.pool import FeatureSource, ImageSource
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.backbones.onnx.network import open_session
+from mixmood.features.backbones.devices import CPU, check_device, is_surely_cpu, open_on_device
+from mixmood.features.backbones.onnx.network import open_session, session_options
 from mixmood.features.backbones.onnx.safety import has_external_data
 from mixmood.ssl.input.pictures import pictures_at
 from mixmood.ssl.output.run_files import MODEL
@@ -45,6 +46,8 @@ class Predictions:
     """How much each image resembles the labelled ones, shape (n,); None where a model has none."""
     threshold: float | None = None
     """95 % of the labelled images are at least this typical."""
+    device: str = CPU
+    """Where they were computed."""
 
     @property
     def classes(self) -> list[str]:
@@ -83,8 +86,15 @@ class Predictions:
 class Classifier:
     """A trained model read from its ONNX file."""
 
-    def __init__(self, model: str | Path | bytes, jobs: int | None = None) -> None:
-        """Open a model file, the one in the folder of a run, or its bytes; `jobs` are threads."""
+    def __init__(
+        self, model: str | Path | bytes, jobs: int | None = None, device: str = CPU
+    ) -> None:
+        """Open a model file, the one in the folder of a run, or its bytes; `jobs` are threads.
+
+        A model that takes images computes on the device, one that takes features on the processor
+        behind a backbone that computes there. BackboneError if a device was named and cannot be
+        used.
+        """
         self._file = "The model" if isinstance(model, bytes) else str(_file_of(Path(model)))
         try:
             content = model if isinstance(model, bytes) else Path(self._file).read_bytes()
@@ -99,6 +109,10 @@ class Classifier:
         except Exception as error:
             # ONNX Runtime raises classes of its own for a broken file.
             raise self._no_model(error) from error
+        self._asked_device, self.device = device, CPU
+        if self.input == INPUT and not is_surely_cpu(check_device(device)):
+            options = session_options(checked_jobs(jobs))
+            self._session, self.device = open_on_device(content, options, device)
 
     def _read(self, known: dict[str, Any]) -> None:
         """Take from the metadata what is needed, and nothing that cannot be."""
@@ -147,7 +161,9 @@ class Classifier:
                 f"{self._file} was trained on features: give features of the same kind, as a 2-D "
                 "array of floats."
             )
-        return load_backbone(str(self._backbone_name), self.size[0])
+        backbone = load_backbone(str(self._backbone_name), self.size[0], self._asked_device)
+        self.device = getattr(backbone, "device", CPU)
+        return backbone
 
     def _no_model(self, error: Exception) -> InputError:
         return InputError(

@@ -3,17 +3,22 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import SIGNIFICANT
 from mixmood.core.version import __version__
+from mixmood.testbed.analysis.outlook import OutlookRow, outlook_rows
 from mixmood.testbed.analysis.statistics.agreement import AgreementRow
 from mixmood.testbed.analysis.statistics.chance import Chance, chance_of_correlation
 from mixmood.testbed.analysis.statistics.extremes import Extremes, extremes
-from mixmood.testbed.analysis.statistics.line import GroupLine
-from mixmood.testbed.analysis.statistics.overall import OverallRow, overall_rows
+from mixmood.testbed.analysis.statistics.line import GroupLine, predictor_lines
+from mixmood.testbed.analysis.statistics.overall import (
+    OverallRow,
+    overall_rows,
+    predictor_agreements,
+)
 from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow, chosen_records
 from mixmood.testbed.analysis.tables import Tables, make_tables
 from mixmood.testbed.grid.cells import Cell, CellFilter
@@ -53,6 +58,12 @@ class Overview:
     extremes: list[Extremes]
     overall: list[OverallRow]
     tables: Tables
+    outlook: list[OutlookRow] = field(default_factory=list)
+    """Useful share and probe of every cell; empty where no record holds them."""
+    predictors: list[AgreementRow] = field(default_factory=list)
+    """Both against accuracy, as in Table 3, but positive where they predict it."""
+    overall_predictors: list[OverallRow] = field(default_factory=list)
+    predictor_lines: list[GroupLine] = field(default_factory=list)
     mixmood: str = __version__
     schema: int = SCHEMA
 
@@ -117,7 +128,10 @@ class Overview:
         return {
             **{name: _plain(getattr(self, name)) for name in shown},
             **{name: tables[name] for name in ("table1", "table2", "table3")},
-            "lines": _plain(self.lines),
+            "lines": _plain([*self.lines, *self.predictor_lines]),
+            "outlook": _plain(self.outlook),
+            "predictors": self.tables.plain(self.predictors),
+            "overall_predictors": _plain(self.overall_predictors),
         }
 
     def to_json(self) -> str:
@@ -141,6 +155,7 @@ def overview(
     records = chosen_records(store, only)
     tables = make_tables(store, choice, only, records, beside_paper)
     overall = overall_rows(records, tables.agreements, choice)
+    predictors, overall_predictors = predictor_agreements(records, choice)
     by_chance = chance_of_correlation(records, choice)
     ends = extremes(tables.accuracies, store.config.split.n_classes)
     is_learned = not ends or any(each.is_above_chance for each in ends)
@@ -159,6 +174,10 @@ def overview(
         extremes=ends,
         overall=overall,
         tables=tables,
+        outlook=outlook_rows(records),
+        predictors=predictors,
+        overall_predictors=overall_predictors,
+        predictor_lines=predictor_lines(records, choice),
     )
 
 

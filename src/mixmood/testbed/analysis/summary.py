@@ -119,7 +119,7 @@ def accuracy_rows(records: Sequence[RunRecord], choice: Choice) -> list[Accuracy
     rows = [
         AccuracyRow(**vars(cell), accuracy_mean=mean, accuracy_spread=spread, n_runs=len(found))
         for cell, found in values.items()
-        for mean, spread in [_mean_and_spread(found)]
+        for mean, spread in [mean_and_spread(found)]
     ]
     highest: dict[tuple[str, int, str], float] = defaultdict(float)
     for row in rows:
@@ -149,7 +149,7 @@ def distance_rows(records: Sequence[RunRecord]) -> list[DistanceRow]:
             is_significant=p_median < SIGNIFICANT,
         )
         for (cell, measure), found in values.items()
-        for mean, spread in [_mean_and_spread([distance for distance, _ in found])]
+        for mean, spread in [mean_and_spread([distance for distance, _ in found])]
         for p_median in [float(np.median([p for _, p in found]))]
     ]
 
@@ -169,6 +169,7 @@ def gaps(store: Store, only: CellFilter | None = None) -> Gaps:
     return Gaps(len(wanted) * n_seeds, missing, n_failed, empty, len(taken) - len(current))
 
 
-def _mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
+def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
+    """The mean and the standard deviation, which a single value has not."""
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
     return float(np.mean(values)), spread

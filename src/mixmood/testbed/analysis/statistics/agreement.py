@@ -56,6 +56,11 @@ def agreement_rows(records: Sequence[RunRecord], choice: Choice) -> list[Agreeme
     return rows
 
 
+def predictor_rows(records: Sequence[RunRecord], choice: Choice) -> list[AgreementRow]:
+    """The same for PREDICTORS, as if they were distances: -1 is a perfect prediction."""
+    return [_row(group, name, choice) for group in groups(records) for name in group.predictors]
+
+
 def _row(group: Group, measure: str, choice: Choice) -> AgreementRow:
     distance, accuracy = group.arrays(measure, choice)
     ends = distance[:, group.finalists], accuracy[:, group.finalists]

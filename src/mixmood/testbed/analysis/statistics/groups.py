@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
+from mixmood.testbed.analysis.statistics.predictors import PREDICTORS
 from mixmood.testbed.grid.cells import Cell
 from mixmood.testbed.grid.config import SCRATCH, Regime
 from mixmood.testbed.runs.record import Choice, RunRecord
@@ -50,22 +51,40 @@ class Group:
         return list(self.records[0].distances or {})
 
     @property
+    def predictors(self) -> list[str]:
+        """Those of PREDICTORS that all runs have a value of."""
+        return [
+            name
+            for name, read in PREDICTORS.items()
+            if all(read(record) is not None for record in self.records)
+        ]
+
+    @property
     def finalists(self) -> NDArray[np.bool_]:
         """Which cells have the highest percentage: regret is counted over those."""
         percents = np.array([percent for _, percent in self.cells])
         return np.asarray(percents == percents.max())
 
     def arrays(self, measure: str, choice: Choice) -> tuple[Array, Array]:
-        """Distances and accuracies, both of shape (seeds, cells)."""
+        """Distances and accuracies, both of shape (seeds, cells).
+
+        Of one of PREDICTORS the negative stands for the distance: small is good there.
+        """
         distance, accuracy = np.empty((2, len(self.seeds), len(self.cells)))
         for record in self.records:
             run = record.run
             if run.seed in self.seeds and record.distances:
                 cell = self.cells.index((run.source, run.percent))
                 place = self.seeds.index(run.seed), cell
-                distance[place] = record.distances[measure].distance
+                distance[place] = _distance(record, measure)
                 accuracy[place] = record.accuracy.by(choice)
         return distance, accuracy
+
+
+def _distance(record: RunRecord, measure: str) -> float:
+    if measure in PREDICTORS:
+        return -(PREDICTORS[measure](record) or 0.0)
+    return (record.distances or {})[measure].distance
 
 
 def groups(records: Sequence[RunRecord]) -> list[Group]:

@@ -1,6 +1,6 @@
 """The straight line through accuracies against distances."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +44,17 @@ class GroupLine(GroupKey):
     pearson: float
 
 
+def predictor_lines(records: Sequence[RunRecord], choice: Choice) -> list[GroupLine]:
+    """The same for each of PREDICTORS that a group has."""
+    found = [
+        (group.key, name, fitted(-values.mean(axis=0), accuracy.mean(axis=0)))
+        for group in groups(records)
+        for name in group.predictors
+        for values, accuracy in [group.arrays(name, choice)]
+    ]
+    return _with_names(found)
+
+
 def fitted_lines(records: Sequence[RunRecord], choice: Choice) -> list[GroupLine]:
     """A line for each group and measure, over the seeds that all cells of the group share."""
     found = [
@@ -52,6 +63,10 @@ def fitted_lines(records: Sequence[RunRecord], choice: Choice) -> list[GroupLine
         for measure in group.measures
         for both in [group.arrays(measure, choice)]
     ]
+    return _with_names(found)
+
+
+def _with_names(found: Iterable[tuple[GroupKey, str, FittedLine | None]]) -> list[GroupLine]:
     return [
         GroupLine(**vars(key), measure=measure, **vars(line))
         for key, measure, line in found

@@ -1,7 +1,8 @@
 """Which measure predicts accuracy best over all groups together?"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from mixmood.testbed.analysis.statistics.agreement import (
     AgreementIntervals,
     AgreementRow,
     pearsons,
+    predictor_rows,
     regrets,
     spearmans,
 )
@@ -35,6 +37,9 @@ class OverallRow(AgreementIntervals):
     n_seeds: int
 
 
+Row = TypeVar("Row", AgreementRow, OverallRow)
+
+
 def overall_rows(
     records: Sequence[RunRecord], rows: Sequence[AgreementRow], choice: Choice
 ) -> list[OverallRow]:
@@ -46,9 +51,32 @@ def overall_rows(
     made = []
     for measure in dict.fromkeys(row.measure for row in rows):
         own = [row for row in rows if row.measure == measure]
-        having = [group for group in found if measure in group.measures]
+        having = [group for group in found if measure in (*group.measures, *group.predictors)]
         made.append(_row(own, having, choice))
     return sorted(made, key=lambda row: 2.0 if row.pearson is None else row.pearson)
+
+
+def predictor_agreements(
+    records: Sequence[RunRecord], choice: Choice
+) -> tuple[list[AgreementRow], list[OverallRow]]:
+    """PREDICTORS against accuracy by group and over all groups, with the sign of their own.
+
+    They are the larger the better: 1 is a perfect prediction. The best comes first in the means.
+    """
+    rows = predictor_rows(records, choice)
+    return [_turned(row) for row in rows], [
+        _turned(row) for row in overall_rows(records, rows, choice)
+    ]
+
+
+def _turned(row: Row) -> Row:
+    """The row with the other sign of its correlations."""
+    changed: dict[str, Any] = {}
+    for name in CORRELATIONS:
+        value, ends = getattr(row, name), getattr(row, f"{name}_interval")
+        changed[name] = None if value is None else -value
+        changed[f"{name}_interval"] = None if ends is None else (-ends[1], -ends[0])
+    return replace(row, **changed)
 
 
 def _row(rows: Sequence[AgreementRow], found: Sequence[Group], choice: Choice) -> OverallRow:
