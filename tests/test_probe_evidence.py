@@ -2,10 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
+from benchmarks.heads.tasks import LOWER
 from benchmarks.probe import fit, page
 from benchmarks.probe.cases import read_rows
+from benchmarks.probe.harder import PACKS, overlaid
 from benchmarks.probe.judge import advice_of, by_task_and_seed, calibration, oracle, pick_by_advice
+from benchmarks.probe.tasks import FITTED_ON
 
 from mixmood.ranking.probe.points import gain_of
 from mixmood.ranking.probe.points_table import POINTS
@@ -43,6 +47,30 @@ def test_the_fit_and_the_map_compute_the_same(rows):
     effect = PoolEffect(**{key: value for key, value in own.items() if key != "gains"})
     gain = gain_of(effect, 0.5, 0.85, "mixmatch")
     assert (gain.points, gain.error**2) == pytest.approx((means[1], variances[1]))
+
+
+def test_the_map_has_seen_development_classes_alone():
+    """Its rows too: classes 5 to 9 and the other packs are what it is judged on."""
+    assert {one["task"] for one in read_rows(fit.ROWS)} <= set(FITTED_ON)
+    for family in FITTED_ON.values():
+        assert family.pack.split("-")[0] in PACKS
+        assert family.classes == LOWER
+        assert not family.others
+
+
+def test_the_error_that_another_pack_adds_makes_intervals_hold_95_percent():
+    off, variance = np.random.default_rng(0).normal(0, 2, 2000), np.ones(2000)
+    total = variance + fit.strange_error(off, variance) ** 2
+    assert np.mean(off**2 <= 1.96**2 * total) == pytest.approx(0.95, abs=0.001)
+    assert fit.strange_error(off / 9, variance) == 0
+
+
+def test_a_harder_image_is_half_another_one_of_the_same_classes():
+    images = np.zeros((50, 4, 4), np.uint8)
+    images[::2] = 200
+    values = np.unique(overlaid(images, "mnist"))
+    assert set(values) <= {0, 90, 110, 200}  # 0.45 and 0.55 of 200
+    assert len(values) > 2
 
 
 def test_a_pick_by_advice_is_judged_against_no_pool(rows):
