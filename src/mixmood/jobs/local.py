@@ -1,7 +1,8 @@
 """Calls spread over the cores of one machine by joblib's loky."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from mixmood.core.errors import TrainingError
@@ -10,6 +11,7 @@ from mixmood.jobs.call import Call, Outcome, compute
 
 MOST_BREAKDOWNS = 3
 """How often in a row workers may die before any call has started."""
+MANAGER = "ExecutorManagerThread"
 DIED = (
     "The process that computed this was killed, and killed again when nothing else was running; "
     "most likely for want of memory. Give the machine more memory, or the task less to do."
@@ -71,7 +73,7 @@ def _pass(calls: list[Call], n_jobs: int, on_start: Callable[[Call], None]) -> I
             yield delayed(compute)(call)
 
     # Set before the workers start: libraries read it when they are loaded.
-    with parallel_config("loky", inner_max_num_threads=calls[0].n_threads):
+    with parallel_config("loky", inner_max_num_threads=calls[0].n_threads), _silent_manager():
         parallel = Parallel(
             n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
         )
@@ -88,6 +90,27 @@ def _pass(calls: list[Call], n_jobs: int, on_start: Callable[[Call], None]) -> I
                 with suppress(KeyboardInterrupt):
                     outcomes.throw(KeyboardInterrupt)
             raise
+
+
+@contextmanager
+def _silent_manager() -> Iterator[None]:
+    """A KeyError of loky's own thread is not printed.
+
+    Stopped while it hands out calls, that thread finds them gone and ends with a KeyError; workers
+    are ended and nothing is lost all the same.
+    """
+    usual = threading.excepthook
+
+    def print_others(args: threading.ExceptHookArgs) -> None:
+        is_manager = args.thread is not None and args.thread.name == MANAGER
+        if not (is_manager and issubclass(args.exc_type, KeyError)):
+            usual(args)
+
+    threading.excepthook = print_others
+    try:
+        yield
+    finally:
+        threading.excepthook = usual
 
 
 def _end_workers() -> None:

@@ -59,10 +59,10 @@ def test_predictions_are_in_the_order_of_the_pool(monkeypatch):
     class Brightness:
         """Gives each picture its value as its probability."""
 
-        size, class_names, input = (4, 4), ("bright",), "images"
+        size, class_names, input, device = (4, 4), ("bright",), "images", "cpu"
         pixel_range = threshold = None
 
-        def __init__(self, _path):
+        def __init__(self, _path, _jobs, _device):
             pass
 
         def answer(self, pixels):
