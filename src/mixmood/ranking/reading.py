@@ -120,6 +120,12 @@ class Reading:
         return extraction.features[[row_of[int(index)] for index in kept]], kept
 
     @property
+    def problems(self) -> str:
+        """The first images that could not be read, each with its reason; empty if there is none."""
+        named = "; ".join(message for _, message in sorted(self._unreadable)[:N_NAMED])
+        return named + (", ..." if self.n_unreadable > N_NAMED else "")
+
+    @property
     def n_unreadable(self) -> int:
         """How many of the images tried could not be read."""
         return len(self._unreadable)
@@ -134,11 +140,9 @@ class Reading:
         """What may make the result of this pool wrong."""
         found = [] if isinstance(self.pool, FeatureSource) else list(self.pool.notes)
         if self._unreadable:
-            named = "; ".join(message for _, message in sorted(self._unreadable)[:N_NAMED])
-            more = ", ..." if self.n_unreadable > N_NAMED else ""
             found.append(
                 f"{self.n_unreadable} of {self._n_tried} images tried could not be read and "
-                f"{either_form(self.n_unreadable, 'was', 'were')} left out: {named}{more}"
+                f"{either_form(self.n_unreadable, 'was', 'were')} left out: {self.problems}"
             )
         if self.n_copies:
             found.append(

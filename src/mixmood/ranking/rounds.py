@@ -96,7 +96,8 @@ class Standing:
 def _too_small(pools: Mapping[str, Reading], sample_size: int) -> dict[str, str]:
     """Why some pools cannot be drawn from, by their names."""
     reasons = {
-        name: misfit(sample_size, len(pool.features), pool.n_copies) for name, pool in pools.items()
+        name: misfit(sample_size, len(pool.features), pool.n_copies, pool.problems)
+        for name, pool in pools.items()
     }
     return {name: reason for name, reason in reasons.items() if reason}
 

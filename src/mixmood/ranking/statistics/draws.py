@@ -7,12 +7,16 @@ from mixmood.core.errors import OptionError
 from mixmood.core.words import counted
 
 
-def misfit(sample_size: int, n_rows: int, n_copies: int = 0) -> str | None:
-    """Why a pool cannot be drawn from, besides its copies of labelled images; None if it can."""
+def misfit(sample_size: int, n_rows: int, n_copies: int = 0, problems: str = "") -> str | None:
+    """Why a pool cannot be drawn from, besides its copies of labelled images; None if it can.
+
+    `problems` says why images could not be read, where that is known.
+    """
     if n_rows >= sample_size:
         return None
     if n_rows == 0:
-        why = "all that can be read are copies of labelled ones" if n_copies else "none can be read"
+        unreadable = f"none can be read ({problems})" if problems else "none can be read"
+        why = "all that can be read are copies of labelled ones" if n_copies else unreadable
         return f"of the images tried, {why}. Give another pool, or leave this one out."
     copies = counted(n_copies, "copy", "copies")
     besides = f" besides {copies} of labelled ones" if n_copies else ""
