@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from mixmood.core.arrays import Codes
-from mixmood.core.progress import Progress
+from mixmood.core.progress import PROBE, Progress
 from mixmood.core.records.ranking import Probe, Recommendation
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.seeds import rng_for
@@ -76,7 +76,7 @@ def outlook_of(
     own = prober(labelled, plan, groups) if plan.probe else None
     asked = own if isinstance(own, Prober) else None
     first = _first_shares(labelled, pools, plan.seed, n_threads) if asked else {}
-    progress.start("probe", len(pools))
+    progress.start(PROBE, len(pools))
 
     def of_pool(name: str) -> tuple[ShareRecord | None, Probe | None]:
         rows, share = pools[name].features, first.get(name)
@@ -85,12 +85,12 @@ def outlook_of(
         else:
             share = share_of(labelled, rows, name, plan.seed)
         probe = asked.probe(rows, name, share) if asked else None
-        progress.advance("probe")
+        progress.advance(PROBE)
         return share, probe
 
     with ThreadPoolExecutor(n_threads) as threads:
         found = dict(zip(pools, threads.map(of_pool, pools), strict=True))
-    progress.finish("probe")
+    progress.finish(PROBE)
     shares = {name: share for name, (share, _) in found.items()}
     probes = {name: probe for name, (_, probe) in found.items()}
     relation = kinds(scores, plan.measure)
