@@ -33,6 +33,8 @@ LEAST_GAIN = 0.5
 """A pool is not used for a gain of fewer points."""
 MOSTLY_USEFUL, HARDLY_USEFUL = 0.8, 0.1
 """A pool is filtered where its useful share lies between these two."""
+FOREIGN = 0.2
+"""A pool is foreign where the whole interval of its useful share is at or below this."""
 
 
 Cause = Literal["gain", "share", "copies", "labels", "nothing"]
@@ -97,11 +99,16 @@ def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> Po
         return PoolAdvice("filter", _joined(useful, gain), "share")
     if probe is not None and probe.p_helps <= HARMS:
         return PoolAdvice("avoid", _joined(gain, useful))
-    if share is not None and share.interval[1] <= 2 * HARDLY_USEFUL:
+    if is_foreign(share):
         return PoolAdvice("avoid", _joined(f"too little to use: {useful}", gain), "share")
     if not gain and not useful:
         return PoolAdvice("unsure", "nothing was measured but the distance", "nothing")
     return PoolAdvice("unsure", _joined(gain, useful))
+
+
+def is_foreign(share: ShareRecord | None) -> bool:
+    """Whether hardly anything in a pool looks like the labelled classes."""
+    return share is not None and share.interval[1] <= FOREIGN
 
 
 def _is_partly_useful(share: ShareRecord) -> bool:
