@@ -38,7 +38,7 @@ Noise is generated.
 
 @dataclass(frozen=True)
 class Case:
-        """One pool: its name and title, the sets, what is in it, and the text below the output."""
+    """One pool: its name and title, the sets, what is in it, and the text below the output."""
 
     name: str
     title: str
@@ -59,7 +59,7 @@ def cases() -> list[Case]:
     names = tuple(f"digit {digit}" for digit in range(5))
     own = Labels(classes[chosen].astype(np.int32), names)
     labelled = ImageArray(images[chosen], "digits 0-4", own)
-        # Of different sizes, as in a downloaded pool: enlarged digits would be other images.
+    # Of different sizes, as in a downloaded pool: enlarged digits would be other images.
     half = [*map(Image.fromarray, rest[:75]), *map(Image.fromarray, photo_patches(75, 32, rng))]
     return [
         Case("clean", "Clean", labelled, rest[:N_POOL], "150 more digits 0 to 4.",
