@@ -180,7 +180,9 @@ def test_what_cannot_be_read_is_named(name, message):
 
 
 def test_a_number_of_pixels_that_no_image_has_is_refused_before_decoding():
-    with pytest.raises(UnreadableImageError, match="4294836225 pixels are none, or more than"):
+    with pytest.raises(
+        UnreadableImageError, match="it has 4294836225 pixels; 1 to 175000000 are allowed"
+    ):
         decode(made(RAMP, Rows=65535, Columns=65535), "a.dcm")
 
 
@@ -276,7 +278,7 @@ def test_kept_frames_are_scaled_by_the_range_of_the_ranking(frames, tmp_path):
 
 
 def test_a_frame_that_is_not_there_is_refused():
-    with pytest.raises(DicomError, match="a DICOM file of 2 frames, and number 2 was wanted"):
+    with pytest.raises(DicomError, match="a DICOM file of 2 frames; frame 2 was wanted"):
         read_frame(shipped("SC_rgb_rle_2frame"), 2)
 
 
