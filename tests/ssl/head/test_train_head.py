@@ -250,7 +250,7 @@ def test_nothing_is_written_when_training_fails(photos, tmp_path):
 
 def test_a_folder_that_holds_a_run_is_not_overwritten(run, photos):
     out, _ = run
-    with pytest.raises(OutputError, match="holds a run already. Train it again by --resume"):
+    with pytest.raises(OutputError, match="holds a run already. Train it again with --resume"):
         train(photos / "labelled", out=out)
 
 

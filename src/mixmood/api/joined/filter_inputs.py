@@ -1,4 +1,4 @@
-"""The inputs of a filter: checked before any work is done, then opened."""
+"""Checks and opens the inputs of a filter."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
