@@ -74,9 +74,9 @@ def with_choice(record: R, choice: BackboneChoice | None, notes: str | None = No
     """
     if choice is None:
         return record
-    changes: dict[str, Any] = (
-        {} if notes is None else {notes: (*getattr(record, notes), choice.sentence)}
-    )
+    changes: dict[str, Any] = {}
+    if notes is not None:
+        changes[notes] = (*getattr(record, notes), choice.sentence)
     return replace(record, backbone=choice.in_record(record.backbone), **changes)
 
 

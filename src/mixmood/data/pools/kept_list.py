@@ -8,6 +8,7 @@ import csv
 import os
 from array import array
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +29,8 @@ UNKNOWN = -1
 """The index of every row of a text list."""
 
 
-class KeptRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class KeptRow:
     """The path and the index of a kept image, and the name of its pool."""
 
     path: str
