@@ -76,7 +76,7 @@ def with_choice(record: R, choice: BackboneChoice | None, notes: str | None = No
         return record
     changes: dict[str, Any] = {}
     if notes is not None:
-        changes[notes] = (*getattr(record, notes), choice.sentence)
+        changes[notes] = (*getattr(record, str(notes)), choice.sentence)
     return replace(record, backbone=choice.in_record(record.backbone), **changes)
 
 
