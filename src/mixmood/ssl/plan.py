@@ -96,7 +96,9 @@ class TrainingPlan(Recipe):
         only=HEAD,
     )
     pool_limit: int = option(
-        3000, "Most pool images that a head uses; a larger pool is sampled at random.", only=HEAD
+        3000,
+        "Use at most this many pool images for a head: a random sample of a larger pool.",
+        only=HEAD,
     )
     augment: Any = option("paper", "paper, flips, flip-crop, crop or none.")
     settings: Mapping[str, Setting] = field(default_factory=dict)

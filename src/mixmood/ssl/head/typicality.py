@@ -12,7 +12,7 @@ from mixmood.heads.fitting.directions import directions
 N_NEAREST = 3
 KEPT_SHARE = 0.95
 MOST_REFERENCES = 2000
-"""Most labelled images in a model; more would make its file larger, but not its answers better."""
+"""Largest number of labelled images in a model file; more would not improve its answers."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mixmood.heads.fitting.problem import HeadProblem
 
 N_KEPT = 8
-"""Most feature arrays that are kept: of labelled sets, test images and the last pool."""
+"""Largest number of feature arrays in memory: of labelled sets, test images and the last pool."""
 
 
 @dataclass
