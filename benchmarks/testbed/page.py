@@ -2,8 +2,8 @@
 
     python -m benchmarks.testbed.page
 
-A table stands between `<!-- NAME -->` and `<!-- end -->`; what is between them is replaced, the
-text around them is not touched. What was not run is said to be so.
+A table is between `<!-- NAME -->` and `<!-- end -->`; it is replaced, and the text around it is not
+changed. A table of a test bed that was not run says so.
 """
 
 import re
@@ -27,7 +27,7 @@ BEDS = (
 
 
 def runs() -> list[str]:
-    """What was run of each test bed."""
+    """The number of runs of each test bed."""
     lines = [
         "| test bed | regime | runs | of | seeds | minutes of one core |",
         "|---|---|---|---|---|---|",
