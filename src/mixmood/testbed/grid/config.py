@@ -63,7 +63,7 @@ class Grid(_Section):
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
-        """Refuse a grid whose list of runs would fill the memory, such as after a typing error."""
+        """Refuse a grid whose list of runs would fill the memory, such as after a typo."""
         n_sources = sum(map(len, self.tasks.values())) * len(self.percents)
         n_contaminated = n_sources * len(self.algorithms) * len(self.contamination)
         n_clean = len(self.tasks) * len(self.baselines) * max(1, len(self.algorithms))
