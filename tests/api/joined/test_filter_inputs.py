@@ -39,3 +39,8 @@ def test_the_home_of_an_unknown_user_is_no_error_of_its_own(table):
 def test_a_damaged_list_is_reported_when_it_is_opened(table):
     table.write_text("path,pool,index,keep\na.png,scans,0,x\n")
     check_paths("scans", table, Path("kept.csv"), FilterPlan())
+
+
+def test_resume_needs_the_list_whose_scan_it_continues(table):
+    with pytest.raises(OptionError, match="resume continues the scan of a list, .*: give out"):
+        check_paths("scans", table, None, FilterPlan(resume=True))
