@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from mixmood.core.errors import OptionError
-from mixmood.ssl.loop.average import Average, PartWay
+from mixmood.ssl.loop.average import Average, Interpolation
 from mixmood.ssl.loop.network import Network, device_named, is_mixed
 from mixmood.ssl.models.registry import model_spec
 
@@ -75,9 +75,9 @@ def test_an_average_follows_the_weights():
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
-def test_weights_part_of_the_way_depend_on_the_start_and_the_present_ones_alone(share):
+def test_interpolated_weights_depend_on_the_initial_and_the_present_ones_alone(share):
     net = network()
-    between = PartWay(net.model, share)
+    between = Interpolation(net.model, share)
     start = net.model.head.weight.detach().clone()
     for update, step in enumerate((5.0, -3.0)):
         with torch.no_grad():
