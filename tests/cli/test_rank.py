@@ -113,7 +113,7 @@ def test_a_second_run_from_the_cache_gives_the_same_bytes(folders):
         (["rank", "labelled", "corrupt.zip"], 1, "corrupt.zip"),
         (["rank", "labelled", "float.npy"], 1, "float pixels must be finite and in 0..1"),
         (["rank", "labelled", "nan.npy"], 1, "NaN"),
-        (["rank", "labelled", "objects.npy"], 1, "it would need pickle"),
+        (["rank", "labelled", "objects.npy"], 1, "reading it needs pickle"),
         (["rank", "labelled", "wide.npy"], 1, "mixed with images"),
         (["rank", "wide.npy", "narrow.npy"], 1, "same number of features"),
         (["rank", "labelled", "near", "--measure", "cosin"], 2, "Did you mean 'cosine'?"),

@@ -205,7 +205,7 @@ def test_no_probe_measures_no_gain(sets):
         ({"by": "gian"}, "Unknown order 'gian'. Did you mean 'gain'"),
         ({"probe_algorithm": "mixmach"}, "Did you mean 'mixmatch'"),
         ({"probe_algorithm": "supervised"}, "Unknown probe_algorithm 'supervised'"),
-        ({"groups": "(["}, r"groups must be a column of .* or a pattern on its paths"),
+        ({"groups": "(["}, r"groups must be a column of .* or a regular expression for its paths"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(sets, options, message):
@@ -220,8 +220,10 @@ def test_groups_come_from_the_path_and_must_match_every_image(sets):
     alone = mixmood.rank(labelled, pools, **QUICK)
     assert every_ten.candidates[0].probe is not None
     assert every_ten.candidates[0].probe != alone.candidates[0].probe
-    with pytest.raises(InputError, match=r"groups 'patient' is no column of mine and is not found"):
-        mixmood.rank(labelled, pools, **QUICK, groups="patient")
+    # The second one matches, but its capture group takes no part in the match.
+    for groups in ("patient", r"(patient)|\["):
+        with pytest.raises(InputError, match=r"is not a column of mine and is not found in mine\["):
+            mixmood.rank(labelled, pools, **QUICK, groups=groups)
 
 
 def test_groups_may_be_a_column_of_the_list(tmp_path):

@@ -16,6 +16,7 @@ from mixmood.cli.terminal.bars import progress_bars
 from mixmood.cli.terminal.plan_command import takes
 from mixmood.cli.terminal.streams import put, say, warnings_said
 from mixmood.core.errors import OptionError, OutputError
+from mixmood.core.files.places import expanded
 from mixmood.selection.plan import FilterPlan
 
 
@@ -65,7 +66,9 @@ def filter(
 
 
 def _check_inputs_stay(inputs: Iterable[str], outputs: Iterable[str | None]) -> None:
-    places = [os.path.realpath(place) for place in inputs]
+    from mixmood.data.pools.path_options import split_options
+
+    places = [os.path.realpath(split_options(expanded(place)).path) for place in inputs]
     for target in outputs:
         if target not in (None, "-") and os.path.realpath(str(target)) in places:
             raise OptionError(f"{target} is one of the inputs. Name another file to write.")

@@ -178,7 +178,7 @@ def test_a_single_backbone_is_used_with_a_hint_to_name_others(sets, monkeypatch)
         monkeypatch.delitem(BACKBONES, name)
     report = mixmood.rank(sets / "labelled", {"pool": sets / "pool"}, backbone="auto", **QUICK)
     assert report.backbone["name"] == "seeing"
-    assert "It was alone (untrained-wrn: an image's features" in report.notes[-1]
+    assert "No other backbone was compared (untrained-wrn: an image's features" in report.notes[-1]
     assert report.notes[-1].endswith("name others as auto:NAME,NAME.")
 
 
