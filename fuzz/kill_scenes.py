@@ -172,7 +172,7 @@ class TrainScene(Scene):
             f"--{option}={self.place / name}.npz"
             for option, name in (("labelled", "labelled"), ("unlabelled", "pool"), ("test", "test"))
         ]
-        size = ["--model", "wrn-tiny:groups=1,first_filters=8", "--epochs", "30"]
+        size = ["--model", "wrn-tiny:groups=1,first_filters=8", "--epochs", "20"]
         return [*MIXMOOD, "train", *inputs, *size, "--out", str(folder), "--resume"]
 
     def remember(self) -> None:

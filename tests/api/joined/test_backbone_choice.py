@@ -152,9 +152,9 @@ def test_where_the_optimism_cannot_be_known_a_warning_says_so(sets):
         notify=heard.append,
     )
     assert trained.record.accuracy.choice_optimism is None
-    (message,) = [one for one in trained.record.warnings if "too good" in one]
+    (message,) = [one for one in trained.record.warnings if "too high" in one]
     assert message in heard
-    assert message.startswith("The backbone was chosen on the same few images: the accuracy may")
+    assert message.startswith("The backbone was chosen on the same few images, so the accuracy may")
 
 
 def test_the_command_prints_one_line_about_it(sets):

@@ -49,9 +49,9 @@ def test_labelled_images_or_a_saved_filter_are_needed_and_not_both(labelled, loa
         mixmood.filter(labelled, "crawl", load=load)
 
 
-def test_a_scan_is_not_resumed_without_its_list():
-    with pytest.raises(OptionError, match="the scan of a list, and no list was named: give out"):
-        mixmood.filter("scans", "crawl", resume=True)
+def test_resume_needs_the_list_whose_scan_it_continues(table):
+    with pytest.raises(OptionError, match="resume continues the scan of a list, .*: give out"):
+        check_paths("scans", table, None, FilterPlan(resume=True))
 
 
 def test_a_filter_of_features_does_not_take_images(tmp_path, rng):
@@ -59,6 +59,6 @@ def test_a_filter_of_features_does_not_take_images(tmp_path, rng):
     mixmood.filter(
         rng.normal(size=(8, 4)), rng.normal(size=(9, 4)), save=saved, probe=False, threshold=1e9
     )
-    message = "saved.npz was fitted on features, not images, which .* cannot give here. Fit the"
+    message = r"saved.npz was fitted on features, and .* holds images\. Give features of the same"
     with pytest.raises(InputError, match=message):
         mixmood.filter(None, images, load=saved)

@@ -184,11 +184,13 @@ def _with_labelled(
 def _check_same_network(
     saved: "Scorer", network: Backbone | None, pool: Pool, plan: FilterPlan
 ) -> None:
-    can_give_features = network is not None or isinstance(pool, FeatureSource)
-    found = network_digest(network) if network else ""
-    if found != saved.backbone or not can_give_features:
-        kind = f"features of {saved.backbone_name}" if saved.backbone else "features, not images"
+    if not saved.backbone and not isinstance(pool, FeatureSource):
         raise InputError(
-            f"{plan.load} was fitted on {kind}, which {pool.name} cannot give here. Fit the filter "
-            "again."
+            f"{plan.load} was fitted on features, and {pool.name} holds images. Give features of "
+            "the same kind, or fit the filter on images."
+        )
+    if (network_digest(network) if network else "") != saved.backbone:
+        raise InputError(
+            f"{plan.load} was fitted on features of {saved.backbone_name}, which {pool.name} "
+            "cannot give here. Fit the filter again."
         )

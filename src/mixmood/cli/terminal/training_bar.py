@@ -143,7 +143,7 @@ def epoch_line(epoch: "EpochRecord") -> str:
     elif epoch.loss_unlabelled is not None:
         words.append(f"unlabelled {epoch.loss_unlabelled:.4f}")
     if epoch.share_sure:
-        words.append(f"firm guesses {epoch.share_sure:.0%}")
+        words.append(f"confident guesses {epoch.share_sure:.0%}")
     if epoch.share_dropped is not None:
         words.append(f"dropped {epoch.share_dropped:.0%}")
     words.append(f"test {epoch.test_accuracy:.3f}")
