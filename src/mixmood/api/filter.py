@@ -191,7 +191,7 @@ def _write_list(out: Path, word: str, job: "FilterJob", decision: "Decision") ->
 
     content = ListContent(
         pool=job.pool,
-        word=word,
+        pool_name=word,
         parts=job.parts,
         reasons=decision.reasons,
         class_names=job.scorer.class_names,
