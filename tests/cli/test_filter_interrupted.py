@@ -81,7 +81,7 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(in_images, tmp_path):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert "Interrupted. Go on with the same command and --resume." in errors
+    assert "Interrupted. Continue with the same command and --resume." in errors
     assert "Traceback" not in errors
     assert not out.exists()
 
@@ -101,7 +101,9 @@ def test_a_full_disk_loses_nothing(in_features, tmp_path, monkeypatch):
     result = invoke("labelled.npy", "half.npy", "--out", out)
     assert result.exit_code == 1
     assert "No space left on device" in result.stderr
-    assert "What was scanned is kept: go on with the same command and --resume" in result.stderr
+    assert (
+        "The finished parts are kept: continue with the same command and --resume." in result.stderr
+    )
     monkeypatch.setattr("mixmood.selection.scan.local.write_part", write)
     filtered("labelled.npy", "half.npy", "--out", out, "--resume")
     assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()

@@ -1,0 +1,44 @@
+"""Output files of a command, checked before any work is done."""
+
+import os
+from collections.abc import Iterable
+
+from mixmood.core.errors import OptionError
+from mixmood.core.files.atomic import check_writable
+
+
+def check_outputs(
+    inputs: Iterable[str],
+    *,
+    json: str | None = None,
+    csv: str | None = None,
+    html: str | None = None,
+) -> None:
+    """Refuse an output that cannot be written, or would overwrite an input or another output.
+
+    Args:
+        inputs: Paths that the command reads; words that are no paths do no harm.
+        json: A file, - for stdout, or None.
+        csv: The same for CSV, or for the list of a filter.
+        html: A file or None.
+    """
+    if html == "-":
+        raise OptionError("The page is written to a file, not to stdout. Give --html FILE.")
+    targets = [target for target in (json, csv, html) if target is not None]
+    places = [target if target == "-" else _place(target) for target in targets]
+    read = {_place(path) for path in inputs}
+    for target, place in zip(targets, places, strict=True):
+        if place in read:
+            raise OptionError(f"{target} is one of the inputs. Name another file to write.")
+        if places.count(place) > 1 and place != os.devnull:
+            raise OptionError(
+                f"Two results would be written to {target}, the second over the first. "
+                "Give each a file of its own."
+            )
+        if target != "-":
+            check_writable(target)
+
+
+def _place(path: str) -> str:
+    # Path.expanduser would raise for the name of an unknown user.
+    return os.path.realpath(os.path.expanduser(path))  # noqa: PTH111
