@@ -56,7 +56,7 @@ def test_a_killed_scan_goes_on_and_ends_with_the_same_bytes(in_images, tmp_path,
     assert not out.exists()
     refused = invoke(*small("--out", out))
     assert refused.exit_code == 1
-    assert "holds an unfinished scan. Go on with it by --resume" in refused.stderr
+    assert "holds an unfinished scan. Continue it with --resume" in refused.stderr
     other = invoke(*small("--score", "knn", "--resume", "--out", out))
     assert other.exit_code == 1
     assert "begun with another labelled set or score" in other.stderr
@@ -126,4 +126,4 @@ def test_a_damaged_part_is_named(in_features, tmp_path, monkeypatch):
     result = invoke("labelled.npy", "half.npy", "--out", out, "--resume")
     assert result.exit_code == 1
     assert "part-000000000000.npz is damaged: " in result.stderr
-    assert "Delete it and go on with --resume" in result.stderr
+    assert "Delete it and continue with --resume" in result.stderr
