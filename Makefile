@@ -2,7 +2,7 @@
 # make test   set up everything and run every check
 # make docs   build the pages into site/
 # make dist   build wheel and sdist, try the wheel alone; PYTHONS="python3.12 python3.13" for others
-# make fuzz   feed every reader with 21,600 damaged files; FUZZ="--seed 1 --only png" for options
+# make fuzz   feed the readers with 24,800 damaged files; FUZZ="--seed 1 --only png" for options
 # make kills  kill or interrupt processes 220 times, look at what they left; make load: large inputs
 # make raises list the raise statements that no test reaches, or whose message none looks at
 # make bench  measure speed and memory; make bench-peers first to measure the peers too

@@ -1,1 +1,1 @@
-"""How fast mixmood is, against what it should be compared with: `python -m benchmarks`."""
+"""Speed and memory of mixmood compared with other tools and with limits: `python -m benchmarks`."""

@@ -4,7 +4,7 @@
     python -m benchmarks small torch     these alone; the others keep their results
     python -m benchmarks --tiny          only shows that they run; writes nothing
 
-Each case runs in a process of its own, so that none pays for the libraries of another.
+Each case runs in its own process, so that it does not load the libraries of others.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from benchmarks.results import Outcome, lines_of, merge, surroundings
 
 
 def main() -> int:
-    """Run what was asked for; 1 if a case failed."""
+    """Run the cases that were asked for; 1 if one failed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of: {', '.join(CASES)}")
     parser.add_argument("--tiny", action="store_true", help="tiny sizes; nothing is written")

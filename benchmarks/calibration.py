@@ -1,12 +1,12 @@
-"""Do the p-values, intervals and chances of a ranking hold what they promise?
+"""How well p-values, intervals and probabilities of a ranking are calibrated.
 
     python -m benchmarks.calibration [permutation|intervals|best]... [--runs N] [--jobs N]
 
-Simulated rankings of real features whose truth is known. Images of five classes of CIFAR-10 are
-the labelled population; pools come from the same classes, from a mixture with the other five,
+Simulated rankings of real features, with known true distances. Images of five classes of CIFAR-10
+are the labelled population; pools come from the same classes, from a mixture with the other five,
 from the other five, and from SVHN. A sample takes features of the population at random, with
-replacement, and moves each by a tenth of its deviation, so that no two rows are equal and the
-population is as large as one likes. 64 of the 1280 features, because thousands of rankings are
+replacement, and adds noise of a tenth of their deviation, so that no two rows are equal and the
+population is unlimited. Only 64 of the 1280 features are used, because thousands of rankings are
 needed. Needs the image packs (MIXMOOD_TEST_DATA).
 """
 
@@ -37,7 +37,7 @@ SIZES = ((20, 10, 300), (60, 30, 900), (150, 75, 2250), (150, 40, 1200), (400, 8
 
 
 class Populations:
-    """The features that everything is drawn from."""
+    """The features that samples are drawn from."""
 
     def __init__(self) -> None:
         """Extract them from the packs."""
@@ -99,7 +99,7 @@ def true_distances(populations, size, names, shapes):
 
 
 def intervals(populations, runs, jobs):
-    """How often the interval holds the true distance, and how the error compares with the truth."""
+    """How often the interval contains the true distance, and its error beside the true error."""
 
     def one(n_labelled, size, n_pool, seed):
         rng = np.random.default_rng([5, n_labelled, seed])

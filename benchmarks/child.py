@@ -1,7 +1,7 @@
-"""Runs a command and prints what it took: `python -m benchmarks.child CMD...`.
+"""Runs a command and prints its time and memory: `python -m benchmarks.child CMD...`.
 
-A process inherits the peak of the one it was forked from, so a large one cannot measure a small
-one. This one stands between them and imports nothing.
+A process inherits the peak memory of the process that started it, so a large process cannot
+measure a small one. This small process starts the command instead; it imports nothing large.
 """
 
 import json

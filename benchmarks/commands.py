@@ -1,4 +1,4 @@
-"""The command line as a user meets it: a huge pool, a second run, the help."""
+"""Whole commands as a user runs them: a huge pool, a second run, the help."""
 
 import os
 import statistics
@@ -99,7 +99,7 @@ def second_run(effort: Effort) -> list[Row]:
 
 
 def help_text(effort: Effort) -> list[Row]:
-    """`mixmood --help` against the import of the library it is made with."""
+    """`mixmood --help` against the import of typer, the command-line library."""
     commands = {
         "help": [sys.executable, "-m", "mixmood", "--help"],
         "typer": [sys.executable, "-c", "import typer"],

@@ -1,4 +1,4 @@
-"""The four measures over all draws, against plain loops over the features."""
+"""The paper's four measures over all draws, against plain loops over the features."""
 
 import statistics
 
@@ -26,7 +26,7 @@ def plain_histograms(x, y, distance):
 
 
 def plain_measures(x, y):
-    """All four measures from x to y, as one writes them down from the paper."""
+    """All four measures from x to y, written directly from the paper's formulas."""
     return [
         cdist(x, y, "cityblock").min(axis=1).mean(),
         cdist(x, y, "euclidean").min(axis=1).mean(),

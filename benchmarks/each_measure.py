@@ -1,4 +1,4 @@
-"""What each measure costs with everything around it: draws, intervals, permutations."""
+"""The time of each measure including draws, intervals and permutations."""
 
 import statistics
 

@@ -1,4 +1,4 @@
-"""The same network in PyTorch as one would write it: eager, a DataLoader, Pillow."""
+"""The same network in plain PyTorch: eager mode, a DataLoader, Pillow."""
 
 import statistics
 import tempfile

@@ -1,10 +1,11 @@
-"""Does a ranking that stops early find the same winner, and in which part of the time?
+"""Does a ranking that stops early find the same nearest pool, and how much time does it save?
 
 python -m benchmarks until                       the case, all of it
-python -m benchmarks.early FOLDER MINUTES        the same in parts: what FOLDER holds is kept
+python -m benchmarks.early FOLDER MINUTES        the same in parts: results in FOLDER are kept
 
-All times are of processors: a machine that is busy with other things changes little. A run is the
-start of the command, its images at the measured time of an image, its statistics, and the probe.
+All times are processor times, which other load on the machine changes little. The time of a run is
+the sum of the start of the command, its images at the measured time of an image, its statistics,
+and the probe.
 """
 
 import json
@@ -58,14 +59,14 @@ def stopping(effort: Effort) -> list[Row]:
 
 @dataclass(frozen=True)
 class Prices:
-    """Processor seconds of one image on its way to features, and of a command that has none."""
+    """Processor seconds from one image to its features, and of a command without images."""
 
     image_s: float
     start_s: float
 
 
 def start_s() -> float:
-    """Processor seconds of `rank` where there is next to nothing to do."""
+    """Processor seconds of `rank` with almost no images."""
     with TemporaryDirectory() as folder:
         labelled, pool = Path(folder, "labelled.npy"), Path(folder, "pool.npy")
         for path in (labelled, pool):
@@ -75,7 +76,7 @@ def start_s() -> float:
 
 
 def all_features(most: int) -> tuple[dict[str, tuple[np.ndarray, np.ndarray]], float]:
-    """Features and labels of every pack, and the processor time of one image on its way."""
+    """Features and labels of every pack, and the processor time of one image."""
     known, image_s, backbone = {}, [], load_backbone()
     for name in TASKS + OTHERS:
         start = time.process_time()
@@ -85,7 +86,7 @@ def all_features(most: int) -> tuple[dict[str, tuple[np.ndarray, np.ndarray]], f
 
 
 def rows(outcomes: "list[Outcome]", prices: Prices) -> list[Row]:
-    """What all seeds say."""
+    """The results over all seeds."""
     n_seeds = len(outcomes)
     saved = sorted(100 * (1 - one.n_early / one.n_full) for one in outcomes)
     ratios = sorted(one.ratio(prices, has_probe=True) for one in outcomes)
@@ -211,7 +212,7 @@ class Run:
 
 
 def in_parts(folder: Path, minutes: float) -> None:
-    """Do some of the seeds that are missing in a folder, then print what all of them say."""
+    """Compute some of the seeds that are missing in a folder, then print the results of all."""
     end = time.monotonic() + 60 * minutes
     folder.mkdir(parents=True, exist_ok=True)
     kept, done = folder / "features.npz", folder / "outcomes.jsonl"

@@ -1,4 +1,4 @@
-"""From files to features: how much the engine adds to what has to be done anyway."""
+"""From files to features: the engine compared with decoding and inference alone."""
 
 import io
 import statistics
@@ -26,7 +26,7 @@ class Engine:
     """The steps of an extraction from one folder, together and alone, on the same threads."""
 
     def __init__(self, folder: Path, n_images: int) -> None:
-        """Open the folder; where it holds fewer images than wanted, they come again."""
+        """Open the folder; if it has fewer images than wanted, they are repeated."""
         self.source = FolderSource(folder, folder.name)
         self.backbone = load_backbone()
         self.side = self.backbone.resolution
@@ -42,7 +42,7 @@ class Engine:
         return extract(self.source, self.indices, self.backbone, jobs=self.jobs).features
 
     def inference(self) -> None:
-        """The bare session on arrays that are ready, one thread for each core."""
+        """The ONNX session alone, on arrays in memory, one thread for each core."""
         session, name = self.backbone._session, self.backbone._input
         starts = range(0, len(self.ready), MICRO_BATCH)
         with ThreadPoolExecutor(self.jobs) as threads:
@@ -55,7 +55,7 @@ class Engine:
         self._spread(self.square)
 
     def plain_decoding(self) -> None:
-        """Files to squares as anyone would: every image decoded at full size."""
+        """Files to squares the usual way: every image decoded at full size."""
         self._spread(self._plain_square)
 
     def square(self, index: int) -> np.ndarray:
@@ -73,14 +73,14 @@ class Engine:
 
 
 def both_clocks(work: Callable[[], object]) -> tuple[float, float]:
-    """The time on the wall that some work takes, and that of all threads on processors."""
+    """The wall-clock time of some work, and the processor time of all threads."""
     start, start_cpu = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - start, time.process_time() - start_cpu
 
 
 def small(effort: Effort) -> list[Row]:
-    """JPEGs of 64 x 64 pixels: the engine against the bare session."""
+    """JPEGs of 64 x 64 pixels: the engine against the ONNX session alone."""
     n_images = effort.images(2048, least=64)
     with tempfile.TemporaryDirectory() as folder:
         engine = Engine(small_jpegs(Path(folder) / "small", n_images), n_images)

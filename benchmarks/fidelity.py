@@ -13,7 +13,7 @@ PYTHON = ROOT / "benchmarks" / "peers" / ".venv" / "bin" / "python"
 N_LARGE_POOL = 20_000
 OWN_NETWORK = "KID by torch-fidelity on the same folders, our ONNX network at 96 pixels"
 FEW, MORE = 8, 32
-"""Files of each folder that Inception-v3 gets to see in the two runs that give its speed."""
+"""Files of each folder in the two runs from which the speed of Inception-v3 is computed."""
 
 
 def against_kid(effort: Effort) -> list[Row]:
@@ -75,7 +75,7 @@ def _equal_reading(effort: Effort, root: Path) -> list[Row]:
 
 
 def _large_pools(effort: Effort, root: Path) -> Row:
-    """Pools of which `rank` draws a part; KID has no such thing and reads them whole."""
+    """Pools of which `rank` draws a part; KID reads them completely."""
     n_pool = effort.images(N_LARGE_POOL, least=250)
     labelled, pools = five_pools(root / "large", N_LABELLED, n_pool)
     own = cost(kid_command("efficientnet-lite0", labelled, pools)).elapsed_s

@@ -1,4 +1,4 @@
-"""Extraction with a model of the hub's form against a plain torch loop with two loading workers."""
+"""Extraction with a Hugging Face model against a plain torch loop with two loading workers."""
 
 import io
 import resource

@@ -5,7 +5,7 @@
 For each seed: five classes drawn at random, 60 labelled images, a validation and a test set
 disjoint from them, and pools of 3000 images: `in` (the same five classes), `other-half` (the
 other five) and `gaussian` noise. Each run is written to its own file, so that a stopped script
-starts again where it stopped. The epoch is selected on the validation images, never on the test
+continues where it stopped. The epoch is selected on the validation images, never on the test
 images. Printed: mean test accuracy of each arm and the paired difference to supervised training
 with the same number of updates, with its 95 % interval by Student's t.
 """

@@ -1,12 +1,12 @@
-"""How time and memory of `rank` grow with what it is given: `python -m benchmarks.load`.
+"""How time and memory of `rank` grow with its input: `python -m benchmarks.load`.
 
     python -m benchmarks.load                  all cases, up to a million files
     python -m benchmarks.load pools zip        these alone
     python -m benchmarks.load --most 10000     no case larger than this
 
-Every row is one process, without a cache; its peak memory is what the system counted. Growth is
-against the row above: the size, the processor time and the memory, each as a factor. Processor
-time adds up over threads, and tells the same on a busy machine as on an idle one.
+Every row is one process, without a cache; its peak memory is that of the operating system. Growth
+is relative to the row above: the size, the processor time and the memory, each as a factor.
+Processor time is the sum over threads, and is the same on a busy and on an idle machine.
 """
 
 import argparse

@@ -13,7 +13,7 @@ ROUNDS = {"thin": (15, 10), "small": (15, 8), "paper": (5, 2)}
 
 
 class BarePasses:
-    """What no MixMatch update can do without: its passes through the network, and nothing else.
+    """The necessary part of a MixMatch update: its passes through the network, and nothing else.
 
     One forward pass over the two views of the pool without gradients, one over all three parts of
     the batch with gradients, and its backward pass.

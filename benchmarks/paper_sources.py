@@ -1,4 +1,4 @@
-"""The main job on the paper's three tasks, each against its sources at 100 %.
+"""`rank` on the paper's three tasks, each with its sources at 100 %.
 
     python -m benchmarks.paper_sources [SEED]
 

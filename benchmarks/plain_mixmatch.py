@@ -1,4 +1,4 @@
-"""MixMatch in PyTorch as one would write it first, for the benchmark."""
+"""A straightforward MixMatch in PyTorch, for the benchmark."""
 
 import math
 
@@ -25,7 +25,7 @@ DEGREES = 10.0
 class PlainMixMatch:
     """The same network, batches, views, losses and schedule as the product's, written plainly.
 
-    Whole batches are augmented at once and images lie in memory: nothing here is slow on purpose.
+    Whole batches are augmented at once and images are in memory: nothing is slow on purpose.
     Each view is guessed in a pass of its own, and so are the three parts of the mixed batch.
     """
 

@@ -1,4 +1,4 @@
-"""Commands measured as a user meets them: each in a fresh process."""
+"""Commands measured as a user runs them: each in a new process."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class Cost:
-    """What a command took; `cpu_s` is the time of all its threads on processors."""
+    """Time and memory of a command; `cpu_s` is the processor time of all its threads."""
 
     elapsed_s: float
     cpu_s: float
@@ -20,7 +20,7 @@ class Cost:
 
 
 def cost(command: list[str]) -> Cost:
-    """Run a command to its end and say what it took; its failure is an error here."""
+    """Run a command to its end and return its time and memory; its failure is an error here."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.child", *command],
         cwd=ROOT,
@@ -34,6 +34,6 @@ def cost(command: list[str]) -> Cost:
 
 
 def rank_command(labelled: Path, pools: Mapping[str, Path], cache: Path | str) -> list[str]:
-    """The command that ranks these folders, all options as they come but for the cache."""
+    """The command that ranks these folders, with default options except for the cache."""
     named = [f"{name}={path}" for name, path in pools.items()]
     return [sys.executable, "-m", "mixmood", "rank", str(labelled), *named, "--cache", str(cache)]

@@ -28,7 +28,7 @@ the largest. What each case does is explained in [docs/performance.md](../docs/p
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case gave, and where."""
+    """The rows of a case, and where it was measured."""
 
     rows: list[dict]
     skipped: str | None
@@ -77,7 +77,7 @@ def lines_of(outcome: Outcome) -> list[str]:
 
 
 def merge(name: str, outcome: Outcome) -> None:
-    """Put the outcome of a case in the place of its last one, and write the page anew."""
+    """Replace the last outcome of a case by this one, and write the page again."""
     known = json.loads(STORE.read_text()) if STORE.exists() else {}
     known[name] = asdict(outcome)
     ordered = {case: known[case] for case in CASES if case in known}
@@ -108,7 +108,7 @@ def page(outcomes: dict[str, Outcome]) -> str:
 
 
 def spread(row: Row) -> str:
-    """The ratio and its spread: three figures that matter."""
+    """The ratio and its spread, with three significant digits."""
     middle, low, high = (f"{value:.3g}" for value in (row.ratio, row.lowest, row.highest))
     if max(row.ratio, row.highest) >= 1000:
         middle, low, high = (f"{value:,.0f}" for value in (row.ratio, row.lowest, row.highest))

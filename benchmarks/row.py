@@ -12,16 +12,16 @@ class SkippedError(Exception):
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured: the real thing, or a shadow of it that only shows that it runs."""
+    """How much is measured: everything, or a tiny part that only shows that it runs."""
 
     is_tiny: bool = False
 
     def rounds(self, wanted: int) -> int:
-        """So many rounds of interleaved measurements; two in the shadow."""
+        """The number of rounds of interleaved measurements; two in a tiny run."""
         return 2 if self.is_tiny else wanted
 
     def images(self, wanted: int, least: int = 1) -> int:
-        """So many images; a twentieth in the shadow, but not under `least`."""
+        """The number of images; a twentieth in a tiny run, but not fewer than `least`."""
         return max(wanted // 20, least) if self.is_tiny else wanted
 
 
@@ -43,7 +43,7 @@ class Row:
 
     @property
     def goal(self) -> str:
-        """The goal as a reader wants it."""
+        """The goal as text."""
         if self.at_least is not None:
             return f">= {self.at_least:g}{self.unit}"
         return f"<= {self.at_most:g}{self.unit}" if self.at_most is not None else "none"
@@ -57,7 +57,7 @@ class Row:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The time on the wall that some work takes."""
+    """The wall-clock time of some work."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
@@ -66,9 +66,9 @@ def seconds(work: Callable[[], object]) -> float:
 def interleaved(
     works: Mapping[str, Callable[[], object]], n_rounds: int, measure: Callable = seconds
 ) -> dict[str, list[float]]:
-    """What `measure` says of each work, round by round: A B C, A B C, ...
+    """The value of `measure` for each work, round by round: A B C, A B C, ...
 
-    Whatever slows the machine down for a while then meets all of them.
+    So a temporary load on the machine slows all of them.
     """
     found: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(n_rounds):

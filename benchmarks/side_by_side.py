@@ -35,7 +35,7 @@ def two_runs(effort: Effort) -> list[Row]:
 
 
 def compared(workers: ProcessPoolExecutor, name: str, effort: Effort) -> list[Row]:
-    """One alone, two at once, and one with two threads, in turns."""
+    """One alone, two at once, and one with two threads, alternately."""
     from benchmarks.updates import SETTINGS
 
     n_updates = 6 if effort.is_tiny else N_UPDATES[name]

@@ -21,7 +21,7 @@ from mixmood.ssl.plan import TrainingPlan
 N_CLASSES, N_LABELLED, N_POOL, BATCH = 5, 60, 3000, 16
 PEAK_RATE, WEIGHT_DECAY = 2e-4, 1e-4
 N_UPDATES = 9400
-"""The length of the run that the measured updates are the beginning of."""
+"""Updates of the whole run, of which the first ones are measured."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Setting:
 
     @property
     def words(self) -> str:
-        """The setting as a reader wants it."""
+        """The setting as text."""
         spec = self.spec
         network = f"{spec.groups} x {spec.blocks} blocks, k = {spec.widening}"
         pixels = f"{self.side}x{self.side}x{self.channels}"

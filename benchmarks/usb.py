@@ -22,7 +22,7 @@ HOW = (
 
 
 def against_semilearn(effort: Effort) -> list[Row]:
-    """Both in one process of the peers' environment, in turns, with one thread."""
+    """Both in one process of the peers' environment, alternately, with one thread."""
     if not PYTHON.exists():
         raise SkippedError("the peers are not installed; run make bench-peers")
     settings = ["thin"] if effort.is_tiny else list(SETTINGS)
@@ -30,7 +30,7 @@ def against_semilearn(effort: Effort) -> list[Row]:
 
 
 def compared(setting: Setting, effort: Effort) -> list[Row]:
-    """Whole updates, and updates for which its batch lies ready."""
+    """Whole updates, and updates whose batch is prepared before."""
     n_rounds, n_each = (2, 2) if effort.is_tiny else ROUNDS[setting.name]
     times = measured(setting.name, n_rounds, n_each)
     ours, whole, step = (1e3 * statistics.median(times[k]) for k in ("ours", "usb", "usb_step"))

@@ -1,13 +1,13 @@
-"""Feeds every reader with hostile files: damaged real ones, thousands of each kind.
+"""Gives damaged files to every reader: real files with random changes, hundreds of each kind.
 
     python -m fuzz                          24,800 inputs, 800 for each of 31 readers
     python -m fuzz --count 50 --only png    fewer, and of one kind
     python -m fuzz --only png --start 123 --count 1    one input again
 
-Each reader runs in a process of its own, with 1.5 GiB of memory and ten seconds of the processor
-for an input (300 s by the clock, which a busy machine may need). An input must end in a result or
-in an error meant for the user. Anything else is a finding: it is kept in the folder of findings,
-and the exit code is 1.
+Each reader runs in its own process. For one input it may use 1.5 GiB of memory and ten seconds of
+processor time (300 s of wall-clock time, which a busy machine may need). An input must end in a
+result or in an error meant for the user. Anything else is a finding: it is kept in the folder of
+findings, and the exit code is 1.
 """
 
 import argparse
@@ -27,11 +27,11 @@ from fuzz.readers import READERS
 
 OUTCOMES = (READ, UNREADABLE, WARNED, REFUSED, FELL)
 MOST_FINDINGS = 20
-"""Of one reader; after these its turn is over."""
+"""Findings of one reader, after which it gets no more inputs."""
 
 
 class Run:
-    """One run over some readers: its options, and what came out."""
+    """One run over some readers: its options and its outcomes."""
 
     def __init__(self, seed: int, findings: Path, deadline: float) -> None:
         """Nothing is fed yet; `deadline` is a time of the monotonic clock."""
@@ -40,7 +40,7 @@ class Run:
         self.refusals: dict[str, Counter[str]] = {}
 
     def feed_all(self, name: str, numbers: range) -> None:
-        """Feed one reader; a process that dies is replaced by another that goes on after it."""
+        """Feed one reader; if its process dies, another one continues with the next input."""
         self.tally[name], self.refusals[name] = Counter(), Counter()
         next_number = numbers.start
         while next_number < numbers.stop and time.monotonic() < self._deadline:
@@ -91,7 +91,7 @@ class Run:
 
 
 def _live(name: str, seed: int, numbers: range, place: Path, out: int) -> None:
-    """The life of a child; it never returns."""
+    """Run a child process to its end; it never returns."""
     code = 1
     try:
         for word in ("TMPDIR", "HOME"):
@@ -119,7 +119,7 @@ def line(name: str, counts: Counter[str]) -> str:
 
 
 def main() -> int:
-    """Feed what was asked for; 1 if anything fell."""
+    """Feed the readers that were asked for; 1 if there is a finding."""
     first, _, _ = (__doc__ or "").partition("\n")
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=first)
     parser.add_argument("--count", type=int, default=800, help="inputs for each reader")

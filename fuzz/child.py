@@ -1,4 +1,4 @@
-"""A process that feeds one reader and may die of it."""
+"""A process that feeds one reader and may crash."""
 
 import json
 import os
@@ -18,9 +18,9 @@ from mixmood.core.errors import MixmoodError
 
 FELL = "fell"
 BUSY_SECONDS, IDLE_SECONDS = 10, 300
-"""An input may take so much of the processor, and so much time while others have it."""
+"""Most processor time, and most wall-clock time, of one input."""
 SPARE_BYTES = 1536 * 2**20
-"""Memory that an input may take beyond what the process has already."""
+"""Memory that an input may use in addition to that of the process before."""
 LONGEST_MESSAGE = 1000
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CHANGES = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link")
@@ -30,7 +30,7 @@ class Guard:
     """Notes every file changed outside a folder, every program started, every socket opened."""
 
     def __init__(self, folder: Path) -> None:
-        """Watch this process from now on: an audit hook cannot be taken away again."""
+        """Watch this process from now on: an audit hook cannot be removed."""
         self._folder = os.path.realpath(folder)
         self.seen: list[str] = []
         sys.addaudithook(self._note)
@@ -52,7 +52,7 @@ class Guard:
 
 
 def feed(name: str, seed: int, numbers: range, folder: Path, out: int) -> None:
-    """Feed a reader with these inputs; a line of JSON on the pipe `out` tells of each."""
+    """Feed a reader with these inputs; the outcome of each is a line of JSON on the pipe `out`."""
     reader = READERS[name]
     given = reader.seeds()
     where = folder / "input"

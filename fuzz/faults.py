@@ -19,28 +19,28 @@ def abort() -> None:
 
 
 def raise_another() -> None:
-    """Raise what is not meant for users."""
+    """Raise an error that is not meant for users."""
     raise KeyError("x")
 
 
 def write_outside() -> None:
-    """Write where nothing was asked for."""
+    """Write outside the folder."""
     Path(os.environ["OUTSIDE"]).write_text("x")
 
 
 def take_memory() -> None:
-    """Take more than there is."""
+    """Use more memory than is allowed."""
     bytearray(8 * 2**30)
 
 
 def hang() -> None:
-    """Go on for ever."""
+    """Compute forever."""
     while True:
         pass
 
 
 def wait() -> None:
-    """Wait for ever."""
+    """Wait forever."""
     os.read(os.pipe()[0], 1)
 
 

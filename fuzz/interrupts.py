@@ -1,4 +1,4 @@
-"""Presses Ctrl-C at random moments, half of the times twice, and reads what commands say to it.
+"""Sends Ctrl-C at random moments, half of the times twice, and checks how commands end.
 
     python -m fuzz.interrupts                          120 times, 40 for each of three commands
     python -m fuzz.interrupts --count 5 --only rank    fewer, and of one command
@@ -24,10 +24,10 @@ from fuzz.killing import MIXMOOD, is_over, members
 from fuzz.tiny_bed import TINY
 
 INTERRUPTED = (130, -signal.SIGINT)
-"""Of its own accord, or by the signal itself where Python was still or already out of reach."""
+"""By our handler, or by the signal itself while Python starts or ends."""
 FOREIGN = ("Traceback", "ignored", "Error", "UserWarning")
 START_S = 0.5
-"""Before, Python is loading, and says so in its own way."""
+"""Earlier, Python is still loading and prints its own message."""
 PATIENCE_S = 60
 
 

@@ -1,4 +1,4 @@
-"""What is killed: commands that keep something, and what must be true of it afterwards."""
+"""Commands to kill, and what must be true of their files afterwards."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ TIMES = ("elapsed_s", "images_per_s")
 
 
 class Scene(ABC):
-    """A command that is killed and started again in a folder, beside one that never was."""
+    """A command that is killed and started again, and the same command without kills."""
 
     def __init__(self, place: Path) -> None:
         """Make what the command needs in the folder `place`."""
@@ -52,11 +52,11 @@ class Scene(ABC):
         return self.command_in(self.killed)
 
     def whole_command(self) -> list[str]:
-        """The same, to be left alone."""
+        """The same command, in another folder, to run to its end."""
         return self.command_in(self.whole)
 
     def begin_anew(self) -> None:
-        """Forget what was reached, so that there is something to do."""
+        """Delete the results, so that the command has work to do."""
         shutil.rmtree(self.killed)
         self.killed.mkdir()
 
@@ -150,7 +150,7 @@ class ReportScene(Scene):
         return [] if names == set(self.known) else [f"report: only {sorted(names)}"]
 
     def begin_anew(self) -> None:
-        """What is there stays: the next run writes over it."""
+        """Nothing is deleted: the next run replaces the files."""
 
 
 class TrainScene(Scene):
@@ -172,7 +172,7 @@ class TrainScene(Scene):
             f"--{option}={self.place / name}.npz"
             for option, name in (("labelled", "labelled"), ("unlabelled", "pool"), ("test", "test"))
         ]
-        size = ["--model", "wrn-tiny:groups=1,first_filters=8", "--epochs", "30"]
+        size = ["--model", "wrn-tiny:groups=1,first_filters=8", "--epochs", "20"]
         return [*MIXMOOD, "train", *inputs, *size, "--out", str(folder), "--resume"]
 
     def remember(self) -> None:

@@ -1,4 +1,4 @@
-"""A test bed whose driver is killed again and again, beside one that never was."""
+"""A test bed whose driver is killed repeatedly, compared with one that is not killed."""
 
 import json
 import subprocess

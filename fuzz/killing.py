@@ -1,4 +1,4 @@
-"""Processes that are killed, and such that are left alone."""
+"""Runs processes that are killed, and processes that are not."""
 
 import os
 import subprocess
@@ -8,16 +8,16 @@ from pathlib import Path
 
 MIXMOOD = [sys.executable, "-m", "mixmood"]
 LINGER_S = 20
-"""So long may a watchman take to see that the process it watches is gone."""
+"""Longest time in which a process that watches another one notices its end."""
 
 
 def environment() -> dict[str, str]:
-    """The surroundings of a process: one thread, or sums may come in another order."""
+    """The environment of a process: one thread, because threads change the order of sums."""
     return os.environ | {"OMP_NUM_THREADS": "1"}
 
 
 def is_killed(command: list[str], seconds: float) -> bool:
-    """Kill a process after so long; False if it ended before, as it should."""
+    """Kill a process after some seconds; False if it ended before, without an error."""
     with subprocess.Popen(
         command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as process:

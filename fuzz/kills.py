@@ -1,10 +1,10 @@
-"""Kills real processes at random moments, starts them again, and looks at what they left.
+"""Kills real processes at random moments, starts them again, and checks the files that they left.
 
     python -m fuzz.kills                          100 kills, 25 in each of four scenes
     python -m fuzz.kills --kills 5 --only cache   fewer, and of one kind
 
-A process is killed with SIGKILL, which it cannot see coming. Afterwards every file under its final
-name must be whole; and when the same command is let run to its end, the results must be those of
+A process is killed with SIGKILL, which it cannot handle. Afterwards every file under its final
+name must be complete. When the same command then runs to its end, the results must be those of
 a process that was never killed. Anything else is a finding, and the exit code is 1.
 """
 
@@ -25,7 +25,7 @@ BED = "testbed"
 
 @dataclass
 class Outcome:
-    """What came of the kills of one scene."""
+    """The outcome of the kills of one scene."""
 
     n_kills: int = 0
     n_ends: int = 0
@@ -34,7 +34,7 @@ class Outcome:
 
 
 def kill_repeatedly(scene: Scene, n_kills: int, rng: random.Random) -> Outcome:
-    """Kill a scene's process so often; whenever one ends by itself, check all and begin anew."""
+    """Kill a scene's process n times; if one ends by itself, check everything and start again."""
     outcome = Outcome()
     started = time.monotonic()
     run_to_end(scene.whole_command())
@@ -55,7 +55,7 @@ def kill_repeatedly(scene: Scene, n_kills: int, rng: random.Random) -> Outcome:
 
 
 def main() -> int:
-    """Kill what was asked for; 1 if anything was not as it should be."""
+    """Kill the scenes that were asked for; 1 if there is a finding."""
     first, _, _ = (__doc__ or "").partition("\n")
     parser = argparse.ArgumentParser(prog="python -m fuzz.kills", description=first)
     parser.add_argument("--kills", type=int, default=25, help="kills in each scene")

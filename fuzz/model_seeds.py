@@ -46,7 +46,7 @@ def trained() -> dict[str, bytes]:
 
 
 def backbones() -> list[bytes]:
-    """A network of bytes and one of floats that tells its range."""
+    """A network that takes bytes, and one that takes floats and has their range as metadata."""
     from onnx import TensorProto, helper, numpy_helper
 
     made = []

@@ -1,4 +1,4 @@
-"""One file -> a file that nobody would have written."""
+"""Random changes to the bytes of a file."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ TOKENS = (
     b"nan", b"-1", b"1e999", b"null", b"true", b"\x1b[2J", b"\xff\xfe", b"9" * 30, b"(", b"%s",
     b"#",
 )  # fmt: skip
-"""What text formats stumble over."""
+"""Texts on which parsers often fail."""
 
 Edit = Callable[[random.Random, bytearray, Sequence[bytes]], None]
 
@@ -24,7 +24,7 @@ def mutated(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
 
 
 def _place(rng: random.Random, data: bytearray) -> int:
-    """Anywhere, but often near either end, where formats keep their tables."""
+    """A random place, often near the start or the end, where formats have their tables."""
     n_bytes = len(data)
     where = rng.random()
     if where < 0.3:

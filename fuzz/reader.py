@@ -1,7 +1,7 @@
-"""What a reader is: the files it is fed with, how they are made hostile, and how it is called.
+"""A reader: the files that it is given, how they are damaged, and how it is called.
 
-Reading returns a word for what came out. It raises a MixmoodError for what it refuses; whatever
-else it raises is a finding.
+Reading returns a word for the outcome. It raises a MixmoodError for a file that it refuses; any
+other exception is a finding.
 """
 
 import random

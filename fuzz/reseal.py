@@ -1,4 +1,4 @@
-"""Checksums made right again after a mutation, so that it reaches what lies behind them."""
+"""Corrects checksums after a mutation, so that readers do not stop at the checksum."""
 
 import gzip
 import io

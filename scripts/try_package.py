@@ -2,11 +2,11 @@
 
     python scripts/try_package.py [PYTHON...]
 
-For each Python (this one by default): the wheel with the versions of constraints.txt, its size and
-the seconds it takes, by the clock and of the processor; that no extra came with it (torch, onnx,
-mlflow, ...); `mixmood demo`; `rank`, `filter`, `train` and `predict` on small pictures; the trained
-`model.onnx` in plain ONNX Runtime; the Python blocks of README.md; `mypy --strict` on a user's
-program (once, by this Python's mypy).
+For each Python (this one by default) it installs the wheel with the versions of constraints.txt,
+prints its size, seconds and processor time, and checks that no extra (torch, onnx, mlflow, ...) was
+installed. Then it runs `mixmood demo`; `rank`, `filter`, `train` and `predict` on small pictures;
+the trained `model.onnx` in plain ONNX Runtime; the Python blocks of README.md; and `mypy --strict`
+on a user's program (once, by this Python's mypy).
 """
 
 import os

@@ -1,11 +1,11 @@
-"""Lists the `raise` statements that no test reaches, and messages that no test looks at.
+"""Lists the `raise` statements that no test reaches, and messages that no test quotes.
 
     make raises
 
 runs the tests under coverage and then this. A statement counts as reached when its line was run,
-in a test or in a program that a test started. Its message counts as looked at when a file of tests
-holds three words of it in a row, or all of them when there are fewer: of the files that reach the
-statement itself where coverage knows them, of any file where a program of its own reached it.
+in a test or in a program that a test started. Its message counts as quoted when a file of tests
+has three words of it in a row, or all of them if there are fewer. Only files that reach the
+statement count; if another process reached it, where coverage does not know the test, all count.
 """
 
 import ast
@@ -81,7 +81,7 @@ def tests_of(contexts: list[str], by_module: dict[str, Path]) -> set[Path]:
 
 
 def main(data_file: str = ".coverage") -> int:
-    """Print the statements that lack a test; the exit code tells whether there are any."""
+    """Print the statements that lack a test; 1 if there are any."""
     data = CoverageData(data_file)
     data.read()
     by_module = {

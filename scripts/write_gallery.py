@@ -25,9 +25,9 @@ N_POOL = 150
 HEAD = """\
 # Gallery
 
-Five pools that are met in practice, small enough to see at a glance. Each picture shows ten
-labelled images above ten images of the pool; below it is what `mixmood rank` prints, and what to
-do. The page is written by `scripts/write_gallery.py`, numbers included.
+Five typical pools. Each picture shows ten labelled images above ten images of the pool. Below it
+is what `mixmood rank` prints, and what to do. The whole page is written by
+`scripts/write_gallery.py`.
 
 The digits come from the UCI data set *Optical Recognition of Handwritten Digits* (E. Alpaydin,
 C. Kaynak; CC BY 4.0), the patches from two photographs, *china.jpg* by danielbuechele and
@@ -38,7 +38,7 @@ Noise is generated.
 
 @dataclass(frozen=True)
 class Case:
-    """One pool: its name and title, the sets, what is in it, and what to learn from the answer."""
+    """One pool: its name and title, the sets, what is in it, and the text below the output."""
 
     name: str
     title: str
@@ -59,24 +59,24 @@ def cases() -> list[Case]:
     names = tuple(f"digit {digit}" for digit in range(5))
     own = Labels(classes[chosen].astype(np.int32), names)
     labelled = ImageArray(images[chosen], "digits 0-4", own)
-    # Of different sizes, as in a crawl: digits blown up beforehand would be other images.
+    # Of different sizes, as in a downloaded pool: enlarged digits would be other images.
     half = [*map(Image.fromarray, rest[:75]), *map(Image.fromarray, photo_patches(75, 32, rng))]
     return [
         Case("clean", "Clean", labelled, rest[:N_POOL], "150 more digits 0 to 4.",
              "The pool cannot be told apart from the labelled set: nothing in it has to be left "
-             "out. Where the head is nearly always right already, no pool is sure to help."),
+             "out. If the head is nearly always right without a pool, no pool is certain to help."),
         Case("contaminated", "Contaminated", labelled, half,
              "75 digits 0 to 4 and 75 patches of photographs.",
-             "Half of the pool is foreign, which costs what the other half would bring. "
-             "`mixmood filter` on this pool says:", with_filter=True),
+             "Half of the pool is foreign, which costs as much as the other half gains. "
+             "`mixmood filter` on this pool prints:", with_filter=True),
         Case("near-copy", "Near copies", labelled, copies(images[chosen], rng),
              "The 60 labelled images twice: as they are, and a little brighter.",
-             "Copies teach nothing new, and would be a leak if the labelled images were a test "
-             "set. Exact ones are left out of the comparison."),
+             "A model learns nothing new from copies, and copies of test images would be a leak. "
+             "Exact copies are left out of the comparison."),
         colour_case(rng),
         Case("noise", "Noise", labelled,
              rng.normal(128, 60, (N_POOL, 8, 8)).clip(0, 255).astype(np.uint8),
-             "150 images of Gaussian noise.", "As far as a pool can be: leave it."),
+             "150 images of Gaussian noise.", "Noise is as far away as a pool can be."),
     ]  # fmt: skip
 
 
@@ -99,8 +99,8 @@ def colour_case(rng: np.random.Generator) -> Case:
     grey = np.array(sets[0][30:] + sets[1][30:]).mean(axis=3, keepdims=True).repeat(3, axis=3)
     return Case("grey", "Grey against colour", labelled, grey.astype(np.uint8),
                 "150 other patches of the same two photographs, without their colours.",
-                "The same things, seen in another way: the difference is clear, although the "
-                "content is the same. Convert all sets alike before you rank.")  # fmt: skip
+                "The difference is clear although the content is the same. Convert all sets in "
+                "the same way before you rank.")  # fmt: skip
 
 
 def sheet(case: Case) -> Image.Image:

@@ -1,14 +1,14 @@
 """Two Ray workers against one, and one against no Ray: `python -m benchmarks.filter.cluster`.
 
-Images a second between the first part that comes back and the last: the start of Ray, which takes
-seconds however large the pool is, does not count; it is printed beside it. Rounds are taken in
-turn (one worker, two, no Ray, one, ...).
+Images a second between the first finished part and the last one. The start of Ray, which takes
+seconds for any size of the pool, does not count; it is printed separately. The rounds alternate
+(one worker, two, no Ray, one, ...).
 
-Rates mean something on a quiet machine only. Two numbers hold on a busy one: `overhead`, the
-processor time of Ray and of the driver for a second of the workers' own, and `busy`, the part of
-the time in which workers score. Workers and Ray share the cores, so that two workers on two cores
-are 2 * busy / (1 + overhead) times as fast as one that never waits: `two_to_one_by_processor_time`.
-Waiting for other programs only makes it smaller.
+Rates are meaningful only on an idle machine. Two numbers are also valid on a busy one: `overhead`,
+the processor time of Ray and of the driver for each second of the workers' own, and `busy`, the
+part of the time in which workers score. Workers and Ray share the cores, so two workers on two
+cores are 2 * busy / (1 + overhead) times as fast as one that never waits:
+`two_to_one_by_processor_time`. Waiting for other programs only makes it smaller.
 """
 
 import argparse
@@ -39,7 +39,7 @@ PART_SIZE = 128
 
 
 class Clock(Silent):
-    """Notes when how many images were done, and what all processes had computed by then."""
+    """Records how many images were done at which time, and the processor time of all processes."""
 
     def __init__(self) -> None:
         """Begin."""
@@ -91,7 +91,7 @@ def cpu_of_tree_s(root: int) -> float:
 def timed_scan(
     scan: Scan, shared: SharedPool, ranges: list[tuple[int, int]], folder: Path, clock: Clock
 ) -> None:
-    """`scan_ray` with workers that note their spans."""
+    """`scan_ray` with workers that record when they worked."""
     scored = cluster._scored
 
     def noted(*arguments: Any) -> Iterator[dict[str, Any]]:

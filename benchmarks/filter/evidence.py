@@ -1,8 +1,8 @@
 """Evidence on the filter: `python -m benchmarks.filter.evidence FEATURES PART WHAT [--seeds N]`.
 
 PART is development (on which settings are chosen) or report; WHAT is auroc, share or heads. Rows
-go to results/filter/WHAT-PART.csv; a run that was stopped goes on where it was. Seeds are the
-outermost loop, so that a stopped run has all tasks. `python -m benchmarks.filter.summary` makes
+go to results/filter/WHAT-PART.csv; a run that was stopped continues where it ended. Seeds are
+the outermost loop, so that a stopped run has all tasks. `python -m benchmarks.filter.summary` makes
 the tables.
 """
 
@@ -97,7 +97,7 @@ def heads(
     algorithms: Sequence[str],
     contaminations: Sequence[float],
 ) -> None:
-    """Accuracy of heads with the whole pool, the kept part, as many random images, the oracle's."""
+    """Accuracy of heads with the whole pool, the kept part, random images, only useful images."""
     keys = ("task", "source", "near", "foreign_share", "seed", "algorithm", "pool")
     file = RowsFile(RESULTS / f"heads-{part}.csv", keys, ("n_pool", "accuracy"))
     families = ("knn", "classifier", "combined") if part == "development" else (DEFAULT_SCORE,)

@@ -1,4 +1,4 @@
-"""The goals of the filter against what was measured on report tasks."""
+"""The goals of the filter compared with the results on report tasks."""
 
 from collections.abc import Callable, Iterable
 

@@ -32,7 +32,7 @@ measured here is, if anything, too large."""
 
 
 class Listed(FeatureSource):
-    """A folder of files whose features are made up."""
+    """A folder of files with random numbers as features."""
 
     name = "pool"
     width = WIDTH

@@ -1,4 +1,4 @@
-"""A CSV file of results that grows row by row, so that a run can be stopped and taken up again."""
+"""A CSV file of results that grows row by row, so that a run can be stopped and continued."""
 
 import csv
 from pathlib import Path

@@ -1,10 +1,10 @@
-"""What a scan costs: against the bare session in processor time, and with entries and no images.
+"""The time of a scan: compared with the ONNX session alone, and with entries without images.
 
     python -m benchmarks.filter.scan throughput             a scan, against inference alone
     python -m benchmarks.filter.scan entries 10000000       decide and list so many images
     python -m benchmarks.filter.scan files 100000           open a folder of so many files
 
-Processor time, not time on the wall: other work on the machine does not change it.
+Processor time, not wall-clock time: other work on the machine does not change it.
 """
 
 import argparse
@@ -37,7 +37,7 @@ N_ROUNDS = 9
 N_IMAGES = 512
 MICRO_BATCH = 16
 MOST_LISTED = 1_000_000
-"""Of more entries no list is written: it is written part by part, in memory that does not grow."""
+"""With more entries no list is written: writing it takes the same memory for any length."""
 
 
 def main() -> None:
@@ -100,7 +100,7 @@ class _Entries(FeatureSource):
 
 
 def entries(folder: Path, count: int) -> dict[str, float]:
-    """Time and memory of all that a driver does, with parts that were made up."""
+    """Time and memory of everything that a driver does, with random parts."""
     rng = np.random.default_rng(0)
     parts = PartFolder(folder / "parts", count)
     parts.begin({}, resume=False)

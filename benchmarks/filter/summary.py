@@ -111,7 +111,7 @@ def _share_cells(rows: list[Row]) -> str:
 
 
 def heads_tables(part: str) -> list[str]:
-    """Accuracy by pool, and how much of the oracle's gain over the whole pool comes back."""
+    """Accuracy by pool, and the kept part's gain over the whole pool by that of the oracle."""
     rows = read("heads", part)
     pools = [p for p in dict.fromkeys(r["pool"] for r in rows) if p != "none"]
     lines = [f"## Accuracy of heads in points, {part} ({_n_seeds(rows)} seeds)", ""]

@@ -1,4 +1,4 @@
-"""A worker of the scan on Ray that notes its time; workers import it, so that it has a module."""
+"""A worker of the scan on Ray that records its time; Ray workers must be able to import it."""
 
 import time
 from typing import Any

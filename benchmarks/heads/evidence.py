@@ -1,6 +1,6 @@
-"""What each head is worth on tasks: `python -m benchmarks.heads.evidence FEATURES OUT`.
+"""The accuracy of each head on tasks: `python -m benchmarks.heads.evidence FEATURES OUT`.
 
-Every (task, labels, seed) is one file of rows, written when it is whole: stop and start at will.
+Every (task, labels, seed) is one file of rows, written when it is complete, so runs can be stopped.
 All heads are fitted to the same labelled rows and pool and tested on the same images; `auto` is
 what `mixmood train` does. The peers are scikit-learn's, on the same prepared features.
 """

@@ -1,9 +1,9 @@
 """Networks on report tasks: `python -m benchmarks.heads.networks PACKS OUT [--model wrn-thin]`.
 
 The backbone fine-tuned, or a network from scratch. Labelled images, pool and test images are those
-of `benchmarks.heads.evidence`, so that the head's accuracy for the same task and seed stands beside
-it. Everything else is what `mixmood train --model MODEL` does by default. Every run is one file,
-written when it is whole.
+of `benchmarks.heads.evidence`, so that the head's accuracy for the same task and seed can be
+compared. Everything else is what `mixmood train --model MODEL` does by default. Every run is one
+file, written when it is complete.
 """
 
 import argparse
@@ -22,7 +22,7 @@ TUNED = "efficientnet-lite0"
 PLACE = ("task", "n_labelled", "seed", "model", "algorithm")
 HEADER = (*PLACE, "accuracy", "cpu_s", "elapsed_s", "threads")
 SIDES = {TUNED: 96}
-"""Pixels a side; networks from scratch see what `mixmood train` gives them of small images."""
+"""Pixels a side; for networks from scratch the size that `mixmood train` takes for small images."""
 SCRATCH_SIDE = 32
 
 

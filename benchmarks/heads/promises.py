@@ -1,8 +1,8 @@
-"""What `predict` promises, on test images: `python -m benchmarks.heads.promises FEATURES OUT`.
+"""Guarantees of `predict` on test images: `python -m benchmarks.heads.promises FEATURES OUT`.
 
 Sixty labels of each report task, a clean pool, `auto`. The share of new images that keep their
-class (promised: 95 %), the share of foreign images that are called none of these (nothing is
-promised), and calibration: the mean confidence beside the accuracy, and the expected calibration
+class (guaranteed: 95 %), the share of foreign images that are marked as none of these (nothing is
+guaranteed), and calibration: the mean confidence beside the accuracy, and the expected calibration
 error over ten equal bins, with the temperature and without.
 """
 

@@ -1,8 +1,8 @@
 """Seconds of one core: `OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python -m benchmarks.heads.speed`.
 
 Twenty cross-validation fits of each head with 60 labels and a pool of 3000, and `auto` beside
-scikit-learn's SelfTrainingClassifier with a pool of 1000, on made features of 1280 numbers.
-Processor time is measured, so that a busy machine disturbs little; ratios come from one run.
+scikit-learn's SelfTrainingClassifier with a pool of 1000, on generated features of 1280 numbers.
+Processor time is measured, which other load changes little; ratios come from one run.
 """
 
 import warnings

@@ -121,7 +121,7 @@ def _network_cell(rows: list[Row], heads: dict[str, dict[str, float]]) -> str:
 
 
 def claims(rows: list[Row]) -> list[str]:
-    """What was to be shown, with paired intervals."""
+    """The comparisons that were planned, with paired intervals."""
     found = accuracies(rows)
     clean = {p: v for p, v in found.items() if p[4] == "0" and all(n in v for n in PEERS)}
     gains = {place: value["auto"] - value["supervised"] for place, value in found.items()}
@@ -144,7 +144,7 @@ def claims(rows: list[Row]) -> list[str]:
 
 
 def estimates(rows: list[Row]) -> list[str]:
-    """How true the reported accuracy of `auto` is, by number of labels.
+    """The error of the reported accuracy of `auto`, by number of labels.
 
     Pools of one task and seed share their labelled images: what counts is how many sets of labelled
     images there are, so that the mean over the pools of each is taken first.

@@ -1,7 +1,7 @@
 """Declares torchvision's compiled operators; import it before torchvision.
 
-They do not load beside the CPU build of torch. Nothing of what is measured calls them, but
-torchvision refuses to be imported before somebody has declared them.
+They cannot be loaded with the CPU build of torch. Nothing that is measured calls them, but
+torchvision cannot be imported until they are declared.
 """
 
 import torch

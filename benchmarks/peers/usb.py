@@ -1,4 +1,4 @@
-"""Measures a MixMatch update of semilearn (USB) and of mixmood in turns; prints JSON.
+"""Measures a MixMatch update of semilearn (USB) and of mixmood alternately; prints JSON.
 
     python -m benchmarks.peers.usb thin|small|paper ROUNDS EACH
 

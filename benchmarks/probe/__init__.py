@@ -1,1 +1,1 @@
-"""Does the probe predict what a pool gains? Cases, the fit of its map, and the evidence."""
+"""Does the probe predict the gain of a pool? Cases, the fit of its formula, and the evidence."""

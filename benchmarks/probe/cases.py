@@ -34,7 +34,7 @@ N_MIXED = 8
 """Mixed pools drawn for each task and seed, besides the clean one; None takes all."""
 ALGORITHMS = tuple(name for name, entry in HEADS.items() if entry.uses_pool)
 OTHERS_EVERY = 5
-"""Every so many seeds, all heads are trained and probed, not mixmatch alone."""
+"""In every n-th seed, all heads are trained and probed, not only mixmatch."""
 N_DRAWS = 10
 """Draws of the distances; they are not needed to fit the map."""
 N_FLOOR = 30
@@ -76,7 +76,7 @@ def pool_of(task: Task, case: Case) -> np.ndarray:
 
 
 def probed_rows(pool: np.ndarray) -> np.ndarray:
-    """The images that are probed: some of either half, which are what is trained with."""
+    """The images that are probed: some of each half; the halves are what is trained with."""
     return np.concatenate([half[:N_PART] for half in halves_of(pool)])
 
 
@@ -169,7 +169,7 @@ def keys_in(path: Path) -> set[str]:
 
 
 def append(path: Path, rows: Iterator[dict]) -> None:
-    """Write rows as they come, each in one piece."""
+    """Write rows one by one, each in one call."""
     for row in rows:
         with path.open("a") as file:
             file.write(json.dumps(row) + "\n")

@@ -2,8 +2,8 @@
 
     python -m benchmarks.probe.curve FEATURES --part development --seeds 5
 
-The curve is taken from 60 labelled images, as `rank` does. More labels of the same task are then
-really given, and what they gain is compared with what the curve says.
+The curve is computed from 60 labelled images, as `rank` does. Then heads are trained with more
+labels of the same task, and their gain is compared with that of the curve.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def curve_and_gains(folder: Path, family, seed: int) -> tuple[LearningCurve, lis
 
 
 def main() -> None:
-    """Print, for each number of labels, said and true gains of the curves that are clear."""
+    """Print, for each number of labels, predicted and true gains of the curves that are clear."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("features", type=Path)
     parser.add_argument("--part", choices=["development", "report"], default="development")

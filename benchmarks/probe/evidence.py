@@ -4,7 +4,7 @@
 
 Rows come from `benchmarks.probe.cases --part report`, `benchmarks.probe.simulated` and
 `benchmarks.probe.scratch`, those of `--development` from `benchmarks.probe.cases`. They are kept in
-results/probe, from which what is not given is read.
+results/probe; parts that are not given are read from there.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Harder development packs: `python -m benchmarks.probe.harder PACKS FEATURES`.
 
-In the heads' development tasks the supervised head is right in 62 % or more. Where the backbone
-hardly sees the classes, as with house numbers, gains are other ones. Such tasks are made from
-images of classes 0 to 4 by laying another image of these classes over each.
+In the heads' development tasks the accuracy of the supervised head is 62 % or more. Where the
+backbone hardly separates the classes, as with house numbers, gains are different. Such tasks are
+made from images of classes 0 to 4 by blending each with another image of these classes.
 """
 
 import argparse
@@ -19,11 +19,11 @@ from mixmood.features.extraction.extract import extract
 PACKS = ("mnist", "fashion_mnist", "cifar10")
 N_IMAGES = 3000
 OVERLAY = 0.45
-"""Weight of the image that is laid over."""
+"""Weight of the other image."""
 
 
 def overlaid(images: np.ndarray, pack: str) -> np.ndarray:
-    """Each image with another one laid over it, whose class does not count."""
+    """Each image blended with another one, whose class does not count."""
     others = images[rng_for(0, "overlaid", pack).permutation(len(images))]
     mixed = (1 - OVERLAY) * images.astype(np.float64) + OVERLAY * others
     return np.asarray(mixed.round(), np.uint8)

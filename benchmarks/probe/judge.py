@@ -19,7 +19,7 @@ from mixmood.ranking.probe.points import gain_of
 N_RESAMPLED = 2000
 BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 FILLED = 30
-"""Pools from which a bin is well filled."""
+"""Fewest pools in a bin that counts."""
 HARM, WORTHWHILE = -0.5, 2.0
 """Points that count as harm, and as a gain worth having."""
 Groups = dict[str, dict[int, list[dict]]]
@@ -119,7 +119,7 @@ def agreement(groups: Groups, algorithm: str, name: str) -> dict:
 
 
 def oracle(groups: Groups, algorithm: str) -> dict:
-    """The regret of a pick by one draw of the truth, the truth being the mean of all draws."""
+    """The regret of choosing by one draw of the true gain; the truth is the mean of all draws."""
 
     def regret(rows: list[dict]) -> float:
         gains = np.array([row[algorithm]["gains"] for row in rows])
@@ -149,7 +149,7 @@ def pick_by_advice(groups: Groups, algorithm: str) -> dict:
 
 
 def advice_table(rows: list[dict], algorithm: str) -> dict:
-    """What became of the pools by their advice."""
+    """The true gains of the pools, by their advice."""
     words = np.array([advice_of(row, algorithm) for row in rows])
     known = [word for word in ("use", "filter", "unsure", "avoid") if (words == word).any()]
     true = np.array([truth(row, algorithm) for row in rows])

@@ -65,7 +65,7 @@ def heads(summary: dict) -> list[str]:
     """Every number of labels and head in a line."""
     lines = [
         "| labels, head | pools | Pearson | Spearman | regret (oracle) | of `use`, harm > 0.5 "
-        "points | of gains >= 2 points, `use` | intervals hold | mean error |",
+        "points | of gains >= 2 points, `use` | intervals that contain the truth | mean error |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, table in summary["report"].items():
@@ -94,7 +94,7 @@ def chances(summary: dict, part: str) -> list[str]:
         few = "" if one["n"] >= FILLED else ", few"
         lines.append(f"| {span} | {one['n']}{few} | {one['p_helps']:.2f} | {one['helped']:.2f} |")
     return [
-        f"{summary[part][MAIN]['n_pools']} pools; intervals hold the truth in "
+        f"{summary[part][MAIN]['n_pools']} pools; intervals contain the truth in "
         f"{probe['coverage_of_intervals']:.0%}, mean error {probe['bias_points']:+.2f} points, "
         f"root mean square {probe['rmse_points']:.2f}.",
         "",

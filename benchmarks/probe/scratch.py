@@ -3,7 +3,7 @@
     python -m benchmarks.probe.scratch ROWS.jsonl [--cache DIR]
 
 The runs of `results/paper-small` (a Wide-ResNet from random weights; 60 labels, eleven pools, three
-tasks and seeds): their very images are probed, and the gain is the accuracy of a run minus that of
+tasks and seeds): the same images are probed, and the gain is the accuracy of a run minus that of
 the supervised run with as many updates and the same seed. Needs the image packs (MIXMOOD_DATA).
 """
 

@@ -1,8 +1,8 @@
 """Seconds of one core that a pool takes: `OMP_NUM_THREADS=1 python -m benchmarks.probe.speed`.
 
-60 labelled images of five classes and pools of 2400 images, 1280 made features each. Processor
-time is measured, so that a busy machine disturbs little. What is done once for all pools (folds,
-supervised heads, learning curve) and what each pool takes (probe and useful share) stand apart.
+60 labelled images of five classes and pools of 2400 images, 1280 generated features each. Processor
+time is measured, which other load changes little. Work that is done once for all pools (folds,
+supervised heads, learning curve) and work for each pool (probe, useful share) are separate.
 """
 
 import os

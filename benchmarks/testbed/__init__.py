@@ -1,1 +1,1 @@
-"""What the test beds say: which predictor of a pool's gain is best, and the paper's claims."""
+"""Results of the test beds: the best predictor of a pool's gain, and the paper's claims."""

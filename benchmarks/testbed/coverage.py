@@ -2,8 +2,8 @@
 
     python -m benchmarks.testbed.coverage
 
-Three tasks differ in how far nearness and gain go together; each seed draws ten pools of each task
-anew, with luck that its tasks share. The truth is the mean over 1000 seeds.
+Three tasks differ in how strongly nearness and gain are correlated. Each seed draws ten new pools
+of each task, with noise that its tasks share. The truth is the mean over 1000 seeds.
 """
 
 import numpy as np

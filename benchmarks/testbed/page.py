@@ -2,8 +2,8 @@
 
     python -m benchmarks.testbed.page
 
-A table stands between `<!-- NAME -->` and `<!-- end -->`; what is between them is replaced, the
-text around them is not touched. What was not run is said to be so.
+A table is between `<!-- NAME -->` and `<!-- end -->`; it is replaced, and the text around it is not
+changed. A table of a test bed that was not run says so.
 """
 
 import re
@@ -27,7 +27,7 @@ BEDS = (
 
 
 def runs() -> list[str]:
-    """What was run of each test bed."""
+    """The number of runs of each test bed."""
     lines = [
         "| test bed | regime | runs | of | seeds | minutes of one core |",
         "|---|---|---|---|---|---|",
@@ -86,12 +86,12 @@ def short() -> list[str]:
     n_seeds = len({seed for _, seed in units})
     seeds = f"{n_seeds} seed{'s' * (n_seeds > 1)}"
     return [
-        f"With 60 labels and MixMatch ({seeds}): what the probe expects a pool to gain goes with "
-        f"what it gains by r = {r(GAIN).text()}, the useful share by {r('useful share').text()}, "
-        f"the best distance ({best}) by {r(best).text()}, the paper's cosine by "
-        f"{r('cosine').text()}. Picking among the contaminated pools by cosine loses "
-        f"{lost['cosine']} points against the best choice, by expected gain {lost[GAIN]}. Among "
-        f"wholly foreign pools, the nearest by cosine is worse than no pool in "
+        f"With 60 labels and MixMatch ({seeds}), the correlation with the true gain of a pool is "
+        f"{r(GAIN).text()} for the gain that the probe expects, {r('useful share').text()} for "
+        f"the useful share, {r(best).text()} for the best distance ({best}) and "
+        f"{r('cosine').text()} for the paper's cosine. Picking among the contaminated pools by "
+        f"cosine loses {lost['cosine']} points against the best choice, by expected gain "
+        f"{lost[GAIN]}. Among wholly foreign pools, the nearest by cosine is worse than no pool in "
         f"{harmed['cosine']} of cases; following the advice, the choice is in {harmed['advice']}.",
     ]
 

@@ -81,7 +81,7 @@ def cells_of(units: Units, name: str) -> list[str]:
 
 
 def oracle_cells(units: Units) -> list[str]:
-    """The same of an oracle that sees half of the test images and is judged by the others."""
+    """The same for an oracle that knows the gain on half of the test images, tested on the rest."""
 
     def of(pools: list[Pool], k: int) -> tuple[float, float]:
         seen, true = (np.array([p.halves[j] for p in pools]) for j in (k, 1 - k))

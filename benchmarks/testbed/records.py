@@ -17,7 +17,7 @@ from mixmood.ranking.probing import N_POOL
 from mixmood.testbed.grid.cells import SUPERVISED
 
 WORTH = {"avoid": 0.0, "unsure": 1.0, "filter": 1.0, "use": 2.0}
-"""What an advice says, as a number: neither "filter" nor "unsure" is a yes or a no."""
+"""The advice as a number: "filter" and "unsure" are between use and avoid."""
 
 
 @dataclass(frozen=True)

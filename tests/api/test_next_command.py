@@ -112,6 +112,15 @@ def test_there_is_nothing_to_type_where_nothing_can_be_trained(places):
         assert arrays.recommendation.command is None
 
 
+def test_frames_are_written_into_the_paths_of_train_which_has_no_option_for_them(places):
+    record = rank("mine.npz", ["foreign.npy"], draws=2, until=None, probe=False)
+    record = replace(plain(record), recommendation=Recommendation((), None, None, None, "None."))
+    command = with_command(record, "mine.npz", {}, RankingPlan(frames="each"))
+    words = shlex.split(command.recommendation.command)
+    assert words[2:4] == ["--labelled", "mine.npz?frames=each"]
+    assert "--frames" not in words
+
+
 def test_a_backbone_and_groups_are_carried_over(places):
     record = rank("mine.npz", ["foreign.npy"], draws=2, until=None, probe=False)
     plan = RankingPlan(backbone="untrained-wrn", resolution=64, groups=r"\[(\d)\d?\]")

@@ -31,6 +31,7 @@ from tests.fixtures.filter_command import filtered, invoke, small
         (["labelled.npy", "half.npy", "--out", "no/kept.csv"], 1, "no does not exist"),
         (["labelled.npy", "half.npy", "--html", "half.npy"], 2, "half.npy is one of the inputs"),
         (["labelled.npy", "half.npy", "--save", "half.npy"], 2, "half.npy is one of the inputs"),
+        (["labelled.npy", "half.npy?label=x", "--html", "half.npy"], 2, "half.npy is one of the"),
         (["labelled.npy", "half.npy", "--html", "-"], 2, "Give --html FILE"),
         (["labelled.npy", "half.npy", "--json", "k.csv", "--out", "k.csv"], 2, "Two results"),
         (["labelled.npy", "half.npy", "--save", "k.csv", "--out", "k.csv"], 2, "Name two files"),
@@ -74,7 +75,7 @@ def test_no_folder_is_made_in_an_input(in_images, option):
     for place in ("crawl/kept", "labelled/kept"):
         result = invoke(*small("--out", "k.csv", option, place))
         assert result.exit_code == 2
-        assert f"{place} lies in one of the inputs" in result.stderr
+        assert f"{place} lies inside one of the inputs" in result.stderr
         assert not (in_images / place).exists()
 
 
@@ -91,7 +92,7 @@ def test_more_images_than_can_be_compared_with_each_other_are_refused(in_feature
     assert "diverse compares all kept images with each other, at most 3; " in result.stderr
 
 
-def test_a_list_that_the_pool_rests_on_is_not_replaced(in_features, tmp_path):
+def test_a_list_from_which_the_pool_is_read_is_not_replaced(in_features, tmp_path):
     first, second = tmp_path / "a.csv", tmp_path / "b.csv"
     filtered("labelled.npy", "half.npy", "--out", first)
     filtered("labelled.npy", first, "--keep", 20, "--out", second)

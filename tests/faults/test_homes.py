@@ -47,7 +47,7 @@ def test_without_a_home_images_are_ranked(homeless, rank_pools):
 def test_without_a_home_a_cache_must_be_named(homeless, command):
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 1
-    assert "this user has no home. Name one with --cache DIR" in done.stderr
+    assert "this user has no home directory. Name one with --cache DIR" in done.stderr
 
 
 def test_without_a_home_a_folder_of_data_must_be_named(homeless):

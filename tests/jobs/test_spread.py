@@ -188,7 +188,7 @@ def test_workers_that_die_before_they_begin_are_given_up(calls, monkeypatch):
         raise TerminatedWorkerError("killed")
         yield
 
-    monkeypatch.setattr("mixmood.jobs.local._pass", broken)
+    monkeypatch.setattr("mixmood.jobs.local._run_batch", broken)
     with pytest.raises(TrainingError, match="Workers died 3 times .* fewer --jobs"):
         list(spread_local(calls, 2, lambda call: None))
 

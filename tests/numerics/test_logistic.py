@@ -110,5 +110,5 @@ def test_bad_arrays_are_refused():
         fit_logistic(features, targets, weights[:, 1:], penalties)
     with pytest.raises(ShapeError, match="finite"):
         fit_logistic(np.full_like(features, np.nan), targets, weights, penalties)
-    with pytest.raises(ShapeError, match="above 0"):
+    with pytest.raises(ShapeError, match="a smallest penalty of 0 and a smallest weight of 1"):
         fit_logistic(features, targets, weights, 0 * penalties)

@@ -53,7 +53,7 @@ def test_a_gain_that_was_measured_on_a_few_images_is_no_advice():
     few = replace(probe(), n_held_out=8)
     advice = advise(few, share(0.9), "same")
     assert advice == PoolAdvice(
-        "unsure", "only 8 labelled images can be held out, and 16 are wanted", "labels"
+        "unsure", "only 8 labelled images can be held out, and 16 are needed", "labels"
     )
     assert advise(replace(probe(), n_held_out=16), share(0.9), "same").word == "use"
 
@@ -63,7 +63,7 @@ def test_a_task_on_which_the_classifier_is_often_wrong_gets_no_advice():
     hard = advise(replace(probe(), accuracy=45.0), share(0.9), "same")
     assert hard.word == "unsure"
     assert hard.reason == (
-        "without a pool, 45 % of the labelled images are classified rightly; below 62.5 % even "
+        "without a pool, 45 % of the labelled images are classified correctly; below 62.5 % even "
         "similar images often harm"
     )
     assert advise(replace(probe(), accuracy=62.5), share(0.9), "same").word == "use"
@@ -77,6 +77,25 @@ def test_the_reason_gives_the_numbers():
     assert advise(probe(-3.0, 0.001), share(0.5), "different").reason == (
         "50% of it useful (40% to 60%); gain -3.0 points (-5.0 to -1.0), P(helps) < 0.01"
     )
+
+
+@pytest.mark.parametrize(
+    ("found", "useful", "word", "number"),
+    [
+        (probe(p_helps=0.6984), share(0.9), "unsure", "P(helps) just below 0.70"),
+        (probe(p_helps=0.7), share(0.9), "use", "P(helps) 0.70"),
+        (probe(p_helps=0.7031), share(0.9), "use", "P(helps) just above 0.70"),
+        (probe(0.1, p_helps=0.204), share(0.9), "unsure", "P(helps) just above 0.20"),
+        (probe(gain=0.46), share(0.9), "unsure", "gain just below +0.5 points"),
+        (probe(p_helps=0.5), share(0.797), "filter", "just below 80% of it useful"),
+    ],
+)
+def test_a_rounded_number_does_not_look_like_the_threshold_that_it_misses(
+    found, useful, word, number
+):
+    advice = advise(found, useful, "same")
+    assert advice.word == word
+    assert number in advice.reason
 
 
 def test_a_pool_that_is_avoided_for_what_it_holds_says_so_beside_a_gain_above_0():
@@ -205,7 +224,7 @@ def test_no_probe_measures_no_gain(sets):
         ({"by": "gian"}, "Unknown order 'gian'. Did you mean 'gain'"),
         ({"probe_algorithm": "mixmach"}, "Did you mean 'mixmatch'"),
         ({"probe_algorithm": "supervised"}, "Unknown probe_algorithm 'supervised'"),
-        ({"groups": "(["}, r"groups must be a column of .* or a pattern on its paths"),
+        ({"groups": "(["}, r"groups must be a column of .* or a regular expression for its paths"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(sets, options, message):
@@ -220,8 +239,10 @@ def test_groups_come_from_the_path_and_must_match_every_image(sets):
     alone = mixmood.rank(labelled, pools, **QUICK)
     assert every_ten.candidates[0].probe is not None
     assert every_ten.candidates[0].probe != alone.candidates[0].probe
-    with pytest.raises(InputError, match=r"groups 'patient' is no column of mine and is not found"):
-        mixmood.rank(labelled, pools, **QUICK, groups="patient")
+    # The second one matches, but its capture group takes no part in the match.
+    for groups in ("patient", r"(patient)|\["):
+        with pytest.raises(InputError, match=r"is not a column of mine and is not found in mine\["):
+            mixmood.rank(labelled, pools, **QUICK, groups=groups)
 
 
 def test_groups_may_be_a_column_of_the_list(tmp_path):

@@ -64,7 +64,7 @@ def test_a_record_comes_back_as_it_was(report):
     assert ranking_from_json(text).to_json() == text
 
 
-def test_keys_of_a_later_version_are_passed_over():
+def test_keys_of_a_later_version_are_ignored():
     record = json.loads(OLD.read_text()) | {"later": 1}
     assert ranking_from_json(json.dumps(record)).best == "near"
 
@@ -77,6 +77,8 @@ def test_keys_of_a_later_version_are_passed_over():
         ("{}", "not the JSON of a ranking"),
         ('{"schema": 2}', "has schema 2; this version reads schema 1"),
         ('{"schema": 1}', "not the JSON of a ranking"),
+        ('{"schema": 1, "candidates": []}', "not the JSON of a ranking"),
+        ("[" * 100_000, "not the JSON of a ranking"),
     ],
 )
 def test_other_texts_are_refused(text, message):

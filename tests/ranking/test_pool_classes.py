@@ -8,7 +8,7 @@ from mixmood.core.progress import Silent
 from mixmood.core.records.ranking import LabelledSet
 from mixmood.data.arrays.array_pools import FeatureArray
 from mixmood.data.pools.pool import Labels
-from mixmood.ranking.pool_classes import one_sided, pool_class_shares
+from mixmood.ranking.pool_classes import one_class_warning, pool_class_shares
 from mixmood.ranking.reading import Reading
 
 
@@ -51,12 +51,14 @@ def test_without_classes_there_are_no_shares(rng):
 
 def test_one_class_with_most_of_a_pool_gets_a_warning():
     even = LabelledSet("mine", 20, 0, 20, "f", {"a": 10, "b": 10})
-    assert one_sided({"a": 0.9, "b": 0.1}, even) is None  # less than twice its labelled share
+    assert (
+        one_class_warning({"a": 0.9, "b": 0.1}, even) is None
+    )  # less than twice its labelled share
     rare = LabelledSet("mine", 20, 0, 20, "f", {"a": 4, "b": 16})
-    assert "most of it (90%) looks like the class 'a', which has 20%" in one_sided(
+    assert "most of it (90%) looks like the class 'a', which has 20%" in one_class_warning(
         {"a": 0.9, "b": 0.1}, rare
     )
-    assert one_sided({"a": 0.5, "b": 0.5}, rare) is None
+    assert one_class_warning({"a": 0.5, "b": 0.5}, rare) is None
 
 
 def test_a_foreign_pool_gets_no_warning_of_its_classes(labelled, rng):

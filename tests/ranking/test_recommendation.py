@@ -53,7 +53,7 @@ def test_no_pool_is_recommended_when_all_harm_or_none_is_sure():
     assert "none of them is sure to help" in recommend(unsure, harmful, None).sentence
     without = dict.fromkeys(harmful)
     assert recommend(unsure, without, None).sentence == (
-        "No pool is advised: what a pool gains was not measured."
+        "No pool is advised: the gain of the pools was not measured."
     )
     assert "because." in recommend(unsure, without, None, "because").sentence
 

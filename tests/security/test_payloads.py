@@ -37,7 +37,7 @@ def mark(tmp_path):
 
 def test_an_array_file_of_objects_is_not_unpickled(mark, tmp_path):
     np.save(tmp_path / "a.npy", np.array([Payload(mark)], dtype=object))
-    with pytest.raises(InputError, match="would need pickle"):
+    with pytest.raises(InputError, match="needs pickle"):
         open_pool(tmp_path / "a.npy")
 
 

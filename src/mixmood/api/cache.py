@@ -1,4 +1,4 @@
-"""`mixmood.cache_info` and `mixmood.clear_cache`: what is kept between runs."""
+"""`mixmood.cache_info` and `mixmood.clear_cache`: the cache of features and archive indices."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ def cache_info(cache: str | Path | None = None) -> "CacheInfo":
 
 
 def clear_cache(cache: str | Path | None = None) -> "CacheInfo":
-    """Forget all that is kept; what it was.
+    """Delete the content of the cache; returns a description of it before.
 
     Args:
         cache: The directory of the cache; the user's own if None.
@@ -38,7 +38,7 @@ def _existing(directory: str | Path | None) -> "FeatureCache":
     place = cache_directory() if directory is None else directory
     if place is None:
         raise InputError(
-            "There is no cache: MIXMOOD_CACHE is 'none', or this user has no home. "
+            "There is no cache: MIXMOOD_CACHE is 'none', or this user has no home directory. "
             "Name one with --cache DIR."
         )
     if not (Path(place) / FILE_NAME).exists():

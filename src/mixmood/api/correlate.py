@@ -1,4 +1,4 @@
-"""`mixmood.correlate`: do distances predict accuracy? From two tables."""
+"""`mixmood.correlate`: how well distances predict accuracies, from two tables."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,8 @@ def correlate(accuracies: str | Path, distances: str | Path) -> "list[Agreement]
     Args:
         accuracies: A CSV table with the columns task, ood_source, ood_percent, n_labelled and
             accuracy_mean.
-        distances: One with task, ood_source, ood_percent, measure and distance_mean.
+        distances: A CSV table with the columns task, ood_source, ood_percent, measure and
+            distance_mean.
     """
     from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
     from mixmood.testbed.analysis.statistics.correlation import agreements

@@ -8,18 +8,18 @@ from mixmood.data.sets.catalogue import CATALOGUE
 
 
 def data_sets() -> dict[str, Path | None]:
-    """Every data set of the paper, and others in the data folder: its file, None if not here."""
+    """The path of every data set of the paper and of the data folder; None if not downloaded."""
     from mixmood.data.sets.library import packed_sets
 
     return dict.fromkeys(CATALOGUE) | dict(packed_sets())
 
 
 def get_data_set(name: str, *, progress: Progress | None = None) -> Path:
-    """Fetch and verify a data set; the file in which it is kept, a pool for `rank` and `train`.
+    """Download and verify a data set of the paper; returns its file, a pool for `rank` and `train`.
 
     Args:
-        name: One of `data_sets()`.
-        progress: Called with the bytes that were read.
+        name: The name of a data set of the paper.
+        progress: Called with the number of bytes read.
     """
     from mixmood.data.sets.download import get
     from mixmood.data.sets.library import data_home
@@ -29,6 +29,6 @@ def get_data_set(name: str, *, progress: Progress | None = None) -> Path:
 
 
 def check_data_set(name: str, *others: str) -> None:
-    """Refuse a name that is not in the catalogue; `others` are words that are allowed too."""
+    """Refuse a name that is not in the catalogue; the error also suggests `others`."""
     if name not in CATALOGUE:
         raise unknown_name("data set", name, [*CATALOGUE, *others])

@@ -1,4 +1,4 @@
-"""`mixmood.demo`: the main job on embedded data."""
+"""`mixmood.demo`: a ranking of embedded data."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def demo(*, progress: Progress | None = None, **options: Any) -> RankReport:
 
     Args:
         progress: Called after every image read.
-        options: Those of `mixmood.rank`.
+        options: The options of `mixmood.rank`.
     """
     return demo_planned(plan_from(RankingPlan, options), progress)
 
@@ -22,7 +22,7 @@ with_options(demo, RankingPlan)
 
 
 def demo_planned(plan: RankingPlan, progress: Progress | None = None) -> RankReport:
-    """The same for options that have been checked."""
+    """`demo` with its options as a checked plan."""
     from mixmood.data.sets.demo import demo_sets
 
     return rank_planned(*demo_sets(plan.seed), plan, progress)

@@ -25,8 +25,8 @@ def embed(
 ) -> NDArray[np.float32]:
     """Features of the readable images of a pool, in its order, shape (n, d).
 
-    Unreadable images have no row; a warning says which they are. A pool of features is given back
-    as it is.
+    Unreadable images have no row; a warning names them. Of a pool of features the features are
+    returned, as float32.
 
     Args:
         images: Anything that `rank` takes as a pool.

@@ -1,4 +1,4 @@
-"""`mixmood.filter`: a pool in, its useful part out."""
+"""`mixmood.filter`: the images of a pool that are like the labelled ones."""
 
 import tempfile
 from collections.abc import Iterator
@@ -12,7 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.api.joined.backbone_choice import with_choice
-from mixmood.api.joined.filter_inputs import check_paths, findable, open_inputs, word_for
+from mixmood.api.joined.filter_inputs import (
+    check_paths,
+    open_inputs,
+    reference_for,
+    with_absolute_path,
+)
 from mixmood.api.joined.mlflow_runs import log_filter, mlflow_log
 from mixmood.core.cache.features import open_cache
 from mixmood.core.files.atomic import check_writable, sweep, written
@@ -21,7 +26,7 @@ from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.filtering import Filtering
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.data.pools.kept import located
-from mixmood.data.pools.open import with_frames_word
+from mixmood.data.pools.path_options import with_frames_option
 from mixmood.data.pools.pool import Pool
 from mixmood.selection.plan import FilterPlan
 
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Kept:
-    """What a filter kept of a pool."""
+    """The result of a filter: the kept images of a pool, all scores and the record."""
 
     record: Filtering
     _job: "FilterJob"
@@ -57,7 +62,7 @@ class Kept:
 
     @cached_property
     def paths(self) -> list[str]:
-        """What the kept images are called."""
+        """The names of the kept images, as the pool gives them."""
         return [located(self._job.pool, row) for row in np.flatnonzero(self.is_kept).tolist()]
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -122,7 +127,7 @@ def filter_planned(
     plan: FilterPlan,
     progress: Progress | None = None,
 ) -> Kept:
-    """The same for options that have been checked."""
+    """`filter` with its options as a checked plan."""
     from mixmood.api.joined.filter_effects import before_and_after
     from mixmood.report.filter.lists import check_names
     from mixmood.selection.filter import FilterJob, describe
@@ -143,11 +148,12 @@ def filter_planned(
         if plan.save is not None:
             _save(Path(plan.save), scorer)
         with _part_folder(target, len(inputs.pool)) as parts:
-            job = FilterJob(inputs.pool, findable(inputs.source), plan, scorer, embedder, parts)
+            source = with_absolute_path(inputs.source)
+            job = FilterJob(inputs.pool, source, plan, scorer, embedder, parts)
             decision = job.run()
             if target is not None:
-                word = word_for(with_frames_word(inputs.source, plan.frames), target)
-                _write_list(target, word, job, decision)
+                named = with_frames_option(inputs.source, plan.frames)
+                _write_list(target, reference_for(named, target), job, decision)
             _make_folders(job, decision)
             record = describe(job, decision, base.name if base else str(plan.load), _notes(plan))
             if base is not None:
@@ -185,13 +191,13 @@ def _part_folder(out: Path | None, n_images: int) -> Iterator["PartFolder"]:
         yield PartFolder(Path(folder) / "scan", n_images)
 
 
-def _write_list(out: Path, word: str, job: "FilterJob", decision: "Decision") -> None:
+def _write_list(out: Path, pool: str, job: "FilterJob", decision: "Decision") -> None:
     from mixmood.report.filter.list_rows import ListContent
     from mixmood.report.filter.lists import write_list
 
     content = ListContent(
         pool=job.pool,
-        pool_name=word,
+        pool_name=pool,
         parts=job.parts,
         reasons=decision.reasons,
         class_names=job.scorer.class_names,

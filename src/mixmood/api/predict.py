@@ -49,7 +49,7 @@ def predict_planned(
     progress: Progress,
     notify: Callable[[str], None],
 ) -> Predictions:
-    """The same for options that have been checked."""
+    """`predict` with its options as a checked plan."""
     classifier = Classifier(model, plan.jobs, plan.device)
     source = open_pool(images)
     if isinstance(source, FeatureSource):
@@ -65,10 +65,12 @@ def predict_planned(
     kept: list[int] = []
     parts = list(classified(classifier, source, kept, progress))
     if not kept:
-        raise InputError(f"{source.name} has no readable image among {len(source)}.")
+        raise InputError(
+            f"{source.name} has no readable image among {len(source)}. Check the files."
+        )
     rows = np.array(kept)
-    gone = np.setdiff1d(np.arange(len(source)), rows).tolist()
-    unreadable = tuple(map(source.locate, gone))
+    missing = np.setdiff1d(np.arange(len(source)), rows).tolist()
+    unreadable = tuple(map(source.locate, missing))
     if unreadable:
         notify(unreadable_note(source.name, unreadable))
     order = np.argsort(rows)

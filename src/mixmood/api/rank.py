@@ -1,4 +1,4 @@
-"""`mixmood.rank`: pools in, a ranking that can show itself out."""
+"""`mixmood.rank`: a ranking of pools, with its pages and tables."""
 
 import time
 import warnings
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 class RankReport(Ranking):
-    """A ranking that can show itself."""
+    """A ranking with methods that show it as text, CSV, JSON or HTML."""
 
-    # Not fields: they are no part of the record, its JSON or its equality.
+    # Not fields, so that they are not part of the record, its JSON or its equality.
     _ranked: "RankedPools | None" = None
     _elapsed_s: float | None = None
 
     @classmethod
     def of(cls, ranked: "RankedPools", elapsed_s: float) -> "RankReport":
-        """The report of a ranking, able to look once more at the images that were read."""
+        """The report of a ranking; it can read the images again for its page."""
         report = cls(**vars(ranked.record))
         object.__setattr__(report, "_ranked", ranked)
         object.__setattr__(report, "_elapsed_s", elapsed_s)
@@ -45,10 +45,10 @@ class RankReport(Ranking):
     def __repr__(self) -> str:
         """One line: the nearest pool, and how many were compared."""
         best = self.candidates[0]
-        word = "gains most" if self.by == "gain" else "is the nearest"
+        claim = "gains most" if self.by == "gain" else "is the nearest"
         gain = f", gain {best.probe.gain:+.1f} points" if best.probe else ""
         return (
-            f"<RankReport: {best.name!r} {word} of {counted(len(self.candidates), 'pool')}{gain}, "
+            f"<RankReport: {best.name!r} {claim} of {counted(len(self.candidates), 'pool')}{gain}, "
             f"{self.measure} {best.distance:.3g}, p_best {best.p_best:.2f}>"
         )
 
@@ -98,7 +98,8 @@ def rank(
 
     Args:
         labelled: The labelled images: a path, an array, a data set (see `mixmood rank --help`).
-        candidates: The pools: a dictionary from names to the same kinds of things, or a list.
+        candidates: The pools: a dictionary from names to pools, or a list. A pool is given in the
+            same ways as the labelled images.
         progress: Called after every image read.
         options: As follows.
     """
@@ -114,7 +115,7 @@ def rank_planned(
     plan: RankingPlan,
     progress: Progress | None = None,
 ) -> RankReport:
-    """The same for options that have been checked."""
+    """`rank` with its options as a checked plan."""
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.ranking.rank import rank as rank_pools
 
@@ -143,7 +144,7 @@ def rank_planned(
             progress=listener,
         )
     for message in store.warnings if store and needs_backbone else ():
-        # Not part of the record: what became of a cache does not change the ranking.
+        # Not part of the record, because the cache does not change the ranking.
         warnings.warn(message, RuntimeWarning, stacklevel=3)
     record = with_command(ranked.record, labelled, opened.given, plan)
     record = with_choice(record, choice, notes="notes")

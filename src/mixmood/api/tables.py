@@ -22,15 +22,15 @@ NUMBERS = (1, 2, 3)
 
 @dataclass(frozen=True, repr=False)
 class TestbedTables:
-    """The tables of a test bed: numbers in `tables`, and how they are written."""
+    """The tables of a test bed: the numbers in `tables`, and methods that write them."""
 
-    __test__ = False  # Its name would make pytest take it for a test.
+    __test__ = False  # By its name, pytest would collect it as a test.
 
     tables: "Tables"
     _store: "Store"
 
     def to_text(self, format: str = "text", table: int | None = None) -> str:
-        """One table or all as text, markdown, latex, csv (of one table) or json."""
+        """One table or all, as text, markdown, latex, csv (one table only) or json."""
         check_format(format, table)
         numbers = NUMBERS if table is None else (table,)
         content: Any = self.tables.to_dict()
@@ -67,7 +67,7 @@ class TestbedTables:
 
 
 def testbed_tables(store: str | Path, **options: Any) -> TestbedTables:
-    """Accuracies, distances, and how well the one predicts the other, for every cell of a store.
+    """Accuracies, distances, and how well distances predict accuracies, for all cells of a store.
 
     Args:
         store: The folder of the test bed's records.
@@ -81,12 +81,12 @@ with_options(testbed_tables, TablesPlan)
 def tables_planned(
     store: str | Path, plan: TablesPlan, *, is_correlated: bool = False
 ) -> TestbedTables:
-    """The same for options that have been checked.
+    """`testbed_tables` with its options as a checked plan.
 
     Args:
         store: The folder of the test bed's records.
-        plan: Which cells, and which epoch counts.
-        is_correlated: Refuse a store whose cells are too few to be correlated.
+        plan: The choice of cells and of the epoch.
+        is_correlated: Refuse a store with too few cells for a correlation.
     """
     from mixmood.testbed.analysis.statistics.agreement import agreement_rows
     from mixmood.testbed.analysis.summary import chosen_records
@@ -96,14 +96,14 @@ def tables_planned(
     place = Store(store)
     records = chosen_records(place, plan.cells)
     if is_correlated:
-        # For its message: without cells to correlate the table would only be empty.
+        # Only for its error: without cells to correlate, the table would be empty.
         agreement_rows(records, plan.choice)
     found = make_tables(place, plan.choice, plan.cells, records, plan.beside_paper)
     return TestbedTables(found, place)
 
 
 def check_format(format: str, table: int | None) -> None:
-    """Refuse formats and tables that are not there."""
+    """Refuse an unknown format or table, and CSV of all tables."""
     if format not in FORMATS:
         raise unknown_name("format", format, FORMATS)
     if table not in (None, *NUMBERS):

@@ -21,13 +21,13 @@ def run_testbed(
     watch: "Watch" = lambda status, record: None,
     **options: Any,
 ) -> "Status":
-    """Run what is not yet in the store; the status says how many runs are done and failed.
+    """Run a test bed; runs whose records are in the store are not repeated. Returns the status.
 
     It can be stopped at any moment and called again: every finished run is kept.
 
     Args:
         testbed: The name of a preset, or a TOML file.
-        store: The folder of the records; it is made if it is not there.
+        store: The folder of the records; it is made if it does not exist.
         watch: Called after every change with the status, and with the record of the run that just
             finished, if one did.
     """
@@ -52,7 +52,7 @@ with_options(estimate_testbed, TestbedPlan)
 
 
 def prepared_testbed(testbed: str | Path, plan: TestbedPlan) -> "PreparedTestbed":
-    """The test bed with its jobs, once all names and data sets are checked."""
+    """The test bed with its jobs, after a check of all names and data sets."""
     from mixmood.testbed.grid.config import load_config
     from mixmood.testbed.plan import prepare
 
@@ -60,7 +60,7 @@ def prepared_testbed(testbed: str | Path, plan: TestbedPlan) -> "PreparedTestbed
 
 
 def testbed_status(store: str | Path) -> "StoreStatus":
-    """How far the test bed in a store is, also while another process runs it."""
+    """The progress of the test bed in a store, also while another process runs it."""
     from mixmood.testbed.runs.status import store_status
     from mixmood.testbed.runs.store import Store
 
@@ -79,7 +79,7 @@ def report_testbed(
     Args:
         store: The folder of the test bed's records.
         path: Where to write the page.
-        command: The command that made the page; it is shown there.
+        command: The command that made the page; the page shows it.
     """
     return report_planned(store, path, plan_from(TablesPlan, options), command)
 
@@ -90,7 +90,7 @@ with_options(report_testbed, TablesPlan)
 def report_planned(
     store: str | Path, path: str | Path | None, plan: TablesPlan, command: str | None = None
 ) -> str:
-    """The same for options that have been checked."""
+    """`report_testbed` with its options as a checked plan."""
     from mixmood.report.testbed.page import overview_page
     from mixmood.testbed.analysis.overview import overview
     from mixmood.testbed.runs.store import Store

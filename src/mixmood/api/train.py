@@ -39,11 +39,11 @@ NETWORKS_ONLY = tuple(name for name in OF_NETWORKS if name not in OF_HEADS)
 
 @dataclass(frozen=True, repr=False)
 class TrainedModel:
-    """A finished training: its record, and a model that classifies."""
+    """The result of a training: its record and the model."""
 
     record: HeadRecord | TrainingRecord
     model: bytes | None
-    """The ONNX file; None for a network whose file was not asked for (no `out`)."""
+    """The ONNX file; None for a network that was trained without `out`."""
 
     def predict(self, images: Any, **options: Any) -> Predictions:
         """The class of every readable image of a pool; see `mixmood.predict`."""
@@ -78,19 +78,19 @@ def train(
 ) -> TrainedModel:
     """A model trained on a few labelled images and a pool of unlabelled ones, and its record.
 
-    Pools are whatever `rank` takes; the classes come from class folders or a manifest. With
-    `out`, the folder receives `record.json`, `model.onnx` and, of a head, `report.html`; of a
-    network also `model.pt`, `metrics.jsonl`, `curves.png` and a checkpoint to go on from with
-    `resume`.
+    The sets are given in the same ways as pools for `rank`; the classes come from class folders,
+    tables or annotations. With `out`, the folder receives `record.json` and `model.onnx`; for a
+    head also `report.html`; for a network also `model.pt`, `metrics.jsonl`, `curves.png` and a
+    checkpoint, from which `resume` continues.
 
     Args:
         labelled: Images with classes.
         unlabelled: The pool; not needed for `supervised`.
-        plan: How to train; the options change it.
-        memory_limit_bytes: Pools that need more are read from disk as they are needed (networks).
+        plan: A plan whose fields are the defaults of the options.
+        memory_limit_bytes: For networks: larger sets are read from disk during training.
         progress: Called after every image read and every update.
         notify: Called with each warning.
-        inform: Called with each choice made for the user, such as the size of the images.
+        inform: Called with a sentence about each automatic choice, such as the image size.
         on_epoch: Called with each finished epoch of a network.
         options: The fields of `mixmood.ssl.run_plan.TrainingRunPlan`, as follows.
     """
@@ -120,7 +120,7 @@ def train_planned(
     inform: Callable[[str], None],
     on_epoch: Callable[[EpochRecord], None],
 ) -> TrainedModel:
-    """The same for options that have been checked."""
+    """`train` with its options as a checked plan."""
     if plan.is_head:
         return _trained_head(labelled, unlabelled, plan, progress, notify, inform)
     record = train_on_images(
@@ -147,7 +147,7 @@ def _trained_head(
 ) -> TrainedModel:
     check_head_algorithm(plan.algorithm, unlabelled)
     log = mlflow_log(plan.mlflow)
-    _open(plan.folder, plan.resume)
+    _prepare_folder(plan.folder, plan.resume)
     choice = _chosen_backbone(labelled, plan, progress)
     if choice is not None:
         inform(choice.sentence)
@@ -157,7 +157,7 @@ def _trained_head(
     )
     record = with_choice(run.record, choice)
     if choice is not None:
-        record = _without_optimism(record, choice, notify)
+        record = _corrected_for_choice(record, choice, notify)
     run = replace(run, record=record)
     if plan.folder is not None:
         write_head(plan.folder, run)
@@ -169,7 +169,7 @@ def _trained_head(
 def _chosen_backbone(
     labelled: Any, plan: TrainingRunPlan, progress: Progress
 ) -> BackboneChoice | None:
-    """The backbone that `auto` stands for; None if one was named."""
+    """The choice of a backbone for `auto`; None if a backbone was named."""
     if plan.backbone.partition(":")[0] != AUTO_BACKBONE:
         return None
     with open_cache(plan.cache) or nullcontext() as store:
@@ -181,15 +181,15 @@ def _chosen_backbone(
         return choose_backbone(base, options, store, progress)
 
 
-def _without_optimism(
+def _corrected_for_choice(
     record: HeadRecord, choice: BackboneChoice, warn: Callable[[str], None]
 ) -> HeadRecord:
-    """The record with an accuracy that the choice of the backbone does not flatter."""
+    """The record with its accuracy corrected for the choice of the best of several backbones."""
     record = replace(record, accuracy=record.accuracy.after_choice(choice.optimism))
     if choice.optimism is not None or record.accuracy.cross_validated is None:
         return record
     message = (
-        "The backbone was chosen on the same few images: the accuracy may be too good, and by how "
+        "The backbone was chosen on the same few images, so the accuracy may be too high; by how "
         "much cannot be estimated."
     )
     warn(message)
@@ -197,7 +197,7 @@ def _without_optimism(
 
 
 def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:
-    """Refuse algorithms that heads do not have, and a missing pool that one needs."""
+    """Refuse an algorithm that heads do not have, and a missing pool for one that needs it."""
     known = (AUTO, *HEADS)
     if algorithm in NETWORKS_ONLY:
         raise OptionError(
@@ -213,21 +213,21 @@ def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:
         )
 
 
-def _open(folder: Path | None, resume: bool) -> None:
+def _prepare_folder(folder: Path | None, resume: bool) -> None:
     """Make the folder before anything is computed; refuse one that holds a run."""
     if folder is None:
         return
     make_folder(folder)
     if not resume and any((folder / name).exists() for name in run_files.ALL):
         raise OutputError(
-            f"The folder {folder} holds a run already. Train it again by --resume, or choose "
+            f"The folder {folder} holds a run already. Train it again with --resume, or choose "
             "another folder."
         )
     sweep(folder, *run_files.ALL)
 
 
 def write_head(folder: Path, run: HeadRun) -> None:
-    """The files of a head; the record last, so that a folder with a record is whole."""
+    """Write the files of a head; the record last, so that a folder with a record is complete."""
     from mixmood.api.joined.training_page import training_report
 
     write_atomic(folder / run_files.MODEL, run.model)

@@ -1,1 +1,1 @@
-"""Records, errors, seeds, cache: what every layer may use."""
+"""Records, errors, seeds, cache and files, for every layer."""

@@ -15,7 +15,7 @@ Codes = NDArray[np.integer[Any]]
 """The class or the group of each row as a number, shape (n,)."""
 
 Mask = NDArray[np.bool_]
-"""Which rows are meant, shape (n,), or (k, n) for k choices."""
+"""True for the chosen rows, shape (n,), or (k, n) for k choices."""
 
 Rows = NDArray[np.integer[Any]]
 """Indices of images or of rows."""

@@ -6,13 +6,13 @@ from mixmood.core.errors import OptionError
 
 
 def n_cores() -> int:
-    """The cores that this process may use, which may be fewer than the machine has."""
+    """The number of cores that this process may use; the machine may have more."""
     has_affinity = hasattr(os, "sched_getaffinity")
     return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
 
 
 def checked_jobs(jobs: int | None) -> int:
-    """The wanted number of jobs, or all cores for None; OptionError below 1."""
+    """The number of jobs asked for, or of all cores for None; OptionError below 1."""
     if jobs is None:
         return n_cores()
     if jobs < 1:

@@ -1,4 +1,4 @@
-"""Everything mixmood raises on purpose. A message says what was wanted, what came, what to do."""
+"""The errors of mixmood. A message says what was wanted, what came, and what to do."""
 
 
 class MixmoodError(Exception):
@@ -8,7 +8,7 @@ class MixmoodError(Exception):
 
 
 class OptionError(MixmoodError):
-    """A word or value that a command or function does not take."""
+    """An option, name or value that a command or function does not take."""
 
     exit_code = 2
 
@@ -18,11 +18,11 @@ class InputError(MixmoodError):
 
 
 class ShapeError(InputError):
-    """Arrays whose shapes or kinds do not fit together."""
+    """Arrays whose shapes or types do not fit together."""
 
 
 class UnreadableImageError(InputError):
-    """One image that cannot be decoded; readers count it, name it and go on."""
+    """One image that cannot be read; readers count it, name it and go on."""
 
 
 class BackboneError(MixmoodError):
@@ -49,6 +49,6 @@ class MissingExtraError(MixmoodError):
 
 
 def reason(error: BaseException) -> str:
-    """The cause in one line: the system's text for a system error, else the error's own."""
+    """The cause in one line: the system's text for a system error, else the error's text."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return " ".join(str(text).split())[:300].rstrip(". ")

@@ -1,4 +1,4 @@
-"""Names of the members of families, for help texts: no member is imported for them."""
+"""Names of the measures, heads and other families, for help texts, without importing them."""
 
 import ast
 from importlib import import_module
@@ -6,7 +6,7 @@ from pathlib import Path
 
 DEFAULT_BACKBONE = "efficientnet-lite0"
 AUTO_BACKBONE = "auto"
-"""Stands for the backbone that the supervised head does best with."""
+"""Chooses the backbone with which the supervised head is most accurate."""
 DEFAULT_MEASURE = "cosine"
 DEFAULT_SCORE = "combined"
 
@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parent.parent
 def member_names(module: str, registry: str) -> tuple[str, ...]:
     """The keys of a registry, in its order.
 
-    They are read in the source: `--help` is instant because it imports neither NumPy nor a family.
+    They are read from the source, so that `--help` imports neither NumPy nor a family.
 
     Args:
         module: The module below the package, such as "heads.registry".
@@ -26,7 +26,7 @@ def member_names(module: str, registry: str) -> tuple[str, ...]:
     ('supervised', 'mixmatch')
     """
     source = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
-    if not source.is_file():  # an installation of compiled files alone
+    if not source.is_file():  # an installation with compiled files only
         return tuple(getattr(import_module(f"mixmood.{module}"), registry))
     for node in ast.parse(source.read_bytes()).body:
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == registry:

@@ -1,4 +1,4 @@
-"""Ctrl-C, and SIGTERM where it is treated like it, handled at a safe moment."""
+"""Ctrl-C and SIGTERM, handled at a safe moment."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -26,14 +26,14 @@ class Interrupt:
 
 @contextmanager
 def _handled_by(handler: Handler) -> Iterator[None]:
-    """Within, another handler gets the signals that Python handles; in other threads, nothing."""
+    """Within, `handler` gets the signals that Python handles; no change in other threads."""
     handled = {number: signal.getsignal(number) for number in ENDS}
     handled = {number: before for number, before in handled.items() if callable(before)}
     try:
         for number in handled:
             signal.signal(number, handler)
     except ValueError:
-        # Signals reach the main thread alone.
+        # Only the main thread may set handlers.
         yield
         return
     try:
@@ -56,10 +56,10 @@ def deferred() -> Iterator[Interrupt]:
 
 @contextmanager
 def ends_at_once() -> Iterator[None]:
-    """Within, Ctrl-C and SIGTERM end the process directly, without a word and without cleaning up.
+    """Within, Ctrl-C and SIGTERM end the process at once, without a message or cleaning up.
 
-    For commands that load large libraries before there is anything to keep: one call of the loader
-    can take seconds, and until it returns no handler and no thread of Python's can run. A signal
+    For commands that load large libraries before there is any result to keep: one call of the
+    loader can take seconds, and no handler or thread of Python can run until it returns. A signal
     that is ignored, or that Python has left to its host or the system, is left alone.
     """
     with _handled_by(signal.SIG_DFL):
@@ -79,14 +79,14 @@ def uninterrupted() -> Iterator[None]:
 def children_ignore_interrupt() -> Iterator[None]:
     """Processes and threads started within ignore SIGINT; the parent stops them.
 
-    A terminal sends it to all its processes, and each would print a message of its own.
+    A terminal sends SIGINT to all its processes, and each would print a message of its own.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     from multiprocessing import resource_tracker
 
-    # It starts with the first child, and most Pythons then take every block away.
+    # It would start with the first child, and most versions of Python then unblock SIGINT.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

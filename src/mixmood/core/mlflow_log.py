@@ -1,4 +1,4 @@
-"""Runs logged to MLflow: parameters, metrics, tags and files, by one client."""
+"""Logs runs to MLflow: parameters, metrics, tags and files."""
 
 import logging
 import os
@@ -11,15 +11,14 @@ from typing import Any
 from mixmood.core.errors import MissingExtraError, OutputError, reason
 
 EXPERIMENT = "mixmood"
-"""Where rankings, filters and trained models are logged; a test bed has an experiment of its own.
-"""
+"""The experiment of rankings, filters and trained models; a test bed has its own."""
 MOST_AT_ONCE = 900
-"""MLflow takes at most 1000 metrics in one request."""
+"""Metrics in one request; MLflow takes at most 1000."""
 MOST_CHARACTERS = 500
-"""The longest value of a parameter."""
+"""Longer values of a parameter are cut."""
 
 RETRIES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
-"""The variable by which MLflow knows how often to ask again; by itself seven times."""
+"""MLflow's variable for the number of retries, which is seven by default."""
 
 MetricRow = tuple[str, float, int, int]
 """Name, value, time in milliseconds, step."""
@@ -29,7 +28,7 @@ class MlflowLog:
     """One experiment of an MLflow server or file."""
 
     def __init__(self, uri: str, experiment: str, artifacts: str | None = None) -> None:
-        """Find the experiment, or make it, with its files at `artifacts` if that is given."""
+        """Find the experiment, or make it; `artifacts` is the place of its files, if given."""
         try:
             from mlflow.tracking import MlflowClient
         except ImportError as error:
@@ -54,7 +53,7 @@ class MlflowLog:
         files: Sequence[Path] = (),
         status: str = "FINISHED",
     ) -> str:
-        """The id of a new run. Its status is set last: a run logged in part never has it."""
+        """The id of a new run. Its status is set last, so that a partly logged run has none."""
         from mlflow.entities import Metric, Param, RunTag
 
         with self._errors():
@@ -73,7 +72,7 @@ class MlflowLog:
         return run_id
 
     def logged(self, tag: str) -> set[tuple[str | None, str]]:
-        """The value of a tag, and the status, of every run that is there."""
+        """The value of a tag, and the status, of every run of the experiment."""
         found: list[Any] = []
         token = None
         with self._errors():
@@ -89,7 +88,7 @@ class MlflowLog:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Errors of the server as one of ours, in one line; its libraries' remarks are dropped."""
+        """Turns errors of MLflow into OutputError, and silences its log and warnings."""
         from mlflow.exceptions import MlflowException
 
         logger = logging.getLogger("mlflow")

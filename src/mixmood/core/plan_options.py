@@ -1,4 +1,4 @@
-"""Options declared once: the fields of a frozen plan, which command line and Python share."""
+"""Options declared once, as fields of a plan that command line and Python share."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
@@ -19,15 +19,15 @@ KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a word"
 
 @dataclass(frozen=True)
 class OptionText:
-    """How an option is described and typed.
+    """How an option is described, and how it is written on the command line.
 
     Attributes:
         help: One sentence, for `--help` and docstrings.
-        flag: The words of the command line; from the name of the field if None.
-        metavar: What `--help` calls the value.
-        default: What `--help` shows as the default; the default itself if None.
+        flag: The option on the command line; made from the name of the field if None.
+        metavar: The name of the value in `--help`.
+        default: The text that `--help` shows as the default; the default itself if None.
         takes_none: Whether the word "none" on the command line stands for None.
-        only: What the option belongs to, where a plan serves several things.
+        only: The kind of model that takes the option; None if every kind does.
         is_required: Whether the command line must give it; Python need not.
     """
 
@@ -63,7 +63,7 @@ def option_texts(plan: type) -> dict[str, OptionText]:
 
 
 def plan_fields(plan: Any) -> list[Field[Any]]:
-    """The fields of a plan in the order they are shown: its own, then those it extends."""
+    """The fields of a plan in the order of `--help`: its own, then those of its base plans."""
     classes = plan.__mro__
 
     def place(one: Field[Any]) -> int:
@@ -73,12 +73,12 @@ def plan_fields(plan: Any) -> list[Field[Any]]:
 
 
 def plan_from(plan: type[P], options: Mapping[str, Any], start: P | None = None) -> P:
-    """The plan with these options; a name that it does not have is refused, with the nearest one.
+    """The plan with these options; an unknown name is refused, and the nearest name offered.
 
     Args:
         plan: The kind of plan.
         options: Values by the name of their field.
-        start: A plan that the other values are taken from; the defaults if None.
+        start: A plan that gives the other values; the defaults if None.
 
     >>> @dataclass(frozen=True)
     ... class Plan:
@@ -136,6 +136,6 @@ def check_kinds(plan: Any) -> None:
 
 
 def _kinds(hint: Any) -> tuple[Any, ...]:
-    """The plain kinds of a field; none for a field that takes other things."""
+    """The types that a field takes, if all are numbers, words, bools or None; else empty."""
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     return parts if all(part in KINDS or part is type(None) for part in parts) else ()

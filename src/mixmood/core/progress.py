@@ -1,16 +1,20 @@
-"""How long work reports its progress, whoever listens."""
+"""How long-running work reports its progress."""
 
 from typing import Protocol
 
+PROBE = "probe"
+UNITS = {PROBE: "pools"}
+"""What the steps of a task are, where they are neither images nor the unit of its command."""
+
 
 class Progress(Protocol):
-    """A listener: the command line draws bars, tests collect, libraries stay silent."""
+    """A listener: the command line draws bars, tests record the calls, libraries stay silent."""
 
     def start(self, task: str, total: int | None) -> None:
         """A piece of work called `task` begins; `total` steps are expected, None if unknown."""
 
     def advance(self, task: str, steps: int = 1) -> None:
-        """So many further steps of `task` are done."""
+        """`steps` further steps of `task` are done."""
 
     def finish(self, task: str) -> None:
         """No further steps of `task` will come."""

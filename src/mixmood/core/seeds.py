@@ -6,10 +6,10 @@ import numpy as np
 
 
 def rng_for(seed: int, *words: str | int) -> np.random.Generator:
-    """A generator that depends on the seed and on what it is for, and on nothing else.
+    """A generator that depends only on the seed and on the words that name its purpose.
 
-    Naming the purpose keeps streams apart: a further pool or a further draw of one kind never
-    shifts the numbers of another.
+    Each purpose has its own stream of numbers: a further pool or draw does not change the numbers
+    of another.
 
     >>> int(rng_for(0, "draws", "web").integers(1000)), int(rng_for(0, "web").integers(1000))
     (724, 311)

@@ -14,18 +14,18 @@ MOST_NAMES = 10_000
 def near_path(path: Path) -> str:
     """A sentence with the path that was probably meant; empty if none is near.
 
-    The first part of the path that does not exist is compared with what lies beside it.
+    The first part of the path that does not exist is compared with the names in its folder.
     """
-    there = path
-    while not there.parent.exists() and there != there.parent:
-        there = there.parent
+    missing = path
+    while not missing.parent.exists() and missing != missing.parent:
+        missing = missing.parent
     try:
-        names = sorted(entry.name for entry in islice(there.parent.iterdir(), MOST_NAMES))
+        names = sorted(entry.name for entry in islice(missing.parent.iterdir(), MOST_NAMES))
     except (OSError, ValueError):
         return ""
-    by_small = {name.lower(): name for name in names}
-    near = get_close_matches(there.name.lower(), by_small, n=1, cutoff=0.6)
-    return f" Did you mean {there.with_name(by_small[near[0]])}?" if near else ""
+    by_lower_case = {name.lower(): name for name in names}
+    near = get_close_matches(missing.name.lower(), by_lower_case, n=1, cutoff=0.6)
+    return f" Did you mean {missing.with_name(by_lower_case[near[0]])}?" if near else ""
 
 
 def unknown_name(kind: str, word: str, known: Iterable[str]) -> OptionError:

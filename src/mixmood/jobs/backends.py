@@ -1,4 +1,4 @@
-"""Where jobs run, by the names of the command line."""
+"""The names of the backends on which jobs run."""
 
 from mixmood.core.suggest import unknown_name
 
@@ -7,6 +7,6 @@ BACKENDS = (LOCAL, RAY)
 
 
 def check_backend(name: str) -> None:
-    """Refuse a backend that is not there."""
+    """Refuse an unknown backend."""
     if name not in BACKENDS:
         raise unknown_name("backend", name, BACKENDS)

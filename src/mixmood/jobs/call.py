@@ -13,8 +13,8 @@ from mixmood.core.errors import TrainingError
 class Call:
     """`function(argument)`, to be computed in another process.
 
-    Both must be picklable. `key` names the call among others; libraries within it compute with
-    `n_threads` threads.
+    Both must be picklable. `key` is unique among the calls. Libraries that the function uses
+    compute with `n_threads` threads.
     """
 
     key: str
@@ -33,12 +33,12 @@ class Outcome:
 
 
 Spread = Callable[[Sequence[Call], int, Callable[[Call], None]], Iterator[Outcome]]
-"""Calls, how many run at once, and what is called with each before it starts, to their outcomes
-in the order in which they finish. `spread_local` and `RaySpread` are two of them."""
+"""The type of `spread_local` and `RaySpread`. Arguments: the calls, how many run at once, and a
+function that is called with each call before it starts. Yields the outcomes as calls finish."""
 
 
 def compute(call: Call) -> Outcome:
-    """The outcome of a call, computed here; an error becomes a part of the outcome."""
+    """The outcome of a call, computed in this process; an error becomes part of the outcome."""
     try:
         return Outcome(call.key, call.function(call.argument))
     except Exception as error:
@@ -46,7 +46,7 @@ def compute(call: Call) -> Outcome:
 
 
 def _portable(error: Exception) -> Exception:
-    """The error itself if it can be sent to another process, else one with its traceback."""
+    """The error itself if it can be pickled, else a TrainingError with its traceback."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

@@ -26,14 +26,14 @@ class RaySpread:
     gpus_per_run: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse a negative share of a GPU."""
+        """Refuse a negative number of GPUs."""
         if self.gpus_per_run < 0:
             raise OptionError(f"gpus_per_run must be 0 or above; got {self.gpus_per_run:g}.")
 
     def __call__(
         self, calls: Sequence[Call], n_jobs: int, on_start: Callable[[Call], None]
     ) -> Iterator[Outcome]:
-        """The outcomes of all calls as they finish; with n_jobs 0, as many at once as fit."""
+        """The outcomes of all calls as they finish; n_jobs 0 runs as many at once as possible."""
         if not calls:
             return
         ray = self.connected(n_jobs)
@@ -44,7 +44,7 @@ class RaySpread:
             ray.shutdown()
 
     def connected(self, n_jobs: int) -> Any:
-        """The library, connected to the cluster; a Ray started here gets `n_jobs` cores, or all."""
+        """The module `ray`, connected; a Ray started here gets `n_jobs` cores, or all with 0."""
         for name, value in _QUIET.items():
             os.environ.setdefault(name, value)
         try:
@@ -62,7 +62,7 @@ class RaySpread:
             # Ray raises a bare Exception when a busy machine does not start it in time.
             raise InputError(
                 f"Ray could not be started: {reason(error)}. Try again when the machine is less "
-                "busy, or leave the backend ray out."
+                "busy, or use the backend local."
             ) from error
         return ray
 
@@ -85,12 +85,12 @@ class RaySpread:
             try:
                 yield ray.get(ready)
             except ray.exceptions.RayError as error:
-                # The worker died again and again: that is the failure of this call alone.
+                # The worker died at every retry; only this call fails.
                 yield Outcome(call.key, error=error)
 
 
 def _check_answers(address: str | None) -> None:
-    """Refuse an address at which nothing listens: Ray itself would try for minutes."""
+    """Refuse an address at which nothing listens; Ray itself would retry for minutes."""
     host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
     if not colon or not port.isdecimal():
         return

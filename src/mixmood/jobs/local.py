@@ -13,8 +13,8 @@ MOST_BREAKDOWNS = 3
 """How often in a row workers may die before any call has started."""
 MANAGER = "ExecutorManagerThread"
 DIED = (
-    "The process that computed this was killed, and killed again when nothing else was running; "
-    "most likely for want of memory. Give the machine more memory, or the task less to do."
+    "The process that computed this was killed, and killed again when nothing else was running, "
+    "most likely because memory ran out. Use a machine with more memory, or a smaller task."
 )
 
 
@@ -23,7 +23,7 @@ def spread_local(
 ) -> Iterator[Outcome]:
     """The outcomes of all calls as they finish.
 
-    When a worker dies, killed for its memory for example, loky ends all of them. The calls that
+    When a worker dies, for example because memory ran out, loky ends all workers. The calls that
     were running are then repeated one by one: a call whose worker dies again has failed, and the
     others continue.
     """
@@ -41,14 +41,14 @@ def spread_local(
     while waiting:
         batch = list(suspects.values())[:1] or list(waiting.values())
         try:
-            for outcome in _pass(batch, n_jobs, start):
+            for outcome in _run_batch(batch, n_jobs, start):
                 n_breakdowns = 0
                 for calls_by_key in (waiting, suspects, running):
                     calls_by_key.pop(outcome.key, None)
                 yield outcome
         except BrokenProcessPool as error:
             if suspects:
-                # It was the only call, so it is known whose worker died.
+                # Only one call was running, so it was its worker that died.
                 del waiting[batch[0].key], suspects[batch[0].key]
                 yield Outcome(batch[0].key, error=TrainingError(DIED))
             n_breakdowns = 0 if running else n_breakdowns + 1
@@ -57,14 +57,16 @@ def spread_local(
             if n_breakdowns == MOST_BREAKDOWNS:
                 raise TrainingError(
                     f"Workers died {n_breakdowns} times before they began to compute, most likely "
-                    "for want of memory. Try again with fewer --jobs."
+                    "because memory ran out. Try again with fewer --jobs."
                 ) from error
     if calls:
         _end_workers()
 
 
-def _pass(calls: list[Call], n_jobs: int, on_start: Callable[[Call], None]) -> Iterator[Outcome]:
-    """One use of loky: it ends when all calls are done, or when a worker dies."""
+def _run_batch(
+    calls: list[Call], n_jobs: int, on_start: Callable[[Call], None]
+) -> Iterator[Outcome]:
+    """The outcomes of calls that loky runs; BrokenProcessPool when a worker dies."""
     from joblib import Parallel, delayed, parallel_config
 
     def dispatched() -> Iterator[Any]:
@@ -72,17 +74,17 @@ def _pass(calls: list[Call], n_jobs: int, on_start: Callable[[Call], None]) -> I
             on_start(call)
             yield delayed(compute)(call)
 
-    # Set before the workers start: libraries read it when they are loaded.
+    # Before the workers start, because libraries read the number of threads when loaded.
     with parallel_config("loky", inner_max_num_threads=calls[0].n_threads), _silent_manager():
         parallel = Parallel(
             n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
         )
         outcomes = None
         try:
-            # Loky cannot be stopped while its workers start: it would wait for ever.
+            # An interrupt while its workers start would make loky wait forever.
             with uninterrupted(), children_ignore_interrupt():
                 outcomes = parallel(dispatched())
-            # Not `yield from`: joblib warns of lost results when it is closed.
+            # Not `yield from`: closing joblib's generator gives a warning about lost results.
             for outcome in outcomes:  # noqa: UP028
                 yield outcome
         except (KeyboardInterrupt, GeneratorExit):
@@ -94,10 +96,10 @@ def _pass(calls: list[Call], n_jobs: int, on_start: Callable[[Call], None]) -> I
 
 @contextmanager
 def _silent_manager() -> Iterator[None]:
-    """A KeyError of loky's own thread is not printed.
+    """Do not print a KeyError of loky's manager thread.
 
-    Stopped while it hands out calls, that thread finds them gone and ends with a KeyError; workers
-    are ended and nothing is lost all the same.
+    When loky is stopped while it distributes calls, that thread no longer finds them and ends with
+    a KeyError. Workers are ended nevertheless, and nothing is lost.
     """
     usual = threading.excepthook
 

@@ -1,1 +1,1 @@
-"""What the families on features share: logistic regression, neighbours, folds, calibration."""
+"""Numerics for heads, measures and scores: logistic regression, neighbours, folds, calibration."""

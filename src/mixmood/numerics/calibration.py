@@ -14,9 +14,9 @@ MAX_UPDATES = 30
 def fit_temperature(logits: Array, codes: NDArray[np.integer]) -> float:
     """The temperature t at which softmax(logits / t) gives the labels the largest likelihood.
 
-    The logits must come from images that the classifier was not trained on (out of fold). In 1/t
-    the likelihood has one maximum. Where all are right however cold, t is COLDEST; where the
-    logits say nothing about the labels, HOTTEST.
+    The logits must come from images that the classifier was not trained on (out of fold). The
+    likelihood has one maximum in 1/t. If all predictions are right, t is COLDEST; if the logits
+    say nothing about the labels, it is HOTTEST.
 
     Args:
         logits: Shape (n, k), or (repeats, n, k) for several cross-validations of the same rows.
@@ -25,13 +25,16 @@ def fit_temperature(logits: Array, codes: NDArray[np.integer]) -> float:
     Source: Guo et al., "On calibration of modern neural networks", 2017.
     """
     if logits.shape[-2] != len(codes) or len(codes) == 0:
-        raise ShapeError(f"{len(codes)} labels for logits of shape {logits.shape}.")
+        raise ShapeError(
+            "Calibration needs one label for each row of logits, and at least one row; got "
+            f"{len(codes)} labels for logits of shape {logits.shape}."
+        )
     rows = logits.reshape(-1, logits.shape[-1])
     rows = rows - rows.max(axis=1, keepdims=True)
     labels = np.tile(codes, len(rows) // len(codes))
     right = rows[np.arange(len(rows)), labels]
     low, high = 1 / HOTTEST, 1 / COLDEST
-    # The slope of the log-likelihood falls as 1/t grows: halve the bracket around its zero.
+    # The slope of the log-likelihood falls as 1/t grows: bisection for its zero.
     for _ in range(MAX_UPDATES):
         sharpness = np.sqrt(low * high)
         slope = float((right - (softmax(sharpness * rows) * rows).sum(axis=1)).mean())

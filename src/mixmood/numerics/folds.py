@@ -22,16 +22,16 @@ def repeated_folds(
     """The fold of every row in every repeat, shape (n_repeats, n); NEVER where it has none.
 
     Each class is spread as evenly as it can be over the folds. Rows of one group are in one fold.
-    A class must never be missing from what a fold trains on, so a class with one image (or with
-    all its images in one group) is not held out: its accuracy cannot be estimated, and its rows
-    have the fold NEVER. With fewer rows (groups) than folds there are fewer folds.
+    No class may be missing from the training rows of a fold. A class with one image (or with all
+    its images in one group) is therefore not held out: its accuracy cannot be estimated, and its
+    rows have the fold NEVER. With fewer rows (groups) than folds there are fewer folds.
 
     Args:
         codes: The class of each row, shape (n,).
         n_folds: How many folds; at least 2.
         n_repeats: How often the rows are divided again.
         rng: Decides the division.
-        groups: The group of each row, shape (n,), any integers; every row is its own if None.
+        groups: The group of each row, shape (n,), any integers; if None, each row is a group.
 
     >>> repeated_folds(np.array([0, 0, 0, 1, 1, 2]), 2, 1, np.random.default_rng(0)).tolist()
     [[1, 0, 0, 0, 1, -1]]
@@ -62,7 +62,7 @@ def training_weights(folds: Folds) -> tuple[NDArray[np.float64], NDArray[np.bool
     """For every fold of every repeat, which rows train and which are held out: two arrays (B, n).
 
     The first holds 1.0 for training rows and 0.0 for others, the second is True where a row is
-    held out. Folds without rows are left out; the rest stand repeat by repeat.
+    held out. Folds without rows are left out; the others come repeat by repeat.
     """
     held_out = np.concatenate(
         [row[None, :] == np.arange(row.max() + 1)[:, None] for row in folds], axis=0
@@ -72,7 +72,7 @@ def training_weights(folds: Folds) -> tuple[NDArray[np.float64], NDArray[np.bool
 
 
 def _can_be_held_out(counts: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Groups that hold no class as a whole, from images per group and class."""
+    """Groups that do not hold all images of a class; `counts` are images by group and class."""
     is_whole = (counts == counts.sum(axis=0)) & (counts > 0)
     return np.asarray(~is_whole.any(axis=1))
 
@@ -80,7 +80,7 @@ def _can_be_held_out(counts: NDArray[np.float64]) -> NDArray[np.bool_]:
 def _divided(
     counts: NDArray[np.float64], n_folds: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """The fold of each group: the largest first, each to where its classes are rarest."""
+    """The fold of each group: the largest first, each into the fold with least of its classes."""
     folds = np.full(len(counts), NEVER, np.int64)
     free = np.flatnonzero(_can_be_held_out(counts))
     shares = counts / counts.sum(axis=0)
@@ -91,7 +91,7 @@ def _divided(
     order = shuffled[np.lexsort((counts[shuffled].argmax(axis=1), -counts[shuffled].sum(axis=1)))]
     for group in order:
         load = (filled * shares[group]).sum(axis=1) / (shares[group] ** 2).sum()
-        # Whole classes weigh first, then the number of rows; a tie goes to the lowest fold.
+        # First by the shares of classes, then by the number of rows; ties go to the lowest fold.
         fold = int(np.lexsort((filled @ counts.sum(axis=0), load.round(9)))[0])
         filled[fold] += shares[group]
         folds[group] = fold
@@ -99,7 +99,7 @@ def _divided(
 
 
 def _repaired(folds: NDArray[np.int64], counts: NDArray[np.float64]) -> NDArray[np.int64]:
-    """No fold holds all of a class: where one would, one of its groups is never held out."""
+    """The folds, changed so that none holds a whole class: one of its groups gets NEVER."""
     for code in range(counts.shape[1]):
         groups = np.flatnonzero(counts[:, code])
         used = np.unique(folds[groups])

@@ -1,8 +1,8 @@
 """Logistic regression with an L2 penalty: many problems on the same rows, solved at once.
 
-The folds of a cross-validation and the strengths that it compares share their features. Only the
-weights of the rows, the targets or the penalty differ. All of them are fitted together: one
-matrix product does for every problem what a loop would do with many small ones.
+The folds of a cross-validation and the penalties that it compares share their features. Only the
+weights of the rows, the targets or the penalty differ. All problems are fitted together: one large
+matrix product replaces many small ones.
 """
 
 from dataclasses import dataclass
@@ -51,15 +51,15 @@ def fit_logistic(
 
     For each problem, sum_i weight_i * H(target_i, softmax(x_i W + b)) + penalty / 2 * |W|^2,
     with H the cross-entropy. The bias is not penalised, so that the solution does not depend on
-    where the features are centred. scikit-learn's C is 1 / penalty for three and more classes.
+    the origin of the features. scikit-learn's C is 1 / penalty for three and more classes.
     The same input gives the same bytes.
 
     Args:
-        features: Shape (n, d), of any scale: scale them before, the penalty is not scaled.
+        features: Shape (n, d). The penalty is not scaled with them: scale them before.
         targets: Class probabilities of the rows, shape (n, k) or (B, n, k).
         weights: How much each row counts in each problem, shape (B, n); 0 leaves a row out.
         penalties: One positive number for each problem, shape (B,).
-        tolerance: Where the fit ends; see TOLERANCE.
+        tolerance: When the fit ends; see TOLERANCE.
         start: A solution to start from, of the same shapes; all zeros if None.
         single: Compute in single precision: twice as fast, for tolerances of 1e-4 and more.
     """
@@ -87,7 +87,8 @@ def fit_binary(
     """Binary logistic regressions: weights, shape (B, d), and biases, shape (B,).
 
     Minimises sum_i weight_i * H(target_i, sigmoid(x_i w + b)) + penalty / 2 * |w|^2, so that
-    scikit-learn's C is 1 / penalty. `targets` are chances of the second class, (n,) or (B, n).
+    scikit-learn's C is 1 / penalty. `targets` are probabilities of the second class, shape
+    (n,) or (B, n).
     """
     both = np.stack([1 - targets, targets], axis=-1)
     # w = W_1 - W_0 with W_1 = -W_0 at the minimum: |W|^2 is half of |w|^2.
@@ -96,7 +97,7 @@ def fit_binary(
 
 
 def one_hot(codes: NDArray[np.integer], n_classes: int) -> NDArray[np.float64]:
-    """Targets of certain labels: 1 at each row's class, shape (n, n_classes)."""
+    """Targets of known labels: 1 at the class of each row, shape (n, n_classes)."""
     targets = np.zeros((len(codes), n_classes))
     targets[np.arange(len(codes)), codes] = 1.0
     return targets
@@ -128,4 +129,7 @@ def _check(features: Array, targets: Array, weights: Array, penalties: Array) ->
     if not (np.isfinite(features).all() and np.isfinite(targets).all()):
         raise ShapeError("Features and targets must be finite; got NaN or infinity.")
     if not (np.asarray(penalties) > 0).all() or (weights < 0).any():
-        raise ShapeError("Penalties must be above 0 and weights not below 0.")
+        raise ShapeError(
+            "Penalties must be above 0 and weights not below 0; got a smallest penalty of "
+            f"{np.min(penalties):g} and a smallest weight of {np.min(weights):g}."
+        )

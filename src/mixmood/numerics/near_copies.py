@@ -1,4 +1,4 @@
-"""Near copies: other encodings, sizes or small changes of the same image."""
+"""Near copies of an image: other encodings, other sizes, small changes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,26 +7,26 @@ from mixmood.core.arrays import Array
 from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
 
 COPY_COSINE = 0.985
-"""Of 9.4 million pairs of different development images none has more than 0.977."""
+"""Chosen on development images: of 9.4 million pairs of different ones, none exceeds 0.977."""
 TIMES_AS_NEAR = 10
 EQUAL_COSINE = 0.99999
-"""Of rows in single precision that are equal but for rounding."""
+"""The cosine of rows in single precision that are equal but for rounding."""
 MOST_COMPARED = 500
-"""Labelled images whose nearest neighbours are sought."""
+"""Images of a set that are compared; it bounds the time."""
 
 
 def copy_cosine(labelled: Array) -> float:
-    """The cosine to a labelled image from which on an image is a copy of it.
+    """An image with at least this cosine to a labelled image is a copy of it.
 
-    Features of another origin may all lie in a narrow cone, where different images have cosines
-    above 0.985 too: a copy must be ten times as near as labelled images are to their neighbours.
+    Features of other backbones may all lie in a narrow cone, where different images have cosines
+    above 0.985 too. So a copy must be ten times as near as labelled images are to their neighbours.
 
     Args:
         labelled: Unit rows of the labelled images, shape (n, d), n at least 2.
     """
     sample = labelled[:MOST_COMPARED]
     typical = float(np.median(cosine_neighbours(sample, None, 1).similarities[:, 0]))
-    # Where half of the labelled images are copies of each other, any cosine of 1 is a copy still.
+    # Bounded, so that a cosine of 1 is a copy even where half of the labelled images are copies.
     return min(max(COPY_COSINE, 1 - (1 - typical) / TIMES_AS_NEAR), EQUAL_COSINE)
 
 

@@ -1,4 +1,4 @@
-"""Nearest neighbours by the cosine of the angle, with blocked matrix products."""
+"""Nearest neighbours by cosine similarity, computed in blocks."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError, ShapeError
 
 BLOCK_ENTRIES = 4_000_000
-"""Similarities held at once; memory does not grow with the product of the two sets."""
+"""Similarities in memory at once, however large the two sets are."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Neighbours:
 
 
 def unit_rows(features: Array, centre: Array | None = None) -> Array:
-    """Rows of length 1, moved by the centre before; a row of zeros stays one.
+    """Rows scaled to length 1, after subtracting the centre; a row of zeros stays.
 
     >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6, 0.8], [0.0, 0.0]]
@@ -38,8 +38,8 @@ def cosine_neighbours(queries: Array, references: Array | None, n_neighbours: in
 
     Args:
         queries: Shape (n, d).
-        references: Shape (m, d); the other queries if None, and then no row is its own neighbour.
-        n_neighbours: How many; all that there are if there are fewer.
+        references: Shape (m, d); the queries if None, but no row is its own neighbour.
+        n_neighbours: How many neighbours; if there are fewer references, all of them.
     """
     within = references is None
     others = queries if references is None else references
@@ -68,7 +68,7 @@ def cosine_neighbours(queries: Array, references: Array | None, n_neighbours: in
 def _largest(values: Array, k: int) -> tuple[NDArray[np.int64], Array]:
     """Columns and values of the k largest of each row, the largest first, ties by column."""
     threshold = -np.partition(-values, k - 1, axis=1)[:, k - 1 : k]
-    # argpartition alone would choose among equal values arbitrarily.
+    # argpartition would choose arbitrarily among equal values.
     is_above, is_equal = values > threshold, values == threshold
     missing = k - is_above.sum(axis=1, keepdims=True)
     is_kept = is_above | (is_equal & (np.cumsum(is_equal, axis=1) <= missing))

@@ -1,7 +1,7 @@
 """Newton's method with conjugate gradients, for many logistic regressions side by side.
 
 Arrays of unknowns have shape (r + 1, k, B): the coordinates and, last, the bias; then the class;
-then the problem. Sums over few classes are fast when many problems lie side by side in memory.
+then the problem. Sums over few classes are fast when many problems are adjacent in memory.
 Every step costs two products of the rows with such an array.
 """
 
@@ -15,10 +15,10 @@ from mixmood.numerics.softmax import log_softmax
 
 MAX_UPDATES = 100
 MAX_INNER = 60
-"""Conjugate-gradient steps within one Newton step; the next one continues from there."""
+"""Conjugate-gradient steps within one Newton step."""
 MAX_HALVINGS = 25
 ENOUGH = 1e-4
-"""The share of the promised decrease that a step has to bring (Armijo's rule)."""
+"""The share of the predicted decrease that a step must reach (Armijo's rule)."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class LogisticProblem:
     penalties: Array
     """Shape (r + 1, 1, B); 0 in the row of the bias."""
     curvature: Array
-    """Weighted squares of the columns, shape (r + 1, 1, B): the size of the Hessian's diagonal."""
+    """Weighted sums of squares of the columns, shape (r + 1, 1, B), for the Hessian's diagonal."""
 
     @classmethod
     def of(
         cls, coordinates: Array, targets: Array, weights: Array, penalties: Array
     ) -> "LogisticProblem":
-        """The problem with its column of ones added; weights (n, B) and penalties (B,) in."""
+        """The problem with a column of ones added, from weights (n, B) and penalties (B,)."""
         kind = coordinates.dtype
         ones = np.ones((len(coordinates), 1), kind)
         rows = np.concatenate([coordinates, ones], axis=1)
@@ -72,17 +72,17 @@ class LogisticProblem:
         return _product(self.rows, unknowns)
 
     def value(self, unknowns: Array, log_p: Array) -> Array:
-        """What is minimised, shape (B,)."""
+        """The value that is minimised, shape (B,)."""
         entropy = -(self.targets * log_p).sum(axis=1, keepdims=True)
         loss = (self.weights * entropy).sum(axis=(0, 1))
         return np.asarray(loss + 0.5 * (self.penalties * unknowns**2).sum(axis=(0, 1)))
 
     def gradient(self, unknowns: Array, p: Array) -> Array:
-        """Its slope; the sum over classes is 0."""
+        """The gradient of the value; its sum over classes is 0."""
         slopes = self.weights * (p - self.targets)
         return _product(self.rows.T, slopes) + self.penalties * unknowns
 
-    def curve(self, direction: Array, p: Array) -> Array:
+    def hessian_times(self, direction: Array, p: Array) -> Array:
         """The Hessian times a direction."""
         change = _product(self.rows, direction)
         change -= (p * change).sum(axis=1, keepdims=True)
@@ -114,7 +114,9 @@ def minimise(problem: LogisticProblem, tolerance: float, start: Array | None = N
             unknowns, slope = unknowns[:, :, kept], slope[:, :, kept]
             log_p, p = log_p[:, :, kept], p[:, :, kept]
         step = _newton_step(part, slope, p)
-        found[:, :, open_ones] = _walk(part, unknowns, step, slope, part.value(unknowns, log_p))
+        found[:, :, open_ones] = _line_search(
+            part, unknowns, step, slope, part.value(unknowns, log_p)
+        )
     return found
 
 
@@ -137,7 +139,7 @@ def _newton_step(part: LogisticProblem, slope: Array, p: Array) -> Array:
     # Superlinear: the closer to the minimum, the more exact the step.
     goal = np.minimum(0.01, np.sqrt(first)) * first
     for _ in range(MAX_INNER):
-        curved = part.curve(direction, p)
+        curved = part.hessian_times(direction, p)
         bend = _dots(direction, curved)
         moving = (size > goal) & (bend > 0)
         if not moving.any():
@@ -153,15 +155,17 @@ def _newton_step(part: LogisticProblem, slope: Array, p: Array) -> Array:
     return step
 
 
-def _walk(part: LogisticProblem, unknowns: Array, step: Array, slope: Array, value: Array) -> Array:
-    """The unknowns after the step, halved in each problem until it brings a decrease."""
-    promised = _dots(slope, step)
+def _line_search(
+    part: LogisticProblem, unknowns: Array, step: Array, slope: Array, value: Array
+) -> Array:
+    """The unknowns after the step, which is halved in each problem until the value falls."""
+    predicted = _dots(slope, step)
     length = np.ones_like(value)
     rounding = 16 * np.finfo(value.dtype).eps * np.abs(value)
     for _ in range(MAX_HALVINGS):
         moved = unknowns + length * step
         new_value = part.value(moved, log_softmax(part.forward(moved), axis=1))
-        is_short = new_value > value + ENOUGH * length * promised + rounding
+        is_short = new_value > value + ENOUGH * length * predicted + rounding
         if not is_short.any():
             return moved
         length = np.where(is_short, length / 2, length)

@@ -1,4 +1,4 @@
-"""Features in a basis of their own rows: what a penalised linear model needs, and no more."""
+"""Features as coordinates in the space of their rows, for penalised linear models."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import numpy as np
 from mixmood.core.arrays import Array
 
 SMALLEST = 1e-10
-"""Directions whose singular value is a smaller share of the largest are rounding."""
+"""Directions whose singular value is a smaller share of the largest are left out as rounding."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class RowSpace:
     """Centred features as coordinates in an orthonormal basis.
 
     The solution of a linear model with an L2 penalty is a combination of the rows. With n rows
-    of d > n features it therefore has n coordinates, not d, and both have the same norm.
+    of d > n features it therefore needs n coordinates, not d, and its norm stays the same.
     """
 
     coordinates: Array
@@ -33,8 +33,8 @@ class RowSpace:
 def row_space(features: Array) -> RowSpace:
     """The row space of the centred features; shape (n, d) in.
 
-    The rows are rotated where that saves something (n < d): their singular value
-    decomposition gives coordinates with orthogonal columns.
+    The rows are rotated only where that saves work (n < d): the singular value decomposition
+    gives coordinates with orthogonal columns.
     """
     centre = features.mean(axis=0)
     centred = features - centre

@@ -1,1 +1,1 @@
-"""Order pools by distance, and say how sure the order is."""
+"""Order pools by gain or by distance, with the certainty of that order."""

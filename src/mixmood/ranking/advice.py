@@ -1,7 +1,7 @@
-"""What to do with a pool: the rules, all of them.
+"""The rules that decide what to do with a pool.
 
-They join three findings: the probe (what the pool gains), the useful share (how much of it looks
-like the labelled classes) and the distance. `docs/reading.md` says the same in words.
+They combine three results: the probe (the gain of the pool), the useful share (how much of it looks
+like the labelled classes) and the distance. `docs/reading.md` explains the same rules to users.
 """
 
 from dataclasses import dataclass
@@ -14,21 +14,27 @@ from mixmood.ranking.nearness import Nearness
 Advice = Literal["use", "filter", "avoid", "unsure"]
 
 HELPS, HARMS = 0.7, 0.2
-"""`p_helps` from which a pool is used, and to which it is avoided.
+"""A pool is used where `p_helps` is at least HELPS, and avoided where it is at most HARMS.
 
-Chosen on development tasks, by a map that was fitted without the pack at hand: at 60 labels, 3 of
-54 pools to use harm by more than half a point, and 33 of 51 that gain two points or more are to be
-used; at 0.75, 2 of 43 and 26 of 51. (Images that are laid over each other are left out here.)
+Chosen on development tasks with 60 labels. The map was fitted without the data set of the task.
+At 0.7, the advice is `use` for 54 pools, of which 3 harm by more than half a point, and for 33 of
+the 51 pools that gain two points or more. At 0.75 it is 2 of 43, and 26 of 51. Tasks made of
+overlaid images are not counted here.
 """
 LEAST_RIGHT = 62.5
-"""Percent of the labelled images that are right without a pool. Development tasks below it have
-images laid over each other: 5 of 10 pools that would be used harm, and none gains two points."""
+"""Percent of the labelled images that must be classified correctly without a pool.
+
+The development tasks below it are made of overlaid images. In them, 5 of 10 pools that would be
+used harm, and none gains two points.
+"""
 FEWEST_HELD_OUT = 16
-"""Labelled images that a gain has to be measured on; the map was fitted on twenty and more."""
+"""A gain must be measured on this many labelled images; the map was fitted on twenty and more."""
 LEAST_GAIN = 0.5
-"""Points below which a gain is not worth a pool."""
+"""A pool is not used for a gain of fewer points."""
 MOSTLY_USEFUL, HARDLY_USEFUL = 0.8, 0.1
-"""Useful shares from which nothing has to be filtered out, and to which nothing is left."""
+"""A pool is filtered where its useful share lies between these two."""
+FOREIGN = 0.2
+"""A pool is foreign where the whole interval of its useful share is at or below this."""
 
 
 Cause = Literal["gain", "share", "copies", "labels", "nothing"]
@@ -40,9 +46,9 @@ class PoolAdvice:
 
     Attributes:
         word: The advice.
-        reason: The numbers behind it; what decides comes first.
-        cause: What decides: the gain, the useful share, near copies, labelled images that gains
-            cannot be measured on, or nothing, as there is no measurement but the distance.
+        reason: The numbers behind it; the deciding one comes first.
+        cause: What decides: the gain, the useful share, near copies, labelled images on which
+            gains cannot be measured, or nothing where only the distance was measured.
     """
 
     word: Advice
@@ -56,11 +62,11 @@ def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> Po
     In this order:
 
     1. Near copies of the labelled images teach nothing: unsure.
-    2. The supervised head is no better than chance, or right in less than 62.5 %, or fewer than
-       sixteen labelled images can be held out: unsure.
+    2. The supervised head is no better than chance, or correct on less than 62.5 % of the images,
+       or fewer than sixteen labelled images can be held out: unsure.
     3. The probe is sure that the pool helps, by half a point or more: use.
     4. A part of the pool is useful, but not most of it: filter.
-    5. The probe is sure that it harms, or hardly anything in it is useful: avoid.
+    5. The probe is sure that the pool harms, or hardly anything in it is useful: avoid.
     6. Otherwise: unsure.
     """
     if kind == "nearer":
@@ -69,21 +75,21 @@ def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> Po
         return PoolAdvice(
             "unsure",
             f"without a pool, {probe.accuracy:.0f} % of the labelled images are classified "
-            "rightly, no better than chance",
+            "correctly, no better than chance",
             "labels",
         )
     if probe is not None and (probe.n_held_out or FEWEST_HELD_OUT) < FEWEST_HELD_OUT:
         return PoolAdvice(
             "unsure",
             f"only {probe.n_held_out} labelled images can be held out, and {FEWEST_HELD_OUT} are "
-            "wanted",
+            "needed",
             "labels",
         )
     if probe is not None and probe.accuracy < LEAST_RIGHT:
         return PoolAdvice(
             "unsure",
             f"without a pool, {probe.accuracy:.0f} % of the labelled images are classified "
-            f"rightly; below {LEAST_RIGHT:g} % even similar images often harm",
+            f"correctly; below {LEAST_RIGHT:g} % even similar images often harm",
             "labels",
         )
     gain, useful = _gain_words(probe), _share_words(share)
@@ -93,11 +99,16 @@ def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> Po
         return PoolAdvice("filter", _joined(useful, gain), "share")
     if probe is not None and probe.p_helps <= HARMS:
         return PoolAdvice("avoid", _joined(gain, useful))
-    if share is not None and share.interval[1] <= 2 * HARDLY_USEFUL:
+    if is_foreign(share):
         return PoolAdvice("avoid", _joined(f"too little to use: {useful}", gain), "share")
     if not gain and not useful:
         return PoolAdvice("unsure", "nothing was measured but the distance", "nothing")
     return PoolAdvice("unsure", _joined(gain, useful))
+
+
+def is_foreign(share: ShareRecord | None) -> bool:
+    """Whether hardly anything in a pool looks like the labelled classes."""
+    return share is not None and share.interval[1] <= FOREIGN
 
 
 def _is_partly_useful(share: ShareRecord) -> bool:
@@ -109,7 +120,7 @@ def _gain_words(probe: Probe | None) -> str:
         return ""
     low, high = probe.interval
     return (
-        f"gain {probe.gain:+.1f} points ({low:+.1f} to {high:+.1f}), "
+        f"gain {_beside(probe.gain, '+.1f', LEAST_GAIN)} points ({low:+.1f} to {high:+.1f}), "
         f"P(helps) {_chance(probe.p_helps)}"
     )
 
@@ -118,14 +129,30 @@ def _share_words(share: ShareRecord | None) -> str:
     if share is None:
         return ""
     low, high = share.interval
-    return f"{share.share:.0%} of it useful ({low:.0%} to {high:.0%})"
+    value = _beside(share.share, ".0%", MOSTLY_USEFUL, HARDLY_USEFUL)
+    return f"{value} of it useful ({low:.0%} to {high:.0%})"
 
 
 def _chance(value: float) -> str:
     """A probability; an estimated error cannot show certainty."""
-    return "> 0.99" if value > 0.99 else "< 0.01" if value < 0.01 else f"{value:.2f}"
+    if value > 0.99:
+        return "> 0.99"
+    return "< 0.01" if value < 0.01 else _beside(value, ".2f", HELPS, HARMS)
+
+
+def _beside(value: float, form: str, *thresholds: float) -> str:
+    """A rounded number that still shows on which side of a threshold the value lies.
+
+    >>> _beside(0.6984, ".2f", 0.7), _beside(0.7, ".2f", 0.7), _beside(0.704, ".2f", 0.7)
+    ('just below 0.70', '0.70', 'just above 0.70')
+    """
+    text = format(value, form)
+    for threshold in thresholds:
+        if value != threshold and text == format(threshold, form):
+            return f"just {'below' if value < threshold else 'above'} {text}"
+    return text
 
 
 def _joined(*findings: str) -> str:
-    """What decides comes first."""
+    """The findings in one line."""
     return "; ".join(words for words in findings if words)

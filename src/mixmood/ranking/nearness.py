@@ -1,4 +1,4 @@
-"""The three ways in which a pool can relate to the labelled set."""
+"""Whether a pool is the same as the labelled set, nearer than chance allows, or different."""
 
 from typing import Literal
 
@@ -9,8 +9,8 @@ Nearness = Literal["same", "nearer", "different"]
 MOSTLY_COPIES = 0.5
 
 
-def kinds(scores: Scores, measure: str) -> dict[str, Nearness]:
-    """By the names of the pools, how each relates to the labelled set."""
+def nearness_by_pool(scores: Scores, measure: str) -> dict[str, Nearness]:
+    """How each pool relates to the labelled set, by the name of the pool."""
     floor = scores.noise_floor[measure]
     return {
         name: nearness(found[measure], floor, scores.copied.get(name, 0.0))
@@ -23,13 +23,13 @@ def nearness(result: Dissimilarity, floor: NoiseFloor, copied: float = 0.0) -> N
 
     - "nearer": its images are nearer to the labelled ones than those are to each other, by more
       than the noise floor, or most of them are near copies of labelled images. Pools of little
-      variety may be nearer too.
+      variety can be nearer too.
     - "different": the permutation test, corrected for the number of pools, shows a difference.
     - "same": it cannot be told apart from the labelled set.
 
     Args:
         result: The distance of the pool.
-        floor: That of the labelled set from itself.
+        floor: The distance of the labelled set from itself.
         copied: The share of near copies of labelled images in the pool.
     """
     is_below = result.signed < 0 and result.distance > floor.upper

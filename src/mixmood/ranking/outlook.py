@@ -1,4 +1,4 @@
-"""What is to be expected of every pool: probe, useful share, advice, and the order by gain."""
+"""Probe, useful share and advice of every pool, and the order by gain."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -9,24 +9,23 @@ from typing import cast
 import numpy as np
 
 from mixmood.core.arrays import Codes
-from mixmood.core.progress import Progress
+from mixmood.core.progress import PROBE, Progress
 from mixmood.core.records.ranking import Probe, Recommendation
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.seeds import rng_for
-from mixmood.ranking.advice import PoolAdvice, advise
-from mixmood.ranking.nearness import kinds
+from mixmood.ranking.advice import PoolAdvice, advise, is_foreign
+from mixmood.ranking.nearness import nearness_by_pool
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.probing import (
     GIVE_LABELS,
     N_FIRST,
     N_POOL,
     Prober,
-    is_foreign,
     prober,
     share_of,
 )
 from mixmood.ranking.reading import Reading
-from mixmood.ranking.recommendation import recommend
+from mixmood.ranking.recommendation import NOT_MEASURED, recommend
 from mixmood.ranking.statistics.certainty import N_POSSIBLE, chances_of_best, rank_intervals
 from mixmood.ranking.statistics.score import Scores
 
@@ -42,16 +41,16 @@ class Place:
 
 @dataclass(frozen=True)
 class Outlook:
-    """By the names of the pools, what is to be expected of them.
+    """The results of the probe and what follows from them; dictionaries are by pool name.
 
     Attributes:
         shares: The useful shares.
         probes: The probes; None without classes.
-        advice: What to do.
-        places: The places in the order that was asked for.
-        by: What orders: "distance" or "gain".
+        advice: What to do with each pool.
+        places: The places in the order `by`.
+        by: The order: "distance" or "gain".
         recommendation: What to do, for the ranking as a whole.
-        note: Why there is no probe, where one was wanted.
+        note: Why there is no probe although one was asked for; None otherwise.
     """
 
     shares: dict[str, ShareRecord | None]
@@ -72,11 +71,11 @@ def outlook_of(
     n_threads: int,
     groups: Codes | None = None,
 ) -> Outlook:
-    """Probe, share and advice of the pools of a ranking; the probe may read further images."""
-    own = prober(labelled, plan, groups) if plan.probe else None
-    asked = own if isinstance(own, Prober) else None
-    first = _first_shares(labelled, pools, plan.seed, n_threads) if asked else {}
-    progress.start("probe", len(pools))
+    """Probe, share and advice of the pools of a ranking; more images are read for the probe."""
+    prober_or_reason = prober(labelled, plan, groups) if plan.probe else None
+    own_prober = prober_or_reason if isinstance(prober_or_reason, Prober) else None
+    first = _first_shares(labelled, pools, plan.seed, n_threads) if own_prober else {}
+    progress.start(PROBE, len(pools))
 
     def of_pool(name: str) -> tuple[ShareRecord | None, Probe | None]:
         rows, share = pools[name].features, first.get(name)
@@ -84,44 +83,49 @@ def outlook_of(
             rows = rows[:N_FIRST]
         else:
             share = share_of(labelled, rows, name, plan.seed)
-        probe = asked.probe(rows, name, share) if asked else None
-        progress.advance("probe")
+        probe = own_prober.probe(rows, name, share) if own_prober else None
+        progress.advance(PROBE)
         return share, probe
 
     with ThreadPoolExecutor(n_threads) as threads:
         found = dict(zip(pools, threads.map(of_pool, pools), strict=True))
-    progress.finish("probe")
+    progress.finish(PROBE)
     shares = {name: share for name, (share, _) in found.items()}
     probes = {name: probe for name, (_, probe) in found.items()}
-    relation = kinds(scores, plan.measure)
+    relation = nearness_by_pool(scores, plan.measure)
     advice = {name: advise(probes[name], shares[name], relation[name]) for name in pools}
 
     def union(prober: Prober, pair: tuple[str, str]) -> Probe:
         rows, name = interleaved(*(pools[name].features for name in pair)), " + ".join(pair)
         return prober.probe(rows, name, share_of(labelled, rows, name, plan.seed))
 
-    # Gains of labels that cannot be learnt are noise.
-    is_by_gain = plan.by == "gain" and asked is not None and asked.folds.is_learnable
+    # Where the labels cannot be learnt, gains are noise.
+    is_by_gain = plan.by == "gain" and own_prober is not None and own_prober.folds.is_learnable
     return Outlook(
         shares,
         probes,
         advice,
         _by_gain(probes, plan.seed) if is_by_gain else _by_distance(scores, plan.measure),
         "gain" if is_by_gain else "distance",
-        recommend(advice, probes, partial(union, asked) if asked else None, _why_not_probed(own)),
-        own if isinstance(own, str) else None,
+        recommend(
+            advice,
+            probes,
+            partial(union, own_prober) if own_prober else None,
+            _why_not_probed(prober_or_reason),
+        ),
+        prober_or_reason if isinstance(prober_or_reason, str) else None,
     )
 
 
 def _first_shares(
     labelled: Reading, pools: Mapping[str, Reading], seed: int, n_threads: int
 ) -> dict[str, ShareRecord | None]:
-    """The useful shares of the first images of each pool; those not foreign are read further.
+    """The useful share of the first images of each pool; pools that are not foreign are read on.
 
-    It is decided by the first images alone, so that reading more for other reasons does not move
-    the probe.
+    Only the first images decide, so that reading more of a pool for other reasons does not change
+    its probe.
     """
-    copies = labelled.prints()
+    copies = labelled.row_keys()
     for pool in pools.values():
         pool.grow(N_FIRST, copies, beyond=True)
 
@@ -136,15 +140,15 @@ def _first_shares(
     return shares
 
 
-def _why_not_probed(own: Prober | str | None) -> str:
+def _why_not_probed(prober_or_reason: Prober | str | None) -> str:
     """Why no pool can be advised, in words."""
-    if own == GIVE_LABELS:
-        return "without classes, what a pool gains cannot be measured"
-    return "what a pool gains was not measured"
+    if prober_or_reason == GIVE_LABELS:
+        return "without classes, the gain of a pool cannot be measured"
+    return NOT_MEASURED
 
 
 def interleaved(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Rows of two pools in alternation, as many of each.
+    """Rows of two pools in alternation, the same number of each.
 
     >>> interleaved(np.array([[1], [2], [3]]), np.array([[7], [8]])).ravel().tolist()
     [1, 7, 2, 8]
@@ -155,7 +159,7 @@ def interleaved(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _by_distance(scores: Scores, measure: str) -> dict[str, Place]:
-    # Only records of earlier versions lack the chance and the ranks; these scores were just made.
+    # p_best and rank_interval are None only in records of earlier versions.
     return {
         name: Place(
             results[measure].rank,
@@ -167,16 +171,17 @@ def _by_distance(scores: Scores, measure: str) -> dict[str, Place]:
 
 
 def _by_gain(probes: Mapping[str, Probe | None], seed: int) -> dict[str, Place]:
-    """Places by gain; chances are counted in simulated gains.
+    """Places by gain; probabilities are counted in simulated gains.
 
-    What moves the gains of all pools alike, such as the labelled images, does not blur the order.
+    Only the part of the error that differs between pools is simulated: an error that all pools
+    share, such as that due to the labelled images, does not change their order.
     """
     known = {name: probe for name, probe in probes.items() if probe is not None}
     order = sorted(known, key=lambda name: (-known[name].gain, name))
     means = np.array([probe.gain for probe in known.values()])
     errors = np.array([probe.order_error or 0.0 for probe in known.values()])
     moves = rng_for(seed, "possible gains").standard_normal((len(known), N_POSSIBLE))
-    # The nearest is the smallest: gains count the other way round.
+    # The best pool has the smallest value in `chances_of_best`, so gains are negated.
     possible = -(means[:, None] + errors[:, None] * moves)
     chances, ranks = chances_of_best(possible), rank_intervals(possible)
     return {

@@ -18,12 +18,12 @@ MIN_LABELLED = 8
 BY = ("distance", "gain")
 MEASURE_NAMES = member_names("measures.registry", "MEASURES")
 PROBE_ALGORITHMS = member_names("ranking.probe.points_table", "POINTS")
-"""Heads whose change of probabilities can be read as points of accuracy."""
+"""Heads for which there is a map from the probe to points of accuracy."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankingPlan(LoggedPlan):
-    """What a ranking is asked for; command line, Python and test bed share it."""
+    """The options of a ranking; command line, Python and test bed share them."""
 
     measures: tuple[str, ...] = option(
         (DEFAULT_MEASURE,),
@@ -34,29 +34,30 @@ class RankingPlan(LoggedPlan):
     draws: int = option(30, "Number of draws (C).")
     until: float | None = option(
         0.99,
-        "Stop reading once the nearest pool is the nearest with this probability; none reads all.",
+        "Stop reading once one pool is the nearest with this probability; none reads all images.",
         metavar="P|none",
         takes_none=True,
     )
     probe: bool = option(
-        True, "Measure what each pool would gain; needs classes.", flag="--probe/--no-probe"
+        True, "Measure the gain of each pool; needs classes.", flag="--probe/--no-probe"
     )
     probe_algorithm: str = option(
         "mixmatch",
         f"The head that is trained with each pool: {either(PROBE_ALGORITHMS)}.",
     )
     by: str = option(
-        "gain", "What orders the pools: gain, or distance; without a probe it is distance."
+        "gain", "Order the pools by gain or by distance; without a probe, by distance."
     )
     groups: str | None = option(
         None,
-        "Labelled images of one group stay in one fold of the probe: a column of the table, or a "
-        "pattern on the path such as 'patient(\\d+)'.",
+        "Labelled images of one group stay in one fold of the probe. A column of the table, or a "
+        "pattern for the path, such as 'patient(\\d+)'.",
         metavar="COLUMN|PATTERN",
     )
     paper: bool = option(
         False,
-        "Every open choice as in the paper's code: overlapping references, outer values dropped.",
+        "Compute distances as the paper's code does: the two labelled samples may overlap, and "
+        "values outside the range of the first sample are dropped.",
         flag="--paper",
     )
     strict: bool = option(
@@ -79,7 +80,7 @@ class RankingPlan(LoggedPlan):
             raise OptionError(f"draws must be at least 2, to have a spread; got {self.draws}.")
         if self.until is not None and not 0.5 < self.until <= 1:
             raise OptionError(
-                f"until must be over 0.5 and at most 1, or none for the full reading; "
+                f"until must be over 0.5 and at most 1, or none to read all images; "
                 f"got {self.until}."
             )
         if self.by not in BY:
@@ -89,7 +90,7 @@ class RankingPlan(LoggedPlan):
 
     @property
     def measure(self) -> str:
-        """The measure that ranks."""
+        """The measure by which pools are ranked."""
         return self.measures[0]
 
     @property
@@ -102,7 +103,7 @@ class RankingPlan(LoggedPlan):
         if n_labelled < MIN_LABELLED:
             raise InputError(
                 f"Ranking needs at least {MIN_LABELLED} labelled images; got {n_labelled}. "
-                "Label a few more: with so few, every pool looks alike."
+                "Label a few more: with so few, the pools cannot be told apart."
             )
         from mixmood.measures.registry import check_sample_size
 

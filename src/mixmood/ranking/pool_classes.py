@@ -9,17 +9,17 @@ from mixmood.ranking.reading import Reading
 from mixmood.scores.class_shares import class_probabilities, class_shares
 
 MOST_LABELLED = 2000
-"""Labelled images that the classifier learns from: it bounds the time."""
+"""Labelled images on which the classifier is trained; it bounds the time."""
 MOST_CLASSES = 100
 """With more classes, the classifier takes longer than all of the ranking."""
 MOSTLY, TIMES = 0.6, 2.0
-"""A class gets a warning from this share of a pool on, if that is TIMES its labelled share."""
+"""A warning is given where a class has this share of a pool, and TIMES its labelled share."""
 
 
 def pool_class_shares(
     labelled: Reading, pools: Mapping[str, Reading]
 ) -> dict[str, dict[str, float]] | None:
-    """For each pool, the share of its images by class, as a classifier sees them.
+    """The share of each class in each pool, as predicted by a classifier.
 
     A logistic regression on the labelled images gives the probabilities. None without labels, or
     with a single class.
@@ -42,8 +42,8 @@ def pool_class_shares(
     return shares
 
 
-def one_sided(shares: Mapping[str, float], labelled: LabelledSet) -> str | None:
-    """A warning where one class has most of a pool, and far more than of the labelled images."""
+def one_class_warning(shares: Mapping[str, float], labelled: LabelledSet) -> str | None:
+    """A warning where one class has most of a pool, and a much larger share than when labelled."""
     if not labelled.classes:
         return None
     name, share = max(shares.items(), key=lambda pair: pair[1])

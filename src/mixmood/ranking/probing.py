@@ -1,4 +1,4 @@
-"""The probe and the useful share of pools as they were read."""
+"""The probe and the useful share of a pool, from the images that were read."""
 
 from dataclasses import dataclass
 
@@ -27,11 +27,9 @@ from mixmood.scores.useful_share import useful_share
 N_POOL = N_PART * N_PARTS
 """Pool images that are read for the probe."""
 N_FIRST = 300
-"""Images after which a foreign pool is known to be one, and is not read further for the probe."""
-FOREIGN = 0.2
-"""A pool whose useful share is below this, with all of its interval, is foreign."""
+"""Images that decide whether a pool is foreign; a foreign pool is not read further."""
 MOST_LABELLED = 500
-"""Labelled images that are probed: it bounds the time."""
+"""Labelled images that the probe uses; it bounds the time."""
 MOST_CLASSES = 100
 GIVE_LABELS = (
     "The probe needs classes: put the labelled images into one folder for each class, or give a "
@@ -48,7 +46,7 @@ class Prober:
     plan: RankingPlan
 
     def probe(self, pool: np.ndarray, name: str, useful: ShareRecord | None) -> Probe:
-        """The probe of some pool images, in random order; the first ones are used."""
+        """The probe of pool images in random order; only the first N_POOL are used."""
         effect = pool_effect(
             self.folds, pool, self.plan.probe_algorithm, rng_for(self.plan.seed, "probe", name)
         )
@@ -71,52 +69,52 @@ class Prober:
 
 
 def worth_of(curve: LearningCurve, gain: Gain) -> LabelWorth | None:
-    """A gain in labels; None if it is none, or if the learning curve cannot say."""
+    """A gain in labels; None if it is not above 0, or if the learning curve cannot tell."""
     labels = curve.worth(gain.points) if gain.points > 0 else None
     interval = curve.worth_interval(gain.points, gain.error)
     if not labels or interval == (0, None):
-        return None  # from nothing to anything says nothing
+        return None  # an interval from 0 without an upper end says nothing
     return LabelWorth(labels, interval)
 
 
 def prober(labelled: Reading, plan: RankingPlan, groups: Codes | None = None) -> Prober | str:
-    """What probes pools; or, where that is not possible, the reason in one sentence.
+    """The prober for pools; or, where pools cannot be probed, the reason in one sentence.
 
     Args:
-        labelled: The labelled images; it is read on as far as the probe needs it.
-        plan: What is asked for.
-        groups: The group of each image of the labelled set; each is its own if None.
+        labelled: The labelled images; more of them are read if the probe needs them.
+        plan: The options of the ranking.
+        groups: The group of each image of the labelled set; if None, each image is a group.
     """
     labels = labelled.pool.labels
     if labels is None:
         return GIVE_LABELS
-    # Always as many: reading fewer images for distances must not change the probe.
+    # Always the same number: reading fewer images for distances must not change the probe.
     labelled.grow(MOST_LABELLED, beyond=True)
     codes = np.unique(labels.codes[labelled.kept[:MOST_LABELLED]], return_inverse=True)[1]
     n_classes = int(codes.max(initial=-1)) + 1
     if n_classes > MOST_CLASSES:
-        return f"Not probed: {n_classes} classes are more than the {MOST_CLASSES} that it is for."
+        return (
+            f"The pools were not probed: the probe takes at most {MOST_CLASSES} classes; got "
+            f"{n_classes}."
+        )
     features = labelled.features[:MOST_LABELLED]
     members = None if groups is None else groups[labelled.kept[:MOST_LABELLED]]
     try:
         folds = labelled_folds(features, codes, n_classes, rng_for(plan.seed, "folds"), members)
     except InputError as error:
-        return f"Not probed: {error}"
+        return f"The pools were not probed: {error}"
     return Prober(folds, learning_curve(folds, rng_for(plan.seed, "curve")), plan)
 
 
-def groups_of(labelled: Pool, word: str | None) -> Codes | None:
-    """The group of each labelled image; None if every image is its own."""
-    return None if word is None else group_codes(group_names(labelled, word))
-
-
-def is_foreign(share: ShareRecord | None) -> bool:
-    """Whether hardly anything in a pool looks like the labelled classes: it is avoided anyway."""
-    return share is not None and share.interval[1] <= FOREIGN
+def groups_of(labelled: Pool, column_or_pattern: str | None) -> Codes | None:
+    """The group of each labelled image; None if every image is a group of its own."""
+    if column_or_pattern is None:
+        return None
+    return group_codes(group_names(labelled, column_or_pattern))
 
 
 def share_of(labelled: Reading, pool: np.ndarray, name: str, seed: int) -> ShareRecord | None:
-    """The useful share of some pool images, of which the first are used; None if it is unknown."""
+    """The useful share of pool images, from the first N_POOL; None if it cannot be estimated."""
     labels = labelled.pool.labels
     codes = None if labels is None else labels.codes[labelled.kept[:MOST_LABELLED]]
     rng = rng_for(seed, "share", name)

@@ -1,4 +1,4 @@
-"""The main job: pools in, a ranking with its certainty out."""
+"""The whole ranking: pools in, a record with the certainty of each result out."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -18,12 +18,12 @@ from mixmood.ranking.probing import N_FIRST, groups_of
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.record import Situation, ranking_record
 from mixmood.ranking.rounds import read_in_rounds
-from mixmood.ranking.statistics.score import misfit_of_widths, score
+from mixmood.ranking.statistics.score import score, why_widths_differ
 
 
 @dataclass(frozen=True)
 class RankedPools:
-    """A ranking, and the sets as far as they were read: a page shows more than the record holds."""
+    """A ranking, and the sets as far as they were read: the page also shows some images."""
 
     record: Ranking
     labelled: Reading
@@ -40,12 +40,12 @@ def rank(
     cache: FeatureCache | None = None,
     progress: Progress = Silent(),  # noqa: B008 - it holds no state
 ) -> RankedPools:
-    """The candidates ordered by what they would gain, or by their distance.
+    """The candidates ordered by their gain or by their distance.
 
     Args:
         labelled: The labelled set, at least eight images.
         candidates: The pools by name.
-        plan: What is asked for.
+        plan: The options.
         backbone: Turns images into features; None when all sets are features already.
         set_aside: Pools that could not be opened, with the reason.
         cache: Where features are kept between runs.
@@ -57,8 +57,12 @@ def rank(
     def reading(pool: Pool, most: int) -> Reading:
         return Reading(pool, most, plan.seed, backbone, plan.jobs, cache, progress)
 
-    unfit = {name: why for name, pool in candidates.items() if (why := unlike(labelled, pool))}
-    aside = {**(set_aside or {}), **unfit}
+    not_comparable = {
+        name: why
+        for name, pool in candidates.items()
+        if (why := why_not_comparable(labelled, pool))
+    }
+    aside = {**(set_aside or {}), **not_comparable}
     check_left(candidates, aside, plan.strict)
     groups = groups_of(labelled, plan.groups)
     base = reading(labelled, max(2 * plan.sample_size * plan.draws, MIN_LABELLED))
@@ -74,7 +78,7 @@ def rank(
     check_left(left, aside, plan.strict)
     progress.start("statistics", None)
     features = {name: pool.features for name, pool in left.items()}
-    # Our threads use all cores; those of BLAS inside each of them would only wait for one another.
+    # Our threads use all cores already; threads of BLAS would only slow them down.
     with threadpool_limits(1, user_api="blas"):
         scores = score(base.features, features, used, n_threads, rounds.tables)
         progress.finish("statistics")
@@ -84,16 +88,16 @@ def rank(
 
 
 def _fitted(plan: RankingPlan, n_labelled: int, backbone: Backbone | None) -> RankingPlan:
-    """The plan as it can be followed."""
+    """The plan, changed where the labelled set or the backbone does not allow what was asked."""
     used = plan.fitted(n_labelled)
     if backbone is not None and backbone.is_batch_dependent:
-        # Rounds would cut other batches, and with them change the features of every image.
+        # Rounds would form other batches, and so change the features of every image.
         used = replace(used, until=None)
     return used
 
 
-def unlike(labelled: Pool, pool: Pool) -> str | None:
-    """Why a pool can never be compared with the labelled set; None if it may be."""
+def why_not_comparable(labelled: Pool, pool: Pool) -> str | None:
+    """Why a pool cannot be compared with the labelled set; None if it can."""
     kinds = [_kind(one) for one in (labelled, pool)]
     if kinds[0] != kinds[1]:
         return (
@@ -101,12 +105,12 @@ def unlike(labelled: Pool, pool: Pool) -> str | None:
             f"{kinds[1]}. Give all sets in one form."
         )
     if isinstance(labelled, FeatureSource) and isinstance(pool, FeatureSource):
-        return misfit_of_widths(labelled.width, pool.width)
+        return why_widths_differ(labelled.width, pool.width)
     return None
 
 
 def check_left(names: Iterable[str], set_aside: Mapping[str, str], is_strict: bool) -> None:
-    """Refuse a ranking that has no pool left, or with `is_strict`, one that lost any."""
+    """Refuse a ranking with no pool left; with `is_strict`, one with any pool set aside."""
     if not set_aside or (not is_strict and set(names) - set(set_aside)):
         return
     reasons = " ".join(f"'{name}': {reason}" for name, reason in sorted(set_aside.items()))

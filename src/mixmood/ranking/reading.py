@@ -15,16 +15,13 @@ from mixmood.features.extraction.noticed import noticed
 N_NAMED = 5
 """How many unreadable images a warning names."""
 SPARE = 4
-"""Images tried at most for each one wanted: it bounds the time in a pool of broken files."""
+"""At most so many images are tried for each one wanted: bounds the time with broken files."""
 FEW_DISTINCT = 0.9
 """A pool with a smaller share of distinct images gets a warning."""
 
 
-COPIES = "are copies of labelled ones and were"
-
-
 class Reading:
-    """The features of the first readable images of a pool, in an order that the seed decides."""
+    """The features of the first readable images of a pool, in a random order."""
 
     def __init__(
         self,
@@ -36,7 +33,7 @@ class Reading:
         cache: FeatureCache | None,
         progress: Progress,
     ) -> None:
-        """Choose the order; nothing is read yet. At most `most` images will be wanted."""
+        """Choose the order; nothing is read yet. The draws need at most `most` images."""
         self.pool = pool
         self.most = min(most, len(pool))
         self._order = rng_for(seed, "order", pool.name).choice(
@@ -54,19 +51,19 @@ class Reading:
         self.kept: Rows = np.empty(0, np.int64)  # which image of the pool each row is
 
     def grow(
-        self, n_rows: int, others: frozenset[bytes] = frozenset(), *, beyond: bool = False
+        self, n_rows: int, left_out: frozenset[bytes] = frozenset(), *, beyond: bool = False
     ) -> None:
         """Read on until there are `n_rows` readable images, or the pool has no more.
 
         Args:
             n_rows: How many are wanted.
-            others: The `prints` of images that do not count when they are met again.
+            left_out: The `row_keys` of another set; images of it are left out here.
             beyond: Whether to read more than the draws need.
         """
         wanted = n_rows if beyond else min(n_rows, self.most)
         if beyond:
-            self._lengthen(SPARE * n_rows)
-        self._leave_out(others)
+            self._extend_order(SPARE * n_rows)
+        self._leave_out(left_out)
         while len(self.features) < wanted and self._n_tried < len(self._order):
             n_missing = wanted - len(self.features)
             indices = self._order[self._n_tried : self._n_tried + n_missing]
@@ -74,10 +71,10 @@ class Reading:
             features, kept = self._read(indices)
             self.features = np.concatenate([self.features, features])
             self.kept = np.concatenate([self.kept, kept])
-            self._leave_out(others)
+            self._leave_out(left_out)
 
-    def _lengthen(self, n_images: int) -> None:
-        """Extend the order to `n_images` images; those that were in it keep their places."""
+    def _extend_order(self, n_images: int) -> None:
+        """Extend the order to `n_images` images; the images in it keep their places."""
         n_wanted = min(len(self.pool), n_images)
         if len(self._order) < n_wanted:
             rng = rng_for(self._seed, "further order", self.pool.name)
@@ -85,25 +82,25 @@ class Reading:
             more = more[~np.isin(more, self._order)][: n_wanted - len(self._order)]
             self._order = np.concatenate([self._order, more])
 
-    def prints(self) -> frozenset[bytes]:
-        """Identifiers of the images read so far: equal images have equal features."""
+    def row_keys(self) -> frozenset[bytes]:
+        """The features of each image read so far, as bytes: equal images have equal keys."""
         return frozenset(row.tobytes() for row in self.features)
 
-    def _leave_out(self, others: frozenset[bytes]) -> None:
-        if not others:
+    def _leave_out(self, row_keys: frozenset[bytes]) -> None:
+        if not row_keys:
             return
-        is_own = np.array([row.tobytes() not in others for row in self.features], dtype=bool)
-        self.n_copies += int((~is_own).sum())
-        self.features, self.kept = self.features[is_own], self.kept[is_own]
+        is_new = np.array([row.tobytes() not in row_keys for row in self.features], dtype=bool)
+        self.n_copies += int((~is_new).sum())
+        self.features, self.kept = self.features[is_new], self.kept[is_new]
 
     def _read(self, indices: Rows) -> tuple[Array, Rows]:
         if isinstance(self.pool, FeatureSource):
             return self.pool.features(indices), indices
         if self._backbone is None:
             raise TypeError("A pool of images needs a backbone.")
-        # A network that looks at a batch as a whole must not get one class after the other.
-        is_free = not self._backbone.is_batch_dependent
-        in_order = indices[self.pool.reading_order(indices)] if is_free else indices
+        # Features that depend on the batch would change if images came class by class.
+        may_sort = not self._backbone.is_batch_dependent
+        in_order = indices[self.pool.reading_order(indices)] if may_sort else indices
         extraction = extract(
             self.pool,
             in_order,
@@ -133,11 +130,11 @@ class Reading:
     @property
     def n_distinct(self) -> int:
         """How many of the images read are distinct."""
-        return len(self.prints())
+        return len(self.row_keys())
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What may make the result of this pool wrong."""
+        """Facts about this pool that may make its result wrong."""
         found = [] if isinstance(self.pool, FeatureSource) else list(self.pool.notes)
         if self._unreadable:
             found.append(
@@ -145,10 +142,14 @@ class Reading:
                 f"{either_form(self.n_unreadable, 'was', 'were')} left out: {self.problems}"
             )
         if self.n_copies:
+            are_copies = either_form(
+                self.n_copies,
+                "is a copy of a labelled one and was",
+                "are copies of labelled ones and were",
+            )
             found.append(
-                f"{self.n_copies} of {self._n_tried} images tried "
-                f"{either_form(self.n_copies, 'is a copy of a labelled one and was', COPIES)} "
-                "left out: nothing is nearer to an image than itself."
+                f"{self.n_copies} of {self._n_tried} images tried {are_copies} left out: copies "
+                "would distort the distance."
             )
         n_distinct, n_read = self.n_distinct, len(self.features)
         if n_distinct < FEW_DISTINCT * n_read:

@@ -8,16 +8,17 @@ from mixmood.core.words import counted, either_form, listed
 from mixmood.ranking.advice import PoolAdvice
 
 CLEARLY = 0.5
-"""Points by which the union of two pools must probe better than the better one."""
+"""Points by which the gain of two pools together must exceed that of the better one."""
 N_TRIED = 3
-"""Pools with the highest gains whose pairs are tried."""
+"""Only pairs of the pools with the highest gains are tried: so many pools."""
+NOT_MEASURED = "the gain of the pools was not measured"
 
 
 def recommend(
     advice: Mapping[str, PoolAdvice],
     probes: Mapping[str, Probe | None],
     union: Callable[[tuple[str, str]], Probe] | None,
-    why_not_probed: str = "what a pool gains was not measured",
+    why_not_probed: str = NOT_MEASURED,
 ) -> Recommendation:
     """Which pool to use, or which two together; or that none is advised.
 
@@ -25,7 +26,7 @@ def recommend(
         advice: The advice for each pool.
         probes: The probe of each pool; None without classes.
         union: Probes two pools together; None without classes.
-        why_not_probed: The reason in words where there are no probes.
+        why_not_probed: The reason where there are no probes.
     """
     known = {name: probe for name, probe in probes.items() if probe is not None}
     useful = [name for name in known if advice[name].word == "use"]
@@ -55,7 +56,7 @@ def recommend(
 
 
 def _why_avoided(advice: Mapping[str, PoolAdvice]) -> str:
-    """Why every pool is to be avoided: what it does, or what it holds."""
+    """Why every pool is to be avoided: its gain, or its useful share."""
     causes = {one.cause for one in advice.values()}
     is_one = len(advice) == 1
     if causes == {"share"}:
@@ -69,7 +70,7 @@ def _why_avoided(advice: Mapping[str, PoolAdvice]) -> str:
 
 
 def _why_unsure(advice: Mapping[str, PoolAdvice]) -> str:
-    """Why no pool can be advised, although something is known of their gains."""
+    """Why no pool can be advised although their gains were measured."""
     for one in advice.values():
         if one.cause == "labels":
             return one.reason  # the labelled images are the same for all pools

@@ -14,19 +14,19 @@ from mixmood.core.version import __version__
 from mixmood.core.words import either_form
 from mixmood.data.pools.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.ranking.nearness import kinds
+from mixmood.ranking.advice import is_foreign
+from mixmood.ranking.nearness import nearness_by_pool
 from mixmood.ranking.outlook import Outlook
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.pool_classes import one_sided, pool_class_shares
-from mixmood.ranking.probing import is_foreign
+from mixmood.ranking.pool_classes import one_class_warning, pool_class_shares
 from mixmood.ranking.reading import Reading
 from mixmood.ranking.rounds import Rounds
 from mixmood.ranking.statistics.score import Scores
 from mixmood.ranking.verdict import verdict
 
 TOO_NEAR = (
-    "its images are nearer to the labelled ones than those are to each other, as near copies or a "
-    "pool of little variety would be; its distance says how much nearer."
+    "its images are nearer to the labelled ones than those are to each other: it may hold near "
+    "copies, or images of little variety; its distance says how much nearer it is."
 )
 MANY_COPIES = 0.1
 """A pool with a larger share of near copies of labelled images gets a warning."""
@@ -35,12 +35,12 @@ GIVEN_FEATURES = "none: features were given"
 
 @dataclass(frozen=True)
 class Situation:
-    """What a ranking was asked for and how it went.
+    """The options of a ranking, and what was done with them.
 
     Attributes:
         asked: The plan as given.
-        used: The plan as it was followed.
-        backbone: What made the features; None if they were given.
+        used: The plan as it was followed; see `RankingPlan.fitted`.
+        backbone: The network that computed the features; None if they were given.
         rounds: How far the pools were read.
         set_aside: Pools that could not be ranked, with the reason.
     """
@@ -62,10 +62,10 @@ def ranking_record(
     """The record of a ranking, pools in the order that was asked for."""
     plan, backbone = situation.used, situation.backbone
     order = sorted(pools, key=lambda name: outlook.places[name].rank)
-    own = _labelled_set(labelled)
+    labelled_set = _labelled_set(labelled)
     shares = pool_class_shares(labelled, pools) or {}
     candidates = tuple(
-        _candidate(pools[name], scores, outlook, plan.measure, own, shares.get(name))
+        _candidate(pools[name], scores, outlook, plan.measure, labelled_set, shares.get(name))
         for name in order
     )
     width = labelled.features.shape[1]
@@ -77,7 +77,7 @@ def ranking_record(
         sample_size=plan.sample_size,
         draws=plan.draws,
         paper=plan.paper,
-        labelled=own,
+        labelled=labelled_set,
         measure=plan.measure,
         candidates=candidates,
         best=candidates[0].name,
@@ -96,7 +96,7 @@ def ranking_record(
 
 
 def _notes(labelled: Reading, situation: Situation) -> Iterator[str]:
-    """What was done other than asked, and how images of more than eight bits were scaled."""
+    """Where the sample size is not the one asked for, and how deep images were scaled."""
     asked, used = situation.asked, situation.used
     if used.sample_size < asked.sample_size:
         yield (
@@ -111,7 +111,7 @@ def _notes(labelled: Reading, situation: Situation) -> Iterator[str]:
 def _reading_note(
     pools: Mapping[str, Reading], scores: Scores, situation: Situation
 ) -> Iterator[str]:
-    """What stopping early has saved, or why nothing was saved."""
+    """How many images were not read, or why all were read."""
     asked, used, rounds = situation.asked, situation.used, situation.rounds
     n_read = sum(len(pool.features) for pool in pools.values())
     n_all = sum(max(pool.most, len(pool.features)) for pool in pools.values())
@@ -129,8 +129,8 @@ def _reading_note(
         )
     elif 1 < rounds.n_all == rounds.n_done and not _is_settled(scores, used):
         yield (
-            f"Near tie: {n_read:,} of {n_all:,} images of the pools were read, all that could "
-            "settle which is the nearest, and did not settle it."
+            "Near tie: it is not clear which pool is the nearest, although all images that could "
+            f"decide it were read ({n_read:,} of {n_all:,})."
         )
 
 
@@ -151,10 +151,10 @@ def _candidate(
     name = reading.pool.name
     place = outlook.places[name]
     warnings = [*reading.warnings, *_too_near(scores, measure, name)]
-    # The classes of a foreign pool say nothing: each image gets the one that it is least unlike.
+    # The classes of a foreign pool mean nothing: each image gets the least unlike class.
     if classes is not None and not is_foreign(outlook.shares[name]):
-        one_class = one_sided(classes, labelled)
-        warnings += [one_class] if one_class else []
+        warning = one_class_warning(classes, labelled)
+        warnings += [warning] if warning else []
     return Candidate(
         rank=place.rank,
         name=name,
@@ -176,14 +176,14 @@ def _candidate(
 
 
 def _too_near(scores: Scores, measure: str, name: str) -> Iterator[str]:
-    """Warnings of a pool that is nearer than it should be, and of near copies in it."""
+    """A warning where a pool holds near copies, or is nearer than chance allows."""
     copied = scores.copied.get(name, 0.0)
     if copied >= MANY_COPIES:
         yield (
             f"{copied:.0%} of it are near copies of labelled images, such as other sizes or "
             "encodings of them: they teach nothing new."
         )
-    elif kinds(scores, measure)[name] == "nearer":
+    elif nearness_by_pool(scores, measure)[name] == "nearer":
         yield TOO_NEAR
 
 

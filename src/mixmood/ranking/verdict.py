@@ -1,27 +1,26 @@
-"""The answer of a ranking in one sentence."""
+"""The result of a ranking in one sentence."""
 
 from collections.abc import Mapping, Sequence
 
 from mixmood.core.records.ranking import RankedDissimilarity
 from mixmood.core.words import listed
-from mixmood.ranking.nearness import Nearness
-from mixmood.ranking.nearness import kinds as kinds_of
+from mixmood.ranking.nearness import Nearness, nearness_by_pool
 from mixmood.ranking.statistics.score import Scores
 
 MOST_NAMED = 5
-"""Pools that the sentence names; of more, it gives the number."""
-UNLIKE_RIVAL: dict[Nearness, tuple[str, str]] = {
+"""The sentence names at most so many pools; of more, it gives the number."""
+RIVALS_OF_ANOTHER_KIND: dict[Nearness, tuple[str, str]] = {
     "same": ("and cannot be told apart from the labelled set",) * 2,
     "different": ("but differs from the labelled set", "but differ from the labelled set"),
     "nearer": ("but is nearer than chance allows", "but are nearer than chance allows"),
 }
-"""For one pool and for several."""
+"""What is said of rivals that are of another kind than the nearest pool: of one, of several."""
 
 
 def verdict(scores: Scores, measure: str) -> str:
     """Which pool is the nearest, how sure that is, and whether it differs from the labelled set."""
     results = {name: found[measure] for name, found in scores.pools.items()}
-    kinds = kinds_of(scores, measure)
+    kinds = nearness_by_pool(scores, measure)
     best, *others = sorted(results, key=lambda name: results[name].rank)
     own = results[best]
     if not others:
@@ -50,13 +49,13 @@ def _relation(result: RankedDissimilarity, kind: Nearness) -> str:
 
 
 def _rivals(best: Nearness, names: Sequence[str], kinds: Mapping[str, Nearness]) -> str:
-    """What to say of the pools that may be the nearest as well.
+    """The end of the sentence: the pools that may be as near as the nearest.
 
     A pool that differs from the labelled set is never called equal to one that does not.
     """
     alike = [name for name in names if kinds[name] == best]
     parts = [f"; {_listed(alike)} may be as near"] if alike else []
-    for kind, (one, many) in UNLIKE_RIVAL.items():
+    for kind, (one, many) in RIVALS_OF_ANOTHER_KIND.items():
         found = [name for name in names if kinds[name] == kind != best]
         if found:
             parts.append(f"; {_listed(found)} may be as near {one if len(found) == 1 else many}")

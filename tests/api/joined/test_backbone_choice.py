@@ -152,9 +152,9 @@ def test_where_the_optimism_cannot_be_known_a_warning_says_so(sets):
         notify=heard.append,
     )
     assert trained.record.accuracy.choice_optimism is None
-    (message,) = [one for one in trained.record.warnings if "too good" in one]
+    (message,) = [one for one in trained.record.warnings if "too high" in one]
     assert message in heard
-    assert message.startswith("The backbone was chosen on the same few images: the accuracy may")
+    assert message.startswith("The backbone was chosen on the same few images, so the accuracy may")
 
 
 def test_the_command_prints_one_line_about_it(sets):
@@ -178,7 +178,7 @@ def test_a_single_backbone_is_used_with_a_hint_to_name_others(sets, monkeypatch)
         monkeypatch.delitem(BACKBONES, name)
     report = mixmood.rank(sets / "labelled", {"pool": sets / "pool"}, backbone="auto", **QUICK)
     assert report.backbone["name"] == "seeing"
-    assert "It was alone (untrained-wrn: an image's features" in report.notes[-1]
+    assert "No other backbone was compared (untrained-wrn: an image's features" in report.notes[-1]
     assert report.notes[-1].endswith("name others as auto:NAME,NAME.")
 
 

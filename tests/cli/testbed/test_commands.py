@@ -27,11 +27,11 @@ def mixmood():
 
 @pytest.fixture
 def done(mixmood, tiny_file, tmp_path):
-    """A store with all runs of the tiny test bed."""
-    words = ("testbed", "run", tiny_file, "--store", tmp_path / "store", "--jobs", 1)
+    """A store with the runs of one seed of the tiny test bed."""
+    words = ("testbed", "run", tiny_file, "--seeds", 1, "--store", tmp_path / "store", "--jobs", 1)
     code, out, err = mixmood(*words)
     assert (code, out) == (0, ""), err
-    assert "8 of 8 runs are done." in err
+    assert "4 of 4 runs are done." in err
     return tmp_path / "store"
 
 
@@ -40,7 +40,7 @@ def done(mixmood, tiny_file, tmp_path):
 def test_a_test_bed_is_run_watched_and_told_in_tables(mixmood, done, tmp_path, tiny_file):
     code, out, _ = mixmood("testbed", "status", "--store", done)
     assert code == 0
-    assert "done      8" in out
+    assert "done      4" in out
     assert "driver    none" in out
     code, out, _ = mixmood("testbed", "tables", "--store", done, "--format", "json")
     assert [len(json.loads(out)[f"table{n}"]) for n in (1, 2, 3)] == [4, 3, 0]
@@ -52,7 +52,8 @@ def test_a_test_bed_is_run_watched_and_told_in_tables(mixmood, done, tmp_path, t
     assert {"table1.md", "table3.csv", "records.csv.gz", "accuracy_against_percent.svg"} <= names
     code, _, err = mixmood("testbed", "correlate", "--store", done)
     assert (code, "To correlate, at least 3" in err) == (1, True)
-    again = mixmood("testbed", "run", tiny_file, "--store", done, "--mlflow", "default")
+    words = ("--seeds", 1, "--store", done, "--mlflow", "default")
+    again = mixmood("testbed", "run", tiny_file, *words)
     assert again[0] == 0
     assert (done / "mlflow.db").exists()
 

@@ -69,7 +69,7 @@ def test_a_gzipped_tar_that_is_known_reads_nothing_on_opening_but_its_first_byte
 ):
     path = make_tar(tmp_path / "crawl.tar.gz", {f"{k}.png": png(k) for k in range(40)})
     open_pool(path, cache=cache)
-    monkeypatch.setattr("mixmood.data.archives.gzip_access._Pass.step", None)
+    monkeypatch.setattr("mixmood.data.archives.gzip_access._Reader.step", None)
     assert len(open_pool(path, cache=cache)) == 40
 
 

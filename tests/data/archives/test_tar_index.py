@@ -154,10 +154,10 @@ def test_sums_of_signed_bytes_are_accepted(tmp_path):
     ("content", "message"),
     [
         (b"", "it is empty"),
-        (b"hello", "it is cut"),
-        (b"hello" * 200, "a header is damaged, or it is no tar at all"),
-        (block(b"0", b"%011o\0" % 600), "it is cut"),
-        (block(b"x", b"%011o\0" % 20), "it is cut"),
+        (b"hello", "it is truncated"),
+        (b"hello" * 200, "a header is damaged, or it is not a tar archive"),
+        (block(b"0", b"%011o\0" % 600), "it is truncated"),
+        (block(b"x", b"%011o\0" % 20), "it is truncated"),
         (
             block(b"x", b"%011o\0" % 20) + b"20 path without value" + bytes(491),
             "extended header is",
@@ -168,7 +168,7 @@ def test_sums_of_signed_bytes_are_accepted(tmp_path):
         (block(b"x", b"%011o\0" % 11) + b"11 size=ab\n" + bytes(501) + block(b"0"), "invalid"),
         (block(b"L", b"%011o\0" % 2**21), "a header claims 2097152 bytes"),
         (block(b"0", b"\xff" * 12), "a header is damaged"),
-        (block(b"S", tail=1), "it is cut"),
+        (block(b"S", tail=1), "it is truncated"),
     ],
 )
 def test_damage_is_an_error_and_not_the_end(content, message, tmp_path):
@@ -180,7 +180,7 @@ def test_damage_is_an_error_and_not_the_end(content, message, tmp_path):
 def test_a_cut_gzip_stream_is_an_error(tmp_path):
     (tmp_path / "a.tar.gz").write_bytes(gzip.compress(block(b"0", b"%011o\0" % 600)))
     gzipped = SeekableGzip(tmp_path / "a.tar.gz")
-    with pytest.raises(ValueError, match="it is cut"):
+    with pytest.raises(ValueError, match="it is truncated"):
         list(read_tar_members(PackedStream(gzipped)))
     gzipped.close()
 

@@ -42,7 +42,7 @@ def test_a_tar_cut_inside_a_header_is_refused(pack, opened):
     """tarfile itself takes such a cut for the end and loses images without a word."""
     path = pack("tar", {"1.png": 1, "2.png": 2})
     path.write_bytes(path.read_bytes()[:1100])
-    with pytest.raises(InputError, match="it is cut"):
+    with pytest.raises(InputError, match="it is truncated"):
         opened(path)
 
 
@@ -51,7 +51,7 @@ def test_a_tar_with_a_damaged_header_is_refused(pack, opened):
     data = bytearray(path.read_bytes())
     data[1024 + 20] ^= 1
     path.write_bytes(data)
-    with pytest.raises(InputError, match="a header is damaged, or it is no tar"):
+    with pytest.raises(InputError, match="a header is damaged, or it is not a tar"):
         opened(path)
 
 
@@ -146,8 +146,8 @@ def test_a_read_starts_at_the_nearest_checkpoint(packed_noise, monkeypatch):
     packed = SeekableGzip(path)
     whole(packed)
     steps = []
-    step = checkpoints._Pass.step
-    monkeypatch.setattr(checkpoints._Pass, "step", lambda self: steps.append(1) or step(self))
+    step = checkpoints._Reader.step
+    monkeypatch.setattr(checkpoints._Reader, "step", lambda self: steps.append(1) or step(self))
     packed.read_at(2_900_000, 1000)
     assert len(steps) < 8
 

@@ -69,7 +69,7 @@ def test_a_zip_member_with_broken_compression_is_unreadable(pack, opened):
 def test_a_zip_member_that_is_not_at_its_place_is_unreadable(pack, opened):
     path = pack("zip", {"1.png": 1})
     corrupted(path, b"PK\3\4")
-    with pytest.raises(UnreadableImageError, match="no member of the archive starts at its place"):
+    with pytest.raises(UnreadableImageError, match="no member of the archive starts at its offset"):
         opened(path).fetch(0)
 
 

@@ -136,7 +136,7 @@ def test_features_of_a_file_that_shrinks_are_an_error(tmp_path):
 
 
 def test_values_of_a_huge_array_are_checked_as_they_are_read(monkeypatch):
-    monkeypatch.setattr(arrays_module, "_CHECKED_AT_ONCE", 10)
+    monkeypatch.setattr(arrays_module, "_LARGEST_CHECKED", 10)
     features = FEATURES.copy()
     features[4, 2] = np.nan
     pool = FeatureArray(features, "f")
@@ -163,7 +163,7 @@ def test_pickles_are_never_loaded(tmp_path, monkeypatch):
     monkeypatch.setattr(pickle, "load", lambda *_, **__: pytest.fail("a pickle was loaded"))
     evil = np.array([Evil()], dtype=object)
     np.save(tmp_path / "a.npy", evil)
-    with pytest.raises(InputError, match=r"a: an array of Python objects is not taken"):
+    with pytest.raises(InputError, match=r"a: an array of Python objects is not accepted"):
         open_npy(tmp_path / "a.npy", "a")
     for write in (saved, packed):
         with pytest.raises(InputError, match=r"'images.npy' is an array of Python objects"):
@@ -181,7 +181,7 @@ def test_a_compressed_array_larger_than_the_limit_is_refused(tmp_path, monkeypat
 
 def test_fortran_order_is_refused_with_the_way_out(tmp_path):
     np.save(tmp_path / "a.npy", np.asfortranarray(IMAGES))
-    with pytest.raises(InputError, match=r"Fortran order, save it again with np.save"):
+    with pytest.raises(InputError, match=r"Fortran order; save it again with np.save"):
         open_npy(tmp_path / "a.npy", "a")
 
 
@@ -198,11 +198,11 @@ def test_a_damaged_npz_is_refused(tmp_path):
     ("labels", "names", "message"),
     [
         (np.arange(6), None, r"one label per image is needed, got 6 labels for 7 images"),
-        (np.zeros((7, 2), dtype=int), None, r"1-D array of integers or words, got int64 of shape"),
+        (np.zeros((7, 2), dtype=int), None, r"1-D array of integers or texts, got int64 of shape"),
         (np.zeros(7), None, r"got float64 of shape \(7,\)"),
-        (np.arange(7), np.array(["a", "b"]), r"must be integers below 2, the number of class na"),
-        (np.arange(7) - 1, np.array(list("abcdefg")), r"must be integers below 7"),
-        (np.array(list("abcdefg")), np.array(["a"]), r"must be integers below 1"),
+        (np.arange(7), np.array(["a", "b"]), r"from 0 to 1, .* 2 class names; got 0 to 6"),
+        (np.arange(7) - 1, np.array(list("abcdefg")), r"integers from 0 to 6, .* got -1 to 5"),
+        (np.array(list("abcdefg")), np.array(["a"]), r"integers from 0 to 0, .* got texts"),
     ],
 )
 def test_labels_that_do_not_fit_are_refused(labels, names, message, tmp_path):

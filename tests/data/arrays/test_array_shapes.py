@@ -32,7 +32,7 @@ from mixmood.data.arrays.npy import open_npy, open_npz
         (
             np.array([[1], [{}]], dtype=object),
             InputError,
-            r"Python objects is not taken, .* pickle",
+            r"Python objects is not accepted, .* pickle",
         ),
     ],
 )
@@ -70,12 +70,12 @@ def test_a_header_that_promises_more_than_the_file_holds_is_refused(shape, tmp_p
     data = npy_bytes(shape, data=b"abc")
     (tmp_path / "a.npy").write_bytes(data)
     with pytest.raises(
-        InputError, match=r"promises uint8 of shape .* but 3 follow. .* cut or forg"
+        InputError, match=r"states uint8 of shape .* but 3 follow. .* truncated or forg"
     ):
         open_npy(tmp_path / "a.npy", "a")
     with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("images.npy", data)
-    with pytest.raises(InputError, match=r"promises uint8 of shape .* but 3 follow"):
+    with pytest.raises(InputError, match=r"states uint8 of shape .* but 3 follow"):
         open_npz(tmp_path / "a.npz", "a")
 
 
@@ -87,7 +87,7 @@ def test_a_size_that_no_compression_reaches_is_refused_before_memory_is_taken(tm
     entry = data.index(b"PK\1\2")
     claim = (2**32 - 2).to_bytes(4, "little")
     path.write_bytes(data[: entry + 24] + claim + data[entry + 28 :])
-    with pytest.raises(InputError, match=r"(promises uint8|than its compressed size can hold)"):
+    with pytest.raises(InputError, match=r"(states uint8|than its compressed size can hold)"):
         open_npz(path, "a")
     small = npy_bytes((4000, 1024, 1024), data=bytes(100))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -115,7 +115,7 @@ def test_a_compressed_array_that_ends_before_its_size_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\x93NUMPY\x03\x00" + bytes(200), r"format version \(3, 0\) is not known"),
+        (b"\x93NUMPY\x03\x00" + bytes(200), r"format version \(3, 0\) is unknown"),
         (npy_bytes((-1, 4, 4)), r"its header claims the shape \(-1, 4, 4\)"),
         (b"\x93NUMPY\x01\x00\x10\x00" + b"(" * 16, "header"),
     ],

@@ -55,24 +55,26 @@ def test_a_plain_file_stays_on_disk(tmp_path):
 @pytest.mark.parametrize("shape", [(2**32 - 1, 2**16, 2**16), (7, 5, 4)])
 def test_a_header_that_promises_more_than_there_is_is_refused(end, shape, tmp_path):
     path = written(tmp_path / f"a-images-idx3-ubyte{end}", idx(IMAGES, shape=shape))
-    with pytest.raises(InputError, match=r"the header promises shape .* cut, forged or too large"):
+    with pytest.raises(
+        InputError, match=r"the header states the shape .* truncated, forged or too large"
+    ):
         open_idx(path, "a")
 
 
 def test_a_gzipped_file_larger_than_the_limit_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(idx_module, "MAX_UNPACKED_BYTES", 119)
     path = written(tmp_path / "a-images-idx3-ubyte.gz", idx(IMAGES))
-    with pytest.raises(InputError, match=r"120 bytes, but there can be 119 at most"):
+    with pytest.raises(InputError, match=r"120 bytes, but at most 119 are possible"):
         open_idx(path, "a")
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "does not start like one"),
-        (b"hello world", "does not start like one"),
-        (b"\0\0\x08\x03\0\0", "its header is cut"),
-        (idx(IMAGES.astype(">f4"), kind=0x0D), r"of type 0x0d, only bytes \(0x08\) are taken"),
+        (b"", "does not start like an IDX file"),
+        (b"hello world", "does not start like an IDX file"),
+        (b"\0\0\x08\x03\0\0", "its header is truncated"),
+        (idx(IMAGES.astype(">f4"), kind=0x0D), r"of type 0x0d; only bytes \(0x08\) can be"),
     ],
 )
 @pytest.mark.parametrize("end", ["", ".gz"])

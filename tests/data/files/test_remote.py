@@ -147,7 +147,7 @@ def test_folders_and_files_come_over_http(served, tree, tmp_path, values_of, png
         ("memory://gone", r"No images behind memory://gone: found 0 files\. Give the URL"),
         ("memory://gone.zip", r"Cannot open memory://gone\.zip: FileNotFoundError"),
         ("bogus://x/y", r"Cannot open bogus://x/y: ValueError: Protocol not known: bogus"),
-        ("memory://list.csv", r"is a list of paths, which must lie beside its images"),
+        ("memory://list.csv", r"is a list of paths. Such a list must be on this machine"),
     ],
 )
 def test_a_url_that_is_no_pool_is_refused(url, message, memory):

@@ -53,7 +53,7 @@ def test_an_image_with_objects_of_several_classes_or_none_has_no_class(coco, obj
 
 
 def test_coco_annotations_that_refer_to_nothing_are_an_error(coco):
-    with pytest.raises(InputError, match="annotations and categories must refer to each other"):
+    with pytest.raises(InputError, match="Annotations must refer to images and categories"):
         open_pool(coco([(9, 7)]), role="labelled set")
 
 

@@ -65,7 +65,7 @@ def test_an_image_without_a_label_makes_the_set_unlabelled_and_is_named(tree):
 def test_a_name_that_several_images_have_must_be_a_path(tree):
     folder = tree({"a/1.png": 1, "b/1.png": 2})
     (folder / "labels.csv").write_text("path,label\n1.png,rose\n")
-    with pytest.raises(InputError, match="line 2 names '1.png', which several images are called"):
+    with pytest.raises(InputError, match="line 2 names '1.png', and several images have this name"):
         _ = open_pool(folder).labels
     (folder / "labels.csv").write_text("path,label\na/1.png,rose\nb/1.png,tulip\n")
     assert classes_of(open_pool(folder)) == {"a/1.png": "rose", "b/1.png": "tulip"}
@@ -75,6 +75,15 @@ def test_a_table_without_classes_leaves_the_folders_to_speak(tree):
     folder = tree(FILES)
     (folder / "metadata.csv").write_text("file_name,text\n1.png,a caption\n")
     assert classes_of(open_pool(folder))["b/3.png"] == "b"
+
+
+def test_a_row_without_a_name_is_not_that_of_a_file_without_suffix(tree):
+    folder = tree({"1.png": 1})
+    (folder / "IM1").write_bytes(b"\0" * 128 + b"DICM")
+    (folder / "labels.csv").write_text("path,label\n,none\n1,rose\nIM1,tulip\n")
+    assert classes_of(open_pool(folder)) == {"1.png": "rose", "IM1": "tulip"}
+    (folder / "labels.csv").write_text("path,label\n1,rose\n,tulip\n")
+    assert open_pool(folder).labels is None
 
 
 def test_a_broken_table_is_named(tree):
@@ -100,7 +109,7 @@ def test_a_manifest_takes_its_classes_from_the_column_asked_for(tree):
 def test_a_file_without_columns_takes_none(tree):
     folder = tree(FILES)
     (folder / "list.txt").write_text("a/1.png\n")
-    with pytest.raises(InputError, match=r"has no columns, so that \?label=x cannot be meant"):
+    with pytest.raises(InputError, match=r"has no columns, so \?label=x cannot be used"):
         open_pool(f"{folder}/list.txt?label=x")
 
 

@@ -14,7 +14,8 @@ from mixmood.data.decoding.decode import decode
 from mixmood.data.decoding.pixel_range import PixelRange
 from mixmood.data.medical.dicom import DicomError, read_frame
 from mixmood.data.medical.window import EXACT, SIGMOID, Window
-from mixmood.data.pools.open import open_pool, with_frames_word
+from mixmood.data.pools.open import open_pool
+from mixmood.data.pools.path_options import with_frames_option
 from mixmood.data.pools.wide_images import fit_pixel_range
 
 pydicom = pytest.importorskip("pydicom")
@@ -179,7 +180,9 @@ def test_what_cannot_be_read_is_named(name, message):
 
 
 def test_a_number_of_pixels_that_no_image_has_is_refused_before_decoding():
-    with pytest.raises(UnreadableImageError, match="4294836225 pixels are none, or more than"):
+    with pytest.raises(
+        UnreadableImageError, match="it has 4294836225 pixels; 1 to 175000000 are allowed"
+    ):
         decode(made(RAMP, Rows=65535, Columns=65535), "a.dcm")
 
 
@@ -236,9 +239,9 @@ def test_a_path_may_say_that_each_frame_is_an_image(tmp_path):
         ("memory://scans", "memory://scans"),
     ],
 )
-def test_a_path_gets_the_word_that_says_which_frames_are_meant(what, expected):
-    assert with_frames_word(what, "each") == expected
-    assert with_frames_word(what, "middle") == what
+def test_the_choice_of_frames_is_written_behind_a_path(what, expected):
+    assert with_frames_option(what, "each") == expected
+    assert with_frames_option(what, "middle") == what
 
 
 def test_kept_frames_are_found_again(tmp_path, rng):
@@ -261,8 +264,21 @@ def test_kept_frames_are_found_again(tmp_path, rng):
     assert (len(again), again.locate(1)) == (16, "0.dcm[1]")
 
 
+@pytest.mark.parametrize("frames", ["middle", "each"])
+def test_kept_frames_are_scaled_by_the_range_of_the_ranking(frames, tmp_path):
+    (tmp_path / "pool").mkdir()
+    (tmp_path / "pool" / "a.dcm").write_bytes(made(np.stack([RAMP // 8, RAMP // 4])))
+    rows = "a.dcm[0],pool?frames=each,0,1\na.dcm[1],pool?frames=each,1,1\n"
+    (tmp_path / "kept.csv").write_text(f"path,pool,index,keep\n{rows}")
+    kept = open_pool(tmp_path / "kept.csv", frames=frames)
+    fitted = fit_pixel_range(kept)
+    assert fitted.high == pytest.approx(1023, abs=9)
+    assert kept.picture(1).max() == round(1023 / 4095 * 255)
+    assert kept.scaled_by(fitted).picture(1).max() == 255
+
+
 def test_a_frame_that_is_not_there_is_refused():
-    with pytest.raises(DicomError, match="a DICOM file of 2 frames, and number 2 was wanted"):
+    with pytest.raises(DicomError, match="a DICOM file of 2 frames; frame 2 was wanted"):
         read_frame(shipped("SC_rgb_rle_2frame"), 2)
 
 

@@ -1,15 +1,16 @@
 """A part of a pool, opened from the list that kept it."""
 
 import csv
+import sys
 import zipfile
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from mixmood.core.errors import InputError
+from mixmood.core.errors import InputError, MissingExtraError
 from mixmood.core.files.spreadsheet import csv_text
-from mixmood.data.pools.kept import TEXT_HEAD, pool_word
+from mixmood.data.pools.kept_list import TEXT_HEAD, chain_of_lists, is_kept_list, pool_reference
 from mixmood.data.pools.open import open_pool
 
 HEAD = ("path", "pool", "index", "score", "keep")
@@ -89,19 +90,69 @@ def test_a_list_that_keeps_nothing_or_names_two_pools_is_refused(crawl, tmp_path
 
 def test_a_damaged_list_is_refused(tmp_path):
     (tmp_path / "kept.csv").write_text("path,pool,index,keep\na.png,crawl\n")
-    with pytest.raises(InputError, match="is no list of mixmood filter: the row of 'a.png'"):
+    with pytest.raises(InputError, match="is not a list of mixmood filter: the row of 'a.png'"):
         open_pool(tmp_path / "kept.csv")
     (tmp_path / "kept.csv").write_text("path,pool,index,keep\na.png,crawl,x,1\n")
-    with pytest.raises(InputError, match="invalid literal"):
+    with pytest.raises(InputError, match="invalid literal .* Filter the pool again"):
         open_pool(tmp_path / "kept.csv")
+    (tmp_path / "kept.csv").write_text(f"path,pool,index,keep\na.png,crawl,{10**30},1\n")
+    with pytest.raises(InputError, match="is not a list of mixmood filter: int too big"):
+        open_pool(tmp_path / "kept.csv")
+
+
+def write_parquet(path, indices):
+    import pyarrow
+    from pyarrow import parquet
+
+    columns = {"path": ["a.png"], "pool": ["crawl"], "index": indices, "keep": [True]}
+    parquet.write_table(pyarrow.table(columns), path)
+
+
+def test_a_parquet_list_without_an_index_is_refused(tmp_path):
+    write_parquet(tmp_path / "kept.parquet", [None])
+    with pytest.raises(InputError, match="is not a list of mixmood filter: int"):
+        open_pool(tmp_path / "kept.parquet")
+
+
+def test_without_pyarrow_a_parquet_file_names_the_extra(tmp_path, monkeypatch):
+    write_parquet(tmp_path / "kept.parquet", [0])
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(MissingExtraError, match=r"Reading Parquet .*mixmood\[hub\]"):
+        open_pool(tmp_path / "kept.parquet")
+
+
+def test_a_file_that_cannot_be_read_is_not_a_list(tmp_path):
+    """It is then opened as another kind of pool, which says what is wrong."""
+    assert not is_kept_list(tmp_path / "gone.txt")
+
+
+@pytest.mark.parametrize("pool", ["kept.csv", "kept.csv?frames=each"])
+def test_a_list_of_itself_is_refused(pool, tmp_path):
+    (tmp_path / "kept.csv").write_text(f"path,pool,index,keep\na.png,{pool},0,1\n")
+    with pytest.raises(InputError, match="kept.csv is a list of itself"):
+        open_pool(tmp_path / "kept.csv")
+
+
+def test_the_chain_ends_at_a_list_that_is_damaged_or_cannot_be_a_path(tmp_path):
+    outer, inner = tmp_path / "outer.csv", tmp_path / "inner.csv"
+    outer.write_text("path,pool,index,keep\na.png,inner.csv?frames=each,0,1\n")
+    inner.write_text("path,pool,index,keep\na.png,crawl,0,x\n")
+    assert chain_of_lists(outer) == [outer.resolve(), inner.resolve()]
+    with pytest.raises(InputError, match="inner.csv is not a list of mixmood filter"):
+        open_pool(outer)
+    inner.write_text(f"path,pool,index,keep\na.png,{'x' * 300}.csv,0,1\n")
+    assert chain_of_lists(outer) == [outer.resolve(), inner.resolve()]
+    inner.write_text("path,pool,index,keep\na.png,x\0.csv,0,1\n")
+    assert chain_of_lists(outer) == [outer.resolve(), inner.resolve()]
 
 
 def test_the_pool_is_named_relative_to_a_list_above_it(tmp_path):
-    assert pool_word(str(tmp_path / "a" / "crawl"), tmp_path / "kept.csv") == "a/crawl"
-    assert pool_word(str(tmp_path / "crawl"), tmp_path / "out" / "kept.csv") == str(
+    assert pool_reference(str(tmp_path / "a" / "crawl"), tmp_path / "kept.csv") == "a/crawl"
+    assert pool_reference(str(tmp_path / "crawl"), tmp_path / "out" / "kept.csv") == str(
         tmp_path / "crawl"
     )
-    assert pool_word("noise:gaussian", tmp_path / "kept.csv") == "noise:gaussian"
+    assert pool_reference("noise:gaussian", tmp_path / "kept.csv") == "noise:gaussian"
 
 
 def test_csv_rows_round_trip(crawl, tmp_path):

@@ -131,9 +131,9 @@ def test_a_list_of_other_things_is_refused(items, message):
 
 
 def test_labels_that_do_not_fit_are_refused():
-    with pytest.raises(InputError, match="x: 2 labels for 3 images"):
+    with pytest.raises(InputError, match="x: one label per image .* got 2 labels for 3 images"):
         from_dataset(Items(pictures(), targets=[0, 1]), "x")
-    with pytest.raises(ShapeError, match="1-D array of integers or words"):
+    with pytest.raises(ShapeError, match="1-D array of integers or texts"):
         from_dataset(Items(pictures(), targets=[0.5, 1, 2]), "x")
 
 

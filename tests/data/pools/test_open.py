@@ -140,8 +140,15 @@ def test_one_image_as_pool_is_refused_with_the_way_out(tree):
 
 def test_a_file_of_an_unknown_kind_is_refused_with_the_known_ones(tmp_path):
     (tmp_path / "notes.md").write_text("hello")
-    with pytest.raises(InputError, match=r"notes\.md is no kind of pool .* ends in \.zip, \.tar"):
+    with pytest.raises(
+        InputError, match=r"notes\.md is not a known kind of pool\. .* ends in \.zip, \.tar"
+    ):
         open_pool(tmp_path / "notes.md")
+
+
+def test_a_path_that_is_too_long_is_refused_also_with_options():
+    with pytest.raises(InputError, match=r"Cannot open the pool x+: File name too long"):
+        open_pool(f"{'x' * 300}?label=kind")
 
 
 def test_a_fifo_as_pool_is_refused(tmp_path):

@@ -136,7 +136,7 @@ def test_a_row_group_is_read_once_and_the_oldest_forgotten(written, monkeypatch)
     for index in (0, 1, 2, 3, 0):
         pool.fetch(index)
     assert read == [0, 1]
-    monkeypatch.setattr(parquet_module, "_KEPT_BYTES", 0)
+    monkeypatch.setattr(parquet_module, "_CACHE_BYTES", 0)
     for index in (6, 7, 0):
         pool.fetch(index)
     assert read == [0, 1, 2, 0]
@@ -146,7 +146,7 @@ def test_what_is_kept_is_counted_as_it_lies_in_memory(written, monkeypatch):
     """An image that is repeated is stored once: the file claims little and unpacks to much."""
     pool = open_pool(written([bytes(100_000)] * 60, group=20))
     assert max(group.n_bytes for group in pool._groups) < 150_000
-    monkeypatch.setattr(parquet_module, "_KEPT_BYTES", 3_000_000)
+    monkeypatch.setattr(parquet_module, "_CACHE_BYTES", 3_000_000)
     for index in (0, 20, 40):
         pool.fetch(index)
     assert sum(column.nbytes for column in pool._kept.values()) <= 3_000_000

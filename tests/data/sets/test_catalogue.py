@@ -64,7 +64,7 @@ def test_archives_without_their_images_are_refused(official, tmp_path):
             official.mat(official.colour, official.labels[:-1]),
             r"\d images of uint8 have \d labels",
         ),
-        ("idx", official.idx(official.grey), "the file of the labels is not beside it"),
+        ("idx", official.idx(official.grey), "the file of its labels is not in the same folder"),
     ]
     for form, content, message in cases:
         path = tmp_path / "alone.gz"
@@ -78,7 +78,7 @@ def test_an_archive_with_a_folder_in_place_of_its_images_is_refused(tmp_path):
         member = tarfile.TarInfo("cifar-10-batches-bin/data_batch_1.bin")
         member.type = tarfile.DIRTYPE
         archive.addfile(member)
-    with pytest.raises(InputError, match=r"data_batch_1.bin is no plain file. Delete it"):
+    with pytest.raises(InputError, match=r"data_batch_1.bin is not a regular file. Delete it"):
         unpack("cifar", [tmp_path / "cifar.tar.gz"], (32, 32, 3))
 
 

@@ -89,7 +89,7 @@ def test_no_network_says_so_and_how_to_do_without(left_behind, tmp_path):
 def test_a_server_that_sends_too_much_is_not_listened_to(server, served, left_behind, tmp_path):
     entry = served(server, "svhn")
     server.files["train_32x32.mat"] *= 2
-    with pytest.raises(InputError, match="more than the .* bytes expected came"):
+    with pytest.raises(InputError, match="it sent more than the .* bytes expected"):
         get(entry, tmp_path)
     assert left_behind(tmp_path) == []
 

@@ -15,6 +15,14 @@ def test_digits_use_the_whole_range_of_a_byte():
     assert images[0, 0, :4].tolist() == [0, 0, 80, 207]
 
 
+def test_digits_are_those_that_scikit_learn_loads():
+    from sklearn.datasets import load_digits
+
+    images, labels = digits()
+    np.testing.assert_array_equal(images, np.rint(load_digits().images * 255 / 16))
+    np.testing.assert_array_equal(labels, load_digits().target)
+
+
 def test_photo_patches_are_pieces_of_the_photos():
     from sklearn.datasets import load_sample_images
 

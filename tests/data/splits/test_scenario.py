@@ -192,8 +192,8 @@ def test_the_paper_s_sizes_fit_the_real_packs(image_packs):
     ("changes", "message"),
     [
         ({"percent": 101, "source": "gaussian"}, "percent must lie between 0 and 100; got 101"),
-        ({"percent": 0, "source": "gaussian"}, "'none' goes with 0 percent"),
-        ({"percent": 50}, "'none' goes with 0 percent"),
+        ({"percent": 0, "source": "gaussian"}, "must be 'none' at 0 percent"),
+        ({"percent": 50}, "must be 'none' at 0 percent"),
         ({"contamination": "fixed"}, "Unknown contamination 'fixed'. Did you mean 'fixed-"),
         ({"test_share": 1.0}, "test_share must lie between 0 and 1; got 1"),
         ({"image_scale": 0}, "image_scale must be above 0; got 0"),

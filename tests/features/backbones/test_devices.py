@@ -56,7 +56,7 @@ def test_auto_on_a_plain_build_is_the_processor_with_the_same_features_and_key()
 
 def test_a_missing_driver_is_found_by_asking_the_session(monkeypatch):
     monkeypatch.setattr(devices, "onnx_runtime", lambda: runtime(["cuda", "cpu"], "cpu"))
-    with pytest.raises(BackboneError, match="has cpu, cuda, and the driver for it is missing"):
+    with pytest.raises(BackboneError, match="has cpu, cuda, but the driver of cuda is missing"):
         open_on_device(b"", SimpleNamespace(), "cuda")
     with pytest.warns(RuntimeWarning, match="has cuda but cannot use it; the processor is used"):
         assert open_on_device(b"", SimpleNamespace(), "auto")[1] == "cpu"

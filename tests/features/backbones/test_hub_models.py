@@ -174,7 +174,7 @@ def test_without_a_network_what_is_wrong_with_a_copy_is_said(copied, monkeypatch
         return str(copied)
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
-    with pytest.raises(BackboneError, match="has no config.json, so that it is no model"):
+    with pytest.raises(BackboneError, match="has no config.json, so it is not a model"):
         find.model_folder("hf:google/vit")
 
 

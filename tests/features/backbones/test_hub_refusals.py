@@ -56,14 +56,14 @@ def forget_size(folder):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (spoil_config, "has no config.json, so that it is no model in the form of Hugging Face"),
+        (spoil_config, "has no config.json, so it is not a model in the format of Hugging Face"),
         (spoil_processor, "has no preprocessor_config.json, which says how images are prepared"),
         (spoil_weights, "transformers cannot load the model in .*vit"),
         (pickle_weights, "only pickled weights, which are never loaded. Save them as safetensors"),
-        (bring_code, "brings its own program, which is never run"),
+        (bring_code, "brings its own code, which is never run"),
         (lose_a_shard, "lacks 1 of 2 files of weights, such as model-2.safetensors: the download"),
         (change_family, "The weights in .* are not those of a dinov2 model, or not all of them"),
-        (forget_size, "names no size of its images"),
+        (forget_size, "does not say the size of its images"),
     ],
 )
 def test_a_spoilt_folder_is_refused(copied, spoil, message):
@@ -104,7 +104,7 @@ def test_settings_that_are_no_processor_are_refused(copied):
 
 def test_a_model_that_hides_parts_of_images_at_random_is_refused(copied):
     transformers.ViTMAEModel(transformers.ViTMAEConfig(**SMALL)).save_pretrained(copied)
-    with pytest.raises(BackboneError, match="other features each time .* vit_mae hides parts"):
+    with pytest.raises(BackboneError, match="different features each time .* vit_mae masks parts"):
         load_backbone(f"hf:{copied}")
 
 

@@ -136,6 +136,7 @@ def test_a_place_that_cannot_be_made_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("MIXMOOD_CACHE", str(tmp_path / "file"))
     with pytest.raises(OutputError, match=r"Cannot make the folder .*/weights: .* MIXMOOD_CACHE"):
         load_backbone("wide-resnet50-2")
+    assert not wide_resnet.is_on_this_machine()  # `auto` compares the other backbones
 
 
 def test_without_the_packages_the_extra_is_named(placed, monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 
 from mixmood.core.errors import OptionError
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.statistics.draws import check_fits, labelled_pairs, misfit, subsets
+from mixmood.ranking.statistics.draws import check_fits, labelled_pairs, subsets, why_too_small
 from mixmood.ranking.statistics.score import score
 
 
@@ -48,7 +48,7 @@ def test_overlapping_pairs_are_drawn_from_all_images(rng):
 
 
 def test_a_pool_of_which_nothing_can_be_read_is_refused_with_the_reasons():
-    found = misfit(20, 0, problems="a.dcm: it has no pixels")
+    found = why_too_small(20, 0, problems="a.dcm: it has no pixels")
     assert found.startswith("of the images tried, none can be read (a.dcm: it has no pixels). Give")
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from mixmood.core.records.ranking import (
 from mixmood.report.charts.printable import printable
 from mixmood.report.charts.scale import ASCII, Scale
 from mixmood.report.ranking.csv import csv_text
+from mixmood.report.ranking.notebook import ranking_html
 from mixmood.report.ranking.table import name_and_bar_widths
 from mixmood.report.ranking.text import plain_text, ranking_view
 
@@ -97,6 +99,26 @@ def test_nothing_is_cut_or_wrapped_at_the_usual_widths(five_pools, width, is_pla
         assert f" 12,345  {12.34 * own.rank:6.3g}  " in line
         assert line.endswith(f"   0.013   > 0.99    {own.rank}-{own.rank + 1}")
         assert "●" in line or "o" in line
+
+
+def test_warnings_of_many_pools_do_not_hide_the_result():
+    """With 200 pools, most of one class each, the table would scroll out of sight."""
+    one_class = "most of it (90%) looks like the class '3'."
+    pools = [replace(candidate(k + 1, f"p{k:03}"), warnings=(one_class,)) for k in range(200)]
+    pools[1] = replace(pools[1], warnings=())
+    ranking = replace(ranking_of(pools), warnings=("digits: 1 image is broken.",))
+    lines = plain_text(ranking_view(ranking, True), 120).splitlines()
+    shown = [line for line in lines if line.startswith("!")]
+    assert shown[:2] == ["! digits: 1 image is broken.", f"! p000: {one_class}"]
+    assert shown[-2:] == [
+        f"! p008: {one_class}",
+        "! 191 more pools have warnings: see --json or --html.",
+    ]
+    assert len(shown) == 1 + 8 + 1
+    page = ranking_html(ranking)
+    assert page.count("looks like the class") == 8
+    assert "191 more pools have warnings: see to_json() or to_html(FILE)." in page
+    assert ranking.to_json().count("looks like the class") == 199
 
 
 def test_the_bar_shrinks_before_names_wrap_and_goes_last():

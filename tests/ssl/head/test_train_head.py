@@ -153,7 +153,7 @@ def test_test_images_that_are_labelled_too_are_reported(photos, told):
 def test_groups_by_a_pattern_on_the_path_stay_in_one_fold(photos):
     record = train(photos / "labelled", groups=r"-p(\d)-").record
     assert record.n_groups == 4
-    with pytest.raises(InputError, match="groups 'patient' is no column .* is not found in"):
+    with pytest.raises(InputError, match="groups 'patient' is not a column .* is not found in"):
         train(photos / "labelled", groups="patient")
     with pytest.raises(OptionError, match=r"groups must be a column .* got '\(' "):
         train(photos / "labelled", groups="(")
@@ -250,7 +250,7 @@ def test_nothing_is_written_when_training_fails(photos, tmp_path):
 
 def test_a_folder_that_holds_a_run_is_not_overwritten(run, photos):
     out, _ = run
-    with pytest.raises(OutputError, match="holds a run already. Train it again by --resume"):
+    with pytest.raises(OutputError, match="holds a run already. Train it again with --resume"):
         train(photos / "labelled", out=out)
 
 

@@ -1,1 +1,1 @@
-"""What the functions of this layer join: parts of `ranking`, `selection`, `ssl` and `report`."""
+"""Code that combines parts of `ranking`, `selection`, `ssl` and `report`."""

@@ -1,4 +1,4 @@
-"""`--backbone auto`: the backbone whose supervised head cross-validates best on labelled images."""
+"""`--backbone auto`: the backbone with the best cross-validated accuracy of a supervised head."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", Ranking, Filtering, HeadRecord)
 MOST_LABELLED = 500
-"""Labelled images that are compared on: a random sample of more."""
+"""The largest number of labelled images used; of more, a random sample is used."""
 FEW, N_REPEATS = 100, 3
-"""Up to FEW images, the cross-validation is done N_REPEATS times; with more, once."""
+"""With at most FEW images, cross-validation is done N_REPEATS times; with more, once."""
 KEY = "choice"
-"""Where the record of a backbone holds the figures."""
+"""The key of the figures in the record of a backbone."""
 
 
 @dataclass(frozen=True)
 class ChoiceOptions:
-    """How the labelled images are read and divided: the options of the command."""
+    """The options of a command that decide how labelled images are read and compared."""
 
     backbone: str
     resolution: int | None
@@ -45,19 +45,19 @@ class ChoiceOptions:
 
     @classmethod
     def of(cls, plan: ExtractionPlan, groups: str | None = None) -> "ChoiceOptions":
-        """Those of a plan."""
+        """The options of a plan."""
         return cls(plan.backbone, plan.resolution, plan.device, plan.seed, plan.jobs, groups)
 
 
 @dataclass(frozen=True)
 class BackboneChoice:
-    """The backbone that was chosen, the figures, and one sentence about them."""
+    """The chosen backbone, the figures of all, and one sentence about them."""
 
     chosen: str
     figures: dict[str, Any]
     sentence: str
     optimism: float | None
-    """By how much the accuracy with it is too good, as a share; None where it cannot be known."""
+    """By how much its accuracy, a share, is too high because of the choice; None if unknown."""
 
     def in_record(self, backbone: Mapping[str, Any] | None) -> dict[str, Any]:
         """The description of a backbone with the figures of the choice."""
@@ -70,23 +70,22 @@ def with_choice(record: R, choice: BackboneChoice | None, notes: str | None = No
     Args:
         record: A record with the field `backbone`.
         choice: The choice; None if a backbone was named.
-        notes: The field of the record that gets the sentence, too.
+        notes: The field of the record to which the sentence is added, if any.
     """
     if choice is None:
         return record
-    changes: dict[str, Any] = (
-        {} if notes is None else {notes: (*getattr(record, str(notes)), choice.sentence)}
-    )
+    changes: dict[str, Any] = {}
+    if notes is not None:
+        changes[notes] = (*getattr(record, str(notes)), choice.sentence)
     return replace(record, backbone=choice.in_record(record.backbone), **changes)
 
 
 def choose_backbone(
     labelled: Pool, options: ChoiceOptions, cache: FeatureCache | None, progress: Progress
 ) -> BackboneChoice | None:
-    """The choice among the backbones that `auto` names; None if no choice is asked for.
+    """The choice among the backbones of `auto`; None if a backbone was named, or for features.
 
-    Where features are given there is nothing to choose. InputError if the images have no classes,
-    or no class has two images.
+    InputError if the images have no classes, or no class has two images.
     """
     from mixmood.features.backbones.auto import is_auto, names_to_compare
     from mixmood.heads.evaluation.feature_choice import choose_features
@@ -123,7 +122,7 @@ def _features(
     cache: FeatureCache | None,
     progress: Progress,
 ) -> tuple[Rows, dict[str, Array]]:
-    """The images that can be read, and each backbone's features of them."""
+    """The indices of the readable images used, and their features by each backbone."""
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.features.extraction.extract import extract
 
@@ -147,8 +146,8 @@ def _features(
     return asked, features
 
 
-def _groups(labelled: Pool, word: str | None, rows: Rows) -> NDArray[np.int64] | None:
-    return None if word is None else group_codes(group_names(labelled, word))[rows]
+def _groups(labelled: Pool, groups: str | None, rows: Rows) -> NDArray[np.int64] | None:
+    return None if groups is None else group_codes(group_names(labelled, groups))[rows]
 
 
 def _figures(found: "FeatureChoice", n_images: int, left_out: dict[str, str]) -> dict[str, Any]:
@@ -171,8 +170,9 @@ def _sentence(found: "FeatureChoice", n_images: int, left_out: dict[str, str]) -
     )
     alone = ""
     if len(found.accuracies) == 1:
-        words = "; ".join(f"{name}: {why}" for name, why in left_out.items())
-        alone = f" It was alone{f' ({words})' if words else ''}: name others as auto:NAME,NAME."
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+        without = f" ({reasons})" if reasons else ""
+        alone = f" No other backbone was compared{without}: name others as auto:NAME,NAME."
     return (
         f"Backbone {found.chosen}, by the cross-validated accuracy of a supervised head on "
         f"{n_images} labelled images: {figures}.{alone}"

@@ -1,4 +1,4 @@
-"""What filtering does to a pool: its distance and its expected gain, before and after."""
+"""The distance and the expected gain of a pool, before and after filtering."""
 
 import numpy as np
 
@@ -21,18 +21,18 @@ from mixmood.ranking.statistics.dissimilarity import dissimilarity
 from mixmood.selection.filter import Decision, FilterJob
 
 MOST_IMAGES = N_POOL
-"""Images of each set that are compared; most of their features are in the cache."""
+"""The largest number of images of each set; most of their features are in the cache."""
 SAMPLE_SIZE = 80
 LEAST_SAMPLE = 8
-"""Fewer images in a draw say nothing."""
+"""With fewer images a distance is not meaningful."""
 FEWEST_PROBED = 40
-"""A head that gets fewer unlabelled images is hardly another than the supervised one."""
+"""With fewer unlabelled images a head hardly differs from the supervised one."""
 
 
 def before_and_after(
     labelled: Pool, job: FilterJob, decision: Decision
 ) -> tuple[DistanceChange | None, GainChange | None]:
-    """Distance and gain of the whole pool and of its kept part; None where too few are kept."""
+    """Distance and gain of the whole pool and of its kept part; None if too few are kept."""
     kept = np.flatnonzero(decision.is_kept)
     if len(kept) < LEAST_SAMPLE:
         return None, None
@@ -47,15 +47,15 @@ def before_and_after(
         embedder.progress,
     )
     own.grow(MOST_LABELLED)
-    whole = _some(job, len(job.pool), "whole")
-    part = _some(job, kept, "kept")
+    whole = _sample(job, len(job.pool), "whole")
+    part = _sample(job, kept, "kept")
     gains = _gains(own, whole, part, job) if job.plan.probe else None
     return _distances(own.features, whole, part, seed), gains
 
 
-def _some(job: FilterJob, among: Rows | int, what: str) -> Array:
-    """Features of random images among these, or among so many first ones, in random order."""
-    rng = rng_for(job.plan.seed, "filter", what)
+def _sample(job: FilterJob, among: Rows | int, name: str) -> Array:
+    """Features of random images among these indices, or among so many images, in random order."""
+    rng = rng_for(job.plan.seed, "filter", name)
     n_images = among if isinstance(among, int) else len(among)
     chosen = rng.choice(among, min(MOST_IMAGES, n_images), replace=False)
     features, _ = job.embedder.features(job.pool, np.sort(chosen))
@@ -79,7 +79,7 @@ def _distances(own: Array, whole: Array, part: Array, seed: int) -> DistanceChan
 
 
 def _gains(own: Reading, whole: Array, part: Array, job: FilterJob) -> GainChange | None:
-    """As `rank` measures them; None without classes, or where fewer than 40 images are kept."""
+    """Gains as in `rank`; None without classes, or if fewer than 40 images are kept."""
     plan = RankingPlan(seed=job.plan.seed)
     asked = prober(own, plan)
     if not isinstance(asked, Prober) or min(len(whole), len(part)) < FEWEST_PROBED:

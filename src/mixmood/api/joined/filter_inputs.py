@@ -1,4 +1,4 @@
-"""The inputs of a filter: checked before any work is done, then opened."""
+"""Checks and opens the inputs of a filter."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,10 +8,12 @@ from mixmood.api.joined.backbone_choice import BackboneChoice, ChoiceOptions, ch
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.files.atomic import check_writable
+from mixmood.core.files.places import expanded
 from mixmood.core.progress import Progress
-from mixmood.data.pools.candidates import found_again
-from mixmood.data.pools.kept import lists_below, pool_word
+from mixmood.data.pools.candidates import with_noise_settings
+from mixmood.data.pools.kept_list import chain_of_lists, pool_reference
 from mixmood.data.pools.open import open_pool
+from mixmood.data.pools.path_options import is_url_or_noise, split_options
 from mixmood.data.pools.pool import FeatureSource, Pool
 from mixmood.data.pools.wide_images import scaled_alike
 from mixmood.features.backbones.backbone import Backbone, network_digest
@@ -35,22 +37,24 @@ def check_paths(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) ->
     _check_inputs_stay(labelled, pool, out, plan)
     if out is None:
         if plan.resume:
-            raise OptionError("resume needs the list of the scan to go on with: give out.")
+            raise OptionError(
+                "resume continues the scan of a list, and no list was named: give out."
+            )
         return
     writer_for(out)
     check_writable(out)
-    word_for(pool, out)
+    reference_for(pool, out)
 
 
 def _check_inputs_stay(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) -> None:
-    """Refuse an output that is one of the inputs, or a list that the pool rests on."""
+    """Refuse an output that is one of the inputs, or a list from which the pool is read."""
     inputs = [
-        Path(what).expanduser().resolve()
+        split_options(expanded(what)).path.resolve()
         for what in (labelled, pool, plan.load)
         if isinstance(what, str | Path)
     ]
     if isinstance(pool, str | Path):
-        inputs += lists_below(Path(pool).expanduser())
+        inputs += chain_of_lists(expanded(pool))
     for target in (out, plan.save):
         if target is not None and Path(target).resolve() in inputs:
             raise OptionError(f"{target} is one of the inputs. Name another file to write.")
@@ -58,37 +62,38 @@ def _check_inputs_stay(labelled: Any, pool: Any, out: Path | None, plan: FilterP
         place = None if folder is None else Path(folder).resolve()
         if place is not None and any(place.is_relative_to(one) for one in inputs if one.is_dir()):
             raise OptionError(
-                f"{folder} lies in one of the inputs, which would grow by it. Name a folder "
-                "elsewhere."
+                f"{folder} lies inside one of the inputs and would become a part of it. Name a "
+                "folder elsewhere."
             )
     if out is not None and plan.save is not None and Path(plan.save).resolve() == out.resolve():
         raise OptionError(f"The list and the saved filter are both {out}. Name two files.")
 
 
-def word_for(pool: Any, out: Path) -> str:
-    """How the list names its pool; an object in memory has no place to be found again."""
+def reference_for(pool: Any, out: Path) -> str:
+    """The name of the pool in the list `out`; of an object in memory, the name of its type."""
     is_place = isinstance(pool, str | Path)
-    return pool_word(str(pool), out) if is_place else type(pool).__name__
+    return pool_reference(str(pool), out) if is_place else type(pool).__name__
 
 
-def findable(pool: Any) -> Any:
-    """What a worker with another working directory opens the pool from."""
-    if isinstance(pool, str) and ("://" in pool or pool.startswith("noise:")):
+def with_absolute_path(pool: Any) -> Any:
+    """The same pool for a worker with another working directory: a path is made absolute."""
+    if not isinstance(pool, str | Path) or is_url_or_noise(pool):
         return pool
-    return Path(pool).expanduser().resolve() if isinstance(pool, str | Path) else pool
+    return expanded(pool).resolve()
 
 
 @dataclass(frozen=True)
 class FilterInputs:
-    """What a filter works on.
+    """The opened inputs of a filter.
 
     Attributes:
         labelled: The labelled set; None with a saved filter.
-        pool: The pool, its images of more than eight bits scaled as the labelled ones.
-        source: What the same pool is opened from elsewhere; noise names its size and seed.
+        pool: The pool; its images of more than eight bits are scaled as the labelled ones.
+        source: The path, text or object from which the pool can be opened again; the text of
+            noise includes its size and seed.
         saved: The saved filter, if one is used.
-        backbone: What embeds images; None for features.
-        choice: How the backbone was chosen; None if it was named.
+        backbone: The network that computes features; None if the pool has features.
+        choice: The choice of the backbone by `auto`; None if a backbone was named.
     """
 
     labelled: Pool | None
@@ -118,39 +123,40 @@ def open_inputs(
 ) -> FilterInputs:
     """Open the pool, the labelled set or the saved filter, and the backbone.
 
-    Nothing is read except the labelled images, where they decide the backbone.
+    Of the images, only labelled ones are read: to fit the range of images of more than eight bits,
+    and to choose the backbone with `auto`.
     """
     base = None if plan.load is not None else _opened(labelled, plan, cache, "labelled set")
-    source = found_again(pool, base, plan.seed)
-    crawl = _opened(source, plan, cache, "pool")
+    source = with_noise_settings(pool, base, plan.seed)
+    opened = _opened(source, plan, cache, "pool")
     if plan.link is not None or plan.copy is not None:
         from mixmood.selection.image_folder import images_of
 
-        images_of(crawl)
+        images_of(opened)
     if base is None:
-        return _with_saved_filter(source, crawl, plan)
-    return _with_labelled(source, crawl, base, plan, cache, progress)
+        return _with_saved_filter(source, opened, plan)
+    return _with_labelled(source, opened, base, plan, cache, progress)
 
 
 def _opened(what: Any, plan: FilterPlan, cache: FeatureCache | None, role: str) -> Pool:
     return open_pool(what, seed=plan.seed, cache=cache, role=role, frames=plan.frames)
 
 
-def _with_saved_filter(source: Any, crawl: Pool, plan: FilterPlan) -> FilterInputs:
+def _with_saved_filter(source: Any, pool: Pool, plan: FilterPlan) -> FilterInputs:
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.selection.scorer import load_scorer
 
     saved = load_scorer(Path(str(plan.load)))
     network = None
-    if saved.backbone and not isinstance(crawl, FeatureSource):
+    if saved.backbone and not isinstance(pool, FeatureSource):
         network = load_backbone(saved.backbone_name, saved.resolution, plan.device)
-    _check_same_network(saved, network, crawl, plan)
-    return FilterInputs(None, saved.scaled(crawl), source, saved, network)
+    _check_same_network(saved, network, pool, plan)
+    return FilterInputs(None, saved.scaled(pool), source, saved, network)
 
 
 def _with_labelled(
     source: Any,
-    crawl: Pool,
+    pool: Pool,
     base: Pool,
     plan: FilterPlan,
     cache: FeatureCache | None,
@@ -158,13 +164,13 @@ def _with_labelled(
 ) -> FilterInputs:
     from mixmood.features.backbones.registry import load_backbone
 
-    is_image = not isinstance(crawl, FeatureSource)
+    is_image = not isinstance(pool, FeatureSource)
     if isinstance(base, FeatureSource) == is_image:
         raise ShapeError(
-            f"Features cannot be mixed with images: {base.name} and {crawl.name} must both be "
+            f"Features cannot be mixed with images: {base.name} and {pool.name} must both be "
             "features, or both images."
         )
-    base, pools, _ = scaled_alike(base, {"pool": crawl})
+    base, pools, _ = scaled_alike(base, {"pool": pool})
     choice = choose_backbone(base, ChoiceOptions.of(plan), cache, progress)
     name = plan.backbone if choice is None else choice.chosen
     network = load_backbone(name, plan.resolution, plan.device) if is_image else None

@@ -1,4 +1,4 @@
-"""`--mlflow URI`: a ranking, a filter or a head as a run of MLflow."""
+"""`--mlflow URI`: logs a ranking, a filter or a head as a run of MLflow."""
 
 import re
 import tempfile
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from mixmood.ssl.head.record import HeadRecord
 
 KIND = "mixmood.kind"
-"""The tag that says what a run is: rank, filter or train."""
+"""The tag with the kind of a run: rank, filter or train."""
 MOST_LIST_BYTES = 64 * 2**20
-"""A longer list of a filter stays where it was written."""
+"""A larger list of a filter is not uploaded."""
 
 
 def mlflow_log(uri: str | None) -> MlflowLog | None:
-    """Where to log, found before any image is read; None if nothing is to be logged."""
+    """The log at `uri`; None if `uri` is None. It is opened before any image is read."""
     return None if uri is None else MlflowLog(uri, EXPERIMENT)
 
 
 def log_ranking(log: MlflowLog, report: "RankReport") -> str:
-    """The id of a run with a ranking: its options, a few numbers of each pool, record and page."""
+    """Log a ranking: its options, a few numbers of each pool, record and page. The run's id."""
     params = {
         "labelled": report.labelled.name,
         "n_labelled": report.labelled.n_images,
@@ -51,7 +51,7 @@ def log_ranking(log: MlflowLog, report: "RankReport") -> str:
 
 
 def log_filter(log: MlflowLog, kept: "Kept", out: Path | None) -> str:
-    """The id of a run with a filtered pool: its options, its counts, record, page and list."""
+    """Log a filtered pool: its options, its counts, record, page and list. The run's id."""
     record = kept.record
     params = {
         "labelled": record.labelled,
@@ -72,7 +72,7 @@ def log_filter(log: MlflowLog, kept: "Kept", out: Path | None) -> str:
 
 
 def log_head(log: MlflowLog, record: "HeadRecord", folder: Path | None) -> str:
-    """The id of a run with a trained head: how it was chosen, how good it is, its files."""
+    """Log a trained head: its options, its accuracies and its files. The run's id."""
     names = () if folder is None else (run_files.RECORD, run_files.REPORT, run_files.MODEL)
     files = [Path(folder or "", name) for name in names]
     params = {
@@ -121,7 +121,7 @@ def _filter_metrics(kept: "Kept") -> Iterator[tuple[str, Any]]:
 
 
 def _rows(metrics: Iterable[tuple[str, Any]]) -> list[MetricRow]:
-    """Metrics under names that MLflow takes: of two that become alike, the second is numbered."""
+    """Metrics with names that MLflow accepts; if two names become equal, one gets a number."""
     found: dict[str, float] = {}
     for name, value in metrics:
         if value is None:
@@ -135,7 +135,7 @@ def _rows(metrics: Iterable[tuple[str, Any]]) -> list[MetricRow]:
 
 
 def metric_name(text: str) -> str:
-    """The text with what MLflow does not take in names of metrics replaced.
+    """The text with the characters replaced that MLflow does not accept in names of metrics.
 
     >>> metric_name("gain/web (new)")
     'gain/web _new_'

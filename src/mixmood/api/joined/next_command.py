@@ -1,4 +1,4 @@
-"""What to type after a ranking."""
+"""The command that follows the advice of a ranking."""
 
 import os
 import re
@@ -8,30 +8,31 @@ from dataclasses import fields, replace
 from typing import Any
 
 from mixmood.core.records.ranking import Ranking
+from mixmood.data.pools.path_options import with_frames_option
 from mixmood.ranking.plan import RankingPlan
 from mixmood.selection.plan import FilterPlan
 from mixmood.ssl.plan import TrainingPlan
 
 FEWEST_CLASSES = 2
-"""Without them nothing can be trained."""
+"""A classifier needs at least so many classes."""
 CARRIED = ("backbone", "resolution", "frames", "groups", "seed")
-"""Options of the ranking that the next command gets too, where it has them."""
+"""Options of the ranking that are repeated in the next command, if it has them."""
 
 
 def with_command(
     record: Ranking, labelled: Any, given: Mapping[str, Any], plan: RankingPlan
 ) -> Ranking:
-    """The record with the command that follows its advice, if all sets in it are paths.
+    """The record with the command that follows its advice, if all sets of the command are paths.
 
     Args:
         record: A ranking.
-        labelled: What was given as the labelled set.
-        given: What was given for each pool.
-        plan: The options of the ranking; what differs from the defaults is carried over.
+        labelled: The labelled set as the user gave it.
+        given: Each pool as the user gave it.
+        plan: The options of the ranking; those that differ from the defaults are repeated.
     """
     advised = record.recommendation
     if advised is None or len(advised.pools) > 1:
-        return record  # no command trains with two pools
+        return record  # No command trains with two pools.
     if not all(map(_is_path, (labelled, *(given[name] for name in advised.pools)))):
         return record
     words = _words(record, str(labelled), [str(given[name]) for name in advised.pools], plan)
@@ -41,7 +42,7 @@ def with_command(
 
 
 def _words(record: Ranking, labelled: str, pools: list[str], plan: RankingPlan) -> list[str] | None:
-    """The words of the command; None where there is nothing to train with."""
+    """The words of the command; None if the labelled set has too few classes to train with."""
     advice = {candidate.name: candidate.advice for candidate in record.candidates}
     advised = record.recommendation.pools if record.recommendation else ()
     if advised and advice[advised[0]] == "filter":
@@ -50,16 +51,18 @@ def _words(record: Ranking, labelled: str, pools: list[str], plan: RankingPlan) 
         return ["mixmood", "filter", labelled, pools[0], "--out", out, *options]
     if len(record.labelled.classes or {}) < FEWEST_CLASSES:
         return None
+    # `train` has no option for frames: the paths say it.
+    labelled, *pools = (with_frames_option(path, plan.frames) for path in (labelled, *pools))
     how = ["--unlabelled", pools[0]] if pools else []
     algorithm = plan.probe_algorithm if pools else "supervised"
-    # A name of its own: `train` never writes over another run.
+    # One folder for each pool: `train` refuses a folder that holds a run.
     out = f"run-{_slug(advised[0]) if pools else 'supervised'}"
     words = ["mixmood", "train", "--labelled", labelled, *how, "--algorithm", algorithm]
     return [*words, "--out", out, *_carried(plan, TrainingPlan)]
 
 
 def _carried(plan: RankingPlan, other: type) -> list[str]:
-    """The options that the other command must have too, to do what was ranked."""
+    """The options of the ranking that the other command needs to treat images in the same way."""
     names = {one.name for one in fields(other)}
     words = []
     for one in fields(plan):

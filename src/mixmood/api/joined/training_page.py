@@ -1,4 +1,4 @@
-"""The page of a trained head: its pictures gathered, then drawn."""
+"""The page of a trained head, with its pictures."""
 
 from collections import Counter
 
@@ -15,8 +15,9 @@ from mixmood.ssl.head.train import HeadRun
 
 N_TILES = 8
 MOST_MISTAKES = 12
-"""Pairs of classes whose mistakes are shown, the commonest first."""
+"""Pairs of classes whose mistakes are shown, the most frequent first."""
 MOST_CLASSES = 20
+"""With more classes, the surest images of each class are not shown."""
 
 
 def training_report(run: HeadRun, command: str | None = None) -> str:
@@ -26,13 +27,13 @@ def training_report(run: HeadRun, command: str | None = None) -> str:
         labelled=run.labelled.pool.name,
         pool=None if run.pool is None else run.pool.pool.name,
         mistakes=_mistakes(run, names),
-        surest=_surest(run, names[:MOST_CLASSES]) if len(names) <= MOST_CLASSES else {},
+        surest=_surest(run, names) if len(names) <= MOST_CLASSES else {},
     )
     return training_page(run.record, pictures, command)
 
 
 def _mistakes(run: HeadRun, names: tuple[str, ...]) -> tuple[Mistakes, ...]:
-    """Images that the first cross-validation mistook, by their own and the predicted class."""
+    """Images that the first cross-validation misclassified, by true and predicted class."""
     logits = run.trained.logits[0]
     seen = np.isfinite(logits).all(axis=1)
     predicted = np.where(seen, np.nan_to_num(logits).argmax(axis=1), run.codes)
@@ -70,7 +71,7 @@ def _tiles(embedded: Embedded, rows: Rows) -> tuple[Tile, ...]:
         try:
             uri = thumbnail(pool.picture(index, SIDE))
         except UnreadableImageError:
-            # It was readable before; a missing picture must not fail the page.
+            # It was readable before training; the page is written without it.
             uri = None
         tiles.append(Tile(pool.locate(index), uri, None))
     return tuple(tiles)

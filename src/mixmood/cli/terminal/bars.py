@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mixmood.cli.terminal.streams import console
-from mixmood.core.progress import Progress, Silent
+from mixmood.core.progress import UNITS, Progress, Silent
 from mixmood.report.charts.numbers import duration
 from mixmood.report.charts.printable import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
+    from rich.progress import Task as RichTask
     from rich.progress import TaskID
 
 
@@ -22,9 +23,9 @@ LEAST_S = 5.0
 class Bars:
     """Draws one bar for each task, with steps per second."""
 
-    def __init__(self, display: "RichProgress") -> None:
-        """Draw on this display."""
-        self._display = display
+    def __init__(self, display: "RichProgress", unit: str = "images") -> None:
+        """Draw on this display; `unit` is what the steps of most tasks are."""
+        self._display, self._unit = display, unit
         self._tasks: dict[str, TaskID] = {}
 
     def start(self, task: str, total: int | None) -> None:
@@ -33,7 +34,8 @@ class Bars:
 
         if task not in self._tasks:
             label = escape(printable(task))
-            self._tasks[task] = self._display.add_task(label, total=total)
+            unit = UNITS.get(task, self._unit)
+            self._tasks[task] = self._display.add_task(label, total=total, unit=unit)
         elif total is not None:
             known = self._display.tasks[self._tasks[task]].total or 0
             self._display.update(self._tasks[task], total=known + total)
@@ -55,8 +57,18 @@ def rate(speed: float | None, seconds: float | None, unit: str) -> str:
 
     >>> rate(812.4, 3.0, "images"), rate(75140.0, 0.01, "images"), rate(None, None, "images")
     ('812 images/s', '', '')
+    >>> rate(0.34, 9.0, "pools")
+    '0.34 pools/s'
     """
-    return f"{speed:,.0f} {unit}/s" if speed and seconds and seconds >= 1 else ""
+    if not speed or not seconds or seconds < 1:
+        return ""
+    return f"{speed:,.0f} {unit}/s" if speed >= 9.5 else f"{speed:.2g} {unit}/s"
+
+
+def rate_of(task: "RichTask") -> str:
+    """The rate of a bar in its own unit; nothing for a task of a single step."""
+    speed, seconds = task.finished_speed or task.speed, task.finished_time or task.elapsed
+    return rate(speed, seconds, task.fields["unit"]) if task.total != 1 else ""
 
 
 def time_left(seconds_left: float | None, seconds: float | None) -> str:
@@ -77,19 +89,17 @@ def progress_bars(is_quiet: bool, unit: str = "images") -> Iterator[Progress]:
         return
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TextColumn
     from rich.progress import Progress as RichProgress
-    from rich.progress import Task as RichTask
     from rich.text import Text
 
     class Speed(ProgressColumn):
-        def render(self, task: RichTask) -> Text:
-            speed, seconds = task.finished_speed or task.speed, task.finished_time or task.elapsed
-            return Text(rate(speed, seconds, unit) if task.total != 1 else "")
+        def render(self, task: "RichTask") -> Text:
+            return Text(rate_of(task))
 
     class Left(ProgressColumn):
-        def render(self, task: RichTask) -> Text:
+        def render(self, task: "RichTask") -> Text:
             return Text(time_left(task.time_remaining, task.elapsed))
 
     texts = (TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn())
     columns = (*texts, Speed(), Left())
     with RichProgress(*columns, console=console(is_error=True), transient=True) as display:
-        yield Bars(display)
+        yield Bars(display, unit)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from mixmood.core.errors import OptionError
 from mixmood.core.files.atomic import check_writable
+from mixmood.core.files.places import expanded
 
 
 def check_outputs(
@@ -17,16 +18,18 @@ def check_outputs(
     """Refuse an output that cannot be written, or would overwrite an input or another output.
 
     Args:
-        inputs: Paths that the command reads; words that are no paths do no harm.
+        inputs: Paths that the command reads, with their options; other words do no harm.
         json: A file, - for stdout, or None.
         csv: The same for CSV, or for the list of a filter.
         html: A file or None.
     """
+    from mixmood.data.pools.path_options import split_options
+
     if html == "-":
         raise OptionError("The page is written to a file, not to stdout. Give --html FILE.")
     targets = [target for target in (json, csv, html) if target is not None]
-    places = [target if target == "-" else _place(target) for target in targets]
-    read = {_place(path) for path in inputs}
+    places = [target if target == "-" else os.path.realpath(target) for target in targets]
+    read = {os.path.realpath(split_options(expanded(path)).path) for path in inputs}
     for target, place in zip(targets, places, strict=True):
         if place in read:
             raise OptionError(f"{target} is one of the inputs. Name another file to write.")
@@ -37,8 +40,3 @@ def check_outputs(
             )
         if target != "-":
             check_writable(target)
-
-
-def _place(path: str) -> str:
-    # Path.expanduser would raise for the name of an unknown user.
-    return os.path.realpath(os.path.expanduser(path))  # noqa: PTH111

@@ -1,4 +1,4 @@
-"""Features that were computed before, and what is in archives, kept for all processes of a user."""
+"""The cache of features and of archive indexes, for all processes of a user."""
 
 import os
 import sqlite3
@@ -19,10 +19,10 @@ FILE_NAME = "features-v1.sqlite"
 DEFAULT_LIMIT_BYTES = 2 * 1024**3
 MOST_MB = 999_999_999
 INDEX_SHARE = 8
-"""Indexes of archives may take one part in so many of the limit: features cost more to make."""
+"""Archive indexes may take 1 / INDEX_SHARE of the limit: features cost more to compute."""
 MOST_KEYS = 256
-"""Keys in one question; SQLite may allow no more than 999."""
-# A hit renews an entry's date only when this much time has passed: reading stays reading.
+"""Keys in one query; SQLite may allow no more than 999."""
+# The date of an entry is renewed only after this time, so that most reads write nothing.
 RENEWAL_S = 3600
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS features (
@@ -39,7 +39,7 @@ FeatureRow = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """What is in a cache."""
+    """The size of a cache, and what it holds."""
 
     path: Path
     n_images: int
@@ -52,7 +52,7 @@ class FeatureCache(CacheFile):
     """A map from keys (content and network, hashed) to rows of float32, safe under threads.
 
     Several processes may write at once. A crash at any point loses at most the rows of the last
-    `put`. Beyond its limit the file forgets what was not used for longest.
+    `put`. Beyond the limit, the entries that were not used for the longest time are removed.
     """
 
     def __init__(
@@ -62,18 +62,18 @@ class FeatureCache(CacheFile):
         limit_bytes: int | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Open or make the file in `directory`; if that fails, stay closed and say why."""
+        """Open or make the file in `directory`; if that fails, stay closed and add a warning."""
         self.limit_bytes = limit_from_environment() if limit_bytes is None else limit_bytes
         self._now = now
         self._touched: set[bytes] = set()
         super().__init__(Path(directory) / FILE_NAME, SCHEMA)
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, FeatureRow]:
-        """The rows that are there, by key; a damaged row counts as absent."""
+        """The rows that are in the cache, by key; a damaged row counts as absent."""
         return self._attempt(lambda db: self._get(db, list(keys)), {})
 
     def put(self, rows: Mapping[bytes, FeatureRow]) -> None:
-        """Keep rows, all or none of them; dates of rows found earlier are renewed on the way."""
+        """Keep rows, all or none of them; also renew the dates of rows that were found before."""
         self._attempt(lambda db: self._put(db, rows), None)
 
     def index_of(self, archive: bytes) -> bytes | None:
@@ -81,18 +81,18 @@ class FeatureCache(CacheFile):
         return self._attempt(lambda db: self._index_of(db, archive), None)
 
     def keep_index(self, archive: bytes, index: bytes) -> None:
-        """Keep what was found in an archive; the oldest are removed; one too large is not kept."""
+        """Keep the index of an archive, unless it is too large; the oldest make room for it."""
         if len(index) <= self.limit_bytes // INDEX_SHARE:
             self._attempt(lambda db: self._keep_index(db, archive, index), None)
 
     def info(self) -> CacheInfo:
-        """How many images and archives the file knows, its size and its limit."""
+        """How many images and archives the file holds, its size and its limit."""
         n_images, n_archives = self._attempt(_counts, (0, 0))
         n_bytes = self._attempt(file_size, 0)
         return CacheInfo(self.path, n_images, n_archives, n_bytes, self.limit_bytes)
 
     def clear(self) -> None:
-        """Forget everything; other processes may go on using the file meanwhile."""
+        """Remove all entries; other processes may use the file at the same time."""
 
         def work(db: sqlite3.Connection) -> None:
             db.execute("DELETE FROM features")
@@ -103,7 +103,7 @@ class FeatureCache(CacheFile):
         aside_of(self.path).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Write what is left to write and close the file."""
+        """Renew the dates of rows that were found, and close the file."""
         self.put({})
         super().close()
 
@@ -112,7 +112,7 @@ class FeatureCache(CacheFile):
         found: dict[bytes, FeatureRow] = {}
         for start in range(0, len(keys), MOST_KEYS):
             some = keys[start : start + MOST_KEYS]
-            # One question for all keys: by itself, each would lock and unlock the file.
+            # One query for many keys: a query for each would lock and unlock the file each time.
             hits = db.execute(
                 "SELECT key, row, checksum, used FROM features "
                 f"WHERE key IN ({','.join('?' * len(some))})",
@@ -169,27 +169,27 @@ class FeatureCache(CacheFile):
         self._evict(db)
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        # More than once where rows leave pages half full: those go only with their last row.
+        # Repeated, because a page of the file is freed only with its last row.
         while (size := file_size(db)) > self.limit_bytes:
-            # Dates from a clock that was ahead would keep their rows for ever.
+            # Rows with dates in the future, from a wrong clock, would never be removed.
             date = int(self._now())
             db.execute("UPDATE features SET used = ? WHERE used > ?", (date, date))
             n_images = _counts(db)[0]
             if n_images == 0:
                 return
-            # To nine tenths, so that not every further row pays for an eviction.
+            # Down to 90 % of the limit, so that not every further row causes an eviction.
             share = 1 - 0.9 * self.limit_bytes / size
             db.execute(
                 "DELETE FROM features WHERE rowid IN "
                 "(SELECT rowid FROM features ORDER BY used, rowid LIMIT ?)",
                 (int(n_images * share) + 1,),
             )
-            # As a script: `execute` would take one step of it and free a single page.
+            # `execute` would run a single step and free one page.
             db.executescript("PRAGMA incremental_vacuum")
 
 
 def open_cache(where: str | Path | None = "default") -> FeatureCache | None:
-    """The cache in a directory; "default" is the user's own; "none" or None is no cache."""
+    """The cache in a directory, or the user's own ("default"); None for "none" or None."""
     directory = cache_directory() if where == "default" else where
     if directory is None or directory == "none":
         return None
@@ -197,9 +197,9 @@ def open_cache(where: str | Path | None = "default") -> FeatureCache | None:
 
 
 def cache_directory() -> Path | None:
-    """Where this user's cache is: MIXMOOD_CACHE, or the system's place for such things.
+    """The directory of the user's cache: MIXMOOD_CACHE, or the system's cache directory.
 
-    None when MIXMOOD_CACHE says "none", and for a user without a home.
+    None if MIXMOOD_CACHE is "none", and for a user without a home directory.
     """
     from platformdirs import user_cache_dir
 
@@ -214,7 +214,7 @@ def limit_from_environment() -> int:
     text = os.environ.get("MIXMOOD_CACHE_MB")
     if text is None:
         return DEFAULT_LIMIT_BYTES
-    # The length first: Python refuses to read numbers of thousands of digits.
+    # The length is checked first: Python refuses numbers of thousands of digits.
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MOST_MB))
     if not is_number or int(text) < 1:
         raise OptionError(
@@ -225,7 +225,7 @@ def limit_from_environment() -> int:
 
 
 def _is_whole(row: object, checksum: object, used: object) -> bool:
-    """Whether a row is what was put there; SQLite holds any type in any place."""
+    """Whether a row is undamaged; SQLite allows any type in any column."""
     return (
         isinstance(row, bytes)
         and isinstance(used, int)

@@ -1,7 +1,7 @@
 """One SQLite file for all processes of a user, whose failure never stops a run.
 
-The file is a cache and nothing more: whatever happens to it, work goes on without it. What went
-wrong is said once, in `warnings`.
+The file is only a cache: where it cannot be used, work goes on without it. `warnings` says what
+went wrong.
 """
 
 import sqlite3
@@ -16,7 +16,7 @@ from mixmood.core.errors import reason
 LONGEST_WAIT_S = 30.0
 BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 FAILURES = (sqlite3.Error, UnicodeDecodeError, MemoryError)
-"""Errors that a damaged file raises; a message that quotes the file may not be valid text."""
+"""Errors that a damaged file raises; SQLite's message may quote bytes that are not text."""
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ class CacheFile:
     """
 
     def __init__(self, path: Path, schema: str) -> None:
-        """Open or make the file; if that fails, stay closed and say why."""
+        """Open or make the file; if that fails, stay closed and add a warning."""
         self.path = path
         self.warnings: list[str] = []
         self._schema = schema
@@ -39,7 +39,7 @@ class CacheFile:
 
     @property
     def is_open(self) -> bool:
-        """Whether anything can be kept."""
+        """Whether the file can be used."""
         return self._db is not None
 
     def close(self) -> None:
@@ -61,7 +61,7 @@ class CacheFile:
         self.close()
 
     def _attempt(self, work: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
-        """What `work` gives, or `otherwise` if the file cannot be used."""
+        """The result of `work`, or `otherwise` if the file cannot be used."""
         with self._lock:
             if self._db is None:
                 return otherwise
@@ -83,7 +83,7 @@ class CacheFile:
     def _handle(self, error: Exception) -> None:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         is_broken = code in BROKEN or isinstance(error, UnicodeDecodeError)
-        # Once set aside is enough: a new file that is broken at once means a broken disk.
+        # Only once: a new file that is damaged at once means a broken disk.
         if is_broken and not self.warnings:
             self._set_aside(error)
         else:
@@ -120,7 +120,7 @@ class CacheFile:
 
 
 def aside_of(path: Path) -> Path:
-    """Where a damaged file is put."""
+    """The path to which a damaged file is moved."""
     return path.with_name(f"{path.name}.damaged")
 
 

@@ -1,1 +1,1 @@
-"""Bounded reads, atomic writes, locks, and the directories of a user."""
+"""Bounded reads, atomic writes, locks, and the directories of the user."""

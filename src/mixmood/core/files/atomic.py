@@ -1,4 +1,4 @@
-"""Writing files so that a crash never leaves half of one."""
+"""Writing files so that a crash never leaves an incomplete one."""
 
 import os
 import secrets
@@ -12,7 +12,7 @@ from typing import IO
 from mixmood.core.errors import OutputError, reason
 
 _STREAMS = (1, 2)
-"""The handles of this process's output and messages."""
+"""The file descriptors of this process's stdout and stderr."""
 
 
 def write_atomic(path: str | Path, content: bytes | str) -> None:
@@ -24,11 +24,11 @@ def write_atomic(path: str | Path, content: bytes | str) -> None:
 
 @contextmanager
 def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file that is there as a whole at the end, or not at all if anything fails.
+    """A file that is complete at the end, or unchanged if anything fails.
 
-    It is written under a temporary name beside the file and renamed over it. A link stays one:
-    what it leads to is replaced. What is no file, such as /dev/null, a pipe or this process's own
-    output, is written to as it is.
+    It is written under a temporary name beside the file and renamed over it. A symbolic link
+    stays; its target is replaced. A path that is not a regular file, such as /dev/null or a pipe,
+    and this process's own output are written to directly.
     """
     target = Path(path)
     try:
@@ -39,7 +39,7 @@ def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def sweep(folder: Path, *names: str) -> None:
-    """Remove temporary files of killed processes; the folder must have no other writer."""
+    """Remove temporary files of killed processes; no other process may write to the folder."""
     for name in names:
         for leftover in folder.glob(f".{escape(name)}.*"):
             leftover.unlink(missing_ok=True)
@@ -65,7 +65,7 @@ def _replaced(target: Path) -> Iterator[IO[bytes]]:
     final = Path(os.path.realpath(target))
     temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}")
     try:
-        # Made by `open`, so as readable as any other file of this user; mkstemp makes private ones.
+        # `open` gives the usual permissions of the user's files; mkstemp would make it private.
         with temporary.open("xb") as file:
             yield file
             file.flush()
@@ -78,14 +78,14 @@ def _replaced(target: Path) -> Iterator[IO[bytes]]:
 @contextmanager
 def _written_directly(target: Path) -> Iterator[IO[bytes]]:
     own = next((stream for stream in _STREAMS if _is_same(target, stream)), None)
-    # Through our own handle nothing that was printed before or is printed later is overwritten.
+    # With our own descriptor, text that is printed before or after is not overwritten.
     handle = os.open(target, os.O_WRONLY) if own is None else os.dup(own)
     with os.fdopen(handle, "wb") as file:
         yield file
 
 
 def _is_stream(target: Path) -> bool:
-    """Whether there is something that must not be replaced, because it is no file or is ours."""
+    """Whether the target must not be replaced: not a regular file, or this process's output."""
     try:
         is_file = stat.S_ISREG(target.stat().st_mode)
     except OSError:
@@ -94,13 +94,13 @@ def _is_stream(target: Path) -> bool:
 
 
 def _is_same(target: Path, stream: int) -> bool:
-    with suppress(OSError):  # A closed stream is no file at all.
+    with suppress(OSError):  # the stream may be closed
         return os.path.samestat(target.stat(), os.fstat(stream))
     return False
 
 
 def written(text: str, path: str | Path | None) -> str:
-    """The text, which is also in the file, if one is given."""
+    """The text, after it was written to the file, if one is given."""
     if path is not None:
         write_atomic(path, text)
     return text

@@ -1,4 +1,4 @@
-"""Reading files and streams without trusting the sizes that they claim."""
+"""Reading files and compressed data without trusting the sizes that they claim."""
 
 import os
 import stat
@@ -8,10 +8,10 @@ from pathlib import Path
 from mixmood.core.errors import UnreadableImageError, reason
 
 MAX_FILE_BYTES = 512 * 2**20
-"""No image file may be larger, stored or unpacked: a photo has 10 MiB."""
+"""The largest image file, stored or unpacked; a photo has about 10 MiB."""
 
 DEFLATE_LIMIT = 1032
-"""No byte of deflate data unpacks to more bytes: its densest code is 258 bytes in two bits."""
+"""The most bytes that one byte of deflate data unpacks to: 258 bytes in two bits."""
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -19,7 +19,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 def read_image_file(path: str | bytes, where: str) -> bytes:
     """The bytes of an image file; UnreadableImageError if it is gone, too large or no plain file.
 
-    A FIFO would block for ever: the file is opened without waiting and looked at first.
+    It is opened without blocking and checked first: reading a FIFO would block for ever.
     """
     try:
         handle = os.open(path, _FLAGS)
@@ -28,7 +28,7 @@ def read_image_file(path: str | bytes, where: str) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 raise UnreadableImageError(f"{where}: not a plain file.")
             check_size(status.st_size, where)
-            # Python makes room for all that is asked for, so no more than there is.
+            # os.read allocates as many bytes as it is asked for.
             return os.read(handle, status.st_size)
         finally:
             os.close(handle)
@@ -39,8 +39,8 @@ def read_image_file(path: str | bytes, where: str) -> bytes:
 def read_at(path: str | Path, offset: int, size: int, where: str) -> bytes:
     """Exactly `size` bytes of a file from `offset` on; UnreadableImageError if they are not there.
 
-    The file is opened each time: no handle is shared between threads or processes, and a
-    file that shrinks meanwhile is an error and not, as with a memory map, the end of the process.
+    The file is opened each time, so that no handle is shared between threads or processes. A file
+    that shrinks meanwhile gives an error; with a memory map it would end the process.
     """
     try:
         with Path(path).open("rb") as file:
@@ -54,7 +54,7 @@ def read_at(path: str | Path, offset: int, size: int, where: str) -> bytes:
 
 
 def check_size(size: int, where: str) -> None:
-    """Refuse an image file larger than any image is."""
+    """Refuse an image file of more than MAX_FILE_BYTES."""
     if size > MAX_FILE_BYTES:
         raise UnreadableImageError(
             f"{where}: {size} bytes is more than the {MAX_FILE_BYTES} an image file may have."
@@ -65,7 +65,7 @@ def inflate(data: bytes, size: int, wbits: int = -zlib.MAX_WBITS) -> bytes:
     """Unpacked deflate data, `size` bytes and never more; ValueError if it has another size."""
     unpack = zlib.decompressobj(wbits)
     try:
-        # One byte more than promised shows a wrong size without unpacking the rest of it.
+        # Asking for one byte more shows a wrong size without unpacking all of it.
         result = unpack.decompress(data, size + 1)
     except zlib.error as error:
         raise ValueError(f"broken compressed data: {error}") from error

@@ -1,18 +1,23 @@
-"""A lock between processes, which the system frees when its holder dies."""
+"""A lock between processes, which is released when its process ends."""
 
 import sqlite3
 from pathlib import Path
 
 TAKE = "BEGIN EXCLUSIVE"
 LOOK = "SELECT count(*) FROM sqlite_master"
-"""Only reads: a process that takes the lock at this moment does not fail."""
+"""Only checks whether the lock is free: another process can take it at the same time."""
 
 
 def hold(path: Path, statement: str = TAKE, patience_s: float = 0.0) -> sqlite3.Connection | None:
-    """The lock once it has taken a statement, to be closed; None while another process has it.
+    """A connection that holds the lock until it is closed; None if another process holds it.
 
-    A database because its lock works on every system. Raises sqlite3.Error where the file is no
-    lock, or cannot be made.
+    SQLite is used because its locks work on every system. Raises sqlite3.Error where the file is
+    not such a lock, or cannot be made.
+
+    Args:
+        path: The file of the lock.
+        statement: TAKE or LOOK.
+        patience_s: How long to wait for the lock.
     """
     lock = sqlite3.connect(path, timeout=patience_s, isolation_level=None)
     try:

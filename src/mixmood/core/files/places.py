@@ -1,4 +1,4 @@
-"""Where things of a user are kept, also for a user without a home."""
+"""The directories of the user, also for a user without a home directory."""
 
 import os
 from collections.abc import Callable
@@ -8,13 +8,13 @@ from mixmood.core.errors import OutputError, reason
 
 
 def expanded(path: str | Path) -> Path:
-    """The path with its `~` replaced by a home directory; unchanged where there is none."""
-    # Unlike `Path.expanduser`, which raises: then such a path is one that does not exist.
+    """The path with `~` replaced by the home directory; unchanged where there is none."""
+    # `Path.expanduser` would raise; here such a path is simply one that does not exist.
     return Path(os.path.expanduser(path))  # noqa: PTH111
 
 
 def own_place(find: Callable[[str], str]) -> Path | None:
-    """The place of this program that `find` knows; None for a user without a home.
+    """The directory that `find` gives for mixmood; None for a user without a home directory.
 
     Args:
         find: A function of platformdirs, such as `user_cache_dir`.
@@ -26,7 +26,7 @@ def own_place(find: Callable[[str], str]) -> Path | None:
 
 
 def make_folder(path: Path, advice: str = "Choose another place.") -> Path:
-    """The folder, made with those above it where it is not there; OutputError if it cannot be."""
+    """The folder, made with its parents if it does not exist; OutputError if that fails."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Arrays in one .npz file: no pickle, written atomically, and no larger than they claim."""
+"""Arrays in one .npz file: without pickle, written atomically, of a limited size."""
 
 import io
 import zipfile
@@ -17,7 +17,7 @@ MOST_BYTES = 2 * 2**30
 def packed_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """The content of a file of arrays under their names, uncompressed."""
     buffer = io.BytesIO()
-    # numpy's stubs take any further keyword for allow_pickle.
+    # In NumPy's stubs, every keyword has the type of allow_pickle.
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     return buffer.getvalue()
 
@@ -28,9 +28,9 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_arrays(source: Path | IO[bytes], most_bytes: int = MOST_BYTES) -> dict[str, NDArray[Any]]:
-    """The arrays by name; a ValueError where there are more bytes than allowed.
+    """The arrays by name; ValueError if they take more bytes than allowed.
 
-    A damaged file raises a dozen other kinds of errors: catch them all.
+    A damaged file raises many other kinds of errors: catch Exception.
     """
     with zipfile.ZipFile(source) as archive:
         n_bytes = sum(member.file_size for member in archive.infolist())

@@ -12,8 +12,8 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     "name\\n'=1+1\\n'-5\\n-5\\n"
     """
     lines: list[str] = []
-    # The module quotes only the characters that end its own lines: with "\n" alone, a "\r" in a
-    # name would begin a new row, and that one with a formula.
+    # `csv` quotes only the characters of its own line ending. With "\n" alone, a "\r" in a name
+    # would begin a new row, which could begin with a formula.
     writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
     writer.writerows([inert(value) for value in row] for row in (columns, *rows))
     return "".join(line.removesuffix("\r\n") + "\n" for line in lines)

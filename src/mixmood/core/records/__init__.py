@@ -1,1 +1,1 @@
-"""The records that pass between layers: frozen, versioned, the same bytes for the same inputs."""
+"""Records that are passed between layers: frozen, versioned, the same bytes for the same inputs."""

@@ -1,11 +1,11 @@
-"""Nested values under one name each, such as `settings.gamma`."""
+"""Nested values under dotted names, such as `settings.gamma`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 
 def dotted(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Each value that is no mapping, with the names of the mappings around it before its own.
+    """Each value that is not a mapping, under its own name after those of its mappings.
 
     >>> dict(dotted({"seed": 0, "settings": {"gamma": 25.0}}))
     {'seed': 0, 'settings.gamma': 25.0}

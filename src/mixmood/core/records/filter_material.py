@@ -1,4 +1,4 @@
-"""What the page of a filter shows beyond its record; gathered only where a page is asked for."""
+"""Images and scores for the page of a filter; gathered only where a page is asked for."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,8 @@ class ScoredTile:
     """One image as the page shows it.
 
     Attributes:
-        place: What to call the image.
-        uri: The small picture as a data URI; None where the file is gone.
+        place: The path of the image, or its index in the array.
+        uri: The small picture as a data URI; None if the file cannot be read any more.
         score: Its score; None for labelled images.
         is_kept: Whether it is kept; None for labelled images.
     """
@@ -69,7 +69,7 @@ class FilterMaterial:
     Attributes:
         histogram: The scores.
         galleries: The classes with the most kept images first; empty for features.
-        n_classes_left_out: Classes for which there is no gallery.
+        n_classes_left_out: How many classes have no gallery.
     """
 
     histogram: ScoreHistogram

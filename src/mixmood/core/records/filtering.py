@@ -24,8 +24,8 @@ class DistanceChange:
     Attributes:
         measure: The name of the measure.
         sample_size: Images in a draw; the same for both.
-        whole: Of a random sample of the pool.
-        kept: Of a random sample of the kept images.
+        whole: The distance of a random sample of the pool.
+        kept: The distance of a random sample of the kept images.
     """
 
     measure: str
@@ -36,7 +36,7 @@ class DistanceChange:
 
 @dataclass(frozen=True)
 class GainInterval:
-    """What a head is expected to gain by a set of images, in points, as `rank` measures it."""
+    """The expected gain of a head by a set of images, in points, as `rank` measures it."""
 
     gain: float
     interval: tuple[float, float]
@@ -54,12 +54,12 @@ class GainChange:
 
 @dataclass(frozen=True)
 class Filtering:
-    """What was kept of a pool, and what that rests on.
+    """The images of a pool that were kept, and how they were chosen.
 
     Attributes:
-        keep: What was asked for: auto, a share, a count or a threshold.
+        keep: The option `keep`: auto, a share, a count or a threshold.
         score: The family of the score.
-        threshold: The score that a kept image has at least; None if nothing was kept.
+        threshold: A kept image has at least this score; None if nothing was kept.
         typical: The share of labelled images that reach the threshold.
         n_labelled: Labelled images that the filter was fitted on.
         n_images: Images in the pool.
@@ -69,11 +69,12 @@ class Filtering:
         useful_share: The estimated useful share.
         classes: How many of the kept images the classifier puts into each class; None without
             labels.
-        distance: Before and after; None with a saved filter, or where too few images are kept.
+        distance: Distances before and after; None with a saved filter, or where too few images are
+            kept.
         probe: Expected gains before and after; None without classes, with a saved filter, or where
             too few images are kept.
-        backbone: What turned images into features.
-        warnings: What the reader should know.
+        backbone: The network that computed the features.
+        warnings: Facts that may make the result wrong.
     """
 
     schema: int

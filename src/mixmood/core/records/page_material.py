@@ -8,10 +8,9 @@ class Tile:
     """One image as the page shows it.
 
     Attributes:
-        place: What to call the image: its path, or its index in the array.
+        place: The path of the image, or its index in the array.
         uri: The small picture as a data URI; None where there are features but no pictures.
-        distance: How unlike the labelled images it is, 1 - mean cosine to the three nearest;
-            None for the labelled.
+        distance: 1 - mean cosine to the three nearest labelled images; None for labelled images.
     """
 
     place: str
@@ -25,10 +24,10 @@ class SetPictures:
 
     Attributes:
         tiles: A random sample of the images; the points of the map.
-        points: Where on the map each of these tiles lies.
+        points: The position of each of these tiles on the map.
         nearest: The images nearest to the labelled set, nearest first; empty for that set itself.
         farthest: The images farthest from it, farthest first.
-        warnings: What the pictures show that may make the distance wrong.
+        warnings: Differences in size or colour that may explain the distance.
     """
 
     tiles: tuple[Tile, ...]
@@ -45,8 +44,8 @@ class PageMaterial:
     Attributes:
         labelled: The labelled set.
         pools: The pools by name.
-        variance: The shares of all variance that the two axes of the map hold.
-        versions: Versions of the libraries that the numbers came from.
+        variance: The share of all variance along each axis of the map.
+        versions: Versions of the libraries that computed the numbers.
     """
 
     labelled: SetPictures

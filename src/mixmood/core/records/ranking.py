@@ -8,12 +8,12 @@ from mixmood.core.records.useful_share import ShareRecord
 
 SCHEMA = 1
 SIGNIFICANT = 0.05
-"""A p-value at or below this says "different"."""
+"""A pool is called different where its p-value is at or below this."""
 
 
 @dataclass(frozen=True)
 class Dissimilarity:
-    """How far one pool is from the labelled set by one measure, and how sure that is.
+    """The distance of one pool from the labelled set by one measure, and its certainty.
 
     Attributes:
         distance: Mean over the draws of |inter - intra|.
@@ -21,7 +21,7 @@ class Dissimilarity:
         signed: Mean over the draws of inter - intra.
         p_wilcoxon: Paired signed-rank test of inter against intra, as in the paper. It shrinks
             with the number of draws, whatever the data: read `p_permutation`.
-        p_permutation: Share of random re-partitions of the images that lie as far apart.
+        p_permutation: Share of random partitions of the images that are as far apart.
         p_holm: The same, corrected for the number of pools compared.
         interval: 95 % interval of the distance, from leaving groups of images out.
         inter: Distance labelled to pool, one per draw.
@@ -40,18 +40,18 @@ class Dissimilarity:
 
     @property
     def is_different(self) -> bool:
-        """Whether the p-value, corrected for the number of pools, says "different"."""
+        """Whether the p-value, corrected for the number of pools, is significant."""
         return self.p_holm <= SIGNIFICANT
 
 
 @dataclass(frozen=True)
 class RankedDissimilarity(Dissimilarity):
-    """The same among other pools: the pool's place by this measure.
+    """The same, with the rank of the pool among the others by this measure.
 
     Attributes:
-        rank: The place in the order of distances, 1 nearest.
-        p_best: How probable it is that the pool is the nearest; None in records that do not say.
-        rank_interval: The ranks that it takes with 95 % probability.
+        rank: The rank by distance; 1 is the nearest.
+        p_best: The probability that the pool is the nearest; None in records of earlier versions.
+        rank_interval: The ranks that it takes with 95 % probability; None as for `p_best`.
     """
 
     rank: int
@@ -61,7 +61,14 @@ class RankedDissimilarity(Dissimilarity):
 
 @dataclass(frozen=True)
 class NoiseFloor:
-    """The same distance between disjoint parts of the labelled set: what "no difference" gives."""
+    """The distance between disjoint parts of the labelled set: its value without a difference.
+
+    Attributes:
+        distance: Mean over the draws.
+        spread: Standard deviation over the draws.
+        upper: The value that 95 % of the draws do not exceed.
+        sample_size: Images in each part.
+    """
 
     distance: float
     spread: float
@@ -71,7 +78,10 @@ class NoiseFloor:
 
 @dataclass(frozen=True)
 class LabelWorth:
-    """How many more labels would give as much, and the 95 % interval of it."""
+    """The number of further labels that would give the same gain, and its 95 % interval.
+
+    The second end of the interval is None where it cannot be told.
+    """
 
     labels: int
     interval: tuple[int, int | None]
@@ -79,22 +89,22 @@ class LabelWorth:
 
 @dataclass(frozen=True)
 class Probe:
-    """What a pool would gain, from cross-validation with it and without it; in points (percent).
+    """The gain of a pool, from cross-validation with it and without it; in points (percent).
 
     Attributes:
         gain: Expected accuracy on new images of the head trained with the pool, minus that of the
             supervised head.
-        interval: 95 % interval of the gain: labelled images, draw of the pool and training.
+        interval: 95 % interval of the gain, over labelled images, draw of the pool and training.
         p_helps: The probability that the gain is above 0.
         algorithm: The head that was trained with the pool.
-        change: What was measured: the change of the probability of the right class.
-        error: Its standard error from the labelled images alone.
+        change: The measured change of the probability of the right class.
+        error: The standard error of the change due to the labelled images.
         n_held_out: How many labelled images were held out.
-        order_error: The standard error of the gain, without what is common to all pools.
+        order_error: The standard error of the gain, without the part common to all pools.
         accuracy: Cross-validated accuracy of the supervised head.
         is_learnable: Whether that accuracy is better than chance.
         n_pool: How many pool images were used.
-        worth: The gain in labels; None where the learning curve does not support it.
+        worth: The gain in labels; None where the learning curve cannot tell.
     """
 
     gain: float
@@ -116,13 +126,13 @@ class Recommendation:
     """What to do, for the whole ranking.
 
     Attributes:
-        pools: The pools to use; two if their union probes better than either; none if no pool
-            is advised.
-        gain: The expected gain of these in points; None without a probe.
+        pools: The pools to use or to filter; two if both together gain more than either; none if
+            no pool is advised.
+        gain: The expected gain of the pools to use, in points; else None.
         interval: Its 95 % interval.
         p_helps: The probability that it is above 0.
-        sentence: All of that in words.
-        command: What to type next; None if the sets are not paths.
+        sentence: The recommendation in words.
+        command: The next command to type; None if the sets are not paths.
     """
 
     pools: tuple[str, ...]
@@ -148,10 +158,10 @@ class LabelledSet:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One pool in its place.
+    """The results of one pool.
 
     `n_distinct` of the `n_read` images are distinct. `classes` are the shares of its images that
-    a classifier takes for each labelled class; None without labels.
+    a classifier predicts for each labelled class; None without labels.
     """
 
     rank: int
@@ -173,7 +183,7 @@ class Candidate:
 
     @property
     def distance(self) -> float:
-        """The distance by the measure that ranks."""
+        """The distance by the measure of the ranking."""
         return next(iter(self.measures.values())).distance
 
 
@@ -187,10 +197,10 @@ class SetAside:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Pools ordered by their distance from a labelled set, nearest first.
+    """Pools in the order `by`: by gain, highest first, or by distance, nearest first.
 
-    `notes` say what was done other than asked, such as a smaller sample size; `warnings` say what
-    may make the result wrong.
+    `notes` say where a ranking differs from what was asked for, such as a smaller sample size;
+    `warnings` say what may make the result wrong.
     """
 
     schema: int

@@ -26,7 +26,7 @@ def ranking_from_json(text: str) -> Ranking:
     """The ranking that `to_json` wrote.
 
     Keys that an earlier version did not write get their defaults; keys that this version does not
-    know are passed over, so that a record of a later version with the same schema can be read.
+    know are ignored, so that a record of a later version with the same schema can be read.
     """
     try:
         record = json.loads(text)
@@ -37,7 +37,7 @@ def ranking_from_json(text: str) -> Ranking:
                 "Use the version of mixmood that wrote it, or rank again."
             )
         return _ranking(record)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"The text is not the JSON of a ranking ({error}). Give what `rank --json` wrote."
         ) from error
@@ -90,7 +90,7 @@ def _maybe(kind: type[R], record: dict[str, Any] | None) -> R | None:
 
 
 def _places(candidates: list[dict[str, Any]]) -> list[dict[str, int]]:
-    """For each pool, its place by every measure: earlier versions did not write it."""
+    """The rank of each pool by every measure, which earlier versions did not write."""
     found: list[dict[str, int]] = [{} for _ in candidates]
     for name in candidates[0]["measures"]:
         distances = [

@@ -10,7 +10,7 @@ class ShareRecord:
     Attributes:
         share: The estimate, 0 to 1.
         interval: Its 95 % interval.
-        is_trustworthy: Whether near foreign classes would be noticed.
+        is_trustworthy: Whether foreign images similar to the labelled classes would be noticed.
         note: Why it is not trustworthy; empty if it is.
     """
 

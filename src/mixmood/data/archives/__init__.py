@@ -1,1 +1,1 @@
-"""Pools in zip and tar archives, indexed once and read at any place."""
+"""Pools in zip and tar archives, with an index for random access."""

@@ -1,4 +1,4 @@
-"""What was found in an archive, as bytes that a cache can keep, and back without trusting them."""
+"""The index of an archive as bytes for the cache. Bytes from the cache are checked, not trusted."""
 
 import hashlib
 import json
@@ -15,39 +15,39 @@ from mixmood.data.files.names import Names
 
 FORMAT = b"mixmood archive index 2\n"
 REST_NS = 2 * 10**9
-"""A file that changed less than this ago may change again without another date."""
+"""A file that changed less than this ago may change again within the same tick of its clock."""
 
 _COUNTS = struct.Struct("<QQ")
 
 
 @dataclass(frozen=True)
 class ArchiveIndex:
-    """The images of an archive by name, and where their bytes lie."""
+    """The names of the images of an archive, and the offsets and sizes of their bytes."""
 
     names: Names
     offsets: NDArray[np.int64]
     sizes: NDArray[np.int64]
     passed_over: dict[str, int] = field(default_factory=dict)
-    """How many files of each kind are no images, by the end of their names."""
+    """The number of files that are not images, by suffix."""
 
     def to_bytes(self, stamp: bytes) -> bytes:
-        """The index with the stamp of its archive, to be kept."""
+        """The index and the stamp of its archive as bytes."""
         block, ends = self.names.parts()
         columns = (ends.astype("<i8"), self.offsets.astype("<i8"), self.sizes.astype("<i8"))
         counts = _COUNTS.pack(len(self.names), len(block))
-        # Behind what version 0.1.0 wrote, and absent where there is nothing to say.
+        # After the fields of version 0.1.0; absent if there are no such files.
         others = json.dumps(self.passed_over).encode() if self.passed_over else b""
         parts = (column.tobytes() for column in columns)
         return b"".join([FORMAT, stamp, counts, *parts, block, others])
 
     @classmethod
     def from_bytes(cls, data: bytes, stamp: bytes, n_bytes: int) -> "ArchiveIndex | None":
-        """The index kept, or None if it is another archive's or cannot be true.
+        """The index; None if it belongs to another archive or is not valid.
 
         Args:
-            data: What was kept.
-            stamp: That of the archive as it is now.
-            n_bytes: The length of the archive's content; no image may reach beyond it.
+            data: The bytes from the cache.
+            stamp: The stamp of the archive now.
+            n_bytes: The length of the archive's content; no image may end after it.
         """
         head = FORMAT + stamp
         start = len(head) + _COUNTS.size
@@ -63,7 +63,7 @@ class ArchiveIndex:
         columns = np.frombuffer(data, "<i8", 3 * n_images, start).astype(np.int64)
         ends, offsets, sizes = columns.reshape(3, n_images)
         lengths = np.diff(ends, prepend=0)
-        # In this order no difference can overflow: ends first, then each size within the whole.
+        # In this order no difference can overflow: first the ends, then the sizes, then offsets.
         if ends.min() < 0 or lengths.min() < 1 or ends[-1] != n_block:
             return None
         if min(offsets.min(), sizes.min()) < 0 or sizes.max() > n_bytes:
@@ -75,7 +75,7 @@ class ArchiveIndex:
 
 
 def _counts(data: bytes) -> dict[str, int] | None:
-    """How many files of each kind were passed over; None if these bytes do not say that."""
+    """The number of files that were passed over, by suffix; None if the bytes are not valid."""
     if not data:
         return {}
     try:
@@ -88,14 +88,15 @@ def _counts(data: bytes) -> dict[str, int] | None:
 
 
 def archive_key(path: Path) -> bytes:
-    """Under what an archive is kept: one key for each place, so that a new version replaces it."""
+    """The cache key of an archive's index: one for each path, so that a new index replaces it."""
     return hashlib.blake2b(FORMAT + os.fsencode(path), digest_size=20).digest()
 
 
 def archive_stamp(path: Path) -> bytes | None:
-    """What changes when the archive does; None while it is too new to know.
+    """A digest of size, date and inode of an archive; None if it changed in the last two seconds.
 
-    As with git's index: a file may be written twice within one tick of its clock.
+    A file may be written twice within one tick of its clock, so the date of a new file proves
+    nothing. Git's index has the same rule.
     """
     status = path.stat()
     if time.time_ns() - status.st_mtime_ns < REST_NS:

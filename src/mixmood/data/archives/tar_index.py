@@ -1,7 +1,7 @@
-"""Where the members of a tar archive lie, found by reading its headers one after the other.
+"""The offsets of the members of a tar archive, found by reading its headers one after the other.
 
-The standard library takes 40 microseconds and a kilobyte for each member, takes a damaged header
-for the end of the archive, and follows a forged one in a circle; this reading does not.
+The standard library needs 40 microseconds and a kilobyte for each member, treats a damaged header
+as the end of the archive, and can follow a forged header in an endless loop. This reader does not.
 """
 
 import zlib
@@ -13,7 +13,7 @@ from mixmood.data.archives.gzip_access import SeekableGzip
 
 _BLOCK = 512
 _MAX_HEADER_BYTES = 2**20
-_MOST_DIGITS = 8  # A length beyond that is beyond any header.
+_MOST_DIGITS = 8  # No header is so long that its length has more digits.
 _ZEROS = bytes(_BLOCK)
 _REGULAR = (b"0", b"\0", b"7")
 _WITHOUT_DATA = (b"1", b"2", b"3", b"4", b"5", b"6")
@@ -21,17 +21,17 @@ _SPARSE = b"S"
 
 
 class TarMember(NamedTuple):
-    """A plain file in the archive."""
+    """A regular file in the archive."""
 
     name: bytes
     offset: int
     size: int
     start: bytes = b""
-    """Its first bytes, where they were asked for."""
+    """Its first bytes, if they were asked for."""
 
 
 class Stream(Protocol):
-    """What is read from front to back."""
+    """A stream that is read from front to back."""
 
     def read(self, size: int, /) -> bytes:
         """The next bytes, fewer only at the end."""
@@ -41,7 +41,7 @@ class Stream(Protocol):
 
 
 class PlainStream:
-    """A file from front to back, with data left out without being read."""
+    """A file from front to back; skipped data are not read."""
 
     def __init__(self, path: Path) -> None:
         """Start at the beginning of the file."""
@@ -56,7 +56,7 @@ class PlainStream:
     def skip(self, size: int) -> None:
         """Leave out so many bytes; ValueError if there are fewer."""
         if self._file.seek(size, 1) > self._length:
-            raise ValueError("it is cut")
+            raise ValueError("it is truncated")
 
     def close(self) -> None:
         """Close the file."""
@@ -67,7 +67,7 @@ class PackedStream:
     """The unpacked content of a gzip file from front to back."""
 
     def __init__(self, packed: SeekableGzip) -> None:
-        """Start where the first pass of `packed` is."""
+        """Start where sequential reading of `packed` is."""
         self._packed = packed
 
     def read(self, size: int) -> bytes:
@@ -79,21 +79,21 @@ class PackedStream:
         while size:
             piece = self._packed.read(min(size, 2**20))
             if not piece:
-                raise ValueError("it is cut")
+                raise ValueError("it is truncated")
             size -= len(piece)
 
 
 def read_tar_members(
     stream: Stream, is_looked_into: Callable[[bytes], bool] = lambda name: False
 ) -> Iterator[TarMember]:
-    """All plain files in their order; ValueError where the archive is cut or damaged.
+    """All regular files in their order; ValueError if the archive is truncated or damaged.
 
-    Names may be long, in the manner of GNU or of POSIX. Links, folders, devices and sparse files
-    are left out.
+    Long names of GNU and of POSIX (pax) archives are read. Links, folders, devices and sparse
+    files are left out.
 
     Args:
         stream: The archive, at its beginning.
-        is_looked_into: Of files with such names the first bytes are read on the way.
+        is_looked_into: Whether to read the first bytes of a file of this name.
     """
     offset = 0
     extended: dict[bytes, bytes] = {}
@@ -128,48 +128,48 @@ def read_tar_members(
 
 def _check_block(block: bytes) -> None:
     if len(block) < _BLOCK:
-        raise ValueError("it is cut")
+        raise ValueError("it is truncated")
     rest = block[:148] + b" " * 8 + block[156:]
     claimed = _number(block[148:156])
-    # The lower half of Adler's sum is one more than the sum of the bytes, modulo 65521: the same
-    # test ten times as fast as adding them up here. Some old programs added signed bytes.
+    # The lower half of Adler-32 is one more than the sum of the bytes, modulo 65521: the same test,
+    # ten times as fast as a sum in Python. Some old programs added signed bytes.
     if zlib.adler32(rest) & 0xFFFF != (claimed + 1) % 65_521:
         signed = sum(rest) - 256 * sum(byte > 127 for byte in rest)
         if claimed != signed:
-            raise ValueError("a header is damaged, or it is no tar at all")
+            raise ValueError("a header is damaged, or it is not a tar archive")
 
 
 def _number(field: bytes, base: int = 8) -> int:
-    """A number of a header: octal digits, or binary behind a first byte of 0x80."""
+    """A number of a header: octal digits, or a binary number after a first byte of 0x80."""
     if field[:1] == b"\x80":
         return int.from_bytes(field[1:], "big")
     try:
         value = int(field.split(b"\0")[0].strip() or b"0", base)
     except ValueError:
-        raise ValueError("a header is damaged, or it is no tar at all") from None
+        raise ValueError("a header is damaged, or it is not a tar archive") from None
     if value < 0:
         raise ValueError(f"a header claims {value} bytes")
     return value
 
 
 def _take(stream: Stream, size: int) -> bytes:
-    """The text of a header, read only if it is not absurdly long."""
+    """The text of an extended header; ValueError if it is too long or truncated."""
     if size > _MAX_HEADER_BYTES:
         raise ValueError(f"a header claims {size} bytes")
     text = stream.read(_rounded(size))
     if len(text) < size:
-        raise ValueError("it is cut")
+        raise ValueError("it is truncated")
     return text[:size]
 
 
 def _records(text: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Key and value of each line `LENGTH KEY=VALUE` of an extended header."""
     start = 0
-    # By place: to cut off each line would copy the rest of a megabyte as often as there are lines.
+    # By offset: slicing off each line would copy the rest of the text for every line.
     while start < len(text):
         digits = text[start : start + _MOST_DIGITS].partition(b" ")[0]
         length = int(digits) if digits.isdigit() else 0
-        # A length of its own digits or less would never come to an end.
+        # With a length that does not go beyond its own digits, the loop would not end.
         if not len(digits) < length <= len(text) - start:
             raise ValueError("an extended header is damaged")
         line = text[start + len(digits) + 1 : start + length - 1]
@@ -181,12 +181,12 @@ def _records(text: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _skip_sparse_map(stream: Stream, block: bytes) -> int:
-    """The length of the blocks that carry on the map of a sparse file, left out."""
+    """Skip the extension blocks of a sparse file's map; returns their length."""
     length, has_more = 0, block[482]
     while has_more:
         block = stream.read(_BLOCK)
         if len(block) < _BLOCK:
-            raise ValueError("it is cut")
+            raise ValueError("it is truncated")
         length, has_more = length + _BLOCK, block[504]
     return length
 

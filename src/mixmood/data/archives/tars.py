@@ -1,4 +1,4 @@
-"""A pool that is a tar archive, plain or gzipped: scanned once, then read at any place."""
+"""A pool that is a tar archive, plain or gzipped: scanned once, then read at any offset."""
 
 import zlib
 from array import array
@@ -26,17 +26,18 @@ _BROKEN = (zlib.error, EOFError, OSError, ValueError, OverflowError)
 class TarSource(PathSource):
     """The images of a tar file, by name; nothing is extracted to disk.
 
-    The first opening reads the headers of all members: of a plain tar only these, of a gzipped
-    one, which has no table of contents, all of it is unpacked once and thrown away. What is found
-    is kept in the cache, and the archive not scanned again until it changes; of a gzipped one
-    reading then unpacks as much as lies before the last image wanted (see `SeekableGzip`).
-    Names in the archive are only names: they never become paths, so none can leave the pool.
-    Links and sparse members are left out. Of members without a suffix the first bytes are read:
-    they may be DICOM.
+    The first opening scans the archive. Of a plain tar only the headers of the members are read; a
+    gzipped tar has to be unpacked once as a whole. The index is kept in the cache, and the archive
+    is scanned again only if it changes. Reading an image of a gzipped tar for the first time
+    unpacks everything before that image (see `SeekableGzip`).
+
+    Names in the archive are never used as paths of this machine, so none can leave the pool. Links
+    and sparse members are left out. Members without a suffix may be DICOM: their first bytes are
+    read.
     """
 
     def __init__(self, path: str | Path, name: str, cache: FeatureCache | None = None) -> None:
-        """Look up or scan `path`; refuse a broken or cut archive, or one without images."""
+        """Look up or scan `path`; refuse a damaged archive, or one without images."""
         self.name = name
         self._path = Path(path).resolve()
         try:
@@ -73,7 +74,7 @@ class TarSource(PathSource):
         return f"{shown_name(self._path.name)}/{super().locate(index)}"
 
     def reading_order(self, indices: Rows) -> Rows:
-        """From front to back of the archive, whatever order its members are packed in."""
+        """The order of the members' data in the archive."""
         return np.argsort(self._offsets[indices], kind="stable")
 
     def _kept(self, cache: FeatureCache) -> ArchiveIndex | None:
@@ -105,7 +106,7 @@ class TarSource(PathSource):
     def _images(
         self, offsets: "array[int]", sizes: "array[int]", passed_over: PassedOver
     ) -> Iterator[bytes]:
-        """The names of the images; their places are put into the arrays on the way."""
+        """The names of the images; their offsets and sizes are appended to the arrays."""
         for name, offset, size, start in self._members():
             if is_image_path(name) or is_dicom(start):
                 offsets.append(offset)
@@ -122,7 +123,7 @@ class TarSource(PathSource):
         with closing(self._packed):
             yield from read_tar_members(PackedStream(self._packed), may_be_dicom_path)
             while self._packed.read(2**20):
-                pass  # To the end, where the file's own checksum is compared.
+                pass  # Read to the end, where the checksum of the file is verified.
 
 
 def _is_gzip(path: Path) -> bool:

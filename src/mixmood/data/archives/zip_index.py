@@ -1,4 +1,4 @@
-"""The table of contents of a zip archive, as columns of numbers.
+"""The central directory (table of contents) of a zip archive.
 
 The standard library makes an object of 800 bytes for each member: a million members would take a
 minute and most of a gigabyte before the first image is read.
@@ -19,19 +19,21 @@ _UTF8 = 0x800
 
 
 class ZipMember(NamedTuple):
-    """Where a member lies and how it is stored."""
+    """The offset of a member, its sizes, and how it is compressed."""
 
     name: bytes
     offset: int
     packed: int
+    """Bytes in the archive."""
     size: int
+    """Bytes when unpacked."""
     crc: int
-    how: int
+    method: int
     flags: int
 
 
 def read_zip_members(path: Path) -> Iterator[ZipMember]:
-    """All members in the order of the table; ValueError if there is none or it is damaged."""
+    """All members in the order of the table; ValueError if the table is missing or damaged."""
     with path.open("rb") as file:
         count, start, shift = _find_table(file)
         file.seek(start)
@@ -40,10 +42,10 @@ def read_zip_members(path: Path) -> Iterator[ZipMember]:
 
 
 def _find_table(file: IO[bytes]) -> tuple[int, int, int]:
-    """How many entries, where the table starts, and by how much all offsets are off.
+    """The number of entries, the start of the table, and a number to add to all offsets.
 
-    An archive may have something in front of it, such as a program that unpacks it; the offsets
-    in it may or may not count that.
+    Data may precede an archive, such as a program that unpacks it. Some tools include the length of
+    these data in the offsets, and others do not.
     """
     length = file.seek(0, 2)
     tail_at = max(0, length - _END.size - _LONGEST_COMMENT)
@@ -51,7 +53,7 @@ def _find_table(file: IO[bytes]) -> tuple[int, int, int]:
     tail = file.read()
     at = tail.rfind(b"PK\5\6")
     if at < 0 or len(tail) - at < _END.size:
-        raise ValueError("it has no table of contents, so it is cut or no zip at all")
+        raise ValueError("it has no table of contents, so it is truncated or not a zip archive")
     _, _, _, _, count, size, start, _ = _END.unpack_from(tail, at)
     end = tail_at + at
     if at >= _END64_LOCATOR.size and tail[at - 20 : at - 16] == b"PK\6\7":
@@ -73,7 +75,7 @@ def _read_entry(file: IO[bytes], shift: int) -> ZipMember:
     if len(head) < _ENTRY.size or head[:4] != b"PK\1\2":
         raise ValueError("its table of contents is damaged")
     fields = _ENTRY.unpack(head)
-    flags, how = fields[5], fields[6]
+    flags, method = fields[5], fields[6]
     crc, packed, size, n_name, n_extra, n_comment = fields[9:15]
     offset = fields[-1]
     text = file.read(n_name + n_extra + n_comment)
@@ -84,11 +86,11 @@ def _read_entry(file: IO[bytes], shift: int) -> ZipMember:
     name = text[:n_name].partition(b"\0")[0]
     if not flags & _UTF8:
         name = name.decode("cp437").encode()
-    return ZipMember(name, offset + shift, packed, size, crc, how, flags)
+    return ZipMember(name, offset + shift, packed, size, crc, method, flags)
 
 
 def _large(extra: bytes, *values: int) -> list[int]:
-    """Size, packed size and offset, with those too large for 32 bits taken from the extra field."""
+    """Size, packed size and offset; values too large for 32 bits come from the extra field."""
     at = 0
     while at + 4 <= len(extra):
         kind, length = struct.unpack_from("<2H", extra, at)

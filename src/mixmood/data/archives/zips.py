@@ -21,16 +21,16 @@ from mixmood.data.medical.dicom import DICOM_START, is_dicom
 _LOCAL = struct.Struct("<4s22xHH")
 _ENCRYPTED = 0x1
 _MEMBER = struct.Struct("<q2QL2H")
-_LOOKED_AT = 4096
-"""Packed bytes that unpack to the first bytes of a file, whatever codes come before them."""
+_N_START = 4096
+"""So many packed bytes hold the first bytes of a file and the deflate tables before them."""
 
 
 class ZipSource(PathSource):
     """The images of a zip file, by name; nothing is extracted to disk.
 
-    Names in the archive are only names: they never become paths, so none can leave the pool.
-    Members must be stored or deflated; others, and encrypted ones, are unreadable images.
-    Of members without a suffix the first bytes are read: they may be DICOM.
+    Names in the archive are never used as paths of this machine, so none can leave the pool.
+    Members must be stored or deflated; others, and encrypted ones, are unreadable images. Members
+    without a suffix may be DICOM: their first bytes are read.
     """
 
     def __init__(self, path: str | Path, name: str) -> None:
@@ -55,19 +55,19 @@ class ZipSource(PathSource):
         self._members = np.frombuffer(members, f"V{_MEMBER.size}")[packed.order()].tobytes()
 
     def fetch(self, index: int) -> bytes:
-        """The unpacked bytes of the member; never more of them than the table promises."""
+        """The unpacked bytes of the member; never more than the table of contents states."""
         where = self.locate(index)
         place = index * _MEMBER.size
-        offset, packed, size, crc, how, flags = _MEMBER.unpack_from(self._members, place)
+        offset, packed, size, crc, method, flags = _MEMBER.unpack_from(self._members, place)
         check_size(max(size, packed), where)
         if flags & _ENCRYPTED:
             raise UnreadableImageError(f"{where}: it is encrypted.")
         magic, n_name, n_extra = _LOCAL.unpack(read_at(self._path, offset, _LOCAL.size, where))
         if magic != b"PK\3\4":
-            raise UnreadableImageError(f"{where}: no member of the archive starts at its place.")
+            raise UnreadableImageError(f"{where}: no member of the archive starts at its offset.")
         data = read_at(self._path, offset + _LOCAL.size + n_name + n_extra, packed, where)
         try:
-            data = _unpack(data, size, how)
+            data = _unpack(data, size, method)
         except ValueError as error:
             raise UnreadableImageError(f"{where}: cannot be unpacked: {error}.") from error
         if zlib.crc32(data) != crc:
@@ -79,15 +79,15 @@ class ZipSource(PathSource):
         return f"{shown_name(self._path.name)}/{super().locate(index)}"
 
     def reading_order(self, indices: Rows) -> Rows:
-        """From front to back of the archive, whatever order its members are packed in."""
+        """The order of the members' data in the archive."""
         members = np.frombuffer(self._members, f"<i8,V{_MEMBER.size - 8}")
         return np.argsort(members["f0"][indices], kind="stable")
 
     def _images(self, members: bytearray, passed_over: PassedOver) -> Iterator[bytes]:
-        """The names of the images; where they lie is put into `members` on the way."""
+        """The names of the images; their other fields are appended to `members`."""
         with self._path.open("rb") as file:
             for member in read_zip_members(self._path):
-                # Old tools of Windows pack with its own separator.
+                # Old tools on Windows separate folders by backslashes.
                 name = member.name.replace(b"\\", b"/")
                 is_dicom_inside = may_be_dicom_path(name) and is_dicom(_first_bytes(file, member))
                 if is_image_path(name) or is_dicom_inside:
@@ -98,26 +98,26 @@ class ZipSource(PathSource):
 
 
 def _first_bytes(file: IO[bytes], member: ZipMember) -> bytes:
-    """What a member begins with; nothing where it cannot be read."""
+    """The first bytes of a member; empty if it cannot be read."""
     if member.flags & _ENCRYPTED:
         return b""
     try:
         file.seek(member.offset)
         magic, n_name, n_extra = _LOCAL.unpack(file.read(_LOCAL.size))
         file.seek(n_name + n_extra, 1)
-        data = file.read(min(member.packed, _LOOKED_AT))
-        if member.how == zipfile.ZIP_DEFLATED:
+        data = file.read(min(member.packed, _N_START))
+        if member.method == zipfile.ZIP_DEFLATED:
             data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, DICOM_START)
     except (OSError, OverflowError, ValueError, struct.error, zlib.error):
         return b""
     return data if magic == b"PK\3\4" else b""
 
 
-def _unpack(data: bytes, size: int, how: int) -> bytes:
-    if how == zipfile.ZIP_DEFLATED:
+def _unpack(data: bytes, size: int, method: int) -> bytes:
+    if method == zipfile.ZIP_DEFLATED:
         return inflate(data, size)
-    if how != zipfile.ZIP_STORED:
-        raise ValueError(f"compression method {how} is not supported, only stored and deflated")
+    if method != zipfile.ZIP_STORED:
+        raise ValueError(f"compression method {method} is not supported, only stored and deflated")
     if len(data) != size:
         raise ValueError(f"{size} bytes promised, {len(data)} stored")
     return data

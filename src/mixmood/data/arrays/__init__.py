@@ -1,1 +1,1 @@
-"""Pools of equal rows: arrays in memory, NumPy files and IDX files."""
+"""Pools that are arrays: in memory, in NumPy files and in IDX files."""

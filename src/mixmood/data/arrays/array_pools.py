@@ -1,4 +1,4 @@
-"""Pools that are arrays: of images, or of features that someone else has extracted."""
+"""Pools that are arrays: of images, or of features that were extracted elsewhere."""
 
 import hashlib
 from collections.abc import Iterator
@@ -15,25 +15,25 @@ from mixmood.data.arrays.row_file import RowStore, n_bytes
 from mixmood.data.decoding.decode import check_unit_range
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool, Source
 
-_CHECKED_AT_ONCE = 256 * 2**20
+_LARGEST_CHECKED = 256 * 2**20
 _FINGERPRINT_ROWS = 256
 _CHUNK_BYTES = 4 * 2**20
-_LEAST_PICTURE = 16
+_SMALLEST_PICTURE = 16
 
 
 class _RowPool(Source):
-    """What pools that are arrays have in common."""
+    """The code that is common to arrays of images and arrays of features."""
 
     _rows: RowStore
     _labels: Labels | None
 
     def __len__(self) -> int:
-        """How many images or rows of features."""
+        """The number of images or of rows of features."""
         return self._rows.shape[0]
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of shape, type and 256 evenly spaced rows: an array of any size is quick."""
+        """A digest of shape, type and 256 evenly spaced rows: quick for arrays of any size."""
         return _digest(self._rows)
 
     @property
@@ -43,13 +43,13 @@ class _RowPool(Source):
 
 
 class ImageArray(_RowPool, ImageSource):
-    """Images of one size in an array: (n, height, width), or with 1, 3 or 4 channels behind."""
+    """Images of one size: shape (n, height, width), or (n, height, width, 1, 3 or 4 channels)."""
 
     def __init__(self, rows: RowStore, name: str, labels: Labels | None = None) -> None:
-        """Refuse an array of another kind, and floats that are not pixels.
+        """Refuse an array of another shape or type, and floats that are not in 0..1.
 
-        Floats are checked here if the array is below 256 MiB; else image by image, as they are
-        read, and then a wrong one is an unreadable image.
+        Floats of an array of at most 256 MiB are checked here. Those of a larger array are checked
+        when an image is read; an image with wrong values is then unreadable.
         """
         self.name = name
         self._rows = rows
@@ -57,7 +57,7 @@ class ImageArray(_RowPool, ImageSource):
         _check_image_shape(rows.shape, name)
         _check_pixel_type(rows.dtype, name)
         _check_labels(labels, rows, name)
-        if rows.dtype.kind == "f" and n_bytes(rows.shape, rows.dtype) <= _CHECKED_AT_ONCE:
+        if rows.dtype.kind == "f" and n_bytes(rows.shape, rows.dtype) <= _LARGEST_CHECKED:
             self._check_floats()
 
     def fetch(self, index: int) -> NDArray[Any]:
@@ -77,12 +77,12 @@ class ImageArray(_RowPool, ImageSource):
 
 
 class FeatureArray(_RowPool, FeatureSource):
-    """Features as an array of floats, one row an image."""
+    """Features as an array of floats, one row for each image."""
 
     def __init__(self, rows: RowStore, name: str, labels: Labels | None = None) -> None:
-        """Refuse an array of another kind, and values that are not finite.
+        """Refuse an array of another shape or type, and values that are not finite.
 
-        Values are checked here if the array is below 256 MiB; in any case as they are read.
+        Values of an array of at most 256 MiB are checked here; all values are checked when read.
         """
         self.name = name
         self._rows = rows
@@ -93,7 +93,7 @@ class FeatureArray(_RowPool, FeatureSource):
                 f"got {rows.dtype} of shape {rows.shape}."
             )
         _check_labels(labels, rows, name)
-        if n_bytes(rows.shape, rows.dtype) <= _CHECKED_AT_ONCE:
+        if n_bytes(rows.shape, rows.dtype) <= _LARGEST_CHECKED:
             for first, block in _blocks(rows):
                 self._check_finite(block, np.arange(first, first + len(block)))
 
@@ -103,7 +103,7 @@ class FeatureArray(_RowPool, FeatureSource):
         return self._rows.shape[1]
 
     def features(self, indices: Indices) -> Array:
-        """The rows asked for, as floats of the machine's own byte order."""
+        """The rows at `indices`, as floats in the byte order of this machine."""
         wanted = np.asarray(indices)
         dtype = np.dtype(self._rows.dtype).newbyteorder("=")
         result = np.empty((len(wanted), self.width), dtype=dtype)
@@ -126,10 +126,10 @@ class FeatureArray(_RowPool, FeatureSource):
 
 
 def array_pool(rows: RowStore, name: str, labels: Labels | None = None) -> Pool:
-    """The pool that an array stands for: features if it is 2-D and of floats, else images."""
+    """The pool of an array: features if it is 2-D and of floats, else images."""
     if rows.dtype.hasobject:
         raise InputError(
-            f"{name}: an array of Python objects is not taken, for it would need pickle. "
+            f"{name}: an array of Python objects is not accepted, because reading it needs pickle. "
             "Give pixels as uint8, or a list of images."
         )
     if len(rows.shape) == 2 and rows.dtype.kind == "f":
@@ -140,10 +140,10 @@ def array_pool(rows: RowStore, name: str, labels: Labels | None = None) -> Pool:
 def labels_from_values(
     values: NDArray[Any], name: str, class_names: tuple[str, ...] | None = None
 ) -> Labels:
-    """Labels from one integer or word per image; class_names are the names of the integers."""
+    """Labels from one integer or text per image; `class_names` are the names of the integers."""
     if values.ndim != 1 or values.dtype.kind not in "iubU":
         raise ShapeError(
-            f"{name}: labels must be a 1-D array of integers or words, "
+            f"{name}: labels must be a 1-D array of integers or texts, "
             f"got {values.dtype} of shape {values.shape}."
         )
     if class_names is None:
@@ -152,8 +152,10 @@ def labels_from_values(
     if values.dtype.kind == "U" or (
         len(values) and not 0 <= values.min() <= values.max() < len(class_names)
     ):
+        got = "texts" if values.dtype.kind == "U" else f"{values.min()} to {values.max()}"
         raise InputError(
-            f"{name}: labels must be integers below {len(class_names)}, the number of class names."
+            f"{name}: labels must be integers from 0 to {len(class_names) - 1}, because there are "
+            f"{len(class_names)} class names; got {got}."
         )
     if len(set(class_names)) < len(class_names):
         raise InputError(f"{name}: two classes have the same name. Give every class its own.")
@@ -169,7 +171,7 @@ def _check_image_shape(shape: tuple[int, ...], name: str) -> None:
         raise ShapeError(f"{wanted} Move the channels to the end: np.moveaxis(images, 1, 3).")
     if len(shape) not in (3, 4) or (len(shape) == 4 and shape[3] not in (1, 3, 4)):
         raise ShapeError(wanted)
-    if len(shape) == 3 and shape[2] in (3, 4) and shape[1] >= _LEAST_PICTURE:
+    if len(shape) == 3 and shape[2] in (3, 4) and shape[1] >= _SMALLEST_PICTURE:
         raise ShapeError(f"{wanted} It looks like one picture: give it as images[None].")
     if 0 in shape:
         raise InputError(f"{name}: the array has no images (shape {shape}).")

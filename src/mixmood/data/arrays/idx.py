@@ -16,7 +16,7 @@ from mixmood.data.arrays.row_file import FileRows, RowStore, n_bytes
 from mixmood.data.pools.pool import Labels
 
 MAX_UNPACKED_BYTES = 2 * 2**30
-"""A gzipped file can only be unpacked as a whole, so that it may not be larger than this."""
+"""The largest unpacked size of a gzipped file, which can only be unpacked as a whole."""
 
 _UBYTE = 8
 
@@ -82,20 +82,20 @@ def _unpack(path: Path, file: IO[bytes], n_stored: int) -> RowStore:
         _check_length(path, shape, min(MAX_UNPACKED_BYTES, DEFLATE_LIMIT * n_stored))
         data = unpacked.read(size)
         _check_length(path, shape, len(data))
-        unpacked.read(1)  # At the end of the stream its checksum is compared.
+        unpacked.read(1)  # At the end of the stream its checksum is verified.
     return np.frombuffer(data, dtype=np.uint8).reshape(shape)
 
 
 def _read_header(file: IO[bytes] | gzip.GzipFile) -> tuple[tuple[int, ...], int]:
-    """The shape, and where the values start; ValueError for what is not IDX of bytes."""
+    """The shape, and the offset of the values; ValueError if it is not an IDX file of bytes."""
     magic = file.read(4)
     if len(magic) < 4 or magic[:2] != b"\0\0" or not 1 <= magic[3] <= 4:
-        raise ValueError("it does not start like one")
+        raise ValueError("it does not start like an IDX file")
     if magic[2] != _UBYTE:
-        raise ValueError(f"its values are of type {magic[2]:#04x}, only bytes (0x08) are taken")
+        raise ValueError(f"its values are of type {magic[2]:#04x}; only bytes (0x08) can be read")
     sizes = file.read(4 * magic[3])
     if len(sizes) < 4 * magic[3]:
-        raise ValueError("its header is cut")
+        raise ValueError("its header is truncated")
     return tuple(np.frombuffer(sizes, dtype=">u4").tolist()), 4 + len(sizes)
 
 
@@ -103,6 +103,6 @@ def _check_length(path: Path, shape: tuple[int, ...], n_possible: int) -> None:
     n_claimed = n_bytes(shape, np.dtype(np.uint8))
     if n_claimed > n_possible:
         raise InputError(
-            f"{path}: the header promises shape {shape}, which is {n_claimed} bytes, but there "
-            f"can be {n_possible} at most. The file is cut, forged or too large to unpack."
+            f"{path}: the header states the shape {shape}, which is {n_claimed} bytes, but at most "
+            f"{n_possible} are possible. The file is truncated, forged or too large to unpack."
         )

@@ -1,4 +1,4 @@
-"""Pools in NumPy's own files, .npy and .npz: sizes are checked first, pickles never loaded."""
+"""Pools in NumPy files, .npy and .npz. Sizes are checked before reading; nothing is unpickled."""
 
 import zipfile
 from pathlib import Path
@@ -15,7 +15,7 @@ from mixmood.data.arrays.row_file import FileRows, RowStore, n_bytes
 from mixmood.data.pools.pool import Labels, Pool
 
 MAX_UNPACKED_BYTES = 8 * 2**30
-"""A compressed .npz can only be unpacked as a whole, so that it may not be larger than this."""
+"""The largest unpacked size of a compressed .npz, which can only be unpacked as a whole."""
 
 _KEYS = ("images", "features", "x")
 _LOCAL_HEADER = 30
@@ -28,7 +28,7 @@ class _Header(NamedTuple):
 
 
 def open_npy(path: str | Path, name: str) -> Pool:
-    """The pool in an .npy file; nothing but its header is read (floats: see `ImageArray`)."""
+    """The pool in an .npy file; only its header is read (for floats, see `ImageArray`)."""
     try:
         with Path(path).open("rb") as file:
             header = _read_header(file)
@@ -40,7 +40,7 @@ def open_npy(path: str | Path, name: str) -> Pool:
 
 
 def open_npz(path: str | Path, name: str) -> Pool:
-    """The pool in an .npz file: its array `images`, `features` or `x`, or its only one.
+    """The pool in an .npz file: its array `images`, `features` or `x`, or its only array.
 
     Labels come from `labels` and, if given, `class_names`. Arrays written by `np.savez` stay in
     the file; those of `np.savez_compressed` are unpacked, up to 8 GiB.
@@ -59,7 +59,7 @@ def open_npz(path: str | Path, name: str) -> Pool:
 
 
 def count_npz(path: str | Path) -> int:
-    """How many rows the pool in an .npz file has, by its header: nothing is unpacked."""
+    """The number of rows of the pool in an .npz file, from its header; no rows are read."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = _members(archive)
@@ -121,36 +121,36 @@ def _member_labels(
 def _unpack(
     path: str | Path, file: IO[bytes], header: _Header, member: zipfile.ZipInfo
 ) -> NDArray[Any]:
-    """The whole array, after the sizes that header and archive claim have been found possible."""
+    """The whole array, after checking that the sizes in header and archive are possible."""
     if header.dtype.hasobject:
         raise InputError(
-            f"{path}: '{member.filename}' is an array of Python objects, which would need pickle "
-            "and is never loaded. Save it as uint8 or float."
+            f"{path}: '{member.filename}' is an array of Python objects, which is not read because "
+            "that needs pickle. Save it as uint8 or float."
         )
     size = n_bytes(header.shape, header.dtype)
     if size > MAX_UNPACKED_BYTES or member.file_size > DEFLATE_LIMIT * (member.compress_size + 64):
         raise InputError(
             f"{path}: '{member.filename}' would unpack to {size} bytes, more than the "
             f"{MAX_UNPACKED_BYTES} allowed or than its compressed size can hold. "
-            "Save it as .npy, which is read piece by piece."
+            "Save it as .npy, which is read row by row."
         )
     data = bytearray(size)
     view, n_read = memoryview(data), 0
     while n_read < size and (n_more := file.readinto(view[n_read:])):  # type: ignore[attr-defined]
         n_read += n_more
-    file.read(1)  # At the end of a member its checksum is compared.
+    file.read(1)  # At the end of a member its checksum is verified.
     if n_read != size:
         raise EOFError("the compressed data ends early")
     return np.frombuffer(data, dtype=header.dtype).reshape(header.shape)
 
 
 def _read_header(file: IO[bytes]) -> _Header:
-    """Shape and type from the head of an .npy file; ValueError for anything else."""
+    """The shape and type in the header of an .npy file; ValueError if it is not valid."""
     start = file.tell()
     try:
         version = npy_format.read_magic(file)
         if version not in ((1, 0), (2, 0)):
-            raise ValueError(f"format version {version} is not known")
+            raise ValueError(f"format version {version} is unknown")
         read = (
             npy_format.read_array_header_1_0
             if version == (1, 0)
@@ -164,7 +164,7 @@ def _read_header(file: IO[bytes]) -> _Header:
         raise ValueError(f"its header cannot be read: {reason(error)}") from error
     if is_fortran and len(shape) > 1:
         raise ValueError(
-            "it is in Fortran order, save it again with np.save(path, np.ascontiguousarray(array))"
+            "it is in Fortran order; save it again with np.save(path, np.ascontiguousarray(array))"
         )
     if any(length < 0 for length in shape):
         raise ValueError(f"its header claims the shape {shape}")
@@ -173,12 +173,12 @@ def _read_header(file: IO[bytes]) -> _Header:
 
 def _check_length(path: str | Path, header: _Header, n_found: int) -> None:
     if header.dtype.hasobject:
-        return  # Refused as such, with a better message.
+        return  # `_unpack` or `array_pool` refuses it with a better message.
     n_claimed = n_bytes(header.shape, header.dtype)
     if n_claimed > n_found:
         raise InputError(
-            f"{path}: the header promises {header.dtype} of shape {header.shape}, "
-            f"which is {n_claimed} bytes, but {n_found} follow. The file is cut or forged."
+            f"{path}: the header states {header.dtype} of shape {header.shape}, "
+            f"which is {n_claimed} bytes, but {n_found} follow. The file is truncated or forged."
         )
 
 
@@ -187,7 +187,7 @@ def _file_rows(path: str | Path, start: int, header: _Header) -> FileRows:
 
 
 def _start_of(path: str | Path, member: zipfile.ZipInfo) -> int:
-    """Where the data of a stored member begins: behind its own header in the archive."""
+    """The offset of the data of a stored member: after its local header in the archive."""
     with Path(path).open("rb") as file:
         file.seek(member.header_offset)
         local = file.read(_LOCAL_HEADER)

@@ -1,4 +1,4 @@
-"""Rows of equal size that lie one after the other in a file."""
+"""Rows of equal size, one after the other in a file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +11,11 @@ from mixmood.core.files.bounded import read_at
 
 
 class RowStore(Protocol):
-    """What an array and a file of rows have in common: a shape, a dtype, and rows by index."""
+    """The interface of arrays and of files of rows: a shape, a dtype, and rows by index."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many rows, then the shape of each."""
+        """The number of rows, then the shape of each."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -27,7 +27,7 @@ class RowStore(Protocol):
 
 @dataclass(frozen=True)
 class FileRows:
-    """Rows of a file, read when asked for: the file is never in memory as a whole.
+    """Rows of a file, read when needed: the file is never in memory as a whole.
 
     A slice must have no step: it is one read of neighbouring rows.
     """
@@ -38,7 +38,7 @@ class FileRows:
     dtype: np.dtype[Any]
 
     def __getitem__(self, index: int | slice) -> NDArray[Any]:
-        """One row, or neighbours; UnreadableImageError if the file is too short for them now."""
+        """One row, or neighbouring rows; UnreadableImageError if the file has become too short."""
         if isinstance(index, slice):
             first, last, _ = index.indices(self.shape[0])
             return self._read(first, last - first).reshape(-1, *self.shape[1:])
@@ -52,7 +52,7 @@ class FileRows:
 
 
 def n_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
-    """How many bytes an array takes, in Python's integers, which don't overflow."""
+    """The size of an array in bytes; Python integers do not overflow."""
     size = dtype.itemsize
     for length in shape:
         size *= length

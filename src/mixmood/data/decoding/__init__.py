@@ -1,1 +1,1 @@
-"""Stored images to RGB pixels."""
+"""Decodes stored images to RGB pixels."""

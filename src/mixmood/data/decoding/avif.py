@@ -1,4 +1,4 @@
-"""AVIF and HEIC, which start alike: the first is read by Pillow, the second is not."""
+"""AVIF and HEIC files, which start alike: Pillow reads AVIF, but not HEIC."""
 
 HEIC = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx")
 CONVERT_HEIC = "convert it first, for instance with: magick mogrify -format jpg *.heic"
@@ -7,7 +7,7 @@ CONVERT_HEIC = "convert it first, for instance with: magick mogrify -format jpg 
 def check_brand(raw: bytes) -> None:
     """Give Pillow's AVIF decoder one thread; ValueError for a HEIC file.
 
-    By default it takes all cores for each image, while our own threads use them already.
+    By default the decoder uses all cores for each image, which our own threads use already.
 
     >>> check_brand(b"\\0\\0\\0\\x1cftypheic")  # doctest: +ELLIPSIS
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Any stored image -> RGB, eight bits a channel."""
+"""Decodes any stored image to RGB with eight bits a channel."""
 
 import io
 from typing import Any
@@ -17,16 +17,16 @@ from mixmood.data.medical.dicom import is_dicom, read_frame
 from mixmood.data.pools.pool import Raw
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "PPM", "ICO", "AVIF")
-"""The only ones of Pillow's parsers that a file can reach; EPS would start another program."""
+"""The only formats that Pillow may try; EPS, for example, would start another program."""
 
 MAX_PIXELS = 175_000_000
-"""No image may have more, by its header: a little below where Pillow itself refuses. Draft
-mode makes no difference, because a progressive JPEG keeps all of its coefficients in
-memory whatever size is asked for."""
+"""The largest number of pixels in a header, a little below the limit of Pillow itself. It also
+holds for JPEGs that are decoded at reduced size, because a progressive JPEG needs memory for all
+of its coefficients at any size."""
 
 DRAFT = 2
-"""A JPEG may be decoded at a half, a quarter or an eighth of its size, if its smaller side stays
-DRAFT times as long as the side wanted."""
+"""A JPEG may be decoded at a half, a quarter or an eighth of its size if its smaller side stays at
+least DRAFT times as long as the side wanted."""
 
 
 def decode(
@@ -34,16 +34,16 @@ def decode(
 ) -> Picture:
     """The image as RGB uint8, shape (height, width, 3).
 
-    Grey and 1-bit images are repeated over the channels, transparent ones laid on white, more
-    than 8 bits scaled by `pixel_range`, floats in 0..1 to 0..255, EXIF orientation applied; of an
-    animation the first frame comes. Anything that cannot be read so is an UnreadableImageError
-    that names `where`.
+    Grey and 1-bit values are repeated over the channels. Transparent images are laid on white.
+    Values of more than 8 bits are scaled by `pixel_range`, and floats from 0..1 to 0..255. EXIF
+    orientation is applied. Of an animation the first frame is returned. UnreadableImageError with
+    `where` in its message if the image cannot be decoded.
 
     Args:
         raw: The bytes of a file, an array of pixels or a Pillow image.
-        where: What to call the image in a message.
-        side: The side to which the caller will shrink the picture: a large JPEG may then come
-            smaller, never below twice that side.
+        where: The name of the image in messages.
+        side: The side to which the caller will shrink the picture: a large JPEG may then be
+            decoded at reduced size, never below twice that side.
         pixel_range: For images of more than 8 bits; by default 0 to 65535.
     """
     try:
@@ -62,9 +62,9 @@ def decode(
 def decode_square(
     raw: Raw, where: str, side: int, pixel_range: PixelRange | None = None
 ) -> Picture:
-    """The whole image as RGB uint8, shape (side, side, 3), its aspect ratio given up.
+    """The whole image as RGB uint8, resized to shape (side, side, 3) without its aspect ratio.
 
-    Pillow's bilinear filter widens with the reduction, so shrinking averages over all pixels.
+    Pillow's bilinear filter becomes wider with the reduction: shrinking averages over all pixels.
     Everything else is as in `decode`.
     """
     try:
@@ -75,7 +75,7 @@ def decode_square(
 
 
 def wide_values(raw: Raw, where: str) -> NDArray[Any] | None:
-    """The values of an image of more than eight bits as they are stored; None for any other."""
+    """The values of an image of more than eight bits as stored; None for any other image."""
     try:
         with QUIET:
             if isinstance(raw, np.ndarray):
@@ -113,13 +113,13 @@ def _square(raw: Raw, side: int, pixel_range: PixelRange | None) -> Picture:
 def _plain_jpeg(raw: bytes | Image.Image, side: int | None) -> Picture | None:
     if not isinstance(raw, bytes):
         return None
-    # From twice the size of a draft on, Pillow would decode it reduced.
+    # A JPEG of at least twice the draft size is left to Pillow, which decodes it reduced.
     return decode_plain_jpeg(raw, MAX_PIXELS, None if side is None else 2 * DRAFT * side)
 
 
 def _unreadable(where: str, error: Exception) -> UnreadableImageError:
-    # Pillow's parsers raise nearly anything on hostile bytes: struct.error, SyntaxError,
-    # zlib.error, OverflowError, MemoryError, IndexError ... none may end a whole ranking.
+    # Pillow's parsers raise many kinds of errors on hostile bytes: struct.error, SyntaxError,
+    # zlib.error, OverflowError, MemoryError, IndexError ... None of them may end a ranking.
     return UnreadableImageError(f"{where}: cannot be decoded: {reason(error)}.")
 
 
@@ -142,7 +142,7 @@ def _rgb_image(
         return _to_rgb_image(raw, pixel_range)
     with _opened(raw) as image:
         if side is not None and min(image.size) > DRAFT * side:
-            # Only JPEG does anything here, and never goes below the size asked for.
+            # Only JPEG has an effect here, and never goes below the size asked for.
             image.draft(None, (DRAFT * side, DRAFT * side))
         return _to_rgb_image(image, pixel_range)
 
@@ -150,7 +150,7 @@ def _rgb_image(
 def _to_rgb_image(image: Image.Image, pixel_range: PixelRange | None) -> Image.Image:
     _check_size(image)
     image.load()
-    # Both steps would copy the image where there is nothing to do.
+    # Both steps are skipped if they would only copy the image.
     if (exif := image.getexif()) and exif.get(ExifTags.Base.Orientation, 1) != 1:
         image = ImageOps.exif_transpose(image)
     if image.mode == "RGB" and not image.has_transparency_data:
@@ -177,7 +177,7 @@ def _check_size(image: Image.Image) -> None:
 
 
 def _may_be_wide(raw: bytes) -> bool:
-    """Whether the first bytes leave it open; most images are known by them without Pillow."""
+    """Whether an image may have more than eight bits, by its first bytes, without Pillow."""
     if raw.startswith(b"\x89PNG"):
         return raw[24:25] == b"\x10"
     return raw.startswith((b"II", b"MM", b"P2", b"P5", b"Pf", b"PF"))
@@ -199,7 +199,7 @@ def _wide_grey(image: Image.Image, pixel_range: PixelRange | None) -> NDArray[An
             raise ValueError("its values are not finite")
         return pixel_range.apply(values)
     if image.mode == "I":
-        # Pillow widens some 16-bit files to 32-bit integers, and true 32-bit ones look the same.
+        # Pillow reads some 16-bit files as 32-bit integers, just like files of 32 bits.
         if values.min() < 0 or values.max() > 65_535:
             raise ValueError("its 32-bit values are outside 0..65535")
         return values.astype(np.uint16)
@@ -220,7 +220,7 @@ def _from_array(pixels: NDArray[Any], pixel_range: PixelRange | None = None) -> 
 
 
 def to_eight_bits(values: NDArray[Any], pixel_range: PixelRange | None = None) -> NDArray[np.uint8]:
-    """Pixels of any kind taken, as uint8; ValueError for other kinds and for floats beyond 0..1.
+    """Pixels as uint8; ValueError for types that are not supported and floats outside 0..1.
 
     >>> to_eight_bits(np.array([0, 257, 65535], dtype=np.uint16)).tolist()
     [0, 1, 255]
@@ -248,7 +248,7 @@ def to_eight_bits(values: NDArray[Any], pixel_range: PixelRange | None = None) -
 def check_unit_range(values: NDArray[Any]) -> None:
     """Refuse float pixels that are not finite or not in 0..1, with a ValueError."""
     low, high = values.min(), values.max()
-    # Both comparisons are false for NaN, which min and max hand on.
+    # With a NaN, min and max are NaN and both comparisons are false.
     if not (low >= 0 and high <= 1):
         raise ValueError(
             f"float pixels must be finite and in 0..1, got {low:g} to {high:g}; "

@@ -1,4 +1,4 @@
-"""Images of more than eight bits: which of their values become black and which white."""
+"""The range of values of images of more than eight bits that is scaled to black and white."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PERCENTILES = (0.1, 99.9)
-"""A dead or a hot pixel in a thousand does not decide the range."""
+"""The ends of the range; one dead or hot pixel in a thousand does not change them."""
 LEAST_SPAN = 1 / 8
 """An image whose brightest value lies below this part of the range is nearly black."""
 MOST_BEYOND = 1 / 4
@@ -16,7 +16,7 @@ MOST_BEYOND = 1 / 4
 
 @dataclass(frozen=True)
 class PixelRange:
-    """The values that become 0 and 255; what lies between them is scaled, what lies beyond cut.
+    """The values that become 0 and 255. Values between them are scaled, values outside clipped.
 
     >>> PixelRange(0, 4095).apply(np.array([0, 2048, 4095, 60000])).tolist()
     [0, 128, 255, 255]
@@ -26,7 +26,7 @@ class PixelRange:
     high: float
 
     def apply(self, values: NDArray[Any]) -> NDArray[np.uint8]:
-        """Values of any kind as uint8."""
+        """Values of any type, scaled to uint8."""
         scaled = (values.astype(np.float64) - self.low) * (255 / (self.high - self.low))
         return np.clip(scaled + 0.5, 0, 255).astype(np.uint8)
 
@@ -36,11 +36,11 @@ class PixelRange:
         return not is_dark and float((values > self.high).mean()) <= MOST_BEYOND
 
     def describe(self) -> dict[str, float]:
-        """The range as a record keeps it."""
+        """The range as plain values for a record."""
         return asdict(self)
 
     def sentence(self) -> str:
-        """The range in words, for the user whose labelled images it was fitted on."""
+        """A sentence about the range for the user."""
         return (
             "Images of more than 8 bits are scaled by one range, fitted on the labelled images: "
             f"{self.low:g} is black and {self.high:g} white."
@@ -48,11 +48,11 @@ class PixelRange:
 
 
 FULL = PixelRange(0, 65_535)
-"""All that sixteen bits can hold: the range where none was fitted."""
+"""All values of sixteen bits: the range if none was fitted."""
 
 
 def fitted_range(values: NDArray[Any]) -> PixelRange:
-    """The range from the 0.1st to the 99.9th percentile of some pixels.
+    """The range from the 0.1st to the 99.9th percentile of `values`.
 
     >>> fitted_range(np.arange(4096, dtype=np.uint16))
     PixelRange(low=4.0, high=4091.0)

@@ -1,4 +1,4 @@
-"""Pictures small enough for a page with hundreds of them."""
+"""Thumbnails, small enough for a page with hundreds of them."""
 
 from base64 import b64encode
 from io import BytesIO

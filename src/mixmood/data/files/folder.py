@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mixmood.core.errors import InputError, reason
 from mixmood.core.files.bounded import read_image_file
+from mixmood.core.words import counted
 from mixmood.data.files.named_files import PathSource
 from mixmood.data.files.names import (
     Names,
@@ -23,12 +24,12 @@ from mixmood.data.pools.pool import Labels
 
 
 class FolderSource(PathSource):
-    """All image files below a folder; opening lists the names and looks into no file.
+    """All image files below a folder; opening lists the names and reads no images.
 
-    Of files without a suffix the first bytes are read: they may be DICOM.
-    Hidden files, files of operating systems, sockets and the like are left out. A symbolic link
-    to a file counts if it stays inside the pool; links to folders are not followed, so that no
-    image comes twice and no walk is endless. A pool that grows after it was opened keeps its list.
+    Files without a suffix may be DICOM: their first bytes are read. Hidden files, files of
+    operating systems, sockets and the like are left out. A symbolic link to a file counts if its
+    target is inside the pool. Links to folders are not followed: no image is listed twice, and no
+    search is endless. Files that are added after opening are not in the list.
     """
 
     def __init__(self, path: str | Path, name: str, label: str | None = None) -> None:
@@ -36,7 +37,7 @@ class FolderSource(PathSource):
 
         Args:
             path: The folder.
-            name: What results call it.
+            name: The name of the pool in results.
             label: The column of labels.csv with the classes; by default one with a usual name.
         """
         self.name = name
@@ -46,16 +47,17 @@ class FolderSource(PathSource):
         self._names = Names.sorted(walk)
         self.notes = walk.passed_over.notes()
         if not len(self._names):
-            links = f", but {walk.n_leaving} links that leave it" if walk.n_leaving else ""
+            n_links = walk.n_leaving
+            links = f", including {counted(n_links, 'link')} to files elsewhere" if n_links else ""
             raise InputError(
-                f"No images in the folder {path}: looked at {walk.n_others} files below it{links}. "
+                f"No images in the folder {path}: found {walk.n_others} files below it{links}. "
                 f"{' '.join((*self.notes, ''))}Give a folder with files like .png or .jpg, in "
                 "sub-folders or not."
             )
 
     @cached_property
     def labels(self) -> Labels | None:
-        """The classes by labels.csv, by annotations of COCO or YOLO, or by the folders' names."""
+        """The classes from labels.csv, from COCO or YOLO annotations, or from folder names."""
         folder = Path(os.fsdecode(self._root))
         if (table := label_file_in(folder)) is not None:
             labels, missing = labels_from_file(table, self._names, self._label)
@@ -83,7 +85,7 @@ class FolderSource(PathSource):
 
 
 class _Walk:
-    """Yields the relative path of every image below a folder, and counts what it met."""
+    """Yields the relative path of every image below a folder, and counts the other files."""
 
     def __init__(self, root: bytes) -> None:
         self._root = root
@@ -100,7 +102,7 @@ class _Walk:
                     yield from self._images(entries, prefix, pending)
             except OSError as error:
                 if prefix and isinstance(error, FileNotFoundError):
-                    continue  # A folder that vanished meanwhile has no images any more.
+                    continue  # The folder was deleted in the meantime.
                 where = os.fsdecode(self._root + b"/" + prefix)
                 raise InputError(
                     f"Cannot list the folder {where}: {reason(error)}. "
@@ -112,7 +114,7 @@ class _Walk:
     ) -> Iterator[bytes]:
         for entry in entries:
             name = entry.name
-            # The kind of an entry comes with the listing: no call to the system for each file.
+            # The listing has the kind of every entry: no system call for each file is needed.
             if is_image_name(name) and entry.is_file(follow_symlinks=False):
                 yield prefix + name
             elif entry.is_dir(follow_symlinks=False):
@@ -128,7 +130,7 @@ class _Walk:
                     yield prefix + name
 
     def _is_dicom(self, entry: os.DirEntry[bytes]) -> bool:
-        """Whether a file starts like DICOM; the only ones that are looked into."""
+        """Whether a file starts like DICOM."""
         if not entry.is_file(follow_symlinks=False):
             return False
         try:

@@ -17,26 +17,26 @@ from mixmood.data.labels.folder_names import labels_from_table
 from mixmood.data.labels.tables import label_column, lines_of, path_column, table_rows
 from mixmood.data.pools.pool import Labels
 
-_LOOKED_FOR = 100
+_N_CHECKED = 100
 
 
 class ManifestSource(PathSource):
     """The images that a list names, in its order; paths are relative to the list.
 
-    A .txt list has one path a line, where empty lines and lines that start with # do not count.
-    A .csv or .tsv, with commas, semicolons or tabs, has a head with a column `path` and perhaps
-    one `label`; `data/labels/tables.py` has their other names. A list in which some
-    labels are blank counts as unlabelled. Folders may be separated by / or, as on Windows, by
-    \\, whatever machine reads the list. A path that leaves the folder of the list is refused: a
-    list from elsewhere must not make this machine read its own files.
+    A .txt list has one path a line; empty lines and lines that start with # are ignored. A .csv or
+    .tsv list, with commas, semicolons or tabs, has a header with a column `path` and optionally a
+    column `label`; `data/labels/tables.py` has other names for them. A list with a blank label
+    counts as unlabelled. Folders are separated by / or, as on Windows, by \\, on every system. A
+    path that leaves the folder of the list is refused: a foreign list must not choose other files
+    of this machine.
     """
 
     def __init__(self, path: str | Path, name: str, label: str | None = None) -> None:
-        """Read the list, not the images; refuse what is no list of images.
+        """Read the list, not the images; refuse a file that is not a list of images.
 
         Args:
             path: The list.
-            name: What results call it.
+            name: The name of the pool in results.
             label: The column with the classes; by default one of LABEL_COLUMNS.
         """
         self.name = name
@@ -50,7 +50,7 @@ class ManifestSource(PathSource):
             self._names = Names.in_order(self._rows() if is_table else self._paths())
         except (OSError, ValueError, csv.Error) as error:
             raise self._no_list(reason(error)) from error
-        self._look_for_some()
+        self._check_some_exist()
 
     def fetch(self, index: int) -> bytes:
         """The bytes of the file; a link that leaves the folder of the list is not followed."""
@@ -67,21 +67,21 @@ class ManifestSource(PathSource):
 
     @cached_property
     def labels(self) -> Labels | None:
-        """The classes of the label column; None where there is none or some of it is blank."""
+        """The classes of the label column; None without such a column or if a label is blank."""
         if not self._table or b"" in self._table:
             return None
         return labels_from_table(np.array(self._codes, dtype=np.int32), self._table)
 
     @property
     def why_unlabelled(self) -> str:
-        """A sentence for lists whose label column is not filled in everywhere; else empty."""
+        """A sentence about blank labels; empty if there are none."""
         if b"" not in self._table:
             return ""
         n_blank = self._codes.count(self._table[b""])
         return f"{n_blank} of its {len(self)} labels are blank: fill them in, or drop these rows."
 
     def column(self, name: str) -> list[str] | None:
-        """The words of another column of a table, one for each image; None if it is not there."""
+        """The values of a column of a CSV or TSV list, one for each image; None without it."""
         if self._path.suffix.lower() not in (".csv", ".tsv"):
             return None
         rows = table_rows(self._path)
@@ -114,7 +114,7 @@ class ManifestSource(PathSource):
     def _checked(self, entry: bytes, number: int) -> bytes:
         entry = entry.replace(b"\\", b"/")
         if not entry or b"\0" in entry:
-            raise ValueError(f"line {number} holds no path")
+            raise ValueError(f"line {number} has no path")
         if os.path.isabs(entry) or (os.path.normpath(entry) + b"/").startswith(b"../"):  # noqa: PTH117
             raise InputError(
                 f"{self._path}, line {number}: the path {shown_bytes(entry)} leaves the folder of "
@@ -122,9 +122,9 @@ class ManifestSource(PathSource):
             )
         return entry
 
-    def _look_for_some(self) -> None:
-        """A text without any image beside it is some other text: say so before work is done."""
-        n_first = min(len(self), _LOOKED_FOR)
+    def _check_some_exist(self) -> None:
+        """Refuse a file of which no line names an existing file: it is probably another text."""
+        n_first = min(len(self), _N_CHECKED)
         if not n_first:
             raise self._no_list("it names no images")
         if not any(os.path.isfile(self._absolute(index)) for index in range(n_first)):  # noqa: PTH113
@@ -136,5 +136,5 @@ class ManifestSource(PathSource):
     def _no_list(self, why: str) -> InputError:
         return InputError(
             f"{self._path} is not a list of images: {why}. Give a folder, an archive, or a text "
-            "file with one path of an image a line, relative to the file."
+            "file with one path a line, relative to that file."
         )

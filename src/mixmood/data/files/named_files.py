@@ -1,4 +1,4 @@
-"""What pools of named files have in common, be they folders, archives or lists."""
+"""The code that is common to pools of named files: folders, archives and lists."""
 
 from functools import cached_property
 
@@ -8,10 +8,10 @@ from mixmood.data.pools.pool import ImageSource, Labels
 
 
 class PathSource(ImageSource):
-    """A pool whose images have paths; a kind of pool lists them and reads them.
+    """A pool whose images have paths; subclasses list and read the images.
 
-    They are in the order of their names, the same in a folder and in an archive of its files, so
-    that no result depends on the order of a listing. Only a list of paths keeps its own order.
+    The images are sorted by name, in a folder and in an archive of its files alike, so that no
+    result depends on the order of a listing. Only a list of paths keeps its own order.
     """
 
     _names: Names
@@ -31,5 +31,5 @@ class PathSource(ImageSource):
 
     @cached_property
     def labels(self) -> Labels | None:
-        """The classes by the names of folders; see `labels_from_folders`."""
+        """The classes from the names of folders; see `labels_from_folders`."""
         return labels_from_folders(self._names)

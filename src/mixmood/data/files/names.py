@@ -1,4 +1,4 @@
-"""Names of the images of a pool: which files count as images, and names kept compactly."""
+"""Names of the images of a pool: which files count as images, and a compact list of names."""
 
 import hashlib
 from collections import defaultdict
@@ -12,14 +12,14 @@ IMAGE_SUFFIXES = frozenset(
     b"avif bmp dcm dib dicom gif ico jfif jpe jpeg jpg mpo pbm pgm png pnm ppm tif tiff "
     b"webp".split()
 )
-"""Ends of file names, in lower case and without the dot, that stand for an image."""
+"""Suffixes of image files, in lower case and without the dot."""
 
 _FOREIGN = frozenset([b"__MACOSX", b"@eaDir", b"lost+found"])
 _BLOCK = 65_536
 
 
 def is_image_name(name: bytes) -> bool:
-    """Whether a file of this name, without its folder, is taken for an image.
+    """Whether a file of this name, without its folder, counts as an image.
 
     >>> is_image_name(b"cat.JPG"), is_image_name(b"._cat.jpg"), is_image_name(b"Thumbs.db")
     (True, False, False)
@@ -28,9 +28,9 @@ def is_image_name(name: bytes) -> bool:
 
 
 def may_be_dicom(name: bytes) -> bool:
-    """Whether a file of this name may be DICOM without saying so: no suffix, or only numbers.
+    """Whether a file without an image suffix may be DICOM: no dot in its name, or only numbers.
 
-    Archives of hospitals name files like IM000001, or by the identifier of the image.
+    Hospital archives name files like IM000001, or by the identifier of the image.
 
     >>> may_be_dicom(b"IM000001"), may_be_dicom(b"1.2.840.113619.2"), may_be_dicom(b"DICOMDIR")
     (True, True, False)
@@ -40,18 +40,18 @@ def may_be_dicom(name: bytes) -> bool:
 
 
 def is_foreign_folder(name: bytes) -> bool:
-    """Whether a folder belongs to an operating system or a tool instead of to the pool."""
+    """Whether a folder belongs to an operating system or a tool, not to the pool."""
     return name.startswith(b".") or name in _FOREIGN
 
 
 def is_image_path(path: bytes) -> bool:
-    """Whether a path inside an archive is an image, and in no folder that is left out."""
+    """Whether a path inside an archive is an image, and not in a foreign folder."""
     *folders, name = path.split(b"/")
     return is_image_name(name) and not any(map(is_foreign_folder, folders))
 
 
 def may_be_dicom_path(path: bytes) -> bool:
-    """Whether a path inside an archive may be DICOM without saying so, and in no such folder.
+    """Whether a path inside an archive may be DICOM, and is not in a foreign folder.
 
     >>> [may_be_dicom_path(path) for path in (b"study/IM000001", b"study/", b".git/HEAD")]
     [True, False, False]
@@ -71,14 +71,14 @@ class Names:
 
     @classmethod
     def in_order(cls, paths: Iterable[bytes]) -> "Names":
-        """The paths as they come."""
+        """The paths in the order given."""
         block = bytearray()
         ends = _grow_ends(block, paths)
         return cls(block, ends)
 
     @classmethod
     def sorted(cls, paths: Iterable[bytes]) -> "Names":
-        """The paths with the short ones first, those of equal length by their bytes.
+        """The paths sorted by length, and those of equal length by their bytes.
 
         Paths of one length lie end to end in one block, which NumPy sorts in place: no Python
         object is kept for any of them, and the order does not depend on the file system.
@@ -98,7 +98,7 @@ class Names:
         return len(self._ends)
 
     def __getitem__(self, index: int) -> bytes:
-        """The name at a place; the place must not be negative."""
+        """The name at an index; the index must not be negative."""
         start = int(self._ends[index - 1]) if index else 0
         return bytes(self._block[start : int(self._ends[index])])
 
@@ -111,10 +111,9 @@ class Names:
                 start = end
 
     def order(self) -> NDArray[np.int64]:
-        """The places of the names in an order that depends on nothing but the names.
+        """The indices that sort the names as `sorted` does: by length, then by their bytes.
 
-        Short ones first, those of one length by their bytes: an order that arrays can be put in
-        without a Python string for each of a million names.
+        NumPy can sort in this order without a Python object for each of a million names.
 
         >>> Names.in_order([b"10.png", b"2.png", b"1.png"]).order().tolist()
         [2, 1, 0]
@@ -136,7 +135,7 @@ class Names:
         return places
 
     def parts(self) -> tuple[bytes | bytearray, NDArray[np.integer[Any]]]:
-        """The block and the ends, as they are given to the constructor."""
+        """The block and the ends, the arguments of the constructor."""
         return self._block, self._ends
 
     def digest(self) -> str:
@@ -157,12 +156,12 @@ def _grow_ends(block: bytearray, paths: Iterable[bytes]) -> NDArray[np.int64]:
 
 
 def shown_bytes(name: bytes) -> str:
-    """A name as text that any output can take: bytes that are no text appear as \\xNN."""
+    """A name as valid text: bytes that are not UTF-8 are written as \\xNN."""
     return name.decode("utf-8", "backslashreplace")
 
 
 def shown_name(name: str) -> str:
-    """The same for the name of a file as the system hands it to Python.
+    """A file name from Python as valid text: bytes that are not UTF-8 are written as \\xNN.
 
     >>> shown_name("caf\\udce9")
     'caf\\\\xe9'
@@ -170,5 +169,5 @@ def shown_name(name: str) -> str:
     try:
         return shown_bytes(name.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
-        # No name that a system has; a Python string may hold anything.
+        # No file has such a name, but a Python string may hold any code point.
         return name.encode("utf-8", "backslashreplace").decode()

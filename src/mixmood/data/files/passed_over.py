@@ -1,4 +1,4 @@
-"""Files of a pool that no reader takes, counted and named by the end of their names."""
+"""Files of a pool that are skipped because they are not images, counted by suffix."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ COMPANIONS = frozenset(
     b"csv db htm html ini json jsonl lst md md5 names pdf py sha256 toml tsv txt url xml yaml "
     b"yml".split()
 )
-"""Texts that often lie beside images; they are never images."""
+"""Suffixes of texts that are often stored beside images; they are not counted."""
 
 ARCHIVES = frozenset(b"7z bz2 gz rar tar tgz xz zip zst".split())
 ADVICE = {
@@ -20,7 +20,7 @@ ADVICE = {
         ARCHIVES, "an archive inside a pool is not opened: unpack it or give it as a pool"
     ),
 }
-"""What to do about some kinds, by the end of the name without its dot."""
+"""Advice about some kinds of files, by their suffix without the dot."""
 
 MOST_KINDS = 1000
 N_NAMED = 5
@@ -28,16 +28,17 @@ LONGEST_SUFFIX = 12
 
 
 class PassedOver:
-    """A count of files that are no images, without those of operating systems and plain texts."""
+    """The number of files that are not images, without hidden files and plain texts."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start with no files."""
         self._counts: Counter[bytes] = Counter()
 
     def add(self, name: bytes) -> None:
-        """Count a file by its name without its folder, unless it is an image or ignored.
+        """Count a file by its name without its folder.
 
-        A name that begins with a dot is hidden, and one without a dot has no kind.
+        Images, plain texts, hidden files (their names start with a dot) and files without a suffix
+        are not counted.
         """
         stem, dot, suffix = name.rpartition(b".")
         suffix = suffix.lower()
@@ -47,23 +48,23 @@ class PassedOver:
             self._counts[suffix] += 1
 
     def add_path(self, path: bytes) -> None:
-        """Count a path inside an archive, unless it is in a folder that is left out."""
+        """Count a path inside an archive, unless it is in a foreign folder."""
         *folders, name = path.split(b"/")
         if name and not any(map(is_foreign_folder, folders)):
             self.add(name)
 
     def counts(self) -> dict[str, int]:
-        """How many files of each kind, the commonest first."""
+        """The number of files by suffix, the most frequent first."""
         order = sorted(self._counts.items(), key=lambda found: (-found[1], found[0]))
         return {shown_bytes(suffix[:LONGEST_SUFFIX]): count for suffix, count in order}
 
     def notes(self) -> tuple[str, ...]:
-        """One sentence about them; none if there are none."""
+        """One sentence about the files that were passed over; empty if there are none."""
         return passed_over_notes(self.counts())
 
 
 def passed_over_notes(counts: dict[str, int]) -> tuple[str, ...]:
-    """One sentence about files that were passed over; none if there are none.
+    """One sentence about the files that were passed over; empty if there are none.
 
     >>> passed_over_notes({"svg": 2, "xyz": 1})[0]
     '3 files were passed over: 2 .svg (a drawing: render it to PNG first), 1 .xyz.'

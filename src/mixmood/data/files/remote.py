@@ -16,17 +16,17 @@ from mixmood.data.files.passed_over import PassedOver
 from mixmood.data.pools.pool import Pool
 
 MAX_FETCHED_BYTES = 64 * 2**30
-"""An archive or array behind a URL is fetched to a temporary file, which may not be larger."""
+"""The largest size of the temporary file to which an archive or array is fetched."""
 
 _PIECE = 2**20
 _DEEPEST = 32
 
 
 class RemoteFolder(PathSource):
-    """The images below a URL; opening lists their names, an image is fetched when it is read."""
+    """The images below a URL. Opening lists their names; an image is fetched when it is read."""
 
     def __init__(self, url: str, name: str) -> None:
-        """List the images; refuse a URL that cannot be listed or has none."""
+        """List the images; refuse a URL that cannot be listed or has no images."""
         self.name = name
         self._system, self._root = _connect(url)
         try:
@@ -43,7 +43,7 @@ class RemoteFolder(PathSource):
             )
 
     def fetch(self, index: int) -> bytes:
-        """The bytes behind the URL, never more than an image file may have."""
+        """The bytes of the image; refused if they are more than an image file may have."""
         where = self.locate(index)
         path = f"{self._root.rstrip('/')}/{os.fsdecode(self._names[index])}"
         data = bytearray()
@@ -60,7 +60,7 @@ class RemoteFolder(PathSource):
     def _images(self, paths: list[str], passed_over: PassedOver) -> Iterator[bytes]:
         prefix = self._root.rstrip("/") + "/"
         for path in paths:
-            # A folder of this machine may hold names that are no text.
+            # With file:// URLs a name may be any bytes.
             relative = os.fsencode(path.removeprefix(prefix))
             if path.startswith(prefix) and is_image_path(relative):
                 yield relative
@@ -69,9 +69,9 @@ class RemoteFolder(PathSource):
 
 
 def open_fetched(url: str, opener: Callable[[Path, str], Pool], name: str) -> Pool:
-    """The pool in a file behind a URL, fetched to a temporary file while the pool lives."""
+    """The pool in a file behind a URL; a temporary copy of the file lives as long as the pool."""
     system, path = _connect(url)
-    place = _Place()
+    place = _TemporaryFolder()
     target = place.folder / Path(path).name
     try:
         with target.open("wb") as file:
@@ -82,12 +82,12 @@ def open_fetched(url: str, opener: Callable[[Path, str], Pool], name: str) -> Po
     except Exception as error:
         raise _cannot_open(url, error) from error
     pool = opener(target, name)
-    # Copies of the pool share this attribute: the file stays until the last one is gone.
+    # Copies of the pool share this attribute: the file stays as long as any of them.
     pool.__dict__["_fetched_to"] = place
     return pool
 
 
-class _Place:
+class _TemporaryFolder:
     """A temporary folder that is removed with the last reference to it."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ def _connect(url: str) -> tuple[Any, str]:
 
 
 def _pieces(system: Any, path: str) -> Iterator[bytes]:
-    # Servers need not know ranges: with blocks of size 0 fsspec reads HTTP as a stream.
+    # Not every server supports ranges: with block_size 0 fsspec reads HTTP as a stream.
     options = {"block_size": 0} if path.startswith(("http://", "https://")) else {}
     with system.open(path, "rb", **options) as file:
         while piece := file.read(_PIECE):

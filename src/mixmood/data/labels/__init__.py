@@ -1,1 +1,1 @@
-"""The classes of images: from folders, tables and annotations."""
+"""The classes of images, from folder names, tables and annotations."""

@@ -1,4 +1,4 @@
-"""Classes of whole images from the annotations of object detectors, in the manner of COCO or YOLO.
+"""Classes of whole images from annotations for object detection, in the format of COCO or YOLO.
 
 An image has a class if all its objects are of one class.
 """
@@ -25,7 +25,7 @@ _NUMBERED = re.compile(r"(\d+)\s*:\s*(.+)")
 
 
 def labels_from_coco(folder: Path, names: Names) -> Labels | None:
-    """The classes of images by COCO annotations; None if there are none, or not for all images."""
+    """The classes of images from COCO annotations; None unless every image has one class."""
     classes: dict[str, set[str]] = {}
     for pattern in COCO_FILES:
         for path in sorted(folder.glob(pattern)):
@@ -36,10 +36,10 @@ def labels_from_coco(folder: Path, names: Names) -> Labels | None:
 
 
 def labels_from_yolo(folder: Path, names: Names) -> Labels | None:
-    """The classes of images by YOLO's texts; None if there are none, or not for all images.
+    """The classes of images from YOLO label files; None unless every image has one class.
 
-    The text of `images/train/1.jpg` is `labels/train/1.txt`; each of its lines starts with the
-    number of a class, whose name is in data.yaml or classes.txt.
+    The label file of `images/train/1.jpg` is `labels/train/1.txt`. Each of its lines starts with
+    the number of a class, whose name is in data.yaml or classes.txt.
     """
     if not (folder / "labels").is_dir() or not len(names) or not names[0].startswith(b"images/"):
         return None
@@ -59,7 +59,7 @@ def labels_from_yolo(folder: Path, names: Names) -> Labels | None:
 
 
 def yolo_names(folder: Path) -> dict[int, str]:
-    """The names of YOLO's classes by number; empty if no list of them is found."""
+    """The names of YOLO's classes by number; empty if there is no list of them."""
     path = next((folder / name for name in YOLO_LISTS if (folder / name).is_file()), None)
     if path is None:
         return {}
@@ -78,7 +78,7 @@ def yolo_names(folder: Path) -> dict[int, str]:
 
 
 def _yaml_names(lines: list[str]) -> Iterator[str]:
-    """The items of `names`, with their numbers if they have any: one line, or a line for each."""
+    """The items of `names`, written in one line or one a line, with their numbers if given."""
     is_inside = False
     for line in lines:
         line = line.partition(" #")[0].rstrip()
@@ -91,7 +91,7 @@ def _yaml_names(lines: list[str]) -> Iterator[str]:
 
 
 def _coco_pairs(path: Path) -> Iterator[tuple[str, str]]:
-    """The file and the class of every object; nothing for JSON of another kind."""
+    """The file and the class of every object; empty for JSON of another kind."""
     try:
         if path.stat().st_size > MOST_JSON_BYTES:
             raise ValueError(f"it has more than {MOST_JSON_BYTES} bytes")
@@ -110,7 +110,7 @@ def _coco_pairs(path: Path) -> Iterator[tuple[str, str]]:
     except (KeyError, TypeError) as error:
         raise InputError(
             f"Cannot read the labels in {path}: {type(error).__name__}: {reason(error)}. "
-            "Its images, annotations and categories must refer to each other."
+            "Annotations must refer to images and categories of the same file."
         ) from error
 
 

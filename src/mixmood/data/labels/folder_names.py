@@ -10,17 +10,16 @@ from mixmood.data.pools.pool import Labels
 
 MOST_CLASSES = 65_536
 SPLIT = re.compile(rb"(train|training|val|valid|validation|dev|test|testing|images|data)(20\d\d)?")
-"""Folders of these names are splits of a set, not classes (YOLO and COCO have them)."""
+"""Names of folders that are splits of a set, not classes (YOLO and COCO have them)."""
 
 
 def labels_from_folders(names: Names) -> Labels | None:
-    """The classes by the folders of a pool, or None where there are none.
+    """The classes from the folders of a pool; None if the folders are not classes.
 
-    The class of an image is its folder on the first level where the tree branches: `cat` for
-    `cat/1.png`, and also for `crawl/cat/new/1.png` if every path starts with `crawl/`. Where that
-    level holds splits, such as `train/cat/1.png` and `val/dog/2.png`, it is the level
-    below. There are classes only if every image is in a folder of that level and there are at
-    least two of them.
+    The class of an image is its folder on the first level with several folders: `cat` for
+    `cat/1.png`, and also for `crawl/cat/new/1.png` if every path starts with `crawl/`. If the
+    folders of that level are splits, as in `train/cat/1.png` and `val/dog/2.png`, the level below
+    is used. The result is None unless every image is in such a folder and there are at least two.
     """
     skip = _shared_folder(names)
     codes = np.empty(len(names), dtype=np.int32)
@@ -38,7 +37,7 @@ def labels_from_folders(names: Names) -> Labels | None:
 
 
 def labels_from_table(codes: NDArray[np.int32], table: dict[bytes, int]) -> Labels:
-    """Labels whose names are in the order of the alphabet, whatever order they were met in."""
+    """Labels with names in alphabetical order, from codes that number the names of `table`."""
     ordered = sorted(table)
     place = np.empty(len(table), dtype=np.int32)
     for new, name in enumerate(ordered):
@@ -47,12 +46,12 @@ def labels_from_table(codes: NDArray[np.int32], table: dict[bytes, int]) -> Labe
 
 
 def _is_split_level(names: Names, skip: int) -> bool:
-    """Whether all folders of a level are splits such as train and test, not classes."""
+    """Whether all folders of a level are splits, such as train and test."""
     return all(SPLIT.fullmatch(name[skip:].partition(b"/")[0].lower()) for name in names)
 
 
 def _shared_folder(names: Names) -> int:
-    """The length of the folder that all names start with, its slash included."""
+    """The length of the folder with which all names start, including its slash."""
     shared: bytes | None = None
     for name in names:
         if shared is None:

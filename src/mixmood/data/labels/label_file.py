@@ -13,9 +13,10 @@ from mixmood.data.labels.tables import PATH_COLUMNS, label_column, path_column, 
 from mixmood.data.pools.pool import Labels
 
 FILES = ("labels.csv", "labels.tsv", "metadata.csv")
-"""Names of the table, at the top of the folder; metadata.csv is that of Hugging Face."""
+"""Names of the table, at the top of the folder; Hugging Face calls it metadata.csv."""
 NAME_COLUMNS = (*PATH_COLUMNS, "id", "image_id", "name")
-SEVERAL = -2
+AMBIGUOUS = -2
+"""In place of an index: several images have this name."""
 
 
 def label_file_in(folder: Path) -> Path | None:
@@ -24,7 +25,7 @@ def label_file_in(folder: Path) -> Path | None:
 
 
 def labels_from_file(path: Path, names: Names, column: str | None) -> tuple[Labels | None, str]:
-    """The classes of all images; or None, and a sentence that says which image has none.
+    """The classes of all images; or None, and a sentence about an image without a class.
 
     A row names its image by the path below the folder, by the name of the file, or by that name
     without its suffix. InputError if no row names an image, or the table cannot be read.
@@ -62,7 +63,7 @@ def _codes(
     _, head = next(rows)
     at_label = label_column(head, column)
     if at_label is None:
-        # A table without classes, such as one of captions, is no table of labels.
+        # A table without classes, such as one of captions, is not a table of labels.
         return None, {}, ""
     at_name, first = path_column(head, NAME_COLUMNS), ""
     places = _places(names)
@@ -71,10 +72,10 @@ def _codes(
     for number, row in rows:
         first = first or row[at_name]
         place = places.get(_bytes(row[at_name]).removeprefix(b"./"), -1)
-        if place == SEVERAL:
+        if place == AMBIGUOUS:
             raise ValueError(
-                f"line {number} names '{row[at_name][:60]}', which several images are called: "
-                "write the path of the one that is meant"
+                f"line {number} names '{row[at_name][:60]}', and several images have this name: "
+                "write the path of one image"
             )
         label = _bytes(row[at_label])
         if place >= 0 and label:
@@ -87,12 +88,12 @@ def _bytes(text: str) -> bytes:
 
 
 def _places(names: Names) -> dict[bytes, int]:
-    """Which image a path, a file name or a file name without suffix stands for."""
+    """The index of an image by its path, its file name, and its file name without suffix."""
     places: dict[bytes, int] = {}
     for short in _shortenings(names):
         found: dict[bytes, int] = {}
         for index, name in enumerate(short):
-            found[name] = SEVERAL if name in found else index
+            found[name] = AMBIGUOUS if name in found else index
         places = {**found, **places}
     return places
 
@@ -100,4 +101,6 @@ def _places(names: Names) -> dict[bytes, int]:
 def _shortenings(names: Names) -> Iterator[Iterable[bytes]]:
     yield names
     yield (name.rpartition(b"/")[2] for name in names)
-    yield (name.rpartition(b"/")[2].rpartition(b".")[0] for name in names)
+    # A DICOM file may have no suffix.
+    files = (name.rpartition(b"/")[2] for name in names)
+    yield (file.rpartition(b".")[0] or file for file in files)

@@ -1,4 +1,4 @@
-"""Labels that a command cannot do without."""
+"""The labels of a pool, for commands that need them."""
 
 from mixmood.core.errors import InputError
 from mixmood.data.pools.pool import Labels, Pool
@@ -7,12 +7,12 @@ WAYS = (
     "a sub-folder for each class (cat/1.jpg, dog/2.jpg); a table labels.csv with the columns path "
     "and label in the folder of the images; a column label of a CSV or Parquet file (another "
     "column: FILE.csv?label=COLUMN); a Hugging Face data set with a ClassLabel; or COCO or YOLO "
-    "annotations with one class an image"
+    "annotations with one class for each image"
 )
 
 
 def needed_labels(pool: Pool, role: str = "labelled set") -> Labels:
-    """The classes of a pool's images; InputError with all the ways to give them if it has none."""
+    """The classes of a pool's images; without any, an InputError names the ways to give them."""
     if pool.labels is None:
         why = getattr(pool, "why_unlabelled", "")
         because = " ".join([*getattr(pool, "notes", ()), *([why] if why else [])])

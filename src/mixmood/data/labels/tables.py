@@ -8,16 +8,19 @@ from pathlib import Path
 from mixmood.core.suggest import unknown_name
 
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "file_path", "image")
-"""Names of the column with the paths; the first one present counts."""
+"""Names of the column with the paths; the first of them that a table has is used."""
 
 LABEL_COLUMNS = ("label", "labels", "class", "class_name", "category", "target")
-"""Names of the column with the classes; the first one present counts."""
+"""Names of the column with the classes; the first of them that a table has is used."""
 
 LONGEST_LINE = 65_536
 
 
 def table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The head, in small letters, and the rows, each with its line; ValueError if one is uneven."""
+    """The header, in lower case, and the rows, each with its line number.
+
+    ValueError if a row has another number of fields than the header.
+    """
     text = (line.decode("utf-8", "surrogateescape") for line in lines_of(path))
     first = next(text, "")
     reader = csv.reader(chain([first], text), delimiter=_delimiter(first), strict=True)
@@ -25,13 +28,15 @@ def table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     yield 1, head
     for row in reader:
         if row and len(row) != len(head):
-            raise ValueError(f"line {reader.line_num} has {len(row)} fields, its head {len(head)}")
+            raise ValueError(
+                f"line {reader.line_num} has {len(row)} fields, and the header has {len(head)}"
+            )
         if row:
             yield reader.line_num, row
 
 
 def path_column(head: Sequence[str], names: Sequence[str] = PATH_COLUMNS) -> int:
-    """Which column holds the paths; ValueError if none does."""
+    """The index of the column with the paths; ValueError if there is none."""
     for name in names:
         if name in head:
             return head.index(name)
@@ -41,7 +46,7 @@ def path_column(head: Sequence[str], names: Sequence[str] = PATH_COLUMNS) -> int
 
 
 def label_column(head: Sequence[str], wanted: str | None) -> int | None:
-    """Which column holds the classes: the one wanted, or one of a usual name, or None."""
+    """The index of the column with the classes: the one wanted, else one with a usual name."""
     if wanted is not None:
         if wanted.lower() not in head:
             raise unknown_name("label column", wanted, head)
@@ -50,7 +55,7 @@ def label_column(head: Sequence[str], wanted: str | None) -> int | None:
 
 
 def lines_of(path: Path) -> Iterator[bytes]:
-    """The lines of a text file; ValueError if one is absurdly long."""
+    """The lines of a text file; ValueError if one is too long for a line of text."""
     with path.open("rb") as file:
         file.seek(3 if file.read(3) == b"\xef\xbb\xbf" else 0)
         while line := file.readline(LONGEST_LINE):
@@ -60,8 +65,8 @@ def lines_of(path: Path) -> Iterator[bytes]:
 
 
 def _delimiter(head: str) -> str:
-    """The character between columns, by the first line: a tab, a semicolon or a comma.
+    """The most frequent of comma, semicolon and tab in the first line.
 
-    In countries that write 0,5 for a half, spreadsheets put semicolons between columns.
+    Spreadsheets separate columns by semicolons in countries with a decimal comma.
     """
     return max(",;\t", key=head.count)

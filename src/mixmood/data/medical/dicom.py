@@ -1,6 +1,6 @@
-"""DICOM files -> pixels; nothing else of a file leaves this module, no text of its header.
+"""Pixels of DICOM files. No text of a header leaves this module.
 
-Errors name the kind of fault and never quote the file: headers hold names of patients.
+Headers contain names of patients, so errors name the kind of fault and never quote the file.
 """
 
 import io
@@ -17,10 +17,10 @@ from mixmood.data.medical.window import LARGEST, Window, window_of
 
 MAX_PIXELS = 175_000_000
 DEFLATED = b"1.2.840.10008.1.2.1.99"
-"""This transfer syntax packs the whole file, so that its size is unknown until it is unpacked."""
+"""This transfer syntax compresses the whole file: its size is unknown until it is unpacked."""
 HEADER_BYTES = 4096
 DICOM_START = 132
-"""Bytes that tell whether a file is DICOM."""
+"""The number of first bytes that show whether a file is DICOM."""
 T = TypeVar("T")
 
 GREY = ("MONOCHROME1", "MONOCHROME2")
@@ -28,7 +28,7 @@ SMALLEST_SPAN = 1e-30
 
 
 class DicomError(ValueError):
-    """What is wrong with a file, in words that hold nothing of it."""
+    """An error of a DICOM file; its message contains nothing of the file."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Frame:
     Attributes:
         values: Grey values in the units of the modality, shape (height, width); or colours as
             uint8, shape (height, width, 3).
-        window: The values that the file itself wants to be seen as black and white.
-        full: The values that its bits could hold, for files without a window.
+        window: The file's own values for black and white.
+        full: The range of values that its bits can hold, for files without a window.
         is_inverted: Whether small values are white (MONOCHROME1).
     """
 
@@ -55,7 +55,7 @@ class Frame:
         return is_grey and self.window is None and self.full.high - self.full.low > 255
 
     def picture(self, pixel_range: PixelRange | None) -> Picture:
-        """The frame as RGB uint8: by its window, else by the range given, else by its bits."""
+        """The frame as RGB uint8, scaled by its window, else the range given, else its bits."""
         if self.values.ndim == 3:
             return np.ascontiguousarray(self.values, dtype=np.uint8)
         if self.window is not None:
@@ -67,7 +67,7 @@ class Frame:
 
 
 def is_dicom(raw: bytes) -> bool:
-    """Whether a file starts like DICOM: 128 bytes of anything, then DICM."""
+    """Whether a file starts like DICOM: any 128 bytes, then DICM."""
     return raw[128:DICOM_START] == b"DICM"
 
 
@@ -77,12 +77,12 @@ def count_frames(raw: bytes) -> int:
 
 
 def read_frame(raw: bytes, index: int | None = None) -> Frame:
-    """One frame of a DICOM file, by default the middle one; DicomError if it has no such image."""
+    """One frame of a DICOM file, by default the middle one; DicomError if it cannot be read."""
     return _guarded(lambda: _frame(_read(raw, is_header=False), index))
 
 
 def _guarded(work: Callable[[], T]) -> T:
-    """What `work` gives; any other error than ours is named by its class alone."""
+    """The result of `work`; any other error becomes a DicomError that names only its class."""
     try:
         return work()
     except DicomError:
@@ -122,10 +122,10 @@ def _frame(data: Any, index: int | None) -> Frame:
     n_frames = _n_frames(data)
     wanted = n_frames // 2 if index is None else index
     if not 0 <= wanted < n_frames:
-        raise DicomError(f"it is a DICOM file of {n_frames} frames, and number {wanted} was wanted")
+        raise DicomError(f"it is a DICOM file of {n_frames} frames; frame {wanted} was wanted")
     n_pixels = int(data.Rows) * int(data.Columns)
     if not 0 < n_pixels <= MAX_PIXELS:
-        raise DicomError(f"its {n_pixels} pixels are none, or more than the {MAX_PIXELS} allowed")
+        raise DicomError(f"it has {n_pixels} pixels; 1 to {MAX_PIXELS} are allowed")
     values = _decoded(data, wanted)
     kind = str(data.PhotometricInterpretation)
     if kind == "PALETTE COLOR":
@@ -133,20 +133,20 @@ def _frame(data: Any, index: int | None) -> Frame:
     if kind not in GREY:
         return Frame(_eight_bits(values), None, PixelRange(0, 255), False)
     if values.ndim != 2:
-        raise DicomError("it is a DICOM file of grey values with several samples a pixel")
+        raise DicomError("it is a DICOM file of grey values with several samples per pixel")
     full = _full_range(data)
     grey = np.asarray(pixels.apply_modality_lut(values, data))
     return Frame(grey, window_of(data), full, kind == "MONOCHROME1")
 
 
 def _decoded(data: Any, index: int) -> NDArray[Any]:
-    """The stored values of a frame; a compressed file is refused by its transfer syntax's name."""
+    """The stored values of a frame; an error of a compressed file names its transfer syntax."""
     from pydicom.pixels import get_decoder, pixel_array
 
     syntax = data.file_meta.TransferSyntaxUID
     if not syntax.is_compressed:
         return np.asarray(pixel_array(data, index=index))
-    # Of a UID that is in no register, even the number is not shown.
+    # The number of an unregistered UID is not shown, because it is text of the header.
     name = syntax.name if syntax.name != str(syntax) else "an unknown transfer syntax"
     advice = "install pylibjpeg with its plug-ins, or save it uncompressed"
     try:
@@ -160,19 +160,19 @@ def _decoded(data: Any, index: int) -> NDArray[Any]:
     try:
         return np.asarray(pixel_array(data, index=index))
     except Exception:
-        # Damaged, or of a kind that the decoder lacks, such as 12 bits in Pillow's JPEG.
+        # Damaged or not supported by the decoder, such as 12 bits by Pillow's JPEG.
         raise DicomError(
             f"it is a DICOM file in {name}, which the installed decoders cannot read; {advice}"
         ) from None
 
 
 def _full_range(data: Any) -> PixelRange:
-    """The values that the bits of a file can hold, in the units of the modality."""
+    """The range of values that the bits of a file can hold, in the units of the modality."""
     from pydicom.pixels import apply_modality_lut
 
     n_bits = int(data.BitsStored)
     if not 1 <= n_bits <= 32:
-        raise DicomError(f"it claims {n_bits} bits a pixel")
+        raise DicomError(f"its header states {n_bits} bits per pixel; 1 to 32 are allowed")
     is_signed = int(data.get("PixelRepresentation", 0) or 0) == 1
     ends = (-(2 ** (n_bits - 1)), 2 ** (n_bits - 1) - 1) if is_signed else (0, 2**n_bits - 1)
     if "ModalityLUTSequence" in data:
@@ -189,7 +189,7 @@ def _full_range(data: Any) -> PixelRange:
 def _eight_bits(values: NDArray[Any]) -> NDArray[np.uint8]:
     """Colours as uint8, shape (height, width, 3)."""
     if values.ndim != 3 or values.shape[2] not in (3, 4) or values.dtype.kind != "u":
-        raise DicomError("it is a DICOM file of colours in a form that is not known")
+        raise DicomError("it is a DICOM file of colours in an unknown form")
     most = 2 ** (8 * values.dtype.itemsize) - 1
     colours = values[:, :, :3]
     if most == 255:

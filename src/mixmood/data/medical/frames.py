@@ -2,6 +2,7 @@
 
 import hashlib
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import UnreadableImageError
 from mixmood.core.suggest import unknown_name
+from mixmood.data.decoding.pixel_range import PixelRange
 from mixmood.data.decoding.quiet import QUIET
 from mixmood.data.medical.dicom import DicomError, count_frames, is_dicom, read_frame
 from mixmood.data.pools.pool import ImageSource, Labels, Pool, Raw
@@ -17,7 +19,7 @@ MIDDLE, EACH = "middle", "each"
 
 
 def with_frames(pool: Pool, frames: str) -> Pool:
-    """The pool with one image a file, its middle frame, or with one a frame."""
+    """The pool with the middle frame of every DICOM file, or with all frames as images."""
     if frames not in (MIDDLE, EACH):
         raise unknown_name("choice of frames", frames, (MIDDLE, EACH))
     if frames == MIDDLE or not isinstance(pool, ImageSource) or isinstance(pool, FramesSource):
@@ -26,10 +28,10 @@ def with_frames(pool: Pool, frames: str) -> Pool:
 
 
 class FramesSource(ImageSource):
-    """All frames of the DICOM files of another pool, beside its other images.
+    """All frames of the DICOM files of another pool, and its other images.
 
-    Opening reads the header of every file. A file that cannot be read is one image, which is then
-    unreadable.
+    Opening reads every file to count its frames. A file that cannot be read counts as one
+    unreadable image.
     """
 
     def __init__(self, files: ImageSource) -> None:
@@ -40,11 +42,11 @@ class FramesSource(ImageSource):
         self._starts = np.concatenate([[0], np.cumsum(counts)])
 
     def __len__(self) -> int:
-        """How many frames, and images that are no DICOM."""
+        """The number of frames and of images that are not DICOM."""
         return int(self._starts[-1])
 
     def fetch(self, index: int) -> Raw:
-        """The frame as pixels; an image that is no DICOM as it is stored."""
+        """The frame as pixels; an image that is not DICOM as it is stored."""
         file, frame = self._place(index)
         raw = self._files.fetch(file)
         if not isinstance(raw, bytes) or not is_dicom(raw):
@@ -56,7 +58,7 @@ class FramesSource(ImageSource):
             raise UnreadableImageError(f"{self.locate(index)}: {error}.") from None
 
     def locate(self, index: int) -> str:
-        """The file, and the number of the frame where it has several."""
+        """The file, and the number of the frame if the file has several."""
         file, frame = self._place(index)
         is_single = self._starts[file + 1] - self._starts[file] == 1
         return self._files.locate(file) + ("" if is_single else f"[{frame}]")
@@ -81,7 +83,7 @@ class FramesSource(ImageSource):
         file, frame = self._place(index)
         raw = self._files.fetch(file)
         if not isinstance(raw, bytes) or not is_dicom(raw):
-            return super().wide_values(index)
+            return self._files.wide_values(file)
         try:
             with QUIET:
                 found = read_frame(raw, frame)
@@ -89,8 +91,15 @@ class FramesSource(ImageSource):
             raise UnreadableImageError(f"{self.locate(index)}: {error}.") from None
         return found.values if found.is_wide else None
 
+    def scaled_by(self, pixel_range: PixelRange | None) -> Self:
+        """The same pool with its images of more than eight bits scaled by this range."""
+        pool = super().scaled_by(pixel_range)
+        # The files may be frames themselves, of a list that `mixmood filter` wrote.
+        pool._files = self._files.scaled_by(pixel_range)
+        return pool
+
     def reading_order(self, indices: Rows) -> Rows:
-        """The order of the files, and within them that of the frames."""
+        """The order of the files, and within a file that of its frames."""
         files = np.searchsorted(self._starts, indices, side="right") - 1
         place = np.empty(len(self._files), np.int64)
         place[self._files.reading_order(np.arange(len(self._files)))] = np.arange(len(self._files))

@@ -1,4 +1,4 @@
-"""The window of a DICOM file: which grey values it wants to be seen as black and white."""
+"""The window of a DICOM file: the grey values that it displays as black and white."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 LINEAR, EXACT, SIGMOID = "LINEAR", "LINEAR_EXACT", "SIGMOID"
 LARGEST = 1e12
-"""No grey value, centre or width of a modality is beyond it; arithmetic within it is safe."""
+"""Real grey values, centres and widths are smaller; arithmetic up to this size is safe."""
 NARROWEST = 1e-9
 
 
 @dataclass(frozen=True)
 class Window:
-    """A centre and a width, and how values between black and white are spread; or a table.
+    """A centre and a width with the shape of the curve between black and white; or a table.
 
     Formulas: DICOM PS3.3, C.11.2.1.2 (linear) and C.11.2.1.3 (others).
 
@@ -26,7 +26,7 @@ class Window:
     width: float
     shape: str = LINEAR
     table: tuple[int, tuple[int, ...], int] | None = None
-    """First value, entries and bits of a VOI table, which is used instead where there is one."""
+    """First value, entries and bits of a VOI table, which is used instead of centre and width."""
 
     def apply(self, values: NDArray[Any]) -> NDArray[np.uint8]:
         """Grey values as uint8."""
@@ -47,7 +47,7 @@ class Window:
 
 
 def window_of(data: Any) -> Window | None:
-    """The first window of a file; None if it has none that can be used."""
+    """The first window of a file; None if the file has no usable window."""
     if data.get("VOILUTSequence"):
         item = data.VOILUTSequence[0]
         count, first, bits = (int(value) for value in item.LUTDescriptor)
@@ -59,7 +59,7 @@ def window_of(data: Any) -> Window | None:
     centre, width = (_first(data.get(word)) for word in ("WindowCenter", "WindowWidth"))
     if centre is None or width is None:
         return None
-    # Written so that a NaN is refused.
+    # In this form a NaN is refused too.
     if not (abs(centre) <= LARGEST and NARROWEST <= width <= LARGEST):
         return None
     shape = str(data.get("VOILUTFunction", None) or LINEAR)
@@ -67,7 +67,7 @@ def window_of(data: Any) -> Window | None:
 
 
 def _first(value: Any) -> float | None:
-    """The first number of an element that may hold none, one or several."""
+    """The first number of an element that has none, one or several; None if it has none."""
     if value is None or value == "":
         return None
     several = value if hasattr(value, "__getitem__") and not isinstance(value, str) else [value]

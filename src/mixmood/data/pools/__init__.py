@@ -1,1 +1,1 @@
-"""What a user may call a pool, opened without reading its images."""
+"""Pools of every kind, opened without reading their images."""

@@ -1,4 +1,4 @@
-"""The pools of a ranking: opened, named, and noise in the size of the labelled images."""
+"""Opens and names the pools of a ranking; noise gets the size of the labelled images."""
 
 import os
 import re
@@ -14,19 +14,20 @@ from mixmood.core.errors import InputError, OptionError
 from mixmood.core.files.places import expanded
 from mixmood.data.files.names import shown_name
 from mixmood.data.pools.noise import PREFIX as NOISE_PREFIX
-from mixmood.data.pools.noise import settled_noise
+from mixmood.data.pools.noise import with_size_and_seed
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, Pool
 
 # NAME=PATH; a NAME has no slash and no colon, so that neither a path nor a URL with "=" is split.
 NAMED = re.compile(r"([^=/\\:]+)=(.+)", re.DOTALL)
 N_LOOKED_AT = 8
+"""Labelled images of which the first readable one gives the size of noise."""
 SMALLEST_NOISE, LARGEST_NOISE = 8, 224
 
 
 @dataclass(frozen=True)
 class OpenedCandidates:
-    """The pools by name, what was given for each, and why others could not be opened."""
+    """The pools by name, the user's path or object of each, and why others were not opened."""
 
     pools: dict[str, Pool]
     given: dict[str, Any]
@@ -40,16 +41,16 @@ def open_candidates(
     cache: FeatureCache | None = None,
     frames: str = "middle",
 ) -> OpenedCandidates:
-    """The pools: from a dictionary, or from a list in which `web=crawl.zip` names one.
+    """The opened pools of a dictionary, or of a list, in which `web=crawl.zip` names a pool.
 
-    A broken pool is set aside. A path that does not exist is an error: it is mistyped, and
-    nothing has been computed yet.
+    A broken pool is set aside. A path that does not exist is an error: it is probably mistyped,
+    and nothing has been computed yet.
     """
     pools: dict[str, Pool] = {}
     given: dict[str, Any] = {}
     set_aside: dict[str, str] = {}
     for number, (name, what) in enumerate(_named(candidates), start=1):
-        # The labelled images are decoded only for noise that has to be of their size.
+        # Labelled images are decoded only if noise needs their size.
         side = noise_size(labelled) if _is_noise_of_any_size(what) else None
         try:
             pool = open_pool(what, name, seed=seed, noise_size=side, cache=cache, frames=frames)
@@ -75,7 +76,7 @@ def _check_new(name: str, *known: Mapping[str, object]) -> None:
 
 
 def _is_noise_of_any_size(what: Any) -> bool:
-    """Whether a text asks for noise without saying its size."""
+    """Whether a text asks for noise and does not give its size."""
     return (
         isinstance(what, str)
         and what.startswith(NOISE_PREFIX)
@@ -86,34 +87,37 @@ def _is_noise_of_any_size(what: Any) -> bool:
 def _named(
     candidates: Mapping[str, Any] | Sequence[Any],
 ) -> Iterator[tuple[str | None, Any]]:
-    """What to open, and what to call it, where a name is given."""
+    """The name of each candidate, None if none was given, and its path or object."""
     if isinstance(candidates, Mapping):
         yield from candidates.items()
         return
     for what in [candidates] if isinstance(candidates, str | Path) else candidates:
         match = NAMED.fullmatch(what) if isinstance(what, str) else None
-        # A folder may be called `x=y`: what is there is meant.
+        # A file or folder may be called `x=y`: if it exists, it is the candidate.
         if match and not os.path.exists(expanded(what)):  # noqa: PTH110 - takes any text
             yield match[1], match[2]
         else:
             yield None, what
 
 
-def found_again(what: Any, labelled: Pool | None, seed: int) -> Any:
-    """What stands for the same pool without the labelled set and the seed: noise names both."""
+def with_noise_settings(what: Any, labelled: Pool | None, seed: int) -> Any:
+    """The text of noise with its size and seed, so that it opens the same pool anywhere.
+
+    Anything but the text of noise is returned unchanged.
+    """
     if not isinstance(what, str) or not what.startswith(NOISE_PREFIX):
         return what
     if labelled is None or not _is_noise_of_any_size(what):
-        return settled_noise(what, None, seed)
-    return settled_noise(what, noise_size(labelled), seed)
+        return with_size_and_seed(what, None, seed)
+    return with_size_and_seed(what, noise_size(labelled), seed)
 
 
 def noise_size(labelled: Pool) -> int | None:
-    """The side at which noise is noise of the labelled images' size.
+    """The side of noise images that have the size of the labelled images.
 
-    Noise of another size is smoothed or stretched on its way into the backbone, and is then
-    another kind of noise. None if the labelled set holds features, or its first images cannot be
-    read.
+    Noise of another size would be smoothed or stretched differently before the backbone, which
+    makes it another kind of noise. None if the labelled set holds features, or its first images
+    cannot be read.
     """
     if isinstance(labelled, FeatureSource):
         return None

@@ -11,23 +11,23 @@ from mixmood.data.files.manifest import ManifestSource
 from mixmood.data.pools.pool import Pool
 
 
-def group_names(pool: Pool, word: str) -> list[str]:
+def group_names(pool: Pool, column_or_pattern: str) -> list[str]:
     """The group of every image of a pool.
 
     Args:
         pool: The pool.
-        word: The name of a column of the pool's table, or a pattern (a regular expression) that
-            is searched for in the path of each image; its first bracket, or all of it, is the
-            group, as in `patient(\\d+)`.
+        column_or_pattern: A column of the pool, if it is a CSV or TSV list of paths; or a regular
+            expression that is searched for in the path of each image. Its first capture group is
+            the name of the image's group, as in `patient(\\d+)`; without one, the whole match is.
     """
-    if isinstance(pool, ManifestSource) and (column := pool.column(word)) is not None:
+    if isinstance(pool, ManifestSource) and (column := pool.column(column_or_pattern)) is not None:
         return column
     try:
-        pattern = re.compile(word)
+        pattern = re.compile(column_or_pattern)
     except re.error as error:
         raise OptionError(
-            f"groups must be a column of {pool.name} or a pattern on its paths; got '{word}' "
-            f"({error})."
+            f"groups must be a column of {pool.name} or a regular expression for its paths; got "
+            f"'{column_or_pattern}' ({error})."
         ) from error
     return [_group(pattern, pool, index) for index in range(len(pool))]
 
@@ -35,12 +35,15 @@ def group_names(pool: Pool, word: str) -> list[str]:
 def _group(pattern: "re.Pattern[str]", pool: Any, index: int) -> str:
     place = pool.locate(index) if hasattr(pool, "locate") else f"{pool.name}[{index}]"
     found = pattern.search(place)
-    if found is None:
+    # A capture group that took no part in the match is None.
+    name = None if found is None else found.group(1 if pattern.groups else 0)
+    if name is None:
         raise InputError(
-            f"groups '{pattern.pattern}' is no column of {pool.name} and is not found in {place}. "
-            "Give a column of its table, or a pattern that every path has, such as patient(\\d+)."
+            f"groups '{pattern.pattern}' is not a column of {pool.name} and is not found in "
+            f"{place}. Give a column of its table, or a pattern that every path has, such as "
+            "patient(\\d+)."
         )
-    return str(found.group(1) if pattern.groups else found.group(0))
+    return str(name)
 
 
 def group_codes(names: list[str]) -> NDArray[np.int64]:

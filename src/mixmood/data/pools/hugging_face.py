@@ -1,4 +1,4 @@
-"""A pool that is a data set on the Hugging Face hub, or one saved to disk by their package."""
+"""Opens a data set of the Hugging Face hub, or one that their package saved to disk."""
 
 import logging
 import re
@@ -11,24 +11,24 @@ from mixmood.core.errors import InputError, MissingExtraError, OptionError, reas
 from mixmood.data.pools.objects import ObjectSource, from_hugging_face
 
 PREFIX = "hf://"
-PATIENCE_S = 10
+TIMEOUT_S = 10
 
-_WORD = r"(?:[^@:\[]|\[[^\]]*\])+"
-_PATTERN = re.compile(rf"{PREFIX}([^@:]+)((?:[@:]{_WORD})*)")
-_MARKED = re.compile(rf"([@:])({_WORD})")
+_VALUE = r"(?:[^@:\[]|\[[^\]]*\])+"
+_PATTERN = re.compile(rf"{PREFIX}([^@:]+)((?:[@:]{_VALUE})*)")
+_OPTION = re.compile(rf"([@:])({_VALUE})")
 
 
 def open_hub(text: str, name: str | None) -> ObjectSource:
-    """The pool that a text such as `hf://uoft-cs/cifar10@plain_text:test` stands for.
+    """The pool of a text such as `hf://uoft-cs/cifar10@plain_text:test`.
 
-    Behind the name of the data set, or the path of a folder written by `save_to_disk`, may come
-    `:` and a split, such as `test` or `train[:1000]`, and `@` and a configuration, in any order;
-    without a split `train` is taken. The package `datasets` fetches what is not in its own cache.
+    The name of the data set, or the path of a folder written by `save_to_disk`, may be followed by
+    `:` and a split, such as `test` or `train[:1000]`, and by `@` and a configuration, in any order.
+    The default split is `train`. The package `datasets` fetches files that are not in its cache.
     """
     parts = _PATTERN.fullmatch(text)
-    marked = _MARKED.findall(parts[2]) if parts else []
-    options = dict(marked)
-    if parts is None or len(options) != len(marked):
+    given = _OPTION.findall(parts[2]) if parts else []
+    options = dict(given)
+    if parts is None or len(options) != len(given):
         raise OptionError(
             f"A data set of the hub is written hf://NAME, hf://NAME:SPLIT or "
             f"hf://NAME@CONFIG:SPLIT, got '{text}'."
@@ -47,7 +47,7 @@ def _load(where: str, config: str | None, split: str) -> Any:
         if Path(where).is_dir() and _is_saved(Path(where)):
             loaded = datasets.load_from_disk(where)
             return loaded[split] if isinstance(loaded, dict) else loaded
-        with _asked_once(datasets, is_remote=not Path(where).is_dir()):
+        with _offline_if_unreachable(datasets, is_remote=not Path(where).is_dir()):
             return datasets.load_dataset(where, config, split=split)
     except Exception as error:
         # The network, the hub and the files each have errors of their own.
@@ -58,10 +58,10 @@ def _load(where: str, config: str | None, split: str) -> Any:
 
 
 @contextmanager
-def _asked_once(datasets: Any, is_remote: bool) -> Iterator[None]:
-    """Where the hub does not answer, only what its packages have kept is used while within.
+def _offline_if_unreachable(datasets: Any, is_remote: bool) -> Iterator[None]:
+    """Use only the local cache of the hub's packages if the hub does not answer.
 
-    By themselves they ask six times over half a minute, with two lines on stderr each time.
+    Without this they try six times in half a minute, and print two lines on stderr each time.
     """
     import huggingface_hub
 
@@ -83,9 +83,9 @@ def _asked_once(datasets: Any, is_remote: bool) -> Iterator[None]:
 
 def _answers(hub: Any) -> bool:
     try:
-        hub.utils.get_session().head(hub.constants.ENDPOINT, timeout=PATIENCE_S)
+        hub.utils.get_session().head(hub.constants.ENDPOINT, timeout=TIMEOUT_S)
     except Exception:
-        # Each version of the package uses another HTTP library, with its own errors.
+        # Versions of the package use different HTTP libraries, each with its own errors.
         return False
     return True
 

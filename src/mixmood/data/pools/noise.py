@@ -1,4 +1,4 @@
-"""Pools of noise: a baseline for candidates, made on demand and never stored."""
+"""Pools of noise: a baseline for other pools. Images are made on demand and never stored."""
 
 from functools import cached_property
 from typing import Any
@@ -20,11 +20,11 @@ _MAX_SIZE = 4096
 
 
 class NoiseSource(ImageSource):
-    """Images of noise; image i depends on kind, size, seed and i, and on nothing else.
+    """Images of noise; image i depends only on kind, size, channels, p, seed and i.
 
     `gaussian`: normal values of mean 0 and variance 10, stretched to 0..255 in each image.
-    `salt-and-pepper`: every pixel 255 with chance `p`, else 0; the paper's text has p = 0.5 (its
-    authors' code about 0.05). A pixel has one value; with `channels=3` each colour has its own.
+    `salt-and-pepper`: every pixel is 255 with probability `p`, else 0; the paper's text has p = 0.5
+    (its authors' code about 0.05). With `channels=3` every channel of a pixel has its own value.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class NoiseSource(ImageSource):
         p: float = 0.5,
         seed: int = 0,
     ) -> None:
-        """Refuse an unknown kind and numbers that give no images."""
+        """Refuse an unknown kind and numbers out of range."""
         if kind not in KINDS:
             raise unknown_name("noise", kind, KINDS)
         _check_range("count", count, 1, _MAX_COUNT)
@@ -68,7 +68,7 @@ class NoiseSource(ImageSource):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of all that the images depend on."""
+        """A digest of everything on which the images depend."""
         words = (self._kind, self._count, *self._shape, str(self._p))
         return rng_for(self._seed, PREFIX, *words).bytes(32).hex()
 
@@ -97,10 +97,10 @@ def open_noise(
     return NoiseSource(kind, name or kind, **options)
 
 
-def settled_noise(text: str, size: int | None, seed: int) -> str:
-    """The text with its size and seed, where it names none: it stands for the same images anywhere.
+def with_size_and_seed(text: str, size: int | None, seed: int) -> str:
+    """The text of noise with size and seed added if it lacks them: it fixes the images.
 
-    >>> settled_noise("noise:gaussian?size=64", 28, 3)
+    >>> with_size_and_seed("noise:gaussian?size=64", 28, 3)
     'noise:gaussian?size=64&seed=3'
     """
     open_noise(text, None, seed)
@@ -125,7 +125,8 @@ def _number(word: str, value: str) -> int | float:
     try:
         return _OPTIONS[word](value)
     except ValueError:
-        raise OptionError(f"The {word} of noise must be a number, got '{value}'.") from None
+        kind = "a whole number" if _OPTIONS[word] is int else "a number"
+        raise OptionError(f"The {word} of noise must be {kind}, got '{value}'.") from None
 
 
 def _check_range(word: str, value: int, low: int, high: int) -> None:

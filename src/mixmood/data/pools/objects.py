@@ -21,26 +21,29 @@ _FINGERPRINT_IMAGES = 32
 
 
 class ObjectSource(ImageSource):
-    """Images that a Python object hands out by index, in whatever form it has them.
+    """Images that a Python object returns by index.
 
-    An item is a Pillow image, an array, a tensor or the bytes of a file, or a tuple whose first
-    member is one. Three axes of which the first has 1, 3 or 4 entries and the last has not are
-    taken for a tensor's order (channels, height, width).
+    An item is a Pillow image, an array, a tensor or the bytes of a file, or a tuple that starts
+    with one of them. An item with three axes, of which the first has 1, 3 or 4 entries and the last
+    has not, is read as (channels, height, width).
     """
 
     def __init__(
         self, get: Callable[[int], Any], count: int, name: str, labels: Labels | None = None
     ) -> None:
-        """Refuse an object without items, and one whose first item is no image."""
+        """Refuse an object without items, and one whose first item is not an image."""
         if count < 1:
             raise InputError(f"{name}: there are no images in it.")
         if labels is not None and len(labels.codes) != count:
-            raise InputError(f"{name}: {len(labels.codes)} labels for {count} images.")
+            raise InputError(
+                f"{name}: one label per image is needed, got {len(labels.codes)} labels for "
+                f"{count} images."
+            )
         self.name = name
         self._get, self._count, self._labels = get, count, labels
-        # A Pillow image that is still a file, and many data sets, must not be read by two at once.
+        # Pillow images that are not loaded yet, and many data sets, are not safe for threads.
         self._lock = threading.Lock()
-        # An item that cannot be read is counted when it is drawn; one of a wrong type is all.
+        # Only a wrong type is an error here: an unreadable item is counted when it is read.
         with contextlib.suppress(UnreadableImageError):
             self.fetch(0)
 
@@ -49,15 +52,15 @@ class ObjectSource(ImageSource):
         return self._count
 
     def fetch(self, index: int) -> Raw:
-        """The image as the object gives it; whatever it raises makes the image unreadable."""
+        """The image as the object returns it; any error of the object makes it unreadable."""
         try:
             with self._lock:
                 return _as_raw(self._get(index))
         except InputError as error:
             raise type(error)(f"{self.locate(index)}: {error}") from error
         except Exception as error:
-            what = f"{type(error).__name__}: {reason(error)}"
-            raise UnreadableImageError(f"{self.locate(index)}: cannot be read: {what}.") from error
+            why = f"{type(error).__name__}: {reason(error)}"
+            raise UnreadableImageError(f"{self.locate(index)}: cannot be read: {why}.") from error
 
     def locate(self, index: int) -> str:
         """The name of the pool and the index."""
@@ -65,7 +68,7 @@ class ObjectSource(ImageSource):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the count and of 32 evenly spaced images: there are no names to go by."""
+        """A digest of the count and of 32 evenly spaced images, because items have no names."""
         hashed = hashlib.sha256(f"objects {self._count}".encode())
         places = np.linspace(0, self._count - 1, min(self._count, _FINGERPRINT_IMAGES))
         for index in places.astype(int).tolist():
@@ -91,8 +94,8 @@ def from_list(items: Sequence[Any], name: str) -> ObjectSource:
 def from_dataset(dataset: Any, name: str) -> ObjectSource:
     """A pool of a torch-style data set: `len(dataset)` and `dataset[i]`, an image or a tuple.
 
-    Labels come from its attributes `targets` and `classes`, where it has them: to learn them from
-    the items would mean to read every image.
+    Labels come from its attributes `targets` and `classes`, if it has them. Labels of the items
+    are not used, because every image would have to be read for them.
     """
     labels = None
     targets = getattr(dataset, "targets", None)
@@ -103,14 +106,14 @@ def from_dataset(dataset: Any, name: str) -> ObjectSource:
 
 
 def is_hugging_face(what: Any) -> bool:
-    """Whether an object looks like a data set of Hugging Face, without importing their package."""
+    """Whether an object looks like a Hugging Face data set; their package is not imported."""
     return hasattr(what, "column_names") and (hasattr(what, "features") or isinstance(what, dict))
 
 
 def from_hugging_face(dataset: Any, name: str) -> ObjectSource:
     """A pool of a Hugging Face data set: its image column, and its class labels, if it has any.
 
-    A data set in which some labels are missing, written as -1 on the hub, counts as unlabelled.
+    A data set with missing labels, which the hub writes as -1, counts as unlabelled.
     """
     if not hasattr(dataset, "__len__") or isinstance(dataset.column_names, dict):
         raise InputError(
@@ -136,7 +139,7 @@ def from_hugging_face(dataset: Any, name: str) -> ObjectSource:
             labels = labels_from_values(codes, name, tuple(features[label].names))
     images = dataset
     if hasattr(dataset, "cast_column"):
-        # Files as they are stored: decoding is ours, with its limits and its one kind of error.
+        # Get the stored files: our decoder has limits on sizes and a single kind of error.
         images = dataset.with_format(None).select_columns([image])
         images = images.cast_column(image, type(features[image])(decode=False))
     return ObjectSource(lambda index: images[index][image], len(dataset), name, labels)

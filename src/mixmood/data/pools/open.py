@@ -1,4 +1,4 @@
-"""Whatever a user calls a pool -> the pool."""
+"""Opens a pool: from a path, a URL, a text such as `noise:gaussian`, or a Python object."""
 
 import copy
 import os
@@ -26,11 +26,13 @@ from mixmood.data.files.remote import RemoteFolder, open_fetched
 from mixmood.data.medical.frames import MIDDLE, with_frames
 from mixmood.data.pools.hugging_face import PREFIX as HUB_PREFIX
 from mixmood.data.pools.hugging_face import open_hub
-from mixmood.data.pools.kept import is_kept_list, open_kept
+from mixmood.data.pools.kept import open_kept
+from mixmood.data.pools.kept_list import is_kept_list
 from mixmood.data.pools.noise import PREFIX as NOISE_PREFIX
 from mixmood.data.pools.noise import open_noise
 from mixmood.data.pools.objects import from_dataset, from_hugging_face, from_list, is_hugging_face
 from mixmood.data.pools.parquet import ParquetSource
+from mixmood.data.pools.path_options import split_options
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
 
 OPENERS: dict[str, Callable[[str | Path, str], Pool]] = {
@@ -50,7 +52,7 @@ OPENERS: dict[str, Callable[[str | Path, str], Pool]] = {
     ".idx.gz": open_idx,
     ".parquet": ParquetSource,
 }
-"""The reader of a file, by the end of its name."""
+"""The function that opens a file, by the end of the file's name."""
 
 _OPENERS_BY_START: dict[bytes, Callable[[str | Path, str], Pool]] = {
     b"PK\3\4": ZipSource,
@@ -70,22 +72,22 @@ def open_pool(
     role: str = "pool",
     frames: str = "middle",
 ) -> Pool:
-    """The pool that `what` stands for, opened but not read.
+    """The pool that `what` names or holds; its images are not read yet.
 
     Args:
         what: A path to a folder, archive (.zip, .tar, .tar.gz), array file (.npy, .npz), IDX or
             Parquet file, folder of Parquet files, or list of paths (.txt, .csv, .tsv); a URL that
             fsspec knows; a folder or table and its column of classes, `FILE.csv?label=COLUMN`;
-            a path whose DICOM files stand for all their frames, `DIR?frames=each`;
+            a path of which every DICOM frame is an image, `DIR?frames=each`;
             `hf://NAME@CONFIG:SPLIT`; `noise:gaussian` or `noise:salt-and-pepper`,
             with options as in `noise:gaussian?count=500&size=64`; a NumPy array of images or
             features, or such an array and its classes, (X, y); a list of images; a torch-style or
             Hugging Face data set; or a pool.
-        name: What to call it; otherwise the name of the file or folder, or of the kind.
-        seed: Decides the images of a noise pool, and nothing else.
-        noise_size: The side of a noise pool's images, where its text names none.
-        cache: Where the index of a tar archive is looked up and kept; it is scanned if None.
-        role: What a message calls a path that cannot be opened.
+        name: The name of the pool; by default that of the file or folder, or of the kind.
+        seed: The seed of a noise pool; other pools do not use it.
+        noise_size: The side of a noise pool's images, if its text does not give one.
+        cache: Keeps the index of a tar archive; with None the archive is scanned each time.
+        role: The word for the pool in messages, such as "labelled set".
         frames: "middle" for one image of a DICOM file with several frames, "each" for all.
     """
     pool = _opened(what, name, seed, noise_size, cache, role)
@@ -94,22 +96,8 @@ def open_pool(
     if role != "pool":
         # A table of labels that cannot be used is an error before any image is read.
         _ = pool.labels
-    # Once and for all: every output gets the name, and some can take no bytes that are no text.
+    # Every output shows the name, and some outputs accept valid UTF-8 only.
     return _renamed(pool, shown_name(name or pool.name))
-
-
-def with_frames_word(what: Any, frames: str) -> Any:
-    """A path that says itself which frames are meant, so that a list can name the pool.
-
-    >>> with_frames_word("scans", "each")
-    'scans?frames=each'
-    """
-    is_path = isinstance(what, str | os.PathLike) and not (
-        isinstance(what, str) and ("://" in what or what.startswith(NOISE_PREFIX))
-    )
-    if frames == MIDDLE or not is_path or _split_query(Path(what))[2]:
-        return what
-    return f"{what}{'&' if _split_query(Path(what))[1] else '?'}frames={frames}"
 
 
 def _opened(
@@ -152,7 +140,7 @@ def _open_object(what: Any, name: str | None) -> Pool:
 
 
 def _is_array_and_labels(what: Any) -> bool:
-    """Whether it is a pair as in scikit-learn: an array of images or features, and the classes."""
+    """Whether `what` is a pair (X, y): an array of images or features, and the classes."""
     return (
         isinstance(what, tuple)
         and len(what) == 2
@@ -163,7 +151,7 @@ def _is_array_and_labels(what: Any) -> bool:
 
 
 def _open_path(path: Path, name: str | None, cache: FeatureCache | None, role: str) -> Pool:
-    path, label, frames = _split_query(expanded(path))
+    path, label, frames = split_options(expanded(path))
     pool = _open_place(path, name, label, cache, role)
     return pool if frames is None else with_frames(pool, frames)
 
@@ -190,15 +178,6 @@ def _open_place(
     return TarSource(path, name, cache) if opener is TarSource else opener(path, name)
 
 
-def _split_query(path: Path) -> tuple[Path, str | None, str | None]:
-    """A path, its `?label=COLUMN` and its `?frames=WORD` or `&frames=WORD`, each None if absent."""
-    query = r"(.+?)\?(?:frames=(\w+)|label=(.+?)(?:&frames=(\w+))?)"
-    match = re.fullmatch(query, str(path), re.DOTALL)
-    if match is None or path.exists():
-        return path, None, None
-    return Path(match[1]), match[3], match[2] or match[4]
-
-
 def _open_with_label(
     path: Path, name: str, opener: Callable[[str | Path, str], Pool], label: str
 ) -> Pool:
@@ -207,8 +186,8 @@ def _open_with_label(
     if opener is ManifestSource and path.suffix.lower() in (".csv", ".tsv"):
         return ManifestSource(path, name, label)
     raise InputError(
-        f"{path} has no columns, so that ?label={label} cannot be meant. Only folders with a "
-        "labels.csv, CSV and Parquet files have them."
+        f"{path} has no columns, so ?label={label} cannot be used. Only folders with a "
+        "labels.csv, CSV files and Parquet files have columns."
     )
 
 
@@ -217,7 +196,7 @@ def _open_folder(path: Path, name: str, label: str | None) -> Pool:
         return FolderSource(path, name, label)
     except InputError:
         root = path.resolve()
-        # As with images: no FIFO, which would block, and no link that leaves the pool.
+        # As for images: skip FIFOs, which would block, and links that leave the folder.
         shards = sorted(
             shard
             for shard in path.rglob("*.parquet")
@@ -235,14 +214,14 @@ def _open_url(url: str, name: str | None) -> Pool:
         return RemoteFolder(url, name or last)
     if OPENERS[suffix] is ManifestSource:
         raise InputError(
-            f"{url} is a list of paths, which must lie beside its images on this machine. "
-            "Give the URL of their folder instead."
+            f"{url} is a list of paths. Such a list must be on this machine, beside its images. "
+            "Give the URL of the folder of the images instead."
         )
     return open_fetched(url, OPENERS[suffix], name or _stem(last, suffix))
 
 
 def _suffix(file: str) -> str | None:
-    """The longest known end of a file's name."""
+    """The longest key of OPENERS with which a file's name ends; None if there is none."""
     return max((end for end in OPENERS if file.lower().endswith(end)), key=len, default=None)
 
 
@@ -258,13 +237,13 @@ def _opener_by_content(path: Path, role: str) -> Callable[[str | Path, str], Poo
         if start.startswith(magic):
             return opener
     raise InputError(
-        f"{path} is no kind of pool that is known. Give a folder, or a file that ends in "
+        f"{path} is not a known kind of pool. Give a folder, or a file whose name ends in "
         f"{', '.join(OPENERS)}."
     )
 
 
 def _stem(file: str, suffix: str | None) -> str:
-    """The file's name without the end that names its kind: `crawl` for `crawl.tar.gz`."""
+    """The file's name without its suffix: `crawl` for `crawl.tar.gz`."""
     if suffix is None or len(suffix) == len(file):
         return file
     return re.sub(r"[-.]idx\d$", "", file[: -len(suffix)])

@@ -19,8 +19,8 @@ from mixmood.data.labels.tables import LABEL_COLUMNS
 from mixmood.data.pools.pool import ImageSource, Labels
 
 _MAX_GROUP_BYTES = 2 * 2**30
-_ROWS_AT_ONCE = 16
-_KEPT_BYTES = 256 * 2**20
+_ROWS_PER_BATCH = 16
+_CACHE_BYTES = 256 * 2**20
 _IMAGE_COLUMNS = ("image", "img", "picture", "photo", "bytes")
 
 
@@ -43,8 +43,8 @@ class ParquetSource(ImageSource):
 
     The image column is the one that the Hugging Face metadata calls an image, else the first
     struct with a field `bytes`, else a binary column with a usual name. Opening reads the
-    metadata only. An image comes with its whole row group, which is Parquet's smallest piece; the
-    latest groups, up to 256 MiB, are kept, so that reading in rising order is the quickest.
+    metadata only. To read an image its whole row group is read, because Parquet has no smaller
+    unit. The latest groups, up to 256 MiB, stay in memory: reading in rising order is quickest.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ParquetSource(ImageSource):
 
         Args:
             paths: The file or the files.
-            name: What results call it.
+            name: The name of the pool in results.
             label: The column with the classes; by default the ClassLabel of Hugging Face, or one
                 with a usual name.
         """
@@ -77,7 +77,7 @@ class ParquetSource(ImageSource):
             raise InputError(f"No images in {self._paths[0]}: it has no rows.")
 
     def __len__(self) -> int:
-        """How many rows the metadata promises."""
+        """The number of rows according to the metadata."""
         return int(self._starts[-1])
 
     def fetch(self, index: int) -> bytes:
@@ -88,9 +88,9 @@ class ParquetSource(ImageSource):
                 column = self._load(self._groups[number])
             value = column[index - self._starts[number]].as_py()
         except Exception as error:
-            # Damaged pages raise a dozen kinds of errors, some of them not even pyarrow's.
-            what = f"{self.locate(index)}: cannot be read: {reason(error)}."
-            raise UnreadableImageError(what) from error
+            # Damaged pages raise many kinds of errors, some of them not pyarrow's.
+            message = f"{self.locate(index)}: cannot be read: {reason(error)}."
+            raise UnreadableImageError(message) from error
         if not isinstance(value, bytes):
             raise UnreadableImageError(f"{self.locate(index)}: there are no bytes in the table.")
         return value
@@ -101,13 +101,13 @@ class ParquetSource(ImageSource):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the sizes of all row groups: those change with nearly any image."""
+        """A digest of the sizes of all row groups: a change of an image nearly always shows."""
         sizes = [(group.n_rows, group.n_bytes) for group in self._groups]
         return hashlib.sha256(f"parquet {self._columns} {sizes}".encode()).hexdigest()
 
     @cached_property
     def labels(self) -> Labels | None:
-        """The classes of the label column, read when first asked for; None where some lack."""
+        """The classes of the label column; None without such a column or if a label is missing."""
         if self._columns.label is None:
             return None
         try:
@@ -127,7 +127,7 @@ class ParquetSource(ImageSource):
             self._kept.move_to_end(group)
             return self._kept[group]
         if group in self._broken:
-            # Remembered: a decompression bomb must not be unpacked once for each of its rows.
+            # So a decompression bomb is not unpacked again for each of its rows.
             raise ValueError(self._broken[group])
         if group.n_bytes > _MAX_GROUP_BYTES:
             raise ValueError(
@@ -140,9 +140,9 @@ class ParquetSource(ImageSource):
             self._broken[group] = reason(error)
             raise
         self._kept[group] = column
-        # What they take in memory, not what they claim: an image that is repeated is stored once.
-        # The one just read always stays; it may be larger than all that is kept.
-        while len(self._kept) > 1 and sum(x.nbytes for x in self._kept.values()) > _KEPT_BYTES:
+        # The size in memory counts, not that in the metadata: a repeated image is stored once. The
+        # group just read always stays, even if it is larger than the limit.
+        while len(self._kept) > 1 and sum(x.nbytes for x in self._kept.values()) > _CACHE_BYTES:
             self._kept.popitem(last=False)
         return column
 
@@ -165,7 +165,7 @@ def _metadata(path: Path, label: str | None) -> tuple[_Columns, list[_Group]]:
                 _Group(path, place, row.num_rows, row.total_byte_size)
                 for place, row in enumerate(rows)
             ]
-            # One image repeated packs to nothing: a few bytes could stand for any number of rows.
+            # A repeated image takes no space: a small file could claim any number of rows.
             n_rows, n_stored = sum(max(0, group.n_rows) for group in groups), path.stat().st_size
             if n_rows > n_stored or any(group.n_rows < 0 for group in groups):
                 raise ValueError(f"it claims {n_rows} rows in {n_stored} bytes")
@@ -175,20 +175,20 @@ def _metadata(path: Path, label: str | None) -> tuple[_Columns, list[_Group]]:
 
 
 def _read_column(path: Path, column: str, group: int | None) -> Any:
-    """One column, whole or of one row group; of a struct's field, the field itself."""
+    """One column of the whole file or of one row group; of a struct, its field `bytes`."""
     with _pyarrow_parquet().ParquetFile(path) as file:
         if group is None:
             return file.read(columns=[column], use_threads=False).column(0)
-        return _unpacked(file, column, group)
+        return _read_group(file, column, group)
 
 
-def _unpacked(file: Any, column: str, group: int) -> Any:
-    """One column of a row group, piece by piece: the unpacked size is measured, not trusted."""
+def _read_group(file: Any, column: str, group: int) -> Any:
+    """One column of a row group, in batches: reading stops if the unpacked size is too large."""
     import pyarrow
 
     pieces, n_bytes = [], 0
     for batch in file.iter_batches(
-        batch_size=_ROWS_AT_ONCE, row_groups=[group], columns=[column], use_threads=False
+        batch_size=_ROWS_PER_BATCH, row_groups=[group], columns=[column], use_threads=False
     ):
         values = batch.column(0)
         pieces.append(values.field("bytes") if hasattr(values, "field") else values)
@@ -234,7 +234,7 @@ def _choose_columns(path: Path, schema: Any, wanted: str | None) -> _Columns:
 
 
 def _hugging_face_features(schema: Any) -> dict[str, dict[str, Any]]:
-    """What the metadata says of each column; empty where it says nothing usable."""
+    """The Hugging Face description of each column; empty if the metadata has none."""
     try:
         features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
     except (KeyError, TypeError, ValueError, RecursionError):

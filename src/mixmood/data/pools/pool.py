@@ -1,4 +1,4 @@
-"""What every pool offers, whatever it is made of."""
+"""The interface of every pool."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -33,10 +33,10 @@ class Labels:
 
 
 class Source(ABC):
-    """What a pool of images and one of features have in common.
+    """The part of the interface that pools of images and pools of features share.
 
     Attributes:
-        name: What results call it.
+        name: The name of the pool in results.
     """
 
     name: str
@@ -48,11 +48,11 @@ class Source(ABC):
     @cached_property
     @abstractmethod
     def fingerprint(self) -> str:
-        """A hex digest that changes when the pool's list or rows do; never reads pixels."""
+        """A hex digest that changes with the pool's list of images or its rows."""
 
     @property
     def labels(self) -> Labels | None:
-        """The classes, where the pool has them."""
+        """The classes of the images; None if the pool has none."""
         return None
 
 
@@ -61,7 +61,7 @@ class ImageSource(Source):
 
     Attributes:
         pixel_range: How its images of more than eight bits are scaled; None for 0 to 65535.
-        notes: What was noticed when the pool was opened, such as files that are no images.
+        notes: Sentences about the pool for the user, such as about files that are not images.
     """
 
     pixel_range: PixelRange | None = None
@@ -73,17 +73,17 @@ class ImageSource(Source):
 
     @abstractmethod
     def locate(self, index: int) -> str:
-        """What to call the image in a message: its path, or its index in the array."""
+        """The name of the image in messages and lists: its path, or the pool and its index."""
 
     def file_path(self, index: int) -> bytes | None:
-        """The path of the image's own file; None where it has none, as in an archive."""
+        """The path of the image's own file; None if it has none, as in an archive."""
         return None
 
     def reading_order(self, indices: Rows) -> Rows:
-        """The places in `indices` in the order in which its images are read quickest.
+        """The order that sorts `indices` so that the images are read quickest.
 
-        Disks and archives are read best from front to back; unless a kind of pool knows better,
-        that is the order of the indices.
+        Disks and archives are read quickest from front to back. By default that is the order of
+        the indices.
         """
         return np.argsort(indices, kind="stable")
 
@@ -103,9 +103,9 @@ class ImageSource(Source):
         """One RGB image, shape (height, width, 3); raises UnreadableImageError.
 
         Args:
-            index: Which one.
-            side: The side to which the caller will shrink it: a large JPEG is then decoded at
-                reduced size, never below twice that side.
+            index: The index of the image.
+            side: The side to which the caller will shrink the picture: a large JPEG is then
+                decoded at reduced size, never below twice that side.
         """
         from mixmood.data.decoding.decode import decode
 
@@ -114,7 +114,7 @@ class ImageSource(Source):
     def read(
         self, indices: Iterable[int] | Rows, side: int | None = None
     ) -> Iterator[Picture | UnreadableImageError]:
-        """RGB images in the order asked for, with an error object in place of a broken one."""
+        """RGB images in the order of `indices`; an error object in place of a broken image."""
         for index in indices:
             try:
                 yield self.picture(int(index), side)
@@ -123,7 +123,7 @@ class ImageSource(Source):
 
 
 class FeatureSource(Source):
-    """A pool whose features are given: the backbone is skipped."""
+    """A pool of features: no backbone is needed."""
 
     @property
     @abstractmethod

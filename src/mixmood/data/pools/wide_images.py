@@ -1,4 +1,4 @@
-"""One range for all images of more than eight bits that are compared with one another."""
+"""The range that scales images of more than eight bits: the same for all sets of a comparison."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,17 +11,19 @@ from mixmood.data.decoding.pixel_range import FULL, PixelRange, fitted_range
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
 
 N_LOOKED_AT = 8
-"""Images that are looked at first; if none has more than eight bits, no others are."""
+"""Images that are read first; if none of them has more than eight bits, no others are read."""
 N_FITTED = 64
+"""Images on which a range is fitted."""
 N_PIXELS = 4096
+"""About so many pixels of each image are used."""
 
 
 def fit_pixel_range(labelled: Pool) -> PixelRange | None:
     """The range of the labelled images of more than eight bits; None if they have eight.
 
-    12-bit scans in 16-bit files would otherwise be black: their largest value is a sixteenth of
-    what the file could hold. Images evenly spaced over the set are looked at, and of each about
-    4,096 pixels.
+    Without it, 12-bit scans in 16-bit files would be black: their largest value is a sixteenth of
+    the largest that 16 bits can hold. The range is fitted on 64 images, evenly spaced over the
+    set, with about 4,096 pixels of each.
     """
     if isinstance(labelled, FeatureSource):
         return None
@@ -32,7 +34,7 @@ def fit_pixel_range(labelled: Pool) -> PixelRange | None:
 def scaled_alike(
     labelled: Pool, pools: Mapping[str, Pool]
 ) -> tuple[Pool, dict[str, Pool], PixelRange | None]:
-    """All sets with the range that fits the labelled one, and that range."""
+    """The labelled set and the pools, scaled by the range of the labelled set, and that range."""
     pixel_range = fit_pixel_range(labelled)
 
     def scaled(pool: Pool) -> Pool:
@@ -44,9 +46,9 @@ def scaled_alike(
 
 
 def poor_range(source: ImageSource) -> tuple[int, int]:
-    """Of how many images looked at, how many are nearly black or white by the range of the pool.
+    """The number of images tried, and how many of them become nearly black or white.
 
-    Images evenly spaced over the pool are looked at, as when a range is fitted.
+    The images are evenly spaced over the pool, as for fitting a range.
     """
     fitted = source.pixel_range or FULL
     if not _samples(source, N_LOOKED_AT):

@@ -1,1 +1,1 @@
-"""Named data sets: embedded ones, and the paper's, fetched and verified."""
+"""Data sets by name: embedded ones, and those of the paper, fetched and verified."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file of a data set: addresses in the order to try, and the SHA-256 of its content.
+    """A file of a data set: URLs in the order to try, and the SHA-256 of its content.
 
-    `sha256` is None where none is published: the file is then taken on trust.
+    `sha256` is None if none is published: the file is then not verified.
     """
 
     name: str

@@ -13,7 +13,7 @@ N_PER_CLASS = 12
 N_POOL = 800
 PATCH_SIDE = 32
 NOISE_SIDE = 8
-"""That of the digits: noise of another size would be another kind of noise."""
+"""The side of the digits, because noise of another size would be another kind of noise."""
 
 
 def demo_sets(seed: int) -> tuple[ImageSource, dict[str, ImageSource]]:

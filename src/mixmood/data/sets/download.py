@@ -1,4 +1,4 @@
-"""Getting a data set of the catalogue: fetched, verified, unpacked once, written atomically."""
+"""Downloads a data set of the catalogue, verifies and unpacks it, and writes it as one pack."""
 
 import hashlib
 import re
@@ -30,17 +30,17 @@ TOLERANCE = 1.5
 
 
 def get(entry: DataSet, home: Path, progress: Progress = Silent()) -> Path:  # noqa: B008
-    """The pack of a data set in the folder `home`, made there if it is not.
+    """The pack of a data set in the folder `home`; it is made if it is not there.
 
-    Official files that lie in `home` already are used without a network. A download that was cut
-    off goes on where it stopped. Of two processes that get the same data set one is refused.
+    Official files that are already in `home` are used without a network. An interrupted download
+    continues where it stopped. If two processes get the same data set, one of them is refused.
     """
     pack = home / f"{entry.name}.npz"
     if pack.is_file():
         return pack
     downloads = make_folder(home / DOWNLOADS, "Name another folder in MIXMOOD_DATA.")
     with _alone(downloads / f"{entry.name}.lock"):
-        # Another process may have made it since.
+        # Another process may have made it in the meantime.
         if not pack.is_file():
             _make(entry, pack, downloads, progress)
     return pack
@@ -59,7 +59,7 @@ def _make(entry: DataSet, pack: Path, downloads: Path, progress: Progress) -> No
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Refuse to continue while another process holds the lock."""
+    """Hold the lock; OutputError if another process holds it."""
     try:
         lock = hold(path)
     except sqlite3.Error as error:
@@ -108,7 +108,7 @@ def _check_space(entry: DataSet, home: Path) -> None:
 
 
 def _fetch(file: RemoteFile, folder: Path, progress: Progress) -> Path:
-    """The verified file, from the first address that gives it."""
+    """The verified file, from the first URL that works."""
     import pooch
     import requests
 
@@ -141,11 +141,11 @@ def _fetch(file: RemoteFile, folder: Path, progress: Progress) -> Path:
 
 
 class _TooLongError(Exception):
-    """A server sends more than the file has."""
+    """A server sends more bytes than the file has."""
 
 
 class Resuming:
-    """A downloader for pooch that keeps what came, in NAME.part, and asks only for the rest."""
+    """A downloader for pooch that keeps partial downloads in NAME.part and continues them."""
 
     def __init__(self, file: RemoteFile, folder: Path, progress: Progress) -> None:
         """Report bytes to `progress`, under the name of the file."""
@@ -160,7 +160,7 @@ class Resuming:
         headers = {"Range": f"bytes={n_before}-"} if n_before else {}
         with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
             if n_before and not answer.ok:
-                # The rest may have been refused because there is none: begin again next time.
+                # The server refuses the rest, possibly because there is none: start again.
                 self._part.unlink()
             answer.raise_for_status()
             is_rest = answer.status_code == requests.codes.partial_content
@@ -169,7 +169,7 @@ class Resuming:
             with self._part.open("ab" if is_rest else "wb") as part:
                 self._copy(answer.iter_content(CHUNK), part)
         self._progress.finish(self._file.name)
-        # Whole by the server's own count: pooch checks whether it is the right file.
+        # Complete according to the server; pooch verifies the digest.
         self._part.replace(str(output_file))
 
     def _copy(self, chunks: Any, part: IO[bytes]) -> None:
@@ -180,13 +180,14 @@ class Resuming:
             if part.tell() > most:
                 part.close()
                 self._part.unlink()
-                raise _TooLongError(f"more than the {self._file.n_bytes} bytes expected came")
+                raise _TooLongError(f"it sent more than the {self._file.n_bytes} bytes expected")
 
 
 def _write_pack(pack: Path, content: Unpacked, class_names: tuple[str, ...] | None) -> None:
     """Write the pack atomically.
 
-    Not compressed: images hardly shrink, and single images can be read from the file in place.
+    It is not compressed: images are hardly compressible, and single images can be read from the
+    file.
     """
     sweep(pack.parent, pack.name)
     with atomic_file(pack) as file:

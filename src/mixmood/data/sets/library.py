@@ -1,4 +1,4 @@
-"""Data sets by name: embedded ones, and packs in the data folder."""
+"""Opens data sets by name: embedded ones, and packs in the data folder."""
 
 import os
 from collections.abc import Callable
@@ -23,7 +23,7 @@ SUFFIX = ".npz"
 
 
 def data_home() -> Path:
-    """The folder of the data sets: MIXMOOD_DATA, or the system's place for a user's data."""
+    """The folder of the data sets: MIXMOOD_DATA, or the system's folder for user data."""
     from platformdirs import user_data_dir
 
     chosen = os.environ.get("MIXMOOD_DATA")
@@ -37,7 +37,7 @@ def data_home() -> Path:
 
 
 def pack_path(name: str, home: Path | None = None) -> Path:
-    """Where the pack of a data set is, or would be."""
+    """The path of the pack of a data set, which need not exist."""
     return (home or data_home()) / f"{name}{SUFFIX}"
 
 
@@ -53,10 +53,10 @@ def packed_sets(home: Path | None = None) -> dict[str, Path]:
 
 
 def open_set(name: str, home: Path | None = None) -> ImageSource:
-    """The data set of this name, with its labels where it has some."""
+    """The data set of this name, with its labels if it has any."""
     if name in EMBEDDED:
         return EMBEDDED[name]()
-    # Names become paths only after they were found in a list: none can lead out of the folder.
+    # Only names of this list become paths, so none can lead out of the folder.
     if name not in known_sets(home):
         raise unknown_name("data set", name, known_sets(home))
     path = pack_path(name, home)
@@ -71,7 +71,7 @@ def open_set(name: str, home: Path | None = None) -> ImageSource:
 
 @lru_cache(maxsize=8)
 def _open_pack(path: Path, _changed_ns: int) -> ImageSource:
-    # Unpacking takes longer than anything else in drawing a split, and splits share packs.
+    # Opening a compressed pack is the slowest step of drawing a split, and splits share packs.
     pool = open_npz(path, path.stem)
     if not isinstance(pool, ImageSource):
         raise InputError(f"{path} must hold an array 'images'; it holds features.")

@@ -1,4 +1,4 @@
-"""The official files of the catalogue's data sets -> arrays. Sizes are bounded, nothing is run."""
+"""Reads the official files of the catalogue's data sets into arrays. Sizes are bounded."""
 
 import csv
 import io
@@ -20,11 +20,11 @@ from mixmood.data.decoding.decode import decode
 
 CIFAR_RECORD = 1 + 3 * 32 * 32
 MOST_BYTES = 2 * 2**30
-"""No member of an archive may claim more."""
+"""The largest array that a .mat file may state."""
 
 
 class Unpacked(NamedTuple):
-    """Images (n, height, width) or (n, height, width, 3), their classes, the classes' names."""
+    """Images, shape (n, height, width) or (n, height, width, 3), their classes and class names."""
 
     images: NDArray[np.uint8]
     labels: NDArray[np.int64]
@@ -32,13 +32,19 @@ class Unpacked(NamedTuple):
 
 
 def unpack(form: str, paths: Sequence[Path], shape: tuple[int, ...]) -> Unpacked:
-    """The content of a data set's files, which are of this form and hold images of this shape."""
+    """The content of a data set's files.
+
+    Args:
+        form: A key of FORMS.
+        paths: The files.
+        shape: The shape of one image.
+    """
     try:
         return FORMS[form](paths, shape)
     except InputError:
         raise
     except Exception as error:
-        # Readers of archives, .mat files and pictures raise nearly anything on broken bytes.
+        # Readers of archives, .mat files and pictures raise many kinds of errors.
         raise InputError(
             f"Cannot unpack {paths[0]}: {reason(error)}. Delete it and get the data set again."
         ) from error
@@ -47,7 +53,7 @@ def unpack(form: str, paths: Sequence[Path], shape: tuple[int, ...]) -> Unpacked
 def _idx(paths: Sequence[Path], _shape: tuple[int, ...]) -> Unpacked:
     pool = open_idx(paths[0], paths[0].name)
     if pool.labels is None:
-        raise ValueError("the file of the labels is not beside it")
+        raise ValueError("the file of its labels is not in the same folder")
     images = np.stack([pool.fetch(index) for index in range(len(pool))])
     return Unpacked(images, pool.labels.codes.astype(np.int64), pool.labels.names)
 
@@ -72,7 +78,7 @@ def _member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     check_size(member.size, member.name)
     file: IO[bytes] | None = archive.extractfile(member)
     if file is None:
-        raise ValueError(f"{member.name} is no plain file")
+        raise ValueError(f"{member.name} is not a regular file")
     return file.read(member.size)
 
 
@@ -109,7 +115,7 @@ def _fashion_product(paths: Sequence[Path], shape: tuple[int, ...]) -> Unpacked:
         check_size(members[table].file_size, table)
         rows = csv.DictReader(io.StringIO(archive.read(table).decode("utf-8", "replace")))
         kinds = {row["id"]: row["subCategory"] for row in rows}
-        # The archive holds everything twice: the shorter path is taken.
+        # The archive has every file twice: the one with the shorter path is used.
         pictures: dict[str, zipfile.ZipInfo] = {}
         for name in sorted(members, key=len):
             if match := re.search(r"(?:^|/)images/(\d+)\.jpg$", name):
@@ -121,7 +127,7 @@ def _fashion_product(paths: Sequence[Path], shape: tuple[int, ...]) -> Unpacked:
 def _pictures(
     archive: zipfile.ZipFile, found: list[tuple[str, zipfile.ZipInfo]], shape: tuple[int, ...]
 ) -> Unpacked:
-    """Pictures of an archive with the name of the class of each, at one size."""
+    """The pictures of an archive, resized to one shape, with the class of each."""
     if not found:
         raise ValueError("it holds no images where they should be")
     names, labels = np.unique([name for name, _ in found], return_inverse=True)

@@ -1,1 +1,1 @@
-"""Controlled contamination: which images are labelled, unlabelled and tested on."""
+"""Splits with controlled contamination: labelled, unlabelled, validation and test images."""

@@ -1,13 +1,13 @@
-"""One controlled contamination: which images are labelled, unlabelled and tested on.
+"""A split with controlled contamination: which images are labelled, unlabelled and for testing.
 
-The order of a task's images depends on the task and the seed alone, and its parts are cut from
-that order at places that neither source nor percent can move:
+The order of a task's images depends only on the task and the seed. The split points do not depend
+on source or percent:
 
     | test | validation | labelled -> ...  left over  ... <- unlabelled |
 
-So the runs of one seed share their labelled, validation and test images, a larger labelled set
-holds the smaller ones, and the pool at 50 % holds half of the pool at 0 % and half of that at
-100 %: cells can be compared pair by pair.
+So the runs of one seed share their labelled, validation and test images. A larger labelled set
+contains the smaller ones. The pool at 50 % contains half of the pool at 0 % and half of the pool at
+100 %. Cells can be compared pair by pair.
 """
 
 from dataclasses import asdict, dataclass
@@ -26,12 +26,12 @@ Contamination = Literal["fixed-total", "fixed-inliers"]
 NONE = "none"
 OTHER_HALF = "other_half"
 NOISE = {"gaussian": "gaussian", "salt_and_pepper": "salt-and-pepper"}
-"""Sources that are made on demand, and what `data.noise` calls them."""
+"""Sources that are noise, with their names in `mixmood.data.pools.noise`."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """What decides a split, all of it.
+    """All settings of a split; equal settings give equal images.
 
     Attributes:
         task: The data set whose classes are learned.
@@ -41,14 +41,14 @@ class Scenario:
         n_labelled: Labelled images.
         seed: Decides classes and images.
         n_unlabelled: Unlabelled images, before contamination.
-        contamination: `fixed-total` puts them in the place of others, as in the paper;
-            `fixed-inliers` adds them to the others.
-        n_classes: How many random classes make up the task.
-        test_share: Share of the images of these classes that is only tested on.
-        n_validation: Further images with labels, to choose an epoch by.
+        contamination: With `fixed-total`, out-of-distribution images replace images of the task,
+            as in the paper; with `fixed-inliers`, they are added to them.
+        n_classes: The number of random classes of the task.
+        test_share: The share of the images of these classes that are used for testing only.
+        n_validation: Further labelled images, used to choose an epoch.
         balanced: Draw the same number of labelled images from each class; otherwise at random,
             at least one from each.
-        image_scale: Side of the images used, relative to the task's own.
+        image_scale: The side of the images relative to the task's own.
     """
 
     task: str
@@ -65,13 +65,13 @@ class Scenario:
     image_scale: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse what no data set could give."""
+        """Refuse settings that no data set can satisfy."""
         if not 0 <= self.percent <= 100:
             raise OptionError(f"percent must lie between 0 and 100; got {self.percent:g}.")
         if (self.source == NONE) != (self.percent == 0):
             raise OptionError(
-                f"The source 'none' goes with 0 percent, and no other does; got '{self.source}' "
-                f"with {self.percent:g}."
+                "The source must be 'none' at 0 percent, and at no other percentage; got "
+                f"'{self.source}' with {self.percent:g}."
             )
         if self.contamination not in get_args(Contamination):
             raise unknown_name("contamination", self.contamination, get_args(Contamination))
@@ -108,9 +108,9 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Cut:
-    """Which images of the task go where, by index.
+    """The indices of the task's images in each part of a split.
 
-    `codes` has for every image of the task its class among the chosen ones, -1 outside them.
+    `codes` has the class of every image of the task: its number among the chosen classes, or -1.
     """
 
     class_names: tuple[str, ...]
@@ -123,7 +123,7 @@ class Cut:
 
 
 def cut(scenario: Scenario, task: ImageSource) -> Cut:
-    """The split of the task's own images; refuses what the data set is too small for."""
+    """The split of the task's own images; InputError if the data set is too small."""
     labels = _labels_of(task, scenario)
     rng = rng_for(scenario.seed, "scenario", scenario.task, "classes")
     classes = sorted(rng.choice(len(labels.names), scenario.n_classes, replace=False).tolist())
@@ -138,7 +138,7 @@ def cut(scenario: Scenario, task: ImageSource) -> Cut:
     _check_enough(scenario, len(rest), len(order))
     labelled = _first_labelled(rest, codes, scenario)
     left = rest[~np.isin(rest, labelled)]
-    # From the end: the pool is the same whatever the number of labelled images.
+    # From the end, so that the pool does not depend on the number of labelled images.
     inliers = left[::-1][: scenario.n_inliers]
     names = tuple(labels.names[code] for code in classes)
     return Cut(names, codes, test, validation, labelled, inliers, np.flatnonzero(codes < 0))
@@ -162,17 +162,17 @@ def _check_enough(scenario: Scenario, n_rest: int, n_all: int) -> None:
     wanted = scenario.n_labelled + scenario.n_inliers
     if n_rest < wanted:
         raise InputError(
-            f"{scenario.n_classes} classes of '{scenario.task}' have {n_all} images here, which "
-            f"leaves {max(n_rest, 0)} beside test and validation; {scenario.n_labelled} labelled "
+            f"The {scenario.n_classes} classes of '{scenario.task}' have {n_all} images, of which "
+            f"{max(n_rest, 0)} remain after test and validation; {scenario.n_labelled} labelled "
             f"and {scenario.n_inliers} unlabelled ones were wanted. Lower n_labelled or "
             "n_unlabelled."
         )
 
 
 def _first_labelled(rest: Rows, codes: Codes, scenario: Scenario) -> Rows:
-    """The labelled images in an order in which every class comes early."""
+    """The labelled images; the first image of every class is always among them."""
     _, first, inverse = np.unique(codes[rest], return_index=True, return_inverse=True)
-    # Its place among the images of its own class: 0 for the first of each.
+    # The rank of an image among the images of its class, from 0.
     place = np.empty(len(rest), dtype=np.int64)
     for code in range(len(first)):
         place[inverse == code] = np.arange(np.count_nonzero(inverse == code))

@@ -1,4 +1,4 @@
-"""From a scenario to arrays of images that can be trained on."""
+"""Draws the images of a scenario, as arrays for training."""
 
 import hashlib
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ class Split:
 
 
 Decoded = dict[tuple[object, ...], Pixels]
-"""Pixels by all that decides them."""
+"""Decoded images; the keys contain everything on which the pixels depend."""
 
 
 def draw_split(
@@ -51,8 +51,8 @@ def draw_split(
 ) -> Split:
     """The images of a scenario; the same scenario and data give the same images.
 
-    Scenarios of one task and seed share most of their images: with `decoded`, which is filled,
-    each is decoded once for all of them.
+    Scenarios of one task and seed share most of their images. With the same dictionary `decoded`,
+    to which decoded images are added, each image is decoded once for all of them.
     """
     task = open_set(scenario.task, home)
     parts = cut(scenario, task)
@@ -79,13 +79,13 @@ def draw_split(
 
 
 def check_split(scenario: Scenario, home: Path | None = None) -> None:
-    """Refuse a scenario that its data sets are too small for, without reading their images."""
+    """Refuse a scenario for which its data sets are too small; only one image is read."""
     task = open_set(scenario.task, home)
     _ood(scenario, task, cut(scenario, task), _shape_of(task, scenario.image_scale), home)
 
 
 def data_fingerprint(scenario: Scenario, home: Path | None = None) -> str:
-    """A digest of the data sets a scenario draws from; noise depends on the scenario alone."""
+    """A digest of the data sets of a scenario; noise depends only on the scenario."""
     sets = [open_set(scenario.task, home)]
     if scenario.source not in (NONE, OTHER_HALF, *NOISE):
         sets.append(open_set(scenario.source, home))
@@ -103,7 +103,7 @@ def _ood(
     shape: tuple[int, int, int],
     home: Path | None,
 ) -> tuple[ImageSource, Rows]:
-    """The source and the rows of it that go into the pool."""
+    """The source of out-of-distribution images, and the rows that are added to the pool."""
     rng = rng_for(scenario.seed, "scenario", scenario.task, "ood", scenario.source)
     if scenario.source == NONE:
         return task, np.empty(0, dtype=np.int64)
@@ -129,7 +129,7 @@ def _ood(
 
 
 def _shape_of(task: ImageSource, scale: float) -> Shape:
-    """Height, width and channels of the images used."""
+    """Height, width and channels of the scaled images of the task."""
     first = np.asarray(task.fetch(0))
     height, width = (max(1, round(side * scale)) for side in first.shape[:2])
     return height, width, 1 if first.ndim == 2 or first.shape[2] == 1 else 3
@@ -140,16 +140,16 @@ def _stack(
     rows: Iterable[int],
     shape: Shape,
     known: Decoded,
-    place: tuple[object, ...],
+    task_and_seed: tuple[str, int],
 ) -> Pixels:
-    """Pixels of a source in one array, brought to one size and colour.
+    """Pixels of a source in one array, all of this shape.
 
-    `place` and the name of the source decide the images, those of noise too.
+    Task, seed and the name of the source determine the images, also those of noise.
     """
     pictures = []
     with QUIET:
         for row in rows:
-            key = (*place, source.name, shape, int(row))
+            key = (*task_and_seed, source.name, shape, int(row))
             if key not in known:
                 known[key] = _fitted(source, int(row), shape)
             pictures.append(known[key])
@@ -161,7 +161,7 @@ def _fitted(source: ImageSource, row: int, shape: Shape) -> Pixels:
     pixels: Pixels = decode(source.fetch(row), source.locate(row))
     is_grey, is_sized = channels == 1, pixels.shape[:2] == (height, width)
     if is_grey or not is_sized:
-        # Of three equal channels this makes their value, to the last bit.
+        # Three equal channels give exactly their value.
         image = Image.fromarray(pixels).convert("L" if is_grey else "RGB")
         if not is_sized:
             image = image.resize((width, height), Image.Resampling.BILINEAR)

@@ -9,7 +9,7 @@ MARK = f"{AUTO_BACKBONE}:"
 
 
 def is_auto(name: str) -> bool:
-    """Whether a choice is asked for: `auto`, or `auto:NAME,NAME,...`."""
+    """Whether the name asks for a choice: `auto`, or `auto:NAME,NAME,...`."""
     return name == AUTO_BACKBONE or name.startswith(MARK)
 
 
@@ -26,13 +26,13 @@ def names_to_compare(word: str) -> tuple[tuple[str, ...], dict[str, str]]:
     if not all(names):
         raise OptionError(
             f"The backbones to compare are written auto:NAME,NAME; got '{word}'. "
-            "Name each as without auto, such as auto:efficientnet-lite0,hf:DIR."
+            "Write each name as without auto, such as auto:efficientnet-lite0,hf:DIR."
         )
     return names, {}
 
 
 def _left_out() -> dict[str, str]:
-    """The backbones of the package that the plain word does not compare, and why."""
+    """The backbones of the package that `auto` alone does not compare, and why."""
     left_out = {
         untrained_wrn.NAME: "an image's features depend on the other images of its batch",
         wide_resnet.NAME: "its weights are not on this machine; name it to fetch 132 MB",

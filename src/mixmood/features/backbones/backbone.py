@@ -1,4 +1,4 @@
-"""What every feature extractor offers, whatever runs it."""
+"""The interface of every feature extractor."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ DEFAULT_RESOLUTION = 96
 SMALLEST_RESOLUTION = 64
 STEP = 32
 PREPROCESSING = "pillow-bilinear-square"
-"""Whole image, aspect ratio given up, antialiased bilinear: part of every cache key."""
+"""The whole image is resized to a square, bilinear with antialiasing. Part of every cache key."""
 
 
 class Backbone(Protocol):
@@ -21,15 +21,15 @@ class Backbone(Protocol):
 
     @property
     def name(self) -> str:
-        """The word a user types for it."""
+        """The name that users type."""
 
     @property
     def fingerprint(self) -> str:
-        """A hex digest of all that decides its features: weights, preprocessing, resolution."""
+        """A hex digest of weights, preprocessing and resolution, which decide the features."""
 
     @property
     def width(self) -> int:
-        """How many features an image gets."""
+        """The number of features of an image."""
 
     @property
     def resolution(self) -> int:
@@ -41,10 +41,10 @@ class Backbone(Protocol):
 
     @property
     def is_batch_dependent(self) -> bool:
-        """Whether an image's features depend on its companions; such features are never cached."""
+        """Whether features depend on the other images of the batch; these are never cached."""
 
     def describe(self) -> dict[str, Any]:
-        """What a record says about it: name, weights, resolution, width, preprocessing."""
+        """The entry in a record: name, weights, resolution, width, preprocessing."""
 
     def embed(self, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Features, shape (n, width), of images, shape (n, resolution, resolution, 3)."""
@@ -54,13 +54,13 @@ class MovableBackbone(Backbone, Protocol):
     """A backbone that can compute on several devices."""
 
     def use_device(self, device: str) -> None:
-        """Compute on a device from now on; BackboneError if it was named and cannot be used."""
+        """Compute on this device from now on; BackboneError if it cannot be used."""
 
 
 def network_digest(backbone: Backbone) -> str:
-    """A hex digest of weights, preprocessing and resolution, whatever device computes.
+    """A hex digest of weights, preprocessing and resolution, the same for all devices.
 
-    Devices differ in the last bits only: what was fitted on one can be used on another.
+    Devices differ in the last bits only: a filter or head fitted on one can be used on another.
     """
     words = {k: v for k, v in backbone.describe().items() if k not in ("name", "device")}
     return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
@@ -71,10 +71,10 @@ def check_resolution(
     default: int = DEFAULT_RESOLUTION,
     smallest: int = SMALLEST_RESOLUTION,
 ) -> int:
-    """The side to use, refusing those at which features mean little or the network has no shape.
+    """The side to use; OptionError if features would be poor or the network cannot take it.
 
-    Against 224 pixels, the order of twelve data sets by `js` has Spearman's rho 1.00 at 96
-    pixels, 0.99 at 64 and 0.59 at 32.
+    Compared with 224 pixels, the order of twelve data sets by `js` has a Spearman correlation of
+    1.00 at 96 pixels, 0.99 at 64 and 0.59 at 32.
     """
     side = default if resolution is None else resolution
     if side < smallest or side % STEP:

@@ -1,4 +1,4 @@
-"""Where ONNX Runtime computes: on the processor, or on a graphics card that its build knows."""
+"""Where ONNX Runtime computes: the processor, or a graphics card that its build supports."""
 
 import platform
 import warnings
@@ -16,7 +16,7 @@ PROVIDERS = {
     "directml": "DmlExecutionProvider",
     "coreml": "CoreMLExecutionProvider",
 }
-"""What ONNX Runtime calls each device; `auto` takes the last three in this order."""
+"""ONNX Runtime's name of each device; `auto` tries the last three in this order."""
 DEVICES = (AUTO, *PROVIDERS)
 ADVICE = {
     "cuda": "pip uninstall onnxruntime, then pip install onnxruntime-gpu, with NVIDIA's driver, "
@@ -27,7 +27,7 @@ ADVICE = {
 
 
 def check_device(device: str) -> str:
-    """The device, if it is one."""
+    """The device; OptionError if there is none of this name."""
     if device not in DEVICES:
         raise unknown_name("device", device, DEVICES)
     return device
@@ -36,8 +36,8 @@ def check_device(device: str) -> str:
 def is_surely_cpu(device: str) -> bool:
     """Whether the processor will be used, as far as can be known without loading ONNX Runtime.
 
-    The plain package has nothing else but on macOS. A run that finds all features in its cache
-    needs no more than this.
+    Except on macOS, the plain package supports the processor only. A run that finds all features
+    in its cache need not load ONNX Runtime.
     """
     if device != AUTO:
         return device == CPU
@@ -51,9 +51,9 @@ def is_surely_cpu(device: str) -> bool:
 def open_on_device(model: bytes, options: Any, device: str) -> tuple[Any, str]:
     """A session, and the device that it really uses.
 
-    With a missing driver ONNX Runtime uses the processor without an error, so that the session is
-    asked. BackboneError if a device was named and is not used; a RuntimeWarning if `auto` found
-    one in the build that cannot be used.
+    With a missing driver ONNX Runtime uses the processor without an error, so the session is asked
+    which device it uses. BackboneError if a named device is not used; a RuntimeWarning if `auto`
+    finds one in the build that cannot be used.
     """
     runtime = onnx_runtime()
     available = runtime.get_available_providers()
@@ -67,8 +67,8 @@ def open_on_device(model: bytes, options: Any, device: str) -> tuple[Any, str]:
         found = [name for name, provider in PROVIDERS.items() if provider in available]
         raise BackboneError(
             f"The device {device} cannot be used: this ONNX Runtime has {', '.join(found)}"
-            f"{', and the driver for it is missing or too old' if wanted else ''}. "
-            f"Install it ({ADVICE[device]}), or leave --device out."
+            f"{f', but the driver of {device} is missing or too old' if wanted else ''}. "
+            f"Install what it needs ({ADVICE[device]}), or leave --device out."
         )
     if wanted and device == AUTO:
         warnings.warn(
@@ -81,7 +81,7 @@ def open_on_device(model: bytes, options: Any, device: str) -> tuple[Any, str]:
 
 
 def _session(runtime: Any, model: bytes, options: Any, name: str) -> Any:
-    """A session on a device with the processor behind it; None if it cannot be made."""
+    """A session on a device, with the processor as a fallback; None if it cannot be made."""
     if name == "directml":
         options.enable_mem_pattern = False
     providers = list(dict.fromkeys([PROVIDERS[name], PROVIDERS[CPU]]))
@@ -90,7 +90,7 @@ def _session(runtime: Any, model: bytes, options: Any, name: str) -> Any:
         try:
             return runtime.InferenceSession(model, options, providers=providers)
         except Exception:
-            # A damaged model fails on the processor too, and is refused there by its own error.
+            # A damaged model fails on the processor too, and the error of that is shown.
             if name == CPU:
                 raise
             return None

@@ -1,4 +1,4 @@
-"""How a network wants its pixels: which axis holds the channels, which numbers mean white."""
+"""The input of a network: the axis of the channels, and the range of the pixel values."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -17,9 +17,9 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class InputFormat:
-    """What is done with pixels before the network: x / 255 * range, then (x - mean) / std.
+    """How pixels are prepared for a network: x / 255 * range, then (x - mean) / std.
 
-    A network that takes uint8 gets the pixels as they are.
+    A network with an input of uint8 gets them unchanged.
     """
 
     layout: str = "nhwc"
@@ -41,44 +41,44 @@ class InputFormat:
         return pixels
 
     def describe(self) -> dict[str, Any]:
-        """What a record says about it; of a uint8 network only the layout matters."""
+        """The entry in a record; only the layout for an input of uint8."""
         return {"layout": self.layout} if self.dtype == "uint8" else asdict(self)
 
 
-def check_words(words: Mapping[str, str]) -> None:
-    """Refuse words that say nothing about a network's input."""
-    for key in words:
+def check_settings(settings: Mapping[str, str]) -> None:
+    """Refuse settings of an ONNX file that have an unknown name."""
+    for key in settings:
         if key not in KEYS:
             raise unknown_name("option of an ONNX file", key, KEYS)
 
 
-def layout_word(words: Mapping[str, str]) -> str | None:
-    """The layout that the words name, if they do."""
-    layout = words.get("layout")
+def layout_setting(settings: Mapping[str, str]) -> str | None:
+    """The layout among the settings; None if it is not there."""
+    layout = settings.get("layout")
     if layout is not None and layout.lower() not in LAYOUTS:
         raise unknown_name("layout", layout, LAYOUTS)
     return None if layout is None else layout.lower()
 
 
-def positive_number(words: Mapping[str, str], key: str) -> float | None:
-    """A positive number among the words, if it is there."""
-    if key not in words:
+def positive_number(settings: Mapping[str, str], key: str) -> float | None:
+    """A positive number among the settings; None if it is not there."""
+    if key not in settings:
         return None
-    values = _numbers(words[key])
+    values = _numbers(settings[key])
     if len(values) != 1 or not values[0] > 0:
-        raise OptionError(f"{key} must be one positive number; got '{words[key]}'.")
+        raise OptionError(f"{key} must be one positive number; got '{settings[key]}'.")
     return values[0]
 
 
-def triple(words: Mapping[str, str], key: str, default: float) -> Triple:
-    """Three numbers among the words, one a channel; a single one counts for all channels."""
-    values = _numbers(words[key]) if key in words else [default]
+def triple(settings: Mapping[str, str], key: str, default: float) -> Triple:
+    """Three numbers among the settings, one a channel; a single one counts for all."""
+    values = _numbers(settings[key]) if key in settings else [default]
     if len(values) == 1:
         values = values * 3
     if len(values) != 3 or (key == "std" and not all(value > 0 for value in values)):
         kind = "positive numbers" if key == "std" else "numbers"
         raise OptionError(
-            f"{key} must be one or three {kind} like 0.485,0.456,0.406; got '{words[key]}'."
+            f"{key} must be one or three {kind} like 0.485,0.456,0.406; got '{settings[key]}'."
         )
     return values[0], values[1], values[2]
 

@@ -40,9 +40,9 @@ def load_backbone(
     Args:
         name: One of BACKBONES, the path of an ONNX file, or a model of the Hugging Face hub:
             hf:NAME, hf:NAME@REVISION, or hf:DIR for one that was saved to a folder.
-        resolution: Pixels a side of the images it will get; its default if None.
-        device: Where it computes: auto, cpu, cuda, directml or coreml; models of the hub have
-            auto, cpu, cuda and mps.
+        resolution: Pixels a side of its images; its default if None.
+        device: Where it computes: auto, cpu, cuda, directml or coreml; models of the hub take
+            auto, cpu, cuda or mps.
     """
     if is_hub_model(name):
         backbone: Backbone = HubBackbone(name, resolution)

@@ -1,9 +1,9 @@
-"""The network with which the paper's released code measured distances: a random Wide-ResNet.
+"""The network of the paper's released code for distances: a Wide-ResNet with random weights.
 
 It was never trained, and its batch-norms work in training mode: they take their statistics from
 the current batch. An image's features therefore depend on the other images of its batch.
-Batches are formed in the order in which the images are asked for, which the seed decides; the
-features are never cached, and `until`, which asks for images in rounds, is refused.
+Batches are formed in the order in which images are asked for, which the seed decides. The features
+are never cached, and a ranking reads all images at once: rounds (`until`) would form other batches.
 """
 
 from functools import cache
@@ -36,10 +36,10 @@ class UntrainedWrn(OnnxBackbone):
 
 
 def untrained_wrn(resolution: int | None = None) -> OnnxBackbone:
-    """The Wide-ResNet with 3 groups of 4 blocks, 64 first filters, 512 features, at random.
+    """The Wide-ResNet with 3 groups of 4 blocks, 64 first filters and 512 features.
 
-    Its weights are those of seed 0. It sees images of 32 pixels by default: every
-    layer of the first group works at full size, so 96 pixels take nine times as long.
+    Its random weights are those of seed 0. The default is 32 pixels: every layer of the first
+    group works at full size, so 96 pixels take nine times as long.
     """
     require_onnx(NAME)
     side = check_resolution(resolution, DEFAULT_RESOLUTION, smallest=DEFAULT_RESOLUTION)
@@ -73,7 +73,7 @@ class _Network:
         return self._graph.save({"features": (features, WIDTH)}, "Wide-ResNet, random weights.")
 
     def _block(self, x: str, before: int, after: int, stride: int) -> str:
-        """Norm, filter, norm, filter, at a fifth of its strength beside the shortcut."""
+        """Norm, convolution, norm, convolution; a fifth of the result is added to the shortcut."""
         start = self._norm_relu(x)
         shortcut = start
         if before != after:
@@ -84,7 +84,7 @@ class _Network:
         return self._graph.node("Add", weak, shortcut)
 
     def _conv(self, x: str, before: int, after: int, *, kernel: int = 3, stride: int = 1) -> str:
-        """A filter with He's normal weights: variance 2 / (inputs of a value)."""
+        """A convolution with He's normal weights: variance 2 / fan-in."""
         deviation = np.sqrt(2 / (before * kernel**2))
         shape = (after, before, kernel, kernel)
         weight = (self._rng.standard_normal(shape) * deviation).astype(np.float32)
@@ -92,7 +92,7 @@ class _Network:
         return self._graph.conv(x, weight, stride=stride, pads=pads)
 
     def _norm_relu(self, x: str) -> str:
-        """Batch-norm by the statistics of this very batch, then the positive part."""
+        """Batch-norm by the statistics of the current batch, then ReLU."""
         graph = self._graph
         centred = graph.node("Sub", x, graph.node("ReduceMean", x, axes=[0, 2, 3]))
         squares = graph.node("Mul", centred, centred)

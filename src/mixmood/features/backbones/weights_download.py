@@ -1,4 +1,4 @@
-"""Weights fetched once, checked, and kept."""
+"""Weights that are downloaded once, checked, and kept."""
 
 import hashlib
 from pathlib import Path
@@ -9,7 +9,7 @@ from mixmood.core.files.places import make_folder, own_place
 
 
 def weights_directory() -> Path:
-    """Where fetched weights are kept: beside the feature cache, made if it is not there."""
+    """The folder of fetched weights, beside the feature cache; it is made if needed."""
     from platformdirs import user_cache_dir
 
     place = cache_directory() or own_place(user_cache_dir)
@@ -24,7 +24,7 @@ def weights_directory() -> Path:
 def fetch_weights(backbone: str, url: str, sha256_prefix: str) -> Path:
     """The path of a file of weights, fetched if it is not there yet.
 
-    The authors of the file name it by the first digits of its sha256, which must agree.
+    The first digits of its sha256, which are part of its official name, must agree.
     """
     path = weights_directory() / url.rpartition("/")[2]
     if not path.exists():
@@ -45,10 +45,10 @@ def _fetch(backbone: str, url: str, path: Path) -> None:
 
     pooch.get_logger().setLevel("ERROR")
     try:
-        # Written under another name first: a cut connection leaves nothing behind.
+        # pooch writes to a temporary name first: a broken connection leaves no file.
         pooch.retrieve(url, known_hash=None, fname=path.name, path=path.parent)
     except Exception as error:
-        # The network, the server and the disk each have errors of their own.
+        # The network, the server and the disk raise different errors.
         raise BackboneError(
             f"The backbone {backbone} needs the file {path.name}, which could not be fetched from "
             f"{url} ({type(error).__name__}). Download it by other means and place it at {path}."

@@ -1,7 +1,7 @@
 """Wide-ResNet-50-2 with ImageNet weights: the paper's family of networks.
 
-The weights are the official ones, fetched once. The network is written down as an ONNX file into
-the cache, so that only its first use needs torch.
+The official weights are fetched once. The network is written to the cache as an ONNX file, so that
+only its first use needs torch.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mixmood.core.errors import BackboneError, MissingExtraError
+from mixmood.core.errors import BackboneError, MissingExtraError, OutputError
 from mixmood.core.files.atomic import write_atomic
 from mixmood.features.backbones.backbone import check_resolution
 from mixmood.features.backbones.onnx.graph import (
@@ -44,8 +44,11 @@ def wide_resnet50_2(resolution: int | None = None) -> OnnxBackbone:
 
 
 def is_on_this_machine() -> bool:
-    """Whether the network was fetched before."""
-    return (weights_directory() / EXPORT).exists()
+    """Whether the network was fetched before; False where fetched files cannot be kept."""
+    try:
+        return (weights_directory() / EXPORT).exists()
+    except (BackboneError, OutputError):
+        return False
 
 
 def read_weights(path: Path) -> Weights:
@@ -61,8 +64,8 @@ def read_weights(path: Path) -> Weights:
 def build(weights: Weights, first: int = FIRST) -> bytes:
     """The network without its classifier as an ONNX file; `first` is its number of first filters.
 
-    A bottleneck narrows to `planes` * 2 channels, filters there (with the stride), widens to
-    `planes` * 4; the positive part of its sum with the shortcut goes on.
+    A bottleneck has convolutions to `planes` * 2 channels, within these (with the stride), and to
+    `planes` * 4 channels. The shortcut is added, then ReLU.
     """
     check_weights(weights, first)
     graph = Graph(NAME)
@@ -119,7 +122,7 @@ def expected_shapes(first: int = FIRST) -> dict[str, tuple[int, ...]]:
 
 
 def check_weights(weights: Weights, first: int) -> None:
-    """Refuse a file of some other network."""
+    """Refuse the weights of another network."""
     for name, shape in expected_shapes(first).items():
         found: Any = np.shape(weights[name]) if name in weights else "nothing"
         if found != shape:

@@ -1,1 +1,1 @@
-"""From a pool and indices to features: read, prepare, embed, in order."""
+"""From a pool and indices to features: read, prepare, embed."""

@@ -1,4 +1,4 @@
-"""Where the rows come together again, in order."""
+"""Puts the rows of an extraction in order."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.extraction.prepare import CONSTANT, POOR_RANGE, Prepared, kept_row
 
 STORE_EVERY = 128
-"""Rows that a killed process may lose."""
+"""Rows that are written to the cache at once: a killed process may lose so many."""
 
 Features = NDArray[np.float32]
 
@@ -25,15 +25,15 @@ class Extraction:
     kept: NDArray[np.int64]
     """The indices that were readable, in the order asked for."""
     unreadable: list[tuple[int, str]]
-    """The index of each image that was not, and why."""
+    """The index of each image that could not be read, and why."""
     n_cached: int
     n_computed: int
     contents: tuple[bytes, ...]
-    """A digest of the content of each kept image: two of them are equal if the images are."""
+    """A digest of the content of each kept image: equal images have equal digests."""
     n_constant: int
-    """How many of them have one value in all pixels."""
+    """How many kept images have one value in all pixels."""
     n_poor_range: int
-    """How many of more than eight bits are nearly black or white by the range of their pool."""
+    """How many kept images of more than 8 bits are nearly black or white by the pool's range."""
 
     @property
     def n_distinct(self) -> int:
@@ -42,7 +42,7 @@ class Extraction:
 
 
 class Collector:
-    """Puts rows in the order asked for, whatever the order they come in, and into the cache."""
+    """Puts rows, which come in any order, in the order asked for, and into the cache."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Collector:
         cache: FeatureCache | None,
         advance: Callable[[int], None],
     ) -> None:
-        """Begin with nothing; `advance` is called with the number of images done."""
+        """Begin without rows; `advance` is called with the number of images done."""
         self._asked = asked
         self._features = np.empty((len(asked), backbone.width), np.float32)
         self._is_kept = np.zeros(len(asked), bool)
@@ -64,7 +64,7 @@ class Collector:
         self._advance = advance
 
     def waiting(self, read: Iterable[list[Prepared]]) -> Iterator[Prepared]:
-        """The images that the backbone has to see; the others are taken note of."""
+        """The images that the backbone has to embed; the others are recorded as done."""
         for chunk in read:
             done = [image for image in chunk if image.row is not None or image.problem]
             self._n_cached += sum(image.row is not None for image in done)
@@ -72,7 +72,7 @@ class Collector:
             yield from (image for image in chunk if image.row is None and not image.problem)
 
     def take(self, images: list[Prepared]) -> None:
-        """Take what the backbone made; now and then the rows are written to the cache."""
+        """Record images that were embedded; their rows are written to the cache in groups."""
         self._note(images)
         if self._cache is None:
             return
@@ -83,13 +83,13 @@ class Collector:
             self.store()
 
     def store(self) -> None:
-        """Write to the cache what is not yet there."""
+        """Write to the cache the rows that are not yet in it."""
         if self._cache is not None:
             self._cache.put(self._unstored)
         self._unstored = {}
 
     def result(self) -> Extraction:
-        """All rows, without gaps for the unreadable."""
+        """All rows, without those of unreadable images."""
         kept, n_kept = self._asked[self._is_kept], int(self._is_kept.sum())
         features = self._features if n_kept == len(self._asked) else self._features[self._is_kept]
         # Sorted by place: the result must not depend on the order of the threads.

@@ -1,13 +1,13 @@
-"""From a pool and indices to features: the images are read, prepared and embedded at once.
+"""From a pool and indices to features: images are read, prepared and embedded concurrently.
 
     reading threads   fetch -> hash -> cache (large files: -> decode -> resize)
-    this thread       collects full batches of those that were not in the cache
+    this thread       collects full batches of the images that were not in the cache
     working threads   decode -> resize -> backbone, one batch each
     this thread       puts the rows in order and into the cache
 
 Both queues between threads are bounded, so memory does not grow with the pool. Pillow and ONNX
 Runtime release the interpreter lock while they work, so threads are enough. Decoding and inference
-share a thread because both want a core: a stage of its own for each made threads wait for the
+are in the same thread because both need a core: with separate stages, threads waited for the
 interpreter. No more threads decode or embed than there are cores to use.
 """
 
@@ -32,7 +32,7 @@ from mixmood.features.extraction.prepare import Prepared, Preparer
 CHUNK = 16
 """Images that one reading thread takes at a time."""
 READERS = 4
-"""Reading threads for every working one: they wait for disks and servers."""
+"""Reading threads for each working thread: they mostly wait for disks and servers."""
 
 T = TypeVar("T")
 
@@ -53,9 +53,9 @@ def extract(
     Args:
         source: The pool.
         indices: The images wanted, in the order wanted.
-        backbone: What turns images into features.
+        backbone: The network that computes the features.
         jobs: Working threads; all cores that the process may use if None.
-        cache: Where features are looked up and kept; nothing is if None.
+        cache: Where features are looked up and kept; None for no cache.
         progress: Called after every image, with the name of the pool.
     """
     asked = np.asarray(indices, dtype=np.int64)
@@ -82,7 +82,7 @@ def extract(
             for images in ordered_map(workers, work, complete, ahead=2 * n_workers):
                 collector.take(images)
     finally:
-        # Also after Ctrl-C: what is computed is kept.
+        # Also after Ctrl-C: computed features are kept.
         collector.store()
         progress.finish(source.name)
     return collector.result()
@@ -90,21 +90,21 @@ def extract(
 
 @contextmanager
 def threads(n_threads: int) -> Iterator[ThreadPoolExecutor]:
-    """A pool of threads that, at the end or on an error, begins nothing new and is waited for."""
+    """A thread pool; at the end or on an error, waiting calls are cancelled, running ones end."""
     pool = ThreadPoolExecutor(n_threads)
     try:
         yield pool
     finally:
-        # Until Python 3.13, a wait that Ctrl-C ends takes running threads for finished ones.
+        # Before Python 3.13, Ctrl-C during the wait makes running threads count as finished.
         with uninterrupted():
             pool.shutdown(cancel_futures=True)
 
 
 def with_companions(batches: Iterable[list[T]], size: int) -> Iterator[tuple[list[T], list[T]]]:
-    """Each batch after as many of the items before it as it lacks to its full size.
+    """Each batch, with as many earlier items as it lacks to its full size.
 
-    For backbones that look at the batch as a whole: statistics over the two images of a short
-    last batch would make them unlike the rest.
+    For backbones whose features depend on the batch: the statistics of a short last batch would
+    make its features unlike the others.
 
     >>> list(with_companions([[1, 2, 3], [4]], size=3))
     [([], [1, 2, 3]), ([2, 3], [4])]
@@ -117,7 +117,7 @@ def with_companions(batches: Iterable[list[T]], size: int) -> Iterator[tuple[lis
 
 
 def embed_batches(backbone: Backbone, companions: list[Prepared], images: list[Prepared]) -> None:
-    """Give each image that has a picture its features, seen together with the companions."""
+    """Give each decoded image its features, in one batch with the companions."""
     seen = [image for image in images if image.picture is not None]
     pictures = [image.picture for image in (*companions, *seen) if image.picture is not None]
     if seen:

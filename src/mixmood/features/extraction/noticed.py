@@ -1,4 +1,4 @@
-"""What decoding noticed about the images of a pool, in words for a warning."""
+"""Warnings about images that are constant, or nearly black or white."""
 
 from collections.abc import Iterator
 
@@ -6,19 +6,19 @@ from mixmood.core.words import either_form
 from mixmood.data.decoding.pixel_range import PixelRange
 
 FEW = 0.1
-"""Up to this share of images that are nearly black or white is no matter of the range."""
+"""Up to this share of nearly black or white images, there is no warning about the range."""
 
 
 def noticed(
     n_tried: int, n_constant: int, n_poor_range: int, pixel_range: PixelRange | None
 ) -> Iterator[str]:
-    """One sentence for each thing noticed; none if nothing was.
+    """One sentence for each warning; none if there is nothing to warn about.
 
     Args:
         n_tried: Images that were tried.
-        n_constant: Of these, those of one value in all pixels.
-        n_poor_range: Those of more than 8 bits that are nearly black or white.
-        pixel_range: The range that they are scaled by; None if none was fitted.
+        n_constant: How many of these have one value in all pixels.
+        n_poor_range: How many of more than 8 bits are nearly black or white.
+        pixel_range: The range by which they are scaled; None if none was fitted.
 
     >>> list(noticed(9, 2, 0, None))
     ['2 of 9 images tried have one value in all pixels: look at them, or leave them out.']

@@ -1,4 +1,4 @@
-"""Work done ahead by other threads, never further ahead than allowed."""
+"""Work done ahead by other threads, up to a limit."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

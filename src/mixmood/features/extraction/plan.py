@@ -17,7 +17,7 @@ BACKBONE_WORDS = (
 
 
 def jobs_option() -> Any:
-    """The field `jobs` of a plan: how many threads compute."""
+    """The field `jobs` of a plan: the number of threads."""
     return option(None, "Threads.", shown="all cores")
 
 
@@ -33,7 +33,7 @@ def cache_option() -> Any:
 
 
 def mlflow_option() -> Any:
-    """The field `mlflow` of a plan: where the result is logged too."""
+    """The field `mlflow` of a plan: the MLflow server or file that the result is logged to."""
     return option(None, "Log the result to MLflow as well.", metavar="URI")
 
 
@@ -41,8 +41,8 @@ def device_option() -> Any:
     """The field `device` of a plan."""
     return option(
         "auto",
-        "Where the backbone computes: auto, cpu, cuda, directml or coreml; of hf: models cuda or "
-        "mps.",
+        "Where the backbone computes: auto, cpu, cuda, directml or coreml; for hf: models auto, "
+        "cpu, cuda or mps.",
     )
 
 
@@ -56,7 +56,8 @@ class ExtractionPlan:
     )
     device: str = device_option()
     frames: str = option(
-        "middle", "Of a DICOM file with several frames: the middle one, or each as an image."
+        "middle",
+        "Frames that are read of a DICOM file: middle for the middle one, or each for all of them.",
     )
     seed: int = option(0, "Decides every random choice.")
     jobs: int | None = jobs_option()

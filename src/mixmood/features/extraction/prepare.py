@@ -23,12 +23,12 @@ CONSTANT = 1
 POOR_RANGE = 2
 """More than eight bits, and nearly black or nearly white by the range of its pool."""
 MOST_WAITING = 4 * 1024**2
-"""Bytes beyond which a thread decodes what it has read, so that large files do not pile up."""
+"""A thread that has read more bytes decodes them first, so that memory does not grow."""
 
 
 @dataclass(slots=True)
 class Prepared:
-    """An image on its way, filled in step by step by one thread after the other.
+    """An image during extraction; one thread after the other fills in its fields.
 
     In the end `row` holds its features, or `problem` says why it has none.
     """
@@ -36,36 +36,36 @@ class Prepared:
     place: int
     """Its position among the images asked for."""
     where: str
-    """What to call it in a message."""
+    """Its name in messages."""
     key: bytes = b""
     raw: bytes | Picture | None = None
-    """Still to be decoded."""
+    """The content that is still to be decoded."""
     picture: Picture | None = None
-    """The square for the backbone."""
+    """The decoded image, resized for the backbone."""
     row: NDArray[np.float32] | None = None
     problem: str | None = None
     flags: int = 0
-    """What was noticed when it was decoded: CONSTANT, POOR_RANGE."""
+    """Findings of the decoding: CONSTANT, POOR_RANGE, their sum, or 0."""
 
 
 class Preparer:
     """Prepares images of one pool for one backbone, from any number of threads.
 
     Many threads may wait for a disk or a server at once, but only those that hold one of the
-    `cores` decode or embed: memory stays flat however large the images are.
+    `cores` decode or embed: this bounds the memory, however large the images are.
     """
 
     def __init__(
         self, source: ImageSource, backbone: Backbone, cache: FeatureCache | None, n_cores: int
     ) -> None:
-        """Prepare for one extraction; a backbone that looks at the whole batch gets no cache."""
+        """Prepare one extraction; features that depend on the batch are not cached."""
         self._source = source
         self._side = backbone.resolution
         self._width = backbone.width
         self._cache = None if backbone.is_batch_dependent else cache
         self._range = source.pixel_range
         self._space = cache_space(backbone, self._range)
-        # Where companions matter, the broken ones must be known before batches are formed.
+        # Where features depend on the batch, broken images must be known before it is formed.
         self._most_waiting = -1 if backbone.is_batch_dependent else MOST_WAITING
         self.cores = threading.BoundedSemaphore(n_cores)
 
@@ -100,7 +100,7 @@ class Preparer:
         try:
             raw = self._source.fetch(index)
             if not isinstance(raw, bytes):
-                # What is not a file has its content in its pixels.
+                # An image that is not a file is identified by its pixels.
                 with self.cores:
                     image.flags |= self._range_flag(raw, image.where)
                     raw = decode(raw, image.where, pixel_range=self._range)
@@ -117,11 +117,11 @@ class Preparer:
                 image.key = content_key(image.raw, self._space)
         if self._cache is None:
             return
-        # Many at once: each visit to the cache takes locks on its file.
+        # Many keys at once: each call locks the file of the cache.
         rows = self._cache.get([image.key for image in images if image.key])
         for image in images:
             row = rows.get(image.key)
-            # A row of another length was not made here, even if its checksum is right.
+            # A row of another length cannot be of this backbone, even if its checksum is right.
             if row is not None and len(row) in (self._width, self._width + 1):
                 image.row, image.raw = row[: self._width], None
                 image.flags |= _flags_of(row[self._width :])
@@ -145,15 +145,15 @@ class Preparer:
 
 
 def kept_row(image: Prepared) -> NDArray[np.float32]:
-    """What the cache keeps of an image: its features, and behind them its flags if it has any."""
+    """The row that the cache keeps: the features, and after them the flags if there are any."""
     if image.row is None:
         raise TypeError("An image without features is not kept.")
     return np.append(image.row, np.float32(image.flags)) if image.flags else image.row
 
 
-def _flags_of(behind: NDArray[np.float32]) -> int:
-    """The flags behind a row of the cache, which may hold any number."""
-    flags = float(behind.sum())
+def _flags_of(end: NDArray[np.float32]) -> int:
+    """The flags at the end of a row of the cache; 0 for any other number."""
+    flags = float(end.sum())
     return int(flags) if flags in (CONSTANT, POOR_RANGE, CONSTANT + POOR_RANGE) else 0
 
 
@@ -165,7 +165,7 @@ def n_waiting_bytes(raw: bytes | Picture | None) -> int:
 
 
 def content_key(raw: bytes | Picture, space: bytes) -> bytes:
-    """The hash under which the features of an image are kept: its content, never its name."""
+    """The cache key of an image: a hash of its content, not of its name."""
     if isinstance(raw, bytes):
         return hashlib.blake2b(raw, digest_size=20, key=space, person=b"file").digest()
     state = hashlib.blake2b(digest_size=20, key=space, person=b"pixels")
@@ -175,10 +175,10 @@ def content_key(raw: bytes | Picture, space: bytes) -> bytes:
 
 
 def cache_space(backbone: Backbone, pixel_range: PixelRange | None = None) -> bytes:
-    """What keeps apart the features of different networks, and of different libraries.
+    """The part of a cache key that depends on the network and on versions of libraries.
 
-    Another version of a decoder or of ONNX Runtime may differ in the last bits. The same command
-    must give the same bytes whether or not an older cache was there.
+    Results of another version of a decoder or of ONNX Runtime may differ in the last bits. The
+    same command must give the same bytes with an older cache and without it.
     """
     import PIL
 
@@ -190,9 +190,9 @@ def cache_space(backbone: Backbone, pixel_range: PixelRange | None = None) -> by
 
 
 def _runtime_version() -> str:
-    """The version of ONNX Runtime, by its package: cached features do not need it loaded."""
+    """The version of ONNX Runtime, from its package metadata, so that it need not be loaded."""
     try:
         return metadata.version("onnxruntime")
     except metadata.PackageNotFoundError:
-        # Builds for other hardware are packages of other names.
+        # Builds for other hardware have other package names.
         return str(onnx_runtime().__version__)

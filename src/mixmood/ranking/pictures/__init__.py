@@ -1,1 +1,1 @@
-"""What the page of a ranking shows beyond its numbers."""
+"""Images and map for the page of a ranking."""

@@ -1,4 +1,4 @@
-"""Size and colour of the pictures of a set, and where they alone make a distance."""
+"""Size and colour of the images of a set, and warnings where they may explain a distance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 from mixmood.core.arrays import Picture
 
 UNLIKE_SIZE = 2.0
-"""How many times larger images have to be for a warning."""
+"""A warning is given where images are so many times larger."""
 MOSTLY = 0.8
 
 
@@ -21,7 +21,7 @@ class PictureTraits(NamedTuple):
 
     @classmethod
     def of(cls, picture: Picture) -> "PictureTraits":
-        """The traits of a picture, which need not be kept."""
+        """The traits of a picture."""
         side = float(np.sqrt(picture.shape[0] * picture.shape[1]))
         red, green, blue = np.moveaxis(picture, -1, 0)
         return cls(side, np.array_equal(red, green) and np.array_equal(red, blue))
@@ -44,7 +44,7 @@ class SetTraits:
 
 
 def contrasts(labelled: SetTraits, pool: SetTraits) -> tuple[str, ...]:
-    """Warnings where a pool differs from the labelled set in size or colour, whatever it shows."""
+    """Warnings where the images of a pool have another size or colour than the labelled ones."""
     if labelled.side is None or pool.side is None or labelled.grey is None or pool.grey is None:
         return ()
     found = []

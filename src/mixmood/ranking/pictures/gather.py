@@ -1,4 +1,4 @@
-"""What the page of a ranking needs beyond its record: pictures and a map."""
+"""Images and a map, which the page of a ranking shows beside its record."""
 
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
@@ -15,10 +15,10 @@ from mixmood.ranking.reading import Reading
 from mixmood.scores.registry import fit_score
 
 N_POINTS = 48
-"""Points of each set on the map: with their pictures, five pools stay under 2 MB."""
+"""Points of each set on the map: the page of five pools, with pictures, stays under 2 MB."""
 N_EXTREME = 8
 MOST_LABELLED = 2000
-"""Labelled images among which nearest ones are sought: bounds the time, not the meaning."""
+"""Labelled images that pool images are compared with; it bounds the time."""
 LIBRARIES = ("numpy", "scipy", "pillow", "onnxruntime")
 
 
@@ -26,11 +26,11 @@ def gather_page_material(labelled: Reading, pools: Mapping[str, Reading]) -> Pag
     """Pictures and map of a ranking whose images have been read."""
     projection = principal_axes([labelled.features, *(pool.features for pool in pools.values())])
     own, traits = _labelled_pictures(labelled, projection)
-    some = labelled.features[:MOST_LABELLED]
+    compared = labelled.features[:MOST_LABELLED]
     return PageMaterial(
         labelled=own,
         pools={
-            name: _pool_pictures(pool, projection, some, traits) for name, pool in pools.items()
+            name: _pool_pictures(pool, projection, compared, traits) for name, pool in pools.items()
         },
         variance=projection.variance,
         versions={name: version(name) for name in LIBRARIES},
@@ -80,7 +80,7 @@ def _tiles(
             for index, distance in zip(indices.tolist(), apart, strict=True)
         ), SetTraits.of(())
     tiles, traits = [], []
-    # One picture at a time: those of a camera take megabytes each.
+    # One picture at a time: a camera picture takes megabytes.
     for index, picture, distance in zip(
         indices.tolist(), reading.pool.read(indices), apart, strict=True
     ):

@@ -1,4 +1,4 @@
-"""Many features flattened to two that can be drawn."""
+"""Features projected onto the two axes of a map."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from mixmood.core.arrays import Array
 
 N_FITTED = 200
-"""Rows of each set that decide the axes: as many of each, so that large pools weigh no more."""
+"""Rows of each set from which the axes are computed; large pools do not weigh more."""
 
 
 @dataclass(frozen=True)
@@ -16,9 +16,9 @@ class Projection:
     """The two main axes of some sets of features.
 
     Attributes:
-        centre: What lies at (0, 0), shape (d,).
+        centre: The mean row, which is drawn at (0, 0), shape (d,).
         axes: Orthonormal directions, shape (d, 2).
-        variance: The share of all variance along each.
+        variance: The share of all variance along each axis.
     """
 
     centre: Array
@@ -26,7 +26,7 @@ class Projection:
     variance: tuple[float, float]
 
     def __call__(self, features: Array) -> Array:
-        """Where rows lie on the map, shape (n, 2)."""
+        """The positions of rows on the map, shape (n, 2)."""
         return np.asarray((features - self.centre) @ self.axes)
 
 
@@ -34,8 +34,8 @@ def principal_axes(sets: Sequence[Array]) -> Projection:
     """The plane in which the sets, taken together, spread most.
 
     Principal components by the eigenvectors of the inner products of rows or, where there are more
-    rows than features (hundreds of pools), of columns. Signs are free; each axis points to where
-    its largest entry is positive, so that a map does not flip between runs.
+    rows than features (hundreds of pools), of columns. The sign of an axis is arbitrary: it is
+    chosen so that the largest entry is positive, and a map does not flip between runs.
     """
     rows = np.concatenate([features[:N_FITTED] for features in sets]).astype(np.float64)
     centre = rows.mean(axis=0)

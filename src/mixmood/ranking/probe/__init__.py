@@ -1,1 +1,1 @@
-"""What a pool would gain: the labelled images are cross-validated with it and without it."""
+"""The gain of a pool: the labelled images are cross-validated with the pool and without it."""

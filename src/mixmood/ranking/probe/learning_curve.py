@@ -1,4 +1,4 @@
-"""What a gain is worth in labels, read from the supervised head's own learning curve."""
+"""The worth of a gain in labels, read from the learning curve of the supervised head."""
 
 from dataclasses import dataclass
 
@@ -12,19 +12,19 @@ from mixmood.numerics.folds import training_weights
 from mixmood.ranking.probe.measure import LabelledFolds
 
 SHARES = (0.25, 0.4, 0.63, 1.0)
-"""Parts of the training labels at which the curve is taken."""
+"""Shares of the training labels at which the accuracy is measured."""
 CLEAR = 2.0
-"""Standard errors by which the curve must rise to be read."""
+"""A slope is clear if it is larger than so many standard errors."""
 FLATTER = 0.85
-"""Curves flatten: the part of the measured slope by which they rise beyond the present labels."""
+"""Curves flatten: the share of the measured slope that is left beyond the present labels."""
 USUAL_SLOPE, USUAL_SPREAD = 0.25, 2.3
-"""The usual slope, as a share of the points that are wrong, and by how much slopes differ from it.
+"""The usual slope, as a share of the points that are wrong, and the usual deviation from it.
 
-On development tasks (60 labels; what 60 more really gain) the measured slope alone was twice too
-steep where it was clear, and 14 of 24 were not.
+On development tasks with 60 labels, compared with what 60 more labels gain, the measured slope
+alone was twice too steep where it was clear, and it was not clear in 14 of 24 tasks.
 """
 FARTHEST = 3.0
-"""How many times the present labels the curve is read to."""
+"""The curve is read up to so many times the present number of labels."""
 QUANTILES = ndtri((np.arange(40) + 0.5) / 40)
 """Forty equally probable values of a standard normal variable."""
 
@@ -43,7 +43,7 @@ class LearningCurve:
         return self.slope > CLEAR * self.error
 
     def worth(self, points: float) -> int | None:
-        """How many more labels give as many points; None where the curve cannot say.
+        """The number of further labels that give as many points; None where the curve cannot tell.
 
         >>> LearningCurve(10.0, 1.0, 60).worth(4.1), LearningCurve(10.0, 9.0, 60).worth(4.1)
         (30, None)
@@ -51,9 +51,9 @@ class LearningCurve:
         return self._labels(points, self.slope) if self.is_clear else None
 
     def worth_interval(self, points: float, error: float) -> tuple[int, int | None]:
-        """The 95 % interval of the worth of a gain with a standard error; None is open above.
+        """The 95 % interval of the worth of a gain with a standard error; None means no upper end.
 
-        Gain and slope are both uncertain: every pair of their quantiles is as probable.
+        Gain and slope are both uncertain: all pairs of their quantiles are equally probable.
 
         >>> LearningCurve(10.0, 1.0, 60).worth_interval(4.1, 1.0)
         (14, 54)
@@ -74,22 +74,22 @@ def learning_curve(labelled: LabelledFolds, rng: np.random.Generator) -> Learnin
 
     Every fold's training rows are thinned, class by class, to a few shares; the images that are
     held out stay the same. The error of the slope comes from these images. A few dozen images
-    measure a slope badly: it is joined with the usual slope of as many wrong images. Labels that
-    cannot be learnt have no curve.
+    measure a slope badly, so it is averaged with the usual slope at this accuracy. The curve of
+    labels that cannot be learnt is never clear.
     """
     if not labelled.is_learnable:
         return LearningCurve(0.0, float("inf"), len(labelled.codes))
     weights, held_out = training_weights(labelled.folds[:1])
-    levels, thinned = [], []
+    thinned, all_held_out = [], []
     for share in SHARES:
-        for who, out in zip(weights, held_out, strict=True):
-            thinned.append(_thinned(who, labelled.codes, share, rng))
-            levels.append((share, out))
-    right = _right(labelled, np.stack(thinned), [out for _, out in levels])
+        for of_fold, is_held_out in zip(weights, held_out, strict=True):
+            thinned.append(_thinned(of_fold, labelled.codes, share, rng))
+            all_held_out.append(is_held_out)
+    correct = _correct(labelled, np.stack(thinned), all_held_out)
     sizes = np.log(np.array([row.sum() for row in thinned]))
     by_share = sizes.reshape(len(SHARES), -1).mean(axis=1)
-    table = right.reshape(len(SHARES), -1, right.shape[1])
-    # Each image is held out once at each share: its own line, then the mean over images.
+    table = correct.reshape(len(SHARES), -1, correct.shape[1])
+    # Each image is held out once at each share: a line is fitted to each, then averaged.
     hits = np.nansum(table, axis=1) * 100.0
     is_seen = np.isfinite(table).any(axis=(0, 1))
     off = by_share - by_share.mean()
@@ -97,29 +97,29 @@ def learning_curve(labelled: LabelledFolds, rng: np.random.Generator) -> Learnin
     n = len(slopes)
     error = float(slopes.std(ddof=1) / np.sqrt(n)) if n > 1 else float("inf")
     usual = USUAL_SLOPE * 100 * (1 - labelled.accuracy)
-    return _joined(FLATTER * float(slopes.mean()), error, usual, len(labelled.codes))
+    return _combined(FLATTER * float(slopes.mean()), error, usual, len(labelled.codes))
 
 
-def _joined(slope: float, error: float, usual: float, n_labels: int) -> LearningCurve:
-    """The measured slope and the usual one, each weighted by how exact it is."""
-    # Never surer than the usual spread: held-out images that are all right show no slope.
+def _combined(slope: float, error: float, usual: float, n_labels: int) -> LearningCurve:
+    """The mean of the measured slope and the usual one, weighted by their inverse variances."""
+    # Where all held-out images are classified correctly, the measured error would be 0.
     own = 1 / max(error, USUAL_SPREAD / 2) ** 2
     other = 1 / USUAL_SPREAD**2
     mean = (own * slope + other * usual) / (own + other)
     return LearningCurve(mean, float(1 / np.sqrt(own + other)), n_labels)
 
 
-def _thinned(who: Array, codes: Codes, share: float, rng: np.random.Generator) -> Array:
-    """A part of the training rows; at least one of each class stays."""
-    kept = np.zeros_like(who)
-    for code in np.unique(codes[who > 0]):
-        rows = rng.permutation(np.flatnonzero((codes == code) & (who > 0)))
+def _thinned(weights: Array, codes: Codes, share: float, rng: np.random.Generator) -> Array:
+    """Weights of a part of the training rows; at least one row of each class stays."""
+    kept = np.zeros_like(weights)
+    for code in np.unique(codes[weights > 0]):
+        rows = rng.permutation(np.flatnonzero((codes == code) & (weights > 0)))
         kept[rows[: max(1, round(share * len(rows)))]] = 1.0
     return kept
 
 
-def _right(labelled: LabelledFolds, weights: Array, held_out: list[Array]) -> Array:
-    """Whether each held-out row is classified rightly, shape (B, n); NaN for all others."""
+def _correct(labelled: LabelledFolds, weights: Array, held_out: list[Array]) -> Array:
+    """Whether each held-out row is classified correctly, shape (B, n); NaN for all others."""
     codes = labelled.codes
     heads = {"supervised": HEADS["supervised"].head}
     _, logits = all_logits(
@@ -131,8 +131,8 @@ def _right(labelled: LabelledFolds, weights: Array, held_out: list[Array]) -> Ar
         np.asarray(weights, np.float64),
         np.random.default_rng(0),
     )
-    is_right = logits["supervised"].argmax(axis=2) == codes
-    found = np.full(is_right.shape, np.nan)
-    for place, out in enumerate(held_out):
-        found[place, out] = is_right[place, out]
+    is_correct = logits["supervised"].argmax(axis=2) == codes
+    found = np.full(is_correct.shape, np.nan)
+    for place, is_held_out in enumerate(held_out):
+        found[place, is_held_out] = is_correct[place, is_held_out]
     return found

@@ -1,4 +1,4 @@
-"""The change that a pool makes to cross-validated predictions of the labelled images."""
+"""How a pool changes the cross-validated predictions of the labelled images."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,15 +16,19 @@ from mixmood.numerics.folds import Folds, repeated_folds, training_weights
 
 N_FOLDS = 5
 N_PARTS = 2
-"""Parts of the pool; each is probed with folds and training of its own."""
+"""A pool is divided into so many parts; each is probed with its own folds and training."""
 N_PART = 500
-"""Pool images in a part. The number is fixed, so that reading more does not move the result. Parts
-of 200 take as long, and which images were drawn then changes the result by several points."""
+"""Pool images in a part. The number is fixed, so that reading more does not change the result.
+
+Parts of 200 take as long, and their result differs by several points from one draw to another.
+"""
 CLEAR = 2.0
-"""Standard errors by which the supervised head must beat the largest class."""
+"""The supervised head must be better than the largest class by so many standard errors."""
 USUAL_SPREAD, USUAL_WEIGHT = 0.15, 5
-"""The usual deviation of an image's change, and how many images it counts as: the spread of a few
-images says little, and that of images that are all right says nothing."""
+"""The usual standard deviation of the change of an image, and the number of images it counts as.
+
+A few images show little of their spread, and none if all of them are classified correctly.
+"""
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,10 @@ class LabelledFolds:
         n_classes: How many classes there are.
         groups: The group of each image, shape (n,).
         folds: One division into folds for each part of a pool, shape (parts, n).
-        problems: What is fitted for each part of a pool, still without a pool: the supervised
-            heads are fitted once and serve all pools.
+        problems: The fitting problem of each part, without a pool yet: the supervised heads are
+            fitted once and used for all pools.
         p_right: Calibrated probability of the right class, shape (parts, n); NaN if never held out.
-        is_right: Whether the likeliest class is the right one, as 0 and 1, of the same shape.
+        is_right: 1 if the predicted class is the right one, else 0; the same shape.
     """
 
     features: Array
@@ -61,7 +65,7 @@ class LabelledFolds:
     def is_learnable(self) -> bool:
         """Whether the supervised head is clearly better than always guessing the largest class.
 
-        Images of one group are right or wrong together: they count as one.
+        Images of one group tend to be right or wrong together, so a group counts as one image.
         """
         largest = np.bincount(self.codes).max() / len(self.codes)
         error = np.sqrt(largest * (1 - largest) / len(np.unique(self.groups)))
@@ -74,10 +78,10 @@ class PoolEffect:
 
     Attributes:
         p_right: Mean change of the calibrated probability of the right class.
-        error: Its standard error from the labelled images (groups), which are a sample.
-        unrest: Half the difference between the two parts of the pool: draw and training.
+        error: Its standard error due to the sample of labelled images (groups).
+        unrest: Half the difference between the parts of the pool, due to draw and training.
         accuracy: Mean change of the share of right predictions.
-        n_held_out: How many labelled images it rests on; None if that was not recorded.
+        n_held_out: How many labelled images were held out; None if that was not recorded.
     """
 
     p_right: float
@@ -94,7 +98,7 @@ def labelled_folds(
     rng: np.random.Generator,
     groups: Codes | None = None,
 ) -> LabelledFolds:
-    """Folds of the labelled images, and what the supervised head predicts for those held out.
+    """Folds of the labelled images, and the predictions of the supervised head out of fold.
 
     Images of one group are held out together. Raises InputError where cross-validation is not
     possible: fewer than two classes, or none with two images.
@@ -120,11 +124,11 @@ def pool_effect(
     """The change from the supervised head to a head that also uses the pool, on the same folds.
 
     Args:
-        labelled: The base line.
+        labelled: The labelled images, with the predictions of the supervised head.
         pool: Features of pool images in random order, shape (m, d); the first
             N_PARTS * N_PART are used.
         algorithm: One of the heads that use a pool.
-        rng: Decides the training.
+        rng: Decides the random choices of the training.
     """
     head, rows = head_named(algorithm).head, directions(labelled.features)
     found = [
@@ -147,7 +151,7 @@ def pool_effect(
 
 
 def parts_of(pool: Array) -> Sequence[Array]:
-    """Two parts of a pool, of at most N_PART rows; of a single row, twice the same."""
+    """Two parts of a pool, of at most N_PART rows each; a single row is in both parts."""
     size = max(min(N_PART, len(pool) // N_PARTS), 1)
     return [pool[k * size : (k + 1) * size] if len(pool) > size else pool for k in range(N_PARTS)]
 
@@ -160,12 +164,12 @@ def _predicted(
     folds: Codes,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
-    """Calibrated probability of the right class, and whether it is the likeliest; shape (n,).
+    """Calibrated probability of the right class, and whether it is predicted; shape (n,).
 
     Both are NaN for rows that are never held out.
     """
     seed = int(rng.integers(2**63))
-    # The same numbers for every part: how folds are batched changes nothing.
+    # The same random numbers for every part, so that batching the folds changes nothing.
     logits = np.concatenate(
         [
             head.fit(part, np.random.default_rng(seed)).logits_of_rows(rows)
@@ -176,7 +180,7 @@ def _predicted(
     fit_of = np.unique(folds[is_seen], return_inverse=True)[1]
     own, seen = logits[fit_of, np.flatnonzero(is_seen)], codes[is_seen]
     p_right, is_right = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
-    # At equal calibration: a head that is only surer must not look better.
+    # Calibrated, so that a head that is only more confident does not look better.
     p_right[is_seen] = np.exp(log_likelihood(own / fit_temperature(own, seen), seen))
     is_right[is_seen] = own.argmax(axis=1) == seen
     return p_right, is_right
@@ -190,7 +194,7 @@ def _over_parts(changes: Array) -> Array:
 
 
 def _error(changes: Array, groups: Codes) -> float:
-    """The standard error of the mean change, drawn to what is usual where there are few images."""
+    """The standard error of the mean change, shrunk to the usual one where images are few."""
     n_groups = len(np.unique(groups))
     usual = USUAL_SPREAD**2 / n_groups
     if n_groups == 1:

@@ -1,4 +1,4 @@
-"""From what the probe measures to accuracy in points: a map fitted on development tasks."""
+"""The map from the result of the probe to points of accuracy, fitted on development tasks."""
 
 from dataclasses import dataclass
 from math import erf, hypot, sqrt
@@ -9,7 +9,7 @@ from mixmood.ranking.probe.points_table import POINTS
 WIDTH = 1.96
 """Standard errors to either side in 95 % intervals."""
 UNKNOWN_SHARE, UNKNOWN_SPREAD = 0.5, 0.29
-"""Mean and deviation of a share that is not known: anything between 0 and 1."""
+"""Mean and standard deviation of an unknown share, which may be anything from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Gain:
     Attributes:
         points: The change.
         error: Its standard error.
-        order_error: The part of it that is not common to all pools of a labelled set: what
-            blurs their order.
+        order_error: The part of it that is not common to all pools of a labelled set, and so
+            may change their order.
     """
 
     points: float
@@ -29,7 +29,7 @@ class Gain:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the change lies with 95 % probability."""
+        """The 95 % interval of the change."""
         return self.points - WIDTH * self.error, self.points + WIDTH * self.error
 
     @property
@@ -45,33 +45,35 @@ class Gain:
 def gain_of(
     effect: PoolEffect, useful_share: float | None, accuracy: float, algorithm: str
 ) -> Gain:
-    """The gain of a head, from what was measured with the pool and from its useful share.
+    """The gain of a head, from the measured effect of the pool and its useful share.
 
     points = offset + share * useful share + (room + both * useful share) * wrong
              + slope * change of the probability of the right class
 
-    `wrong` is the share of the labelled images that are wrong without a pool: where there are few,
+    `wrong` is the share of the labelled images that are wrong without a pool: where it is small,
     little can be gained. The change is measured on a few labelled images, the share on many pool
-    images: together they predict better than either. The squared error is spread^2 + (factor *
-    standard error of the change)^2. The second part is the error due to the labelled images. The
-    first is the error that neither they nor the pool images show: other draws of the pool, other
-    training, and tasks of a data set that the map was not fitted on. `common` is the share of the
-    squared error that all pools of a labelled set have in common. Beyond `most_wrong`, which no
-    development task exceeded, the map is not extended, and what it might be there counts as error.
+    images: together they predict better than either alone.
+
+    The squared error is spread^2 + (factor * standard error of the change)^2. The second part is
+    the error due to the labelled images. The first part is due to other draws of the pool, other
+    training, and data sets that the map was not fitted on. `common` is the share of the squared
+    error that all pools of a labelled set have in common. No development task exceeded
+    `most_wrong`. Beyond it the map stays constant, and the change that it would have is added to
+    the error.
 
     Args:
-        effect: What was measured.
-        useful_share: That of the pool, 0 to 1; None if it is not known.
+        effect: The measured effect of the pool.
+        useful_share: The useful share of the pool, 0 to 1; None if it is not known.
         accuracy: Cross-validated accuracy without a pool, 0 to 1.
         algorithm: The head that was trained with the pool.
     """
-    own = POINTS[algorithm]
-    wrong = min(1 - accuracy, own["most_wrong"])
-    slope_of_share = own["share"] + own["both"] * wrong
+    fitted = POINTS[algorithm]
+    wrong = min(1 - accuracy, fitted["most_wrong"])
+    slope_of_share = fitted["share"] + fitted["both"] * wrong
     share = UNKNOWN_SHARE if useful_share is None else useful_share
-    blur = UNKNOWN_SPREAD * slope_of_share if useful_share is None else 0.0
-    points = own["offset"] + own["room"] * wrong + slope_of_share * share
-    points += own["slope"] * effect.p_right
-    beyond = (abs(own["room"]) + abs(own["both"]) * share) * (1 - accuracy - wrong)
-    error = hypot(own["spread"], own["factor"] * effect.error, blur, beyond)
-    return Gain(points, error, error * sqrt(1 - own["common"]))
+    share_error = UNKNOWN_SPREAD * slope_of_share if useful_share is None else 0.0
+    points = fitted["offset"] + fitted["room"] * wrong + slope_of_share * share
+    points += fitted["slope"] * effect.p_right
+    beyond = (abs(fitted["room"]) + abs(fitted["both"]) * share) * (1 - accuracy - wrong)
+    error = hypot(fitted["spread"], fitted["factor"] * effect.error, share_error, beyond)
+    return Gain(points, error, error * sqrt(1 - fitted["common"]))

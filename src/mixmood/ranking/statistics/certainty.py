@@ -1,4 +1,4 @@
-"""How sure distances and their order are."""
+"""The uncertainty of distances and of their order."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ N_POSSIBLE = 4000
 
 @dataclass(frozen=True)
 class Certainty:
-    """Distances, shape (measures, pools), and how far they may be from those of other images.
+    """Distances, shape (measures, pools), and how much they would vary with other images.
 
     `below` and `above` have the same shape: how far the 95 % interval reaches to either side.
     `covariance`, shape (measures, pools, pools), says how distances vary together, and has
@@ -30,21 +30,21 @@ class Certainty:
 
     @classmethod
     def of(cls, signed: Array, all_signed: Array, images: Array, freedom: int) -> "Certainty":
-        """What draws, and the images' part of their covariance, say together.
+        """The certainty from the draws and from the covariance that is due to the images.
 
-        A mean of C draws varies by what draws have in common, the images' part, and by the C-th
-        part of what each has for itself.
+        The variance of a mean of C draws has two parts: the covariance between draws, which is
+        due to the images, and 1/C of the variance of a single draw, the noise of drawing.
 
         Args:
             signed: Inter minus intra of each draw, shape (measures, pools, C).
-            all_signed: The same with further draws, enough to show the noise of drawing.
-            images: The covariance between signed draws, shape (measures, pools, pools).
+            all_signed: The same with further draws, enough to estimate the noise of drawing.
+            images: The covariance between draws, shape (measures, pools, pools).
             freedom: Degrees of freedom of `images`.
         """
         sizes = np.abs(all_signed) - np.abs(all_signed).mean(axis=-1, keepdims=True)
         noise = sizes @ sizes.mT / (all_signed.shape[-1] - 1) / signed.shape[-1]
         reach = WIDTH * np.sqrt(np.diagonal(images, axis1=1, axis2=2))
-        below, above, slopes = _moved(all_signed, reach)
+        below, above, slopes = _changes(all_signed, reach)
         of_noise = WIDTH * np.sqrt(np.diagonal(noise, axis1=1, axis2=2))
         return cls(
             distances=np.abs(signed).mean(axis=-1),
@@ -64,17 +64,17 @@ class Certainty:
         values, vectors = np.linalg.eigh(self.covariance[measure])
         axes = vectors * np.sqrt(np.maximum(values, 0.0))
         moves = axes @ rng.standard_normal((len(values), N_POSSIBLE))
-        # Dividing all pools of a table by the same number makes Student's t of a normal.
+        # Dividing all pools of a table by the same number turns normal values into Student's t.
         scale = np.sqrt(rng.chisquare(self.freedom, N_POSSIBLE) / self.freedom)
         return np.asarray(self.distances[measure][:, None] + moves / scale)
 
 
-def _moved(signed: Array, reach: Array) -> tuple[Array, Array, Array]:
-    """How much smaller and larger a distance gets when other images move all draws by `reach`.
+def _changes(signed: Array, reach: Array) -> tuple[Array, Array, Array]:
+    """How much a distance falls and rises when all draws move by `reach`, and its slope.
 
-    A distance is a mean of sizes, not of signed values: where half of the draws have either sign
-    a small move hardly changes it, and a large one, to either side, makes it larger. Also gives
-    the share of a move that reaches the distance, with the sign of the draws.
+    A distance is a mean of absolute values. Where half of the draws are negative, a small move
+    hardly changes it, and a large move in either direction makes it larger. The slope is the
+    change of the distance by the move of the draws, with the sign of the draws.
 
     Args:
         signed: Inter minus intra of each draw, shape (measures, pools, draws).
@@ -114,6 +114,6 @@ def rank_intervals(possible: Array) -> Array:
 
 
 def _places(possible: Array, own: Array) -> tuple[Array, Array]:
-    """The first and the last rank that distances could claim, shape (n,); they differ by ties."""
+    """The first and the last rank of distances, shape (n,); they differ where there are ties."""
     n_below = (possible < own).sum(axis=0)
     return n_below + 1, n_below + (possible == own).sum(axis=0)

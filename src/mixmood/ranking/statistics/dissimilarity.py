@@ -1,4 +1,4 @@
-"""How far two arrays of features are apart, for those who have their own features."""
+"""The distance between two arrays of features, for users who have their own features."""
 
 from dataclasses import fields
 
@@ -30,7 +30,8 @@ def dissimilarity(
         sample_size: Images per draw (tau); shrinks to n // 2 where the labelled set is small.
         draws: Number of draws (C).
         seed: Decides every random choice.
-        paper: Overlapping reference draws and dropped outer values, as the authors' code had it.
+        paper: As in the paper's code: the two labelled samples may overlap, and values outside
+            the range of the first sample are dropped.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -51,11 +52,11 @@ def dissimilarity(
 
 
 def distances_of(labelled: Array, pool: Array, plan: RankingPlan) -> dict[str, Dissimilarity]:
-    """By measure, the distance of one pool from a labelled set; both are in random order.
+    """The distance of a pool from a labelled set by each measure; both are in random order.
 
     Args:
-        labelled: Shape (n, d).
-        pool: Shape (m, d).
+        labelled: Features of the labelled set, shape (n, d).
+        pool: Features of the pool, shape (m, d).
         plan: A plan that fits the labelled set.
     """
     names = [one.name for one in fields(Dissimilarity)]

@@ -1,4 +1,4 @@
-"""The lists that everything else is made of: inter and intra distances, draw by draw."""
+"""Inter and intra distances, draw by draw."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +24,7 @@ class DrawnDistances:
         return np.asarray(self.inter - self.intra[:, None, :])
 
     def first(self, n_draws: int) -> "DrawnDistances":
-        """Those of the first draws alone."""
+        """The distances of the first draws."""
         return DrawnDistances(self.inter[..., :n_draws], self.intra[..., :n_draws])
 
 
@@ -39,8 +39,8 @@ def drawn_distances(
 ) -> DrawnDistances:
     """Every measure over the same draws: labelled to each pool, and labelled to itself.
 
-    All pools are compared with the same labelled sub-samples: their differences do not depend on
-    which were drawn, and a sub-sample is binned once.
+    All pools are compared with the same labelled sub-samples, so that the choice of these does
+    not add to the differences between pools, and each sub-sample is binned once.
 
     Args:
         labelled: Labelled features, shape (n, d).

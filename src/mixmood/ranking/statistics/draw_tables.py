@@ -1,4 +1,4 @@
-"""What the draws say of each pool, computed once for the images that were read of it."""
+"""The draws of each pool, computed again only where more of its images were read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ class PoolTable:
 
 
 class DrawTables:
-    """The tables of pools as far as they were computed.
+    """The tables that were computed so far, by pool.
 
-    Reading goes on from where it stopped, so that a pool of as many rows as before is the same
-    pool: between two looks at a ranking, only pools that were read further are measured again.
+    A pool is only ever read further, so a pool with as many rows as before has not changed.
+    Between two rounds, only pools that were read further are measured again.
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Begin without tables."""
         self._asked: tuple[object, ...] = ()
         self._of_pool: dict[str, PoolTable] = {}
         self._intra: Array = np.empty((0, 0))
@@ -44,10 +44,10 @@ class DrawTables:
     def update(
         self, labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: int
     ) -> tuple[DrawnDistances, Array]:
-        """The draws of all pools, and what they are without each group of images.
+        """The draws of all pools, and inter minus intra without each group of images.
 
         The second has the shape (measures, pools, draws, groups). All calls must be about the
-        same sets, read further or not.
+        same sets, which may be read further between calls.
         """
         asked = (len(labelled), plan)
         if asked != self._asked:
@@ -65,7 +65,7 @@ class DrawTables:
     def _compute(
         self, labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: int
     ) -> None:
-        # A few draws cannot show their own noise: then further draws of the same images do.
+        # The noise of drawing cannot be estimated from a few draws, so at least N_DRAWS are made.
         n_draws = max(plan.draws, N_DRAWS)
         pairs = labelled_pairs(
             len(labelled), plan.sample_size, n_draws, rng_for(plan.seed, "pairs"), plan.paper

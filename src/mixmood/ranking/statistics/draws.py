@@ -7,10 +7,13 @@ from mixmood.core.errors import OptionError
 from mixmood.core.words import counted
 
 
-def misfit(sample_size: int, n_rows: int, n_copies: int = 0, problems: str = "") -> str | None:
-    """Why a pool cannot be drawn from, besides its copies of labelled images; None if it can.
+def why_too_small(
+    sample_size: int, n_rows: int, n_copies: int = 0, problems: str = ""
+) -> str | None:
+    """Why a pool holds fewer images than a sample; None if it holds enough.
 
-    `problems` says why images could not be read, where that is known.
+    `n_copies` copies of labelled images are not among the rows. `problems` says why images could
+    not be read, where that is known.
     """
     if n_rows >= sample_size:
         return None
@@ -28,17 +31,17 @@ def misfit(sample_size: int, n_rows: int, n_copies: int = 0, problems: str = "")
 
 def check_fits(sample_size: int, n_rows: int, name: str) -> None:
     """Refuse a pool that does not hold one sample."""
-    reason = misfit(sample_size, n_rows)
+    reason = why_too_small(sample_size, n_rows)
     if reason:
         raise OptionError(f"'{name}' cannot be compared: {reason}")
 
 
 def subsets(n: int, size: int, count: int, rng: np.random.Generator) -> Rows:
-    """So many random subsets of `size` of n rows, shape (count, size).
+    """`count` random subsets of `size` of n rows, shape (count, size).
 
-    The rows are cut in order as far as they reach, then shuffled and cut again: every row serves
-    about equally often, and a pool of `size * count` rows serves each just once. The rows must
-    come in random order, as a pool's reading order does.
+    The rows are cut into subsets in order, then shuffled and cut again: every row is used about
+    equally often, and with `size * count` rows each is used once. The rows must come in random
+    order, as the rows of a `Reading` do.
     """
     order = np.arange(n)
     cuts: list[Rows] = []

@@ -1,7 +1,7 @@
-"""How much distances depend on the images that were read: groups of them are left out in turn.
+"""How much distances depend on the images that were read: a jackknife over groups of images.
 
-The draws of a ranking come from the same finite sets, so that their spread does not show what
-other images would have given. Here a twentieth of the labelled and of each pool's images is left
+The draws of a ranking come from the same finite sets, so their spread does not show how distances
+would vary with other images. Here a twentieth of the labelled and of each pool's images is left
 out of the same draws, twenty times. Rows are left out, never repeated: a repeated image would be
 its own nearest neighbour.
 """
@@ -34,7 +34,7 @@ def leave_out(
 ) -> Array:
     """Inter minus intra distance without each group, shape (measures, pools, draws, groups).
 
-    Each pool has its own generator, so that a further pool does not move the others' numbers.
+    Each pool has its own generator, so that a further pool does not change the other results.
 
     Args:
         labelled: Labelled features, shape (n, d).
@@ -68,12 +68,12 @@ def leave_out(
 
 
 def image_covariance(without: Array) -> Array:
-    """How the distances of two draws vary together with other images, (measures, pools, pools).
+    """The part of the covariance of distances that is due to the images: (measures, pools, pools).
 
-    The jackknife's covariance between different draws. Draws share nothing but their images, so
-    what they have in common is the images' part, free of the noise of drawing; a draw's
-    covariance with itself holds that noise, and by the jackknife too much of it. As a difference,
-    a pool's own part may be below 0, and is then taken as 0.
+    It is the jackknife's covariance between different draws. Two draws share nothing but their
+    images, so their covariance is free of the noise of drawing. The covariance of a draw with
+    itself contains that noise, and the jackknife overestimates it. A variance is computed here as
+    a difference and may come out below 0; it is then set to 0.
 
     Args:
         without: Inter minus intra without each group, shape (measures, pools, draws, groups).

@@ -1,4 +1,4 @@
-"""P-values from exchanging images between the two sets: valid for any number of draws."""
+"""Permutation p-values: images are exchanged between two sets. Valid for any number of draws."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def permutation_p(
     n_permutations: int,
     rng: np.random.Generator,
 ) -> Array:
-    """For each measure, how often chance sets the two samples as far apart, shape (measures,).
+    """How often a random partition is as far apart as the two samples, shape (measures,).
 
     (1 + number of random re-partitions of all rows whose distance is at least the observed one)
     / (1 + n_permutations). Uniform when both samples come from one distribution; its smallest
@@ -33,7 +33,7 @@ def permutation_p(
 
 
 def holm(p_values: Array) -> Array:
-    """Holm's step-down correction: p-values that may be read together, shape (n,).
+    """Holm's step-down correction for several tests, shape (n,).
 
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]

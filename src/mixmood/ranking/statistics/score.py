@@ -1,4 +1,4 @@
-"""Features in, distances with their certainty out: all statistics of a ranking, and no files."""
+"""All statistics of a ranking: features in, distances with their certainty out."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +35,7 @@ class Scores:
 
 
 Measured = tuple[DrawnDistances, Certainty]
-"""The distances of all draws, and how sure their means are."""
+"""The distances of all draws, and the certainty of their means."""
 
 
 def score(
@@ -45,14 +45,14 @@ def score(
     jobs: int = 1,
     tables: DrawTables | None = None,
 ) -> Scores:
-    """Distances, p-values, intervals and places of every pool, by each measure on its own.
+    """Distances, p-values, intervals and ranks of every pool, for each measure.
 
     Args:
         labelled: Labelled features in random order, shape (n, d).
         pools: By name, the features of each pool in random order, shape (n_k, d).
         plan: A plan that fits the labelled set.
         jobs: Threads; they change only the time.
-        tables: What was computed for the same sets, read as far or less far, if anything was.
+        tables: Draws that were computed earlier for the same sets, if any.
     """
     check_widths(labelled, pools)
     drawn, certainty = measure(labelled, pools, plan, jobs, tables)
@@ -71,7 +71,7 @@ def score(
 
 
 def copied_shares(labelled: Array, pools: Mapping[str, Array]) -> dict[str, float]:
-    """For each pool the share of its images that are near copies of labelled ones."""
+    """The share of each pool's images that are near copies of labelled ones."""
     own = labelled[:MOST_COMPARED]
     return {
         name: float(near_copies(pool[:MOST_COMPARED], own).mean()) for name, pool in pools.items()
@@ -86,10 +86,10 @@ def _one_measure(
     p_values: Array,
     seed: int,
 ) -> list[RankedDissimilarity]:
-    """What one measure says of every pool: `m` is its row in the tables."""
+    """The results of every pool by one measure, whose row in the tables is `m`."""
     corrected = holm(p_values)
     reach = certainty.intervals()[m]
-    # The same random numbers for each measure: it does not matter which others are asked for.
+    # The same random numbers for each measure, so that its result does not depend on the others.
     possible = certainty.possible(m, rng_for(seed, "possible"))
     chances, ranks = chances_of_best(possible), rank_intervals(possible)
     order = sorted(range(len(names)), key=lambda k: (certainty.distances[m, k], names[k]))
@@ -107,12 +107,12 @@ def _one_measure(
 def check_widths(labelled: Array, pools: Mapping[str, Array]) -> None:
     """Refuse features that are not all of one width."""
     for name, pool in pools.items():
-        reason = misfit_of_widths(labelled.shape[1], pool.shape[1])
+        reason = why_widths_differ(labelled.shape[1], pool.shape[1])
         if reason:
             raise ShapeError(f"'{name}' cannot be compared: {reason}")
 
 
-def misfit_of_widths(labelled: int, pool: int) -> str | None:
+def why_widths_differ(labelled: int, pool: int) -> str | None:
     """Why features of two widths cannot be compared; None if they are equal."""
     if labelled == pool:
         return None
@@ -129,9 +129,9 @@ def measure(
     jobs: int = 1,
     tables: DrawTables | None = None,
 ) -> Measured:
-    """The distances of all draws of a plan, and how sure their means are.
+    """The distances of all draws of a plan, and the certainty of their means.
 
-    `tables` holds what was computed for the same sets before, and what is computed now.
+    `tables` holds draws that were computed earlier for the same sets; new ones are added to it.
     """
     for name, pool in pools.items():
         check_fits(plan.sample_size, len(pool), name)
@@ -142,10 +142,11 @@ def measure(
 
 
 def noise_floor(labelled: Array, plan: RankingPlan) -> dict[str, NoiseFloor]:
-    """By measure, the distance between disjoint parts of the labelled set.
+    """The distance between disjoint parts of the labelled set, by measure.
 
-    Three disjoint parts are needed where a pool needs two, so that a small labelled set is cut
-    finer than the ranking's sample size; the floor is then a little high, never too low.
+    It takes three disjoint parts, where the distance of a pool takes two. The parts of a small
+    labelled set are therefore smaller than the sample size of the ranking, and the floor is a
+    little too high, never too low.
     """
     size = min(plan.sample_size, len(labelled) // 3)
     triples = subsets(len(labelled), 3 * size, plan.draws, rng_for(plan.seed, "floor"))
@@ -171,7 +172,7 @@ def noise_floor(labelled: Array, plan: RankingPlan) -> dict[str, NoiseFloor]:
 
 def p_values(labelled: Array, pool: Array, plan: RankingPlan, name: str) -> Array:
     """Permutation p-values of one pool, shape (measures,)."""
-    # Twice the sample size shows what a draw can show, and bounds the time.
+    # At most two samples of each set: it bounds the time.
     most = 2 * plan.sample_size
     return permutation_p(
         labelled[:most],

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array
 
 MOST_EXACT = 50
-"""Pairs up to which the distribution is counted out, as SciPy does."""
+"""Up to so many pairs the p-value is exact, as in SciPy."""
 
 
 def wilcoxon_p(inter: Array, intra: Array) -> float:
@@ -22,14 +22,14 @@ def wilcoxon_p(inter: Array, intra: Array) -> float:
     has_ties = len(np.unique(sizes)) < len(sizes) or sizes.min() == 0
     if not has_ties and len(differences) <= MOST_EXACT:
         return _exact_p(differences)
-    # Importing scipy.stats takes as long as all statistics of a small ranking, so only here.
+    # Imported only here: it takes as long as all statistics of a small ranking.
     from scipy.stats import wilcoxon
 
     return float(wilcoxon(inter, intra).pvalue)
 
 
 def _exact_p(differences: Array) -> float:
-    """The p-value when all sizes differ: every choice of signs is equally likely."""
+    """The p-value where all absolute values differ: every choice of signs is equally likely."""
     is_positive = differences[np.argsort(np.abs(differences))] > 0
     counts = _rank_sums(len(differences))
     w = int(np.flatnonzero(is_positive).sum()) + int(is_positive.sum())

@@ -8,7 +8,7 @@ from typing import IO, Any
 from mixmood.core.errors import MissingExtraError, OptionError, OutputError
 from mixmood.core.files.atomic import atomic_file
 from mixmood.core.files.spreadsheet import csv_text
-from mixmood.data.pools.kept import TEXT_HEAD
+from mixmood.data.pools.kept_list import TEXT_HEAD
 from mixmood.report.filter.list_rows import COLUMNS, ListContent
 
 

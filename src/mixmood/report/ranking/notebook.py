@@ -5,6 +5,7 @@ from html import escape
 from mixmood.core.records.ranking import Candidate, Ranking
 from mixmood.report.charts.numbers import chance, number, p_value, signed, span
 from mixmood.report.charts.printable import printable
+from mixmood.report.ranking.warning_lines import warning_lines
 
 HEADINGS = (
     "rank",
@@ -25,8 +26,8 @@ def ranking_html(ranking: Ranking) -> str:
     heads = "".join(f"<th>{escape(head)}</th>" for head in HEADINGS)
     rows = "".join(_row(candidate, ranking.measure) for candidate in ranking.candidates)
     sentence = [ranking.recommendation.sentence] if ranking.recommendation else []
-    lines = [*sentence, *ranking.notes, *(f"! {text}" for text in ranking.warnings)]
-    lines += [f"! {c.name}: {text}" for c in ranking.candidates for text in c.warnings]
+    warnings = warning_lines(ranking, "to_json() or to_html(FILE)")
+    lines = [*sentence, *ranking.notes, *(f"! {text}" for text in warnings)]
     lines += [f"! set aside, {one.name}: {one.reason}" for one in ranking.set_aside]
     notes = "".join(f"<li>{_safe(line)}</li>" for line in lines)
     return (

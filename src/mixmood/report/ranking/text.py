@@ -10,9 +10,11 @@ from mixmood.core.records.ranking import Ranking
 from mixmood.core.words import counted
 from mixmood.report.charts.printable import printable
 from mixmood.report.ranking.table import RankingTable
+from mixmood.report.ranking.warning_lines import warning_lines
 
 MOST_REASONS = 8
 """Pools whose advice is explained in the terminal."""
+IN_FULL = "--json or --html"
 
 
 def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
@@ -26,7 +28,9 @@ def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
     parts += _recommended(ranking)
     parts += [Text(printable(line)) for line in _reasons(ranking)]
     parts += [Text(printable(text)) for text in ranking.notes]
-    parts += [Text(f"! {printable(text)}", style="yellow") for text in _warnings(ranking)]
+    parts += [
+        Text(f"! {printable(text)}", style="yellow") for text in warning_lines(ranking, IN_FULL)
+    ]
     parts += [
         Text(printable(f"! set aside, {one.name}: {one.reason}"), style="yellow")
         for one in ranking.set_aside
@@ -63,7 +67,7 @@ def _reasons(ranking: Ranking) -> Iterator[str]:
         yield f"{pool.name}: {pool.advice}; {pool.advice_reason}."
     if len(advised) > MOST_REASONS:
         n_more = counted(len(advised) - MOST_REASONS, "more pool")
-        yield f"{n_more}: see --json or --html."
+        yield f"{n_more}: see {IN_FULL}."
 
 
 def _headline(ranking: Ranking) -> str:
@@ -75,10 +79,3 @@ def _headline(ranking: Ranking) -> str:
         f"{ranking.draws} draws of {ranking.sample_size}, seed {ranking.seed}, "
         f"{printable(str(ranking.backbone['name']))}"
     )
-
-
-def _warnings(ranking: Ranking) -> Iterator[str]:
-    yield from ranking.warnings
-    for candidate in ranking.candidates:
-        for warning in candidate.warnings:
-            yield f"{candidate.name}: {warning}"

@@ -1,1 +1,1 @@
-"""Image models of the Hugging Face hub, or in a folder in its form, as backbones."""
+"""Image models of the Hugging Face hub, or saved to a folder in its format, as backbones."""

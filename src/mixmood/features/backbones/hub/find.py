@@ -1,4 +1,4 @@
-"""Where the files of a model are: a folder, this machine's copy of the hub, or the hub."""
+"""The files of a model: in a folder, in this machine's copy of the hub, or on the hub."""
 
 import json
 import re
@@ -13,12 +13,12 @@ CONFIG, SETTINGS = "config.json", "preprocessor_config.json"
 INDEX = "model.safetensors.index.json"
 WEIGHTS = "*.safetensors"
 PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
-PATIENCE_S = 10
+TIMEOUT_S = 10
 _NAME = re.compile(r"([\w.-]+(?:/[\w.-]+)?)(?:@([\w./-]+))?")
 
 
 def is_hub_model(name: str) -> bool:
-    """Whether the name of a backbone means a model of the hub or in a folder."""
+    """Whether a backbone name is that of a model of the hub, or of one in a folder (hf:DIR)."""
     return name.startswith(PREFIX) and not name.startswith("hf://")
 
 
@@ -26,7 +26,7 @@ def model_folder(name: str) -> Path:
     """The folder with the files of `hf:DIR`, `hf:NAME` or `hf:NAME@REVISION`.
 
     A folder of this name is taken first, then a copy that the hub's package keeps on this machine,
-    then the hub. Only JSON and safetensors are fetched: neither programs nor pickled weights.
+    then the hub. Only JSON and safetensors are fetched: neither code nor pickled weights.
     """
     text = name.removeprefix(PREFIX)
     folder = expanded(text)
@@ -46,23 +46,23 @@ def model_folder(name: str) -> Path:
         fetched = _fetched(parts[1], parts[2])
     except BackboneError:
         if kept is not None:
-            check_folder(kept)  # what is wrong with the copy says more than that it was not fetched
+            check_folder(kept)  # its error says what is missing in the copy
         raise
     check_folder(fetched)
     return fetched
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder without a configuration, with pickled weights only, or with half of them."""
+    """Refuse a folder without a configuration, or without all weights as safetensors."""
     if not (folder / CONFIG).is_file():
         raise BackboneError(
-            f"{folder} has no {CONFIG}, so that it is no model in the form of Hugging Face. "
+            f"{folder} has no {CONFIG}, so it is not a model in the format of Hugging Face. "
             "Save it with model.save_pretrained(DIR)."
         )
     config = _json(folder / CONFIG)
     if "auto_map" in config:
         raise BackboneError(
-            f"The model in {folder} brings its own program, which is never run. Choose a model "
+            f"The model in {folder} brings its own code, which is never run. Choose a model "
             "whose family is part of transformers."
         )
     if not _has_weights(folder):
@@ -84,7 +84,7 @@ def check_folder(folder: Path) -> None:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether a copy has all its files; a download that was interrupted has not."""
+    """Whether a copy has all its files: a download may have been interrupted."""
     try:
         check_folder(folder)
     except BackboneError:
@@ -113,16 +113,16 @@ def _local_copy(name: str, revision: str | None) -> Path | None:
     except MissingExtraError:
         raise
     except Exception:
-        # Each version of the package has another error for this.
+        # The error differs between versions of the package.
         return None
 
 
 def _fetched(name: str, revision: str | None) -> Path:
-    """The folder after asking the hub, whose package shows a bar on stderr."""
+    """The folder after a download; the hub's package shows a progress bar on stderr."""
     try:
         return _snapshot(name, revision, is_local=False)
     except Exception as error:
-        # The network, the hub and the disk each have errors of their own.
+        # The network, the hub and the disk raise different errors.
         raise BackboneError(
             f"The model {name} is not on this machine and cannot be fetched from the hub "
             f"({type(error).__name__}). Connect once, or copy its folder here and give hf:DIR."
@@ -140,6 +140,6 @@ def _snapshot(name: str, revision: str | None, is_local: bool) -> Path:
             revision=revision,
             allow_patterns=["*.json", WEIGHTS],
             local_files_only=is_local,
-            etag_timeout=PATIENCE_S,
+            etag_timeout=TIMEOUT_S,
         )
     )

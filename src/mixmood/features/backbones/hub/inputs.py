@@ -1,4 +1,4 @@
-"""What a model of the hub wants done with pixels, by the settings of its own processor."""
+"""How pixels are prepared for a model of the hub, by the settings of its own processor."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,7 @@ class PixelSteps:
         """A batch of uint8, (n, side, side, 3), as floats of shape (n, 3, crop, crop)."""
         start = (self.side - self.crop) // 2
         part = batch[:, start : start + self.crop, start : start + self.crop]
-        # One multiplication and one addition a value: both steps of the processor in one.
+        # Scaling and standardisation in one multiplication and one addition.
         mean, std = np.array(self.mean, np.float32), np.array(self.std, np.float32)
         scale, shift = np.float32(self.factor) / std, -mean / std
         pixels = part.transpose(0, 3, 1, 2).astype(np.float32)
@@ -36,19 +36,19 @@ class PixelSteps:
 
 
 def steps_of(settings: dict[str, Any]) -> PixelSteps:
-    """The steps by the settings of a processor; BackboneError if they give no size."""
+    """The steps that the settings of a processor ask for; BackboneError if they give no size."""
     size = settings.get("size") or {}
     size = {"shortest_edge": size} if isinstance(size, int) else dict(size)
     sides = [int(size[key]) for key in ("shortest_edge", "height", "width") if size.get(key)]
     if not settings.get("do_resize", True) or not sides:
         raise BackboneError(
-            "The processor of the model names no size of its images (do_resize, size). Set it in "
-            "its preprocessor_config.json."
+            "The processor of the model does not say the size of its images (do_resize, size). Set "
+            "it in its preprocessor_config.json."
         )
     side = crop = max(sides)
     percent = settings.get("crop_pct")
     if percent and side < 384:
-        # ConvNeXt: resized to more, then the middle is taken.
+        # ConvNeXt: the image is resized to a larger side, then cropped.
         side = int(side / float(percent))
     if settings.get("do_center_crop"):
         wanted = settings.get("crop_size") or crop
@@ -66,7 +66,7 @@ def steps_of(settings: dict[str, Any]) -> PixelSteps:
 
 
 def agrees(steps: PixelSteps, processor: Any) -> bool:
-    """Whether the steps give what the processor itself gives for a picture of many colours."""
+    """Whether the steps and the processor itself give the same for a random picture."""
     rng = np.random.default_rng(0)
     picture = rng.integers(0, 256, (steps.side, steps.side, 3), dtype=np.uint8)
     found = processed(processor, picture[None])
@@ -75,13 +75,13 @@ def agrees(steps: PixelSteps, processor: Any) -> bool:
 
 
 def processed(processor: Any, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """The batch as the processor makes it."""
+    """The batch as the processor itself prepares it."""
     done = processor(images=list(batch), return_tensors="np", input_data_format="channels_last")
     return np.asarray(done["pixel_values"], dtype=np.float32)
 
 
 def check_side(resolution: int | None, side: int) -> None:
-    """Refuse another resolution than the model's own."""
+    """Refuse a resolution that is not the model's own."""
     if resolution not in (None, side):
         raise OptionError(
             f"This model takes images of {side} pixels a side, by the settings of its processor; "

@@ -11,7 +11,7 @@ from mixmood.core.errors import BackboneError, MissingExtraError, reason
 from mixmood.features.backbones.hub.find import CONFIG, SETTINGS, WEIGHTS
 
 VISION_TOWERS = {"clip": "CLIPVisionModelWithProjection", "siglip": "SiglipVisionModel"}
-"""Families of two towers, by the name of the class that holds the one for images."""
+"""Families with a tower for images and one for texts, and the class of the image tower."""
 
 
 def import_transformers() -> Any:
@@ -26,7 +26,7 @@ def import_transformers() -> Any:
 
 @contextmanager
 def quiet(transformers: Any) -> Iterator[None]:
-    """Without the bars and remarks of transformers while a model is loaded."""
+    """Within, transformers shows no progress bars and no messages but errors."""
     log = transformers.utils.logging
     level, has_bars = log.get_verbosity(), log.is_progress_bar_enabled()
     log.set_verbosity_error()
@@ -64,7 +64,7 @@ def load_processor(transformers: Any, folder: Path) -> Any:
 
 
 def _family(folder: Path) -> str:
-    """What the configuration calls the family of a model."""
+    """The name of the model's family in its configuration."""
     config = json.loads((folder / CONFIG).read_bytes())
     return str(config.get("model_type", "These"))
 
@@ -86,8 +86,8 @@ def load_model(transformers: Any, folder: Path) -> tuple[Any, bool]:
         )
     except Exception as error:
         raise BackboneError(
-            f"transformers cannot load the model in {folder}: {reason(error)}. If it was copied or "
-            "fetched, do that again."
+            f"transformers cannot load the model in {folder}: {reason(error)}. Copy or fetch it "
+            "again."
         ) from error
     missing = sorted(info["missing_keys"])
     others = [key for key in missing if "pooler" not in key]
@@ -100,7 +100,7 @@ def load_model(transformers: Any, folder: Path) -> tuple[Any, bool]:
 
 
 def file_hashes(folder: Path) -> dict[str, str]:
-    """Digests of all that decides the features: weights, configuration, settings."""
+    """Digests of the files that decide the features: weights, configuration, settings."""
     weights = hashlib.sha256()
     for path in sorted(folder.glob(WEIGHTS)):
         with path.open("rb") as file:

@@ -21,22 +21,22 @@ from mixmood.features.backbones.hub.loading import (
     load_processor,
     quiet,
 )
-from mixmood.features.backbones.hub.pooling import as_output, vector_of, ways_of
+from mixmood.features.backbones.hub.pooling import as_output, possible_poolings, vector_of
 from mixmood.features.backbones.onnx.network import check_batch
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 BATCH_PIXELS = 16 * 224 * 224
 """Pixels in a batch on a processor; its activations stay below about a gigabyte."""
-ON_A_CARD = 4
-"""How many times as many are taken at once on a graphics card."""
+TIMES_ON_A_CARD = 4
+"""A batch on a graphics card is so many times larger."""
 
 
 class HubBackbone:
     """An image model, from uint8 images (n, side, side, 3) to float32 features.
 
     Images come as squares, as for every backbone; crop, scale and standardisation are those of
-    the model's own processor. One batch is computed at a time, by torch's own threads. Short
-    batches are filled with copies: features do not depend on how many images come at once.
+    the model's own processor. One batch is computed at a time, by torch's own threads. A short
+    batch is filled with copies, so that features do not depend on the number of images.
     """
 
     is_batch_dependent = False
@@ -50,47 +50,51 @@ class HubBackbone:
             self._processor = load_processor(transformers, folder)
             self._steps = steps_of(self._processor.to_dict())
             check_side(resolution, self._steps.side)
-            self._model, is_pooler_there = load_model(transformers, folder)
+            self._model, has_pooler = load_model(transformers, folder)
         self._takes_texts = False
         self._is_fast = agrees(self._steps, self._processor)
         self._lock = threading.Lock()
         self._hashes = file_hashes(folder)
         self.resolution = self._steps.side
         self.batch_size = _images_at_once(self.resolution)
-        self._pooling, self.width = self._look(is_pooler_there)
+        self._pooling, self.width = self._pooling_and_width(has_pooler)
 
     def use_device(self, device: str) -> None:
-        """Compute on a device from now on; BackboneError if it was named and cannot be used."""
+        """Compute on this device from now on; BackboneError if it cannot be used."""
         import torch
 
         if device not in DEVICES:
             raise unknown_name("device of a model of the hub", device, DEVICES)
-        there = {
+        is_available = {
             "cuda": torch.cuda.is_available(),
             "mps": torch.backends.mps.is_available(),
             "cpu": True,
         }
-        chosen = next(name for name in there if there[name]) if device == "auto" else device
-        if not there[chosen]:
+        chosen = (
+            next(name for name in is_available if is_available[name])
+            if device == "auto"
+            else device
+        )
+        if not is_available[chosen]:
             raise BackboneError(
                 f"The device {device} cannot be used: torch finds none on this machine. "
                 "Check the driver and torch's build, or leave --device out."
             )
         self.device = chosen
         self._model.to(chosen)
-        on_a_card = ON_A_CARD if chosen != "cpu" else 1
-        self.batch_size = on_a_card * _images_at_once(self.resolution)
+        times = TIMES_ON_A_CARD if chosen != "cpu" else 1
+        self.batch_size = times * _images_at_once(self.resolution)
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hex digest of weights, settings, way of pooling, libraries and device."""
+        """A hex digest of weights, settings, pooling, libraries and device."""
         import torch
 
         words = {**self.describe(), "name": None, "torch": torch.__version__, **self._hashes}
         return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """What a record says about the backbone."""
+        """The entry of the backbone in a record."""
         return {
             "name": self.name,
             "family": str(self._model.config.model_type),
@@ -113,7 +117,7 @@ class HubBackbone:
         return features
 
     def _in_parts(self, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Features in batches; of half the size from then on where memory does not suffice."""
+        """Features in batches; where memory does not suffice, the batch size is halved for good."""
         size = self.batch_size
         try:
             parts = [self._run(batch[start : start + size]) for start in range(0, len(batch), size)]
@@ -137,7 +141,7 @@ class HubBackbone:
         return vector_of(self._output(batch), self._pooling)[:n_images]
 
     def _output(self, batch: NDArray[np.uint8]) -> Any:
-        """What the model gives for a batch; of a model of images and texts, its image part."""
+        """The output of the model for a batch; of a model of images and texts, its image part."""
         import torch
 
         is_fast = self._is_fast
@@ -148,12 +152,12 @@ class HubBackbone:
                 return as_output(self._model.get_image_features(pixel_values=given))
             return self._model(pixel_values=given)
 
-    def _look(self, is_pooler_there: bool) -> tuple[str, int]:
-        """How the model's output becomes a vector, and its length, by showing it one image."""
+    def _pooling_and_width(self, has_pooler: bool) -> tuple[str, int]:
+        """How the output becomes a vector, and the length of this, from a trial image."""
         output = self._first_output()
         names = [name for name, _ in self._model.named_parameters()]
         has_class_token = any(name.endswith("cls_token") for name in names)
-        for pooling in ways_of(output, is_pooler_there, has_class_token):
+        for pooling in possible_poolings(output, has_pooler, has_class_token):
             vector = vector_of(output, pooling)
             if vector.ndim == 2 and vector.shape[1] > 0:
                 self._check_repeats(vector, pooling)
@@ -177,17 +181,17 @@ class HubBackbone:
             ) from error
 
     def _check_repeats(self, vector: NDArray[np.float32], pooling: str) -> None:
-        """Refuse a model that looks at random parts of an image, as ViT-MAE does."""
+        """Refuse a model that masks random parts of an image, as ViT-MAE does."""
         if not np.allclose(vector, vector_of(self._first_output(), pooling), atol=1e-3, rtol=1e-3):
             raise BackboneError(
-                f"{self.name} gives other features each time it sees the same image: the family "
-                f"{self._model.config.model_type} hides parts of it at random. Choose a model of "
+                f"{self.name} gives different features each time for the same image: the family "
+                f"{self._model.config.model_type} masks parts of it at random. Choose a model of "
                 "another family."
             )
 
 
 def _is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether a card or the machine had no memory left; torch has a class for the first only."""
+    """Whether memory was exhausted; torch has an error class for that of a card only."""
     import torch
 
     return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)

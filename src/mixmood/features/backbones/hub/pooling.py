@@ -1,4 +1,4 @@
-"""From what a model gives for an image to one vector."""
+"""From the output of a model to one vector for each image."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ EMBEDDING, POOLED = "image embedding", "pooled output"
 CLASS_TOKEN, PATCHES = "class token", "mean of patches"
 
 
-def ways_of(output: Any, is_pooler_there: bool, has_class_token: bool) -> list[str]:
-    """Ways to make a vector of an output, the best first."""
+def possible_poolings(output: Any, has_pooler: bool, has_class_token: bool) -> list[str]:
+    """The ways to turn an output into a vector, the best first."""
     ways = []
     if getattr(output, "image_embeds", None) is not None:
         ways.append(EMBEDDING)
-    if getattr(output, "pooler_output", None) is not None and is_pooler_there:
+    if getattr(output, "pooler_output", None) is not None and has_pooler:
         ways.append(POOLED)
     if getattr(output, "last_hidden_state", None) is not None:
         ways.append(CLASS_TOKEN if has_class_token else PATCHES)
@@ -22,7 +22,7 @@ def ways_of(output: Any, is_pooler_there: bool, has_class_token: bool) -> list[s
 
 
 def vector_of(output: Any, pooling: str) -> NDArray[np.float32]:
-    """The features of a batch by one of these ways, shape (n, d)."""
+    """The features of a batch by one of these poolings, shape (n, d)."""
     if pooling == EMBEDDING:
         found = output.image_embeds
     elif pooling == POOLED:
@@ -36,9 +36,10 @@ def vector_of(output: Any, pooling: str) -> NDArray[np.float32]:
 
 
 def as_output(found: Any) -> Any:
-    """What `get_image_features` gave, as an output with an embedding; some give the tensor alone.
+    """The result of `get_image_features` as an output with an image embedding.
 
-    It is the pooled output where transformers gives a whole output.
+    It is a tensor in some versions of transformers; in others, an output that holds it as the
+    pooled output.
     """
     from types import SimpleNamespace
 

@@ -1,8 +1,8 @@
-"""ONNX files put together byte by byte: the package `onnx` is not needed.
+"""ONNX files written byte by byte: the package `onnx` is not needed.
 
-An ONNX file is one protobuf message. Fields that repeat are appended to one another, so that nodes,
-constants and outputs can be added to a graph without understanding the rest of it.
-Numbers of fields are those of onnx.proto3 (https://onnx.ai).
+An ONNX file is one protobuf message. Repeated fields are simply appended, so that nodes, constants
+and outputs can be added to a graph without decoding the rest of it. Field numbers are those of
+onnx.proto3 (https://onnx.ai).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ KINDS = {np.dtype(np.float32): FLOAT, np.dtype(np.int64): INT64, np.dtype(np.uin
 OPSET, IR_VERSION = 17, 8
 
 Values = Mapping[str, tuple[int, Sequence[str | int]]]
-"""Inputs or outputs by name: their kind and shape; a word in a shape is any size."""
+"""Type and shape of inputs or outputs, by name; a word in a shape stands for any size."""
 
 MODEL_GRAPH, MODEL_METADATA = 7, 14
 GRAPH_NODE, GRAPH_CONSTANT, GRAPH_INPUT, GRAPH_OUTPUT = 1, 5, 11, 12
@@ -50,7 +50,7 @@ class GraphPart:
     """Nodes and constants to be added to a graph, in the order of computation."""
 
     prefix: str
-    """Begins every name of the part, so that none is taken."""
+    """Begins every name of the part, so that no name of the graph is repeated."""
     nodes: list[bytes] = field(default_factory=list)
     constants: list[bytes] = field(default_factory=list)
 
@@ -75,7 +75,7 @@ class GraphPart:
         return name
 
     def named(self, output: str, value: str) -> None:
-        """Give a value the name of an output of the graph."""
+        """Make a value an output of the graph, under this name."""
         content = _block(1, value) + _block(2, output) + _block(4, "Identity")
         self.nodes.append(content)
 
@@ -101,10 +101,10 @@ def extended(
 
     Args:
         model: The ONNX file.
-        before: What is computed first; it gives the names of the model's inputs, if these change.
-        after: What is computed from the model's values.
-        inputs: Kind and shape of each input; a word in a shape is a size that may differ.
-        outputs: The same for outputs.
+        before: Nodes before the model; they compute its old inputs, if the inputs change.
+        after: Nodes after the model, which use its values.
+        inputs: Type and shape of each input.
+        outputs: Type and shape of each output.
         metadata: Properties of the file; those of the same name are replaced.
     """
     kept = b""
@@ -126,7 +126,7 @@ def alone(
     outputs: Values,
     metadata: Mapping[str, str],
 ) -> bytes:
-    """A model of its own, made of one part."""
+    """A model that consists of one part."""
     empty = _block(2, "mixmood")
     graph = _graph(memoryview(empty), GraphPart(""), part, inputs, outputs)
     head = _whole(1, IR_VERSION) + _block(2, "mixmood")

@@ -9,8 +9,8 @@ from mixmood.core.suggest import unknown_name
 from mixmood.features.backbones.backbone import DEFAULT_RESOLUTION
 from mixmood.features.backbones.input_format import (
     InputFormat,
-    check_words,
-    layout_word,
+    check_settings,
+    layout_setting,
     positive_number,
     triple,
 )
@@ -19,40 +19,40 @@ from mixmood.features.backbones.onnx.safety import has_external_data
 
 PREFIX = "mixmood."
 LARGEST_BATCH, LARGEST_SIDE = 1024, 4096
-"""More is a mistake or an attack: each batch is made in memory as a whole."""
+"""Larger values are a mistake or an attack: a whole batch is held in memory."""
 KINDS = {"tensor(uint8)": "uint8", **FLOATS}
 
 
 def is_onnx_file(name: str) -> bool:
-    """Whether the name of a backbone means a file of the user."""
+    """Whether a backbone name is the path of an ONNX file."""
     return name.partition("?")[0].lower().endswith(".onnx")
 
 
 def load_onnx_file(name: str, resolution: int | None = None) -> OnnxBackbone:
     """The backbone in a file: `net.onnx`, or `net.onnx?range=1&mean=0.5&std=0.25`.
 
-    What the network wants done with pixels is said, in this order, by the words after the
-    question mark, by the file's metadata properties (`mixmood.range` and so on), by its graph:
+    The settings of its input come from the text after the question mark, else from the file's
+    metadata properties (`mixmood.range` and so on), else from its graph:
 
     - `layout`: nhwc or nchw. The graph shows it unless neither axis is 3 or both are.
-    - `range`: what white is, 1 or 255. Needed unless the input is uint8.
-    - `mean`, `std`: taken off and divided by, in units of that range; one number or three.
-    - `resolution`: the side of the images. The graph shows it unless any size will do.
-    - `output`: the output with the features, (n, d), or maps of features to be averaged.
+    - `range`: the value of white, 1 or 255. Needed unless the input is uint8.
+    - `mean`, `std`: subtracted and divided by, in units of that range; one number or three.
+    - `resolution`: the side of the images. The graph shows it unless it takes any size.
+    - `output`: the output with the features, (n, d), or with feature maps to be averaged.
     """
     path, _, query = name.partition("?")
     model = _read(Path(path))
     session = _open(model, path)
-    words = _words(session, query)
+    settings = _settings(session, query)
     node = _only_input(session, path)
-    input_format = _format(node, words, path)
+    input_format = _format(node, settings, path)
     return OnnxBackbone(
         Path(path).name,
         model,
-        _resolution(node, input_format, words, resolution, path),
+        _resolution(node, input_format, settings, resolution, path),
         session=session,
         input_format=input_format,
-        output=_output(session, words),
+        output=_output(session, settings),
         fixed_batch=_batch_of_graph(node.shape[0], path),
     )
 
@@ -77,16 +77,16 @@ def _read(path: Path) -> bytes:
 def _open(model: bytes, path: str) -> Any:
     try:
         session = open_session(model)
-        # Names that are no text are decoded, and refused, only when they are asked for.
+        # Names are decoded when they are asked for; some may not be valid text.
         _ = session.get_modelmeta().custom_metadata_map
         _ = [(node.name, node.shape) for node in (*session.get_inputs(), *session.get_outputs())]
     except Exception as error:
-        # ONNX Runtime has no public base class for what it raises.
+        # ONNX Runtime has no public base class of its errors.
         raise BackboneError(f"ONNX Runtime cannot load {path}: {reason(error)}.") from error
     return session
 
 
-def _words(session: Any, query: str) -> dict[str, str]:
+def _settings(session: Any, query: str) -> dict[str, str]:
     properties = session.get_modelmeta().custom_metadata_map
     stated = {
         key.removeprefix(PREFIX): value
@@ -94,7 +94,7 @@ def _words(session: Any, query: str) -> dict[str, str]:
         if key.startswith(PREFIX)
     }
     typed = dict(parse_qsl(query, keep_blank_values=True))
-    check_words({**stated, **typed})
+    check_settings({**stated, **typed})
     return {**stated, **typed}
 
 
@@ -111,12 +111,12 @@ def _only_input(session: Any, path: str) -> Any:
     return inputs[0]
 
 
-def _format(node: Any, words: dict[str, str], path: str) -> InputFormat:
-    layout = layout_word(words) or _layout_of_graph(node.shape, path)
+def _format(node: Any, settings: dict[str, str], path: str) -> InputFormat:
+    layout = layout_setting(settings) or _layout_of_graph(node.shape, path)
     dtype = KINDS[node.type]
-    scale = positive_number(words, "range")
+    scale = positive_number(settings, "range")
     if dtype == "uint8":
-        if given := [key for key in ("range", "mean", "std") if key in words]:
+        if given := [key for key in ("range", "mean", "std") if key in settings]:
             raise OptionError(
                 f"{path} takes uint8 pixels as they are; leave out {' and '.join(given)}."
             )
@@ -127,14 +127,16 @@ def _format(node: Any, words: dict[str, str], path: str) -> InputFormat:
             f"as in '{path}?range=1&mean=0.485,0.456,0.406&std=0.229,0.224,0.225', or store it "
             "in the file as the metadata properties mixmood.range, mixmood.mean, mixmood.std."
         )
-    return InputFormat(layout, dtype, scale, triple(words, "mean", 0), triple(words, "std", 1))
+    return InputFormat(
+        layout, dtype, scale, triple(settings, "mean", 0), triple(settings, "std", 1)
+    )
 
 
 def _layout_of_graph(shape: list[Any], path: str) -> str:
     if (shape[1] == 3) == (shape[3] == 3):
         raise BackboneError(
             f"{path} does not show which axis of its input {shape} holds the colours. "
-            f"Say it: '{path}?layout=nchw' or '{path}?layout=nhwc'."
+            f"Give it: '{path}?layout=nchw' or '{path}?layout=nhwc'."
         )
     return "nchw" if shape[1] == 3 else "nhwc"
 
@@ -151,11 +153,11 @@ def _batch_of_graph(length: Any, path: str) -> int:
 
 
 def _resolution(
-    node: Any, input_format: InputFormat, words: dict[str, str], asked: int | None, path: str
+    node: Any, input_format: InputFormat, settings: dict[str, str], asked: int | None, path: str
 ) -> int:
     height, width = node.shape[2:] if input_format.layout == "nchw" else node.shape[1:3]
     fixed = {side for side in (height, width) if isinstance(side, int)}
-    stated = positive_number(words, "resolution")
+    stated = positive_number(settings, "resolution")
     side = asked or (int(stated) if stated else None) or next(iter(fixed), DEFAULT_RESOLUTION)
     if not 1 <= side <= LARGEST_SIDE or fixed - {side}:
         raise BackboneError(
@@ -165,9 +167,9 @@ def _resolution(
     return side
 
 
-def _output(session: Any, words: dict[str, str]) -> str:
+def _output(session: Any, settings: dict[str, str]) -> str:
     names: list[str] = [node.name for node in session.get_outputs()]
-    name = words.get("output", names[0])
+    name = settings.get("output", names[0])
     if name not in names:
         raise unknown_name("output", name, names)
     return name

@@ -1,7 +1,7 @@
-"""Convolutional networks written down as ONNX graphs, layer by layer, without an exporter.
+"""Convolutional networks written as ONNX graphs, layer by layer, without an exporter.
 
-The networks here are straight lines of convolutions. Writing them directly keeps the files small
-and their bytes the same from one build to the next, whatever version of torch read the weights.
+The networks here are simple chains of convolutions. Written directly, the files are small and have
+the same bytes in every build, whatever version of torch read the weights.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ Weights = Mapping[str, NDArray[np.float32]]
 """The tensors of a checkpoint by name."""
 
 IMAGENET_MEAN, IMAGENET_DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
-"""Of red, green and blue in 0..255, as nearly every network trained on ImageNet takes them."""
+"""Of red, green and blue in 0..255; nearly every network trained on ImageNet uses them."""
 
 OPSET = 17
 IR_VERSION = 8
 
 
 def require_onnx(backbone: str) -> None:
-    """Say how to get the package that writes graphs, if it is missing."""
+    """Raise MissingExtraError if the package that writes graphs is missing."""
     from importlib.util import find_spec
 
     if find_spec("onnx") is None:
@@ -57,7 +57,7 @@ class Graph:
         return name
 
     def weight(self, value: NDArray[np.float32]) -> str:
-        """The name of a stored weight, which the network sees as float32 in any case."""
+        """The name of a stored weight; the network always computes with float32."""
         if not self._half:
             return self.constant(value.astype(np.float32))
         from onnx import TensorProto
@@ -136,7 +136,7 @@ class Graph:
 def folded(
     weights: Weights, conv: str, norm: str, epsilon: float
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The weight and bias of a convolution that does the batch-norm after it as well.
+    """The weight and bias of a convolution into which the batch-norm after it is folded.
 
     w' = w * g / sqrt(var + epsilon), b' = beta - mean * g / sqrt(var + epsilon), in float64.
     """

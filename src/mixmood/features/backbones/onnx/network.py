@@ -23,8 +23,8 @@ FLOATS = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(doub
 class OnnxBackbone:
     """A network in an ONNX file, from uint8 images (n, side, side, 3) to float32 features.
 
-    One session with one thread of its own: parallel callers give the speed. Two threads inside
-    the session are no faster on a quiet machine and half as fast on a busy one.
+    The session has one thread; several threads may call it at once. Two threads inside the session
+    are no faster on an idle machine and half as fast on a busy one.
     """
 
     batch_size = MICRO_BATCH
@@ -45,16 +45,16 @@ class OnnxBackbone:
         """Take the network as the bytes of its file; it is loaded when it is first needed.
 
         Args:
-            name: What a record calls it.
+            name: The name in records.
             model: The ONNX file.
-            resolution: The side of the images it will get.
-            session: The session for `model`, if it is open already.
-            input_format: What it wants done with pixels; by default nothing.
+            resolution: The side of the images.
+            session: The session for `model`, if it is already open.
+            input_format: How pixels are prepared; unchanged uint8 by default.
             output: The output that holds the features; the first by default.
             fixed_batch: The batch size, for a graph that takes no other or whose features might
                 depend on it in the last bits; short batches are filled with copies.
-            width: How many features it gives, where that is known without loading it. With
-                `output`, a run that finds all features in the cache need not load the network.
+            width: The number of features, if it is known without loading the network. With
+                `output`, a run that finds all features in the cache need not load it.
         """
         self.name = name
         self.resolution = resolution
@@ -69,7 +69,7 @@ class OnnxBackbone:
 
     @cached_property
     def width(self) -> int:
-        """How many features an image gets; if not known, found by a trial run."""
+        """The number of features of an image; if not known, found by a trial run."""
         if self._known_width is not None:
             return self._known_width
         ramp = np.arange(self.resolution**2 * 3) % 256
@@ -77,7 +77,7 @@ class OnnxBackbone:
         return int(self.embed(image).shape[1])
 
     def use_device(self, device: str) -> None:
-        """Compute on a device from now on; BackboneError if it was named and cannot be used."""
+        """Compute on this device from now on; BackboneError if it cannot be used."""
         if not is_surely_cpu(check_device(device)):
             with self._opening:
                 self._opened, self.device = open_on_device(self._model, session_options(), device)
@@ -92,12 +92,12 @@ class OnnxBackbone:
 
     @property
     def network(self) -> bytes:
-        """The ONNX file, as long as nothing was embedded; it is dropped when it is loaded."""
+        """The ONNX file; empty once a session was opened to embed images."""
         return self._model
 
     @property
     def input_format(self) -> InputFormat:
-        """What is done with pixels before the network sees them."""
+        """How pixels are prepared for the network."""
         return self._format
 
     @property
@@ -126,12 +126,12 @@ class OnnxBackbone:
         """A hex digest of weights, output, preprocessing and resolution."""
         words = {**self.describe(), "name": None, "output": self._output}
         if self.device == CPU:
-            # Features of earlier versions, which knew no devices, are found under the same key.
+            # The key of earlier versions, which had no devices: their features are still found.
             del words["device"]
         return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """What a record says about the backbone."""
+        """The entry of the backbone in a record."""
         return {
             "name": self.name,
             "weights_sha256": self._weights_sha256,
@@ -159,11 +159,11 @@ class OnnxBackbone:
             batch = np.pad(batch, ((0, n_missing), (0, 0), (0, 0), (0, 0)), mode="edge")
         inputs = {self._input: self._format.apply(batch)}
         try:
-            # A graphics card does one thing at a time, and DirectML's sessions allow no more.
+            # A graphics card runs one batch at a time, and DirectML's sessions require that.
             with nullcontext() if self.device == CPU else self._running:
                 (found,) = self._session.run([self._output], inputs)
         except Exception as error:
-            # ONNX Runtime has no public base class for what it raises.
+            # ONNX Runtime has no public base class of its errors.
             raise BackboneError(
                 f"{self.name} cannot embed images of {self.resolution} x {self.resolution} pixels: "
                 f"{reason(error)}. Choose another resolution or layout."

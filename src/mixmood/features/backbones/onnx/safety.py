@@ -1,7 +1,7 @@
-"""A look into an ONNX file without loading it: does it point to other files?
+"""Whether an ONNX file refers to other files, found without loading it.
 
-ONNX Runtime would open them, relative to the current directory. A file that came from somewhere
-else must not decide which files of this machine are read.
+ONNX Runtime would open them, relative to the current directory. A file from an unknown source must
+not decide which files of this machine are read.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ DEEPEST = 64
 
 
 def has_external_data(model: bytes) -> bool:
-    """Whether any tensor of the model is stored in another file; ValueError if it is no ONNX."""
+    """Whether a tensor of the model is stored in another file; ValueError if it is not ONNX."""
     return any(
         field == EXTERNAL_DATA or (field == DATA_LOCATION and value == 1)
         for tensor in _tensors(memoryview(model), "model", 0)
