@@ -3,6 +3,7 @@
 import json
 import sys
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -198,9 +199,10 @@ def test_features_are_refused(labelled, quick):
         train(labelled, features, **quick)
 
 
-def test_test_images_and_a_test_share_exclude_each_other(labelled, pool, quick):
-    with pytest.raises(OptionError, match="Give test images or a test share, not both"):
-        train(labelled, pool, test=str(labelled), test_share=0.5, **quick)
+@pytest.mark.parametrize("kind", [str, Path])
+def test_test_images_and_a_test_share_exclude_each_other(labelled, pool, quick, kind):
+    with pytest.raises(OptionError, match=r"Give test images or a test share, .*labelled and 0\.5"):
+        train(labelled, pool, test=kind(labelled), test_share=0.5, **quick)
 
 
 def test_an_empty_pool_is_refused(labelled, quick):

@@ -31,10 +31,8 @@ from mixmood.ssl.image_training import MEMORY_LIMIT_BYTES, train_on_images
 from mixmood.ssl.output import run_files
 from mixmood.ssl.output.predict import Predictions
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
-from mixmood.ssl.plan import AUTO, OF_HEADS, OF_NETWORKS, TrainingPlan
+from mixmood.ssl.plan import AUTO, NETWORK_ONLY, TrainingPlan
 from mixmood.ssl.run_plan import TrainingRunPlan
-
-NETWORKS_ONLY = tuple(name for name in OF_NETWORKS if name not in OF_HEADS)
 
 
 @dataclass(frozen=True, repr=False)
@@ -199,13 +197,13 @@ def _corrected_for_choice(
 def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:
     """Refuse an algorithm that heads do not have, and a missing pool for one that needs it."""
     known = (AUTO, *HEADS)
-    if algorithm in NETWORKS_ONLY:
+    if algorithm in NETWORK_ONLY:
         raise OptionError(
             f"{algorithm} trains networks. Give --model wrn-thin, or one of "
             f"{', '.join(known)} for a head."
         )
     if algorithm not in known:
-        raise unknown_name("algorithm", str(algorithm), (*known, *NETWORKS_ONLY))
+        raise unknown_name("algorithm", str(algorithm), (*known, *NETWORK_ONLY))
     if unlabelled is None and algorithm in HEADS and HEADS[algorithm].uses_pool:
         raise OptionError(
             f"{algorithm} needs unlabelled images; got none. "

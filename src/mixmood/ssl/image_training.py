@@ -1,4 +1,4 @@
-"""A network trained on pools of images, from opening the pools to the files of the run."""
+"""Training a network on pools of images, from opening the pools to writing the files."""
 
 import dataclasses
 import importlib.util
@@ -30,7 +30,7 @@ def train_on_images(
     inform: Callable[[str], None],
     on_epoch: Callable[[EpochRecord], None],
 ) -> TrainingRecord:
-    """The record of a network trained on pools; with a folder, also the files of the run."""
+    """The record of a network trained on pools; if the plan has a folder, files are written too."""
     check_torch()
     from mixmood.ssl.loop.train import train
 
@@ -82,7 +82,7 @@ def was_pool_unused(record: TrainingRecord) -> bool:
 
 
 def parsed_settings(algorithm: str, words: list[str]) -> dict[str, Setting]:
-    """Settings of an algorithm from words such as `gamma=10`."""
+    """The settings of an algorithm, parsed from assignments such as `gamma=10`."""
     check_torch()
     from mixmood.ssl.algorithms.registry import parsed
 
@@ -90,12 +90,12 @@ def parsed_settings(algorithm: str, words: list[str]) -> dict[str, Setting]:
 
 
 def load_torch() -> None:
-    """Load all that networks need: it takes seconds once, and no time afterwards."""
+    """Import everything that networks need; the first import takes seconds."""
     check_torch()
-    import mixmood.ssl.loop.train  # noqa: F401 - that it is loaded
+    import mixmood.ssl.loop.train  # noqa: F401 - imported only to load it
 
 
 def check_torch() -> None:
-    """Say how to get torch, if it is missing."""
+    """Raise MissingExtraError, which says how to install torch, if it is missing."""
     if importlib.util.find_spec("torch") is None:
         raise MissingExtraError("Training", "train")

@@ -1,4 +1,4 @@
-"""What a training run is asked for: every option, declared once."""
+"""The options of a training run, each declared once."""
 
 import math
 from collections.abc import Mapping
@@ -15,15 +15,17 @@ Setting = float | int | bool | str | None
 
 SMALLEST_SIDE = 4
 HEAD, AUTO, NETWORK = "head", "auto", "network"
-OF_HEADS = member_names("heads.registry", "HEADS")
-OF_NETWORKS = member_names("ssl.algorithms.registry", "ALGORITHMS")
+HEAD_ALGORITHMS = member_names("heads.registry", "HEADS")
+NETWORK_ALGORITHMS = member_names("ssl.algorithms.registry", "ALGORITHMS")
+HEAD_ONLY = tuple(name for name in HEAD_ALGORITHMS if name not in NETWORK_ALGORITHMS)
+NETWORK_ONLY = tuple(name for name in NETWORK_ALGORITHMS if name not in HEAD_ALGORITHMS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How a network is trained, whatever the images, the algorithm and the seed are.
+    """Options of training a network, without those of images, algorithm and seed.
 
-    The test bed writes these, and nothing else of a plan, into its protocol.
+    The protocol of a test bed records these fields only.
     """
 
     model: str = option("wrn", "wrn-tiny, wrn-small, wrn-thin, wrn (the paper's), or wrn:blocks=2")
@@ -32,7 +34,9 @@ class Recipe:
     learning_rate: float = option(2e-4, "Peak of the one-cycle policy.")
     weight_decay: float = option(1e-4, "Decoupled weight decay.")
     augment: str = option("paper", "paper, flips, flip-crop, crop or none.")
-    ema: float = option(0.0, "Decay of averaged weights to test in place of the last; 0 for none.")
+    ema: float = option(
+        0.0, "Decay of a moving average of the weights, which is tested instead; 0 for none."
+    )
 
     def __post_init__(self) -> None:
         """Refuse values that no run can have."""
@@ -54,13 +58,13 @@ TUNING: dict[str, Any] = {
     "augment": "crop",
     "image_size": 96,
 }
-"""Defaults of the fine-tuned backbone, in place of those of networks from scratch."""
+"""Defaults of the fine-tuned backbone, which replace those of networks from scratch."""
 RECIPE = frozenset(one.name for one in fields(Recipe))
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingPlan(Recipe):
-    """All that decides a training run but its images.
+    """Everything that decides a training run except its images.
 
     `mixmood train`, `mixmood.train`, the test bed and the training loop share it. From Python,
     `model` may also be a `torch.nn.Module`, `algorithm` an object with a `loss`, and `augment` an
@@ -75,13 +79,12 @@ class TrainingPlan(Recipe):
     )
     algorithm: Any = option(
         AUTO,
-        f"{', '.join(name for name in OF_NETWORKS if name in OF_HEADS)}; "
-        f"{', '.join(name for name in OF_HEADS if name not in OF_NETWORKS)} (head); "
-        f"{', '.join(name for name in OF_NETWORKS if name not in OF_HEADS)} (networks); "
+        f"{', '.join(name for name in NETWORK_ALGORITHMS if name in HEAD_ALGORITHMS)}; "
+        f"{', '.join(HEAD_ONLY)} (head); {', '.join(NETWORK_ONLY)} (networks); "
         "auto: chosen by cross-validation (head), mixmatch (networks).",
     )
     backbone: str = option(
-        DEFAULT_BACKBONE, f"Whose features a head classifies: {BACKBONE_WORDS}.", only=HEAD
+        DEFAULT_BACKBONE, f"Backbone whose features a head classifies: {BACKBONE_WORDS}.", only=HEAD
     )
     resolution: int | None = option(
         None, "Pixels a side that the backbone sees.", shown="96", only=HEAD
@@ -93,7 +96,9 @@ class TrainingPlan(Recipe):
         only=HEAD,
     )
     pool_limit: int = option(
-        3000, "Images of the pool that a head uses at most; a random sample of more.", only=HEAD
+        3000,
+        "Use at most this many pool images for a head: a random sample of a larger pool.",
+        only=HEAD,
     )
     augment: Any = option("paper", "paper, flips, flip-crop, crop or none.")
     settings: Mapping[str, Setting] = field(default_factory=dict)
@@ -108,10 +113,12 @@ class TrainingPlan(Recipe):
         None, "Without test images: share of each class to set aside.", shown="0.25", only=NETWORK
     )
     validation_share: float | None = option(
-        None, "Share of each class to select the epoch by.", only=NETWORK
+        None, "Share of each class to set aside for selecting the epoch.", only=NETWORK
     )
     updates: int | None = option(
-        None, "Updates in all, in place of passes; tested epochs times.", only=NETWORK
+        None,
+        "Total number of updates, instead of passes; tested after each of `epochs` equal parts.",
+        only=NETWORK,
     )
     device: str = option(
         "cpu",
@@ -119,7 +126,7 @@ class TrainingPlan(Recipe):
         "coreml; of hf: models cuda or mps.",
     )
     precision: str = option(
-        "auto", "auto, float32 or bfloat16; auto is bfloat16 on GPUs for it.", only=NETWORK
+        "auto", "auto, float32 or bfloat16; auto is bfloat16 on GPUs that support it.", only=NETWORK
     )
     threads: int | None = option(
         None,
@@ -145,7 +152,7 @@ class TrainingPlan(Recipe):
         self._check_use()
 
     def for_tuning(self) -> Self:
-        """The plan with what suits a backbone that was trained before, where nothing was asked."""
+        """The plan with the defaults of fine-tuning for all options that have their own default."""
         return replace(
             self,
             **{
@@ -157,11 +164,11 @@ class TrainingPlan(Recipe):
 
     @property
     def is_head(self) -> bool:
-        """Whether a head is trained, and no network."""
+        """Whether a head is trained instead of a network."""
         return isinstance(self.model, str) and self.model == HEAD
 
     def _check_use(self) -> None:
-        """Refuse options that the model asked for does not have."""
+        """Refuse options that the chosen model does not have."""
         other = NETWORK if self.is_head else HEAD
         texts = option_texts(type(self))
         for one in fields(self):
@@ -169,10 +176,10 @@ class TrainingPlan(Recipe):
             is_network = one.name in RECIPE or one.name == "settings"
             belongs = NETWORK if is_network else texts[one.name].only
             if one.name != "model" and belongs == other and getattr(self, one.name) != default:
-                way = "--model wrn-thin" if self.is_head else "--model head"
+                model_option = "--model wrn-thin" if self.is_head else "--model head"
                 raise OptionError(
-                    f"{one.name} is an option of {way}; the model is '{self.model}'. "
-                    f"Leave it out, or give {way}."
+                    f"{one.name} is an option of {model_option}; the model is '{self.model}'. "
+                    f"Leave it out, or give {model_option}."
                 )
 
 

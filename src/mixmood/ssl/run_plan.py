@@ -1,4 +1,4 @@
-"""What a finished training leaves, and what it is tested on: the other options of `train`."""
+"""All options of `train`: those of training, the test images, and where results are written."""
 
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -32,5 +32,5 @@ class TrainingRunPlan(TrainingPlan):
 
     @classmethod
     def of(cls, plan: TrainingPlan) -> "TrainingRunPlan":
-        """The plan of a training that nothing is written of."""
+        """The plan of the same training without test images and without output files."""
         return cls(**{one.name: getattr(plan, one.name) for one in fields(plan)})

@@ -1,4 +1,4 @@
-"""What a test bed is asked for, to run and to compare: command line and Python share the plans."""
+"""The options of running a test bed and of its tables; command line and Python share them."""
 
 import warnings
 from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CellsPlan:
-    """Which cells of a test bed are meant."""
+    """Which cells of a test bed are used."""
 
     only: tuple[str, ...] = option(
         (), "Only these cells: task=mnist,n_labelled=60.", metavar="KEY=VALUE,..."
@@ -30,7 +30,7 @@ class CellsPlan:
 
     @property
     def cells(self) -> "CellFilter":
-        """The filter that takes these cells."""
+        """The filter for these cells."""
         from mixmood.testbed.grid.cells import CellFilter
 
         return CellFilter.parse(self.only)
@@ -49,7 +49,7 @@ class TablesPlan(CellsPlan):
 
     @property
     def choice(self) -> "Choice":
-        """Which epoch's accuracy counts; a name that is none is refused."""
+        """Which epoch's accuracy counts; unknown names are refused."""
         from mixmood.testbed.runs.record import checked_choice
 
         return checked_choice(self.selection)
@@ -57,14 +57,14 @@ class TablesPlan(CellsPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class TestbedPlan(CellsPlan):
-    """Which runs of a test bed are made, where and how."""
+    """Which runs of a test bed are executed, where and how."""
 
     __test__ = False  # Its name would make pytest take it for a test.
 
-    jobs: int | None = option(None, "Runs at once.", shown="all cores")
+    jobs: int | None = option(None, "Number of parallel runs.", shown="all cores")
     backend: str = option(LOCAL, "local or ray.")
     ray_address: str | None = option(None, "A running cluster; otherwise one is started here.")
-    gpus_per_run: float = option(0.0, "0.25 puts four runs on a GPU.")
+    gpus_per_run: float = option(0.0, "GPUs for each run: 0.25 puts four runs on a GPU.")
     seeds: int | None = option(None, "Runs of each cell.", shown="as in the file")
     retry_failed: bool = option(
         False, "Repeat the runs that ended with an error.", flag="--retry-failed"
@@ -83,12 +83,12 @@ class TestbedPlan(CellsPlan):
 
     @property
     def n_jobs(self) -> int:
-        """Runs at once; 0 lets a cluster decide."""
+        """The number of parallel runs; 0 lets the cluster decide."""
         return 0 if self.jobs is None and self.ray_address else checked_jobs(self.jobs)
 
     @property
     def spread(self) -> "Spread":
-        """The adapter that spreads runs over cores or over a cluster."""
+        """The backend that distributes runs over cores or over a cluster."""
         from mixmood.jobs.cluster import RaySpread
         from mixmood.jobs.local import spread_local
 
@@ -99,7 +99,7 @@ class TestbedPlan(CellsPlan):
 
 @dataclass(frozen=True)
 class PreparedTestbed:
-    """A test bed whose names and data sets were checked, and the jobs that are asked for."""
+    """A test bed whose names and data sets were checked, and its jobs."""
 
     config: "Config"
     plan: TestbedPlan
@@ -111,7 +111,7 @@ class PreparedTestbed:
         watch: "Watch" = lambda status, record: None,
         warn: Callable[[str], None] = warnings.warn,
     ) -> "Status":
-        """Run those jobs that the store in the folder has no record of."""
+        """Run the jobs that have no record in the store in this folder yet."""
         from mixmood.testbed.runs.driver import drive
         from mixmood.testbed.runs.store import Store
         from mixmood.testbed.runs.tracking import record_logger
@@ -136,7 +136,7 @@ class PreparedTestbed:
 
 
 def prepare(config: "Config", plan: TestbedPlan) -> PreparedTestbed:
-    """The test bed with its jobs, once all names and data sets are checked."""
+    """The test bed with its jobs, after a check of all names and data sets."""
     from mixmood.testbed.grid.cells import runs
     from mixmood.testbed.grid.check import check_data, check_names
     from mixmood.testbed.runs.run import job_for

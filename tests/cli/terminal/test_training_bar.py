@@ -36,7 +36,7 @@ def test_lines_within_an_epoch_appear_where_no_bar_can(capsys):
     assert len(lines) == 4
 
 
-def test_an_epoch_without_a_firm_guess_says_so():
+def test_an_epoch_without_a_confident_guess_says_so():
     epoch = EpochRecord(1, 3, 1e-3, 0.5, 0.5, 0.0, None, (0.5, 0.5), 0.75, None, 9.0, 0.0)
     line = epoch_line(epoch)
     assert "no guess has reached the threshold yet: the pool is not used" in line

@@ -44,7 +44,7 @@ def test_a_masked_pool_does_not_change_the_labelled_loss_of_an_update(data, quic
 
 
 @pytest.mark.parametrize("algorithm", ["pseudo-label", "fixmatch"])
-def test_the_share_of_firm_guesses_is_recorded(data, quick, algorithm):
+def test_the_share_of_confident_guesses_is_recorded(data, quick, algorithm):
     settings = [{"threshold": 1.0}, {"threshold": 0.0}]
     never, always = (
         train(*data, algorithm=algorithm, settings=s, **quick).record.epochs[-1] for s in settings

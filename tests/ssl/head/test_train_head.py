@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from mixmood.api.predict import predict
 from mixmood.api.train import train
 from mixmood.core.errors import InputError, OptionError, OutputError, ShapeError, TrainingError
 from mixmood.ssl.head.describe import confusion
+from mixmood.ssl.head.embedding import Embedded, warn_of_copies
 from mixmood.ssl.head.record import HeadRecord
 
 
@@ -150,6 +152,13 @@ def test_test_images_that_are_labelled_too_are_reported(photos, told):
     assert any("24 images are also among the labelled images: their accuracy" in t for t in told)
 
 
+def test_the_warning_of_copies_is_whole_if_the_name_of_the_pool_has_a_semicolon(told):
+    images = Embedded(SimpleNamespace(name="a;b"), np.eye(2), np.arange(2), 0)
+    warn_of_copies(images, images, told.append)
+    expected = "a;b: 2 images are also among the labelled images: their accuracy is too good."
+    assert told == [expected]
+
+
 def test_groups_by_a_pattern_on_the_path_stay_in_one_fold(photos):
     record = train(photos / "labelled", groups=r"-p(\d)-").record
     assert record.n_groups == 4
@@ -202,7 +211,7 @@ def test_a_class_with_one_image_trains_and_is_named(tmp_path, make_photos, told)
     make_photos(tmp_path, ("red", "blue"), 6, 0)
     make_photos(tmp_path, ("striped",), 1, 1)
     record = train(tmp_path, notify=told.append).record
-    assert any("one image only, whose accuracy cannot be estimated: striped." in t for t in told)
+    assert any("only one image, whose accuracy cannot be estimated: striped." in t for t in told)
     assert record.class_counts == (6, 6, 1)
     assert np.sum(record.confusion) == pytest.approx(12)
 

@@ -1,4 +1,4 @@
-"""A model file that answers otherwise than the head in memory is not kept."""
+"""A model file that gives other results than the head in memory is refused."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -33,7 +33,7 @@ def test_a_file_that_answers_alike_passes(parts):
 def test_another_answer_is_refused(parts):
     task, head, typicality, model = parts
     other = replace(head, bias=np.array([1.0, 0.0, 0.0]))
-    with pytest.raises(OutputError, match="answers otherwise than in memory: 0.* in probability"):
+    with pytest.raises(OutputError, match="results than .* memory: probabilities differ by 0"):
         check_model(model, FEATURES, task, other, typicality)
 
 

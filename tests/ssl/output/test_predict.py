@@ -9,7 +9,7 @@ import torch
 
 from mixmood.api.predict import predict
 from mixmood.api.train import train
-from mixmood.core.errors import InputError, MissingExtraError, OutputError
+from mixmood.core.errors import InputError, MissingExtraError, OptionError, OutputError
 from mixmood.core.progress import Silent
 from mixmood.ssl.loop.standardise import Standardise
 from mixmood.ssl.models.registry import model_spec
@@ -60,6 +60,21 @@ def test_a_model_that_onnx_cannot_hold_is_said(tmp_path):
         OutputError, match="cannot be written as ONNX: .* Its weights are in model.pt"
     ):
         to_onnx(Odd(), standardise, (1, 4, 4), ("a", "b"))
+
+
+def test_an_export_error_without_a_message_is_named_by_its_class():
+    class Unfinished(torch.nn.Module):
+        def forward(self, x):
+            raise NotImplementedError
+
+    standardise = Standardise(torch.zeros(1), torch.ones(1))
+    with pytest.raises(OutputError, match="as ONNX: NotImplementedError. Its weights are"):
+        to_onnx(Unfinished(), standardise, (1, 4, 4), ("a", "b"))
+
+
+def test_a_wrong_number_of_threads_is_not_called_a_wrong_model():
+    with pytest.raises(OptionError, match="jobs must be at least 1; got 0"):
+        Classifier(b"", jobs=0)
 
 
 def test_a_missing_onnx_is_said(monkeypatch):

@@ -19,7 +19,13 @@ from mixmood.testbed.analysis.published import (
     published_correlations,
     published_distances,
 )
-from mixmood.testbed.analysis.summary import accuracy_rows, chosen_records, distance_rows, gaps
+from mixmood.testbed.analysis.summary import (
+    Gaps,
+    accuracy_rows,
+    chosen_records,
+    distance_rows,
+    gaps,
+)
 from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.grid.cells import CellFilter
 from mixmood.testbed.grid.config import load_config
@@ -108,6 +114,10 @@ def test_a_distance_is_weak_when_the_median_run_cannot_see_it(make_record):
     assert distance_rows(records[2:])[0].is_significant
     even = [make_record(seed=seed, p_value=p) for seed, p in enumerate((0.01, 0.06))]
     assert distance_rows(even)[0].is_significant
+
+
+def test_one_missing_run_is_described_in_the_singular():
+    assert Gaps(8, 1, 0, ()).describe() == "Incomplete: 1 of 8 runs is missing."
 
 
 def test_a_grid_with_gaps_says_so(store, make_record):

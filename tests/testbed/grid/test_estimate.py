@@ -26,6 +26,7 @@ model = "wrn-tiny"
 epochs = 3
 [training.settings.fixmatch]
 threshold = 0.5
+unlabelled_ratio = 3
 [distances]
 sample_size = 5
 draws = 2
@@ -46,10 +47,11 @@ def timed(monkeypatch):
     def train_on(job, split):
         n_updates = job.config.split.n_unlabelled // job.config.training.batch_size
         is_pooled = not job.run.cell.is_supervised
+        ratio = 3 if job.run.cell.algorithm == "fixmatch" else is_pooled
         calls.append((job.run.cell.algorithm, n_updates, job.config.training.epochs, split))
         return SimpleNamespace(
             n_unlabelled=64 * is_pooled,
-            images_per_s=16.0 * (1 + is_pooled),
+            images_per_s=16.0 * (1 + ratio),
             elapsed_s=n_updates + 0.01 * len(split.test),
         )
 
@@ -93,6 +95,28 @@ def test_updates_tests_distances_and_the_start_are_counted(jobs, timed):
     assert estimate(short).run_s == pytest.approx(found.run_s - 12 - 5 + 6, abs=0.5)
 
 
+def test_the_images_of_an_update_include_all_unlabelled_ones(jobs, timed):
+    """FixMatch has three for each labelled one here; its update takes a second too."""
+    fixmatch = [job for job in jobs if job.run.cell.algorithm == "fixmatch"]
+    assert estimate(fixmatch).update_s == pytest.approx(1)
+
+
+def test_a_worker_that_does_not_start_in_time_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(module, "WORKER", "import time; time.sleep(600)")
+    monkeypatch.setattr(module, "MOST_START_S", 0.01)
+    assert module._start_s() > 0
+
+
+@pytest.mark.slow
+def test_the_distances_of_a_pool_are_timed_with_all_images_that_a_run_measures(jobs, monkeypatch):
+    """A run reads the probe's images too, more than the 2 x 5 of its draws."""
+    job = next(job for job in jobs if job.run.cell.source == "gaussian")
+    sizes = []
+    monkeypatch.setattr(module, "measured", lambda labelled, pool, plan: sizes.append(len(pool)))
+    module._distances_s(job, module.draw_split(job.run.scenario(job.config)))
+    assert sizes == [64]
+
+
 def test_runs_at_once_share_the_work_but_not_the_start():
     assert TimeEstimate(7.0, 1.0, 10.0, 100.0).wall_s(4) == 32.0
 
@@ -112,4 +136,4 @@ def test_a_timed_run_has_the_settings_of_its_algorithm(jobs, monkeypatch):
     )
     fixmatch = next(job for job in jobs if job.run.cell.algorithm == "fixmatch")
     module._training(fixmatch, module.draw_split(fixmatch.run.scenario(fixmatch.config)))
-    assert seen[0] == ("fixmatch", {"balanced": "both", "threshold": 0.5})
+    assert seen[0] == ("fixmatch", {"balanced": "both", "threshold": 0.5, "unlabelled_ratio": 3})

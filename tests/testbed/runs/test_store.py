@@ -126,6 +126,7 @@ def test_a_broken_record_is_named(store, text, message):
             "either 'test' or 'best', 'last' and 'median' must be",
         ),
         (lambda r: r.update(training=None), "a run without epochs has one accuracy, 'test'"),
+        (lambda r: r["times"].pop("total_s"), "'times' must have 'total_s'"),
         (lambda r: r["training"].update(epochs=[]), "training.epochs: List should have at least"),
         (lambda r: r.update(distances=[1]), "distances: Input should be an object"),
         (lambda r: r["distances"]["cosine"].pop("spread"), "cosine.spread: Field required"),

@@ -9,7 +9,7 @@ from mixmood.testbed.grid.cells import CellFilter, cells, runs
 from mixmood.testbed.grid.check import check_names
 from mixmood.testbed.grid.config import parse_config
 from mixmood.testbed.grid.estimate import estimate
-from mixmood.testbed.runs.network import enlarged, n_updates_of
+from mixmood.testbed.runs.network import n_updates_of, resized
 from mixmood.testbed.runs.run import batches, drawn, execute, job_for
 
 TUNED = TINY.replace("[grid]\n", '[grid]\nregimes = ["tuned"]\n') + (
@@ -56,7 +56,7 @@ def test_images_are_those_of_the_other_regimes_but_larger(tiny, job):
     theirs, mine = drawn(job_for(tiny, run)), drawn(job)
     np.testing.assert_array_equal(mine.unlabelled, theirs.unlabelled)
     np.testing.assert_array_equal(mine.test_labels, theirs.test_labels)
-    large = enlarged(mine, 32)
+    large = resized(mine, 32)
     assert large.test.shape == (len(mine.test), 32, 32, 3)
     assert large.labelled.dtype == np.uint8
     np.testing.assert_array_equal(large.labels, mine.labels)

@@ -1,4 +1,4 @@
-"""What an algorithm is given at each update, and what it gives back."""
+"""The interface of algorithms: their input at each update, and the losses that they return."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,22 +12,23 @@ from mixmood.ssl.loop.network import Network
 
 @dataclass(frozen=True)
 class Step:
-    """One update: views of its images, drawn when asked for, and the network to train."""
+    """The input of one update: the network, and functions that draw views of the images."""
 
     network: Network
     teacher: nn.Module | None
     targets: Tensor
     """One-hot labels of the labelled images, shape (n, classes)."""
     class_weights: Tensor
-    """Of the labelled loss, shape (classes,)."""
+    """Class weights of the labelled loss, shape (classes,)."""
     pool_weights: Tensor
-    """Of the classes in the loss of the pool, shape (classes,)."""
+    """Class weights of the loss of the pool, shape (classes,)."""
     update: int
     """Counted from 0."""
     labelled: Callable[[], Tensor]
     """A weak view of each labelled image, standardised, shape (n, channels, height, width)."""
     unlabelled: Callable[[int], Tensor]
-    """So many weak views of each unlabelled image, view by view, shape (views * n, ...)."""
+    """The given number of weak views of each unlabelled image: first the first view of all images,
+    then the second; shape (views * n, channels, height, width)."""
     strong: Callable[[], Tensor]
     """A strong view of each unlabelled image."""
     rng: Callable[[str], np.random.Generator]
@@ -36,7 +37,7 @@ class Step:
 
 @dataclass(frozen=True)
 class StepLoss:
-    """What to minimise, and what to log; everything stays on the device."""
+    """The loss to minimise (`total`) and values to log; all tensors stay on the device."""
 
     total: Tensor
     labelled: Tensor
@@ -46,11 +47,11 @@ class StepLoss:
     is_kept: Tensor | None = None
     """Which unlabelled images passed the mask, shape (n,)."""
     is_sure: Tensor | None = None
-    """Which guesses reached the threshold, shape (n,); None for algorithms without one."""
+    """Which guesses reached the threshold, shape (n,); None for algorithms without a threshold."""
 
 
 class Algorithm(Protocol):
-    """A way to turn a step into a loss. Its settings are its fields.
+    """A semi-supervised algorithm: it computes the loss of a step. Its settings are its fields.
 
     Three settings are read by the loop where an algorithm has them: `balanced` (see
     `class_weights`), `ood_mask` and `unlabelled_ratio` (unlabelled images for each labelled one).
@@ -66,14 +67,14 @@ class Algorithm(Protocol):
 
     @property
     def teacher_decay(self) -> float:
-        """The decay of the averaged model that it learns from; 0 if it needs none."""
+        """The decay of the averaged model (teacher) that it learns from; 0 without a teacher."""
 
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update."""
 
 
 def unlabelled_ratio(algorithm: object) -> int:
-    """How many unlabelled images an update sees for each labelled one."""
+    """How many unlabelled images an update uses for each labelled one."""
     return int(getattr(algorithm, "unlabelled_ratio", 1))
 
 

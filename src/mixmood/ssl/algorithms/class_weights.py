@@ -1,4 +1,4 @@
-"""Which of the two losses the class weights multiply."""
+"""Class weights of the labelled loss and of the loss of the pool."""
 
 from typing import Any, Literal, get_args
 
@@ -9,14 +9,14 @@ from mixmood.core.suggest import unknown_name
 from mixmood.ssl.algorithms.losses import balanced_weights
 
 Balanced = Literal["labelled", "both", "none"]
-"""`labelled` weights the labelled loss only, `both` that of the pool too (as the paper's code)."""
+"""The losses with class weights: the labelled one, both (as in the paper's code), or none."""
 
 EARLIER: dict[object, Balanced] = {True: "both", False: "none", "true": "both", "false": "none"}
-"""What the setting's values were called before there were three."""
+"""Values of the setting in earlier versions, and their present names."""
 
 
 def set_balanced(algorithm: Any, value: object) -> None:
-    """Give an algorithm the setting under its present name; refuse unknown ones."""
+    """Set `balanced` of an algorithm to the present name of the value; refuse unknown values."""
     value = EARLIER.get(value, value)
     if value not in get_args(Balanced):
         raise unknown_name("value of balanced", str(value), get_args(Balanced))
@@ -24,11 +24,11 @@ def set_balanced(algorithm: Any, value: object) -> None:
 
 
 def class_weights(balanced: object, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """The weights of the classes in the labelled loss and in that of the pool, shape (classes,).
+    """Class weights of the labelled loss and of the loss of the pool, both of shape (classes,).
 
-    Weights inverse to the counts sum to 1. Where they multiply the labelled loss only, the pool's
-    are equal and sum to 1 too, so that both losses keep their proportion; with equal counts
-    `labelled` and `both` are the same.
+    Balanced weights are inverse to the counts and sum to 1. With `labelled`, the weights of the
+    pool are equal and sum to 1 too, so that the ratio of the losses stays the same. With equal
+    counts `labelled` and `both` give the same weights.
 
     >>> class_weights("labelled", torch.tensor([30.0, 10.0]))
     (tensor([0.2500, 0.7500]), tensor([0.5000, 0.5000]))

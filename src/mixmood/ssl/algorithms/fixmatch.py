@@ -1,4 +1,4 @@
-"""FixMatch: firm guesses on weak views, learnt on strong ones."""
+"""FixMatch: confident guesses on weak views are the targets of strong views."""
 
 from dataclasses import dataclass
 from math import inf
@@ -6,16 +6,17 @@ from typing import ClassVar
 
 from mixmood.ssl.algorithms.algorithm import Step, StepLoss
 from mixmood.ssl.algorithms.class_weights import Balanced
-from mixmood.ssl.algorithms.firm_guesses import firm_guess_loss
+from mixmood.ssl.algorithms.confident_guesses import confident_guess_loss
 from mixmood.ssl.algorithms.losses import soft_cross_entropy
 from mixmood.ssl.algorithms.settings import CheckedSettings, Ranges
 
 
 @dataclass(frozen=True)
 class FixMatch(CheckedSettings):
-    """Cross-entropy of strong views against the class guessed on the weak view, where it is firm.
+    """Cross-entropy of strong views against the classes guessed on weak views.
 
-    An update sees `unlabelled_ratio` unlabelled images for each labelled one.
+    Guesses with a confidence below `threshold` are left out. An update uses `unlabelled_ratio`
+    unlabelled images for each labelled one.
 
     Source: Sohn et al., "FixMatch", 2020.
     """
@@ -35,11 +36,11 @@ class FixMatch(CheckedSettings):
     ood_mask: float | None = None
 
     def loss(self, step: Step) -> StepLoss:
-        """The loss of an update: weak views are guessed without gradients, the rest is one pass."""
+        """The loss of an update. Guesses take a pass of their own, without gradients."""
         guesses = step.network.guess(step.unlabelled(1))
         logits, strong_logits = step.network.parts([step.labelled(), step.strong()])
         supervised = soft_cross_entropy(logits, step.targets, step.class_weights)
-        unsupervised, is_sure, is_kept = firm_guess_loss(
+        unsupervised, is_sure, is_kept = confident_guess_loss(
             strong_logits,
             guesses,
             step.pool_weights,

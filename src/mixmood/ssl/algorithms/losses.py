@@ -1,4 +1,4 @@
-"""The losses of semi-supervised training: tensors in, one value out, nothing else."""
+"""The losses of semi-supervised training, as pure functions of tensors."""
 
 import torch
 from torch import Tensor
@@ -35,16 +35,16 @@ def soft_cross_entropy_rows(logits: Tensor, targets: Tensor, class_weights: Tens
 
 
 def squared_error_rows(logits: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
-    """w_a mean_c (y_c - p_c)^2 for each row, a the class of its largest target; shape (n,)."""
+    """w_a mean_c (y_c - p_c)^2 for each row, shape (n,); a is the class of the largest target."""
     check_same_shape(logits, targets)
     squares = (targets - functional.softmax(logits, dim=1)).square().mean(dim=1)
     return class_weights[targets.argmax(dim=1)] * squares
 
 
 def masked_mean(values: Tensor, is_kept: Tensor | None) -> Tensor:
-    """The mean of the kept values, where dropped ones add nothing but still count.
+    """The sum of the kept values divided by the number of all values.
 
-    Counting them keeps the scale of one image the same however many are dropped.
+    The weight of one image is then the same however many are dropped.
 
     >>> masked_mean(torch.tensor([1.0, 2.0, 3.0, 10.0]), torch.tensor([True, False, False, True]))
     tensor(2.7500)

@@ -14,10 +14,10 @@ from mixmood.ssl.loop.schedule import ramp
 
 @dataclass(frozen=True)
 class MeanTeacher(CheckedSettings):
-    """Squared error between the network's and the averaged network's view of the pool.
+    """Squared error between the predictions of the network and of its teacher on the pool.
 
-    The two see different weak views; the teacher's weights follow by `teacher_decay`, and it is
-    the teacher that is tested.
+    The two get different weak views. The teacher's weights are a moving average of the network's,
+    with `teacher_decay`. The teacher is the model that is tested.
 
     Source: Tarvainen and Valpola, "Mean teachers are better role models", 2017.
     """

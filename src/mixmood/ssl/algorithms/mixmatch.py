@@ -25,13 +25,13 @@ from mixmood.ssl.loop.schedule import ramp
 
 @dataclass(frozen=True)
 class MixMatch(CheckedSettings):
-    """Guessed, sharpened labels for the pool; MixUp over everything; two losses.
+    """Guessed, sharpened labels for the pool; MixUp of labelled and unlabelled views; two losses.
 
-    The labels are the mean over `views` weak views of the network's own probabilities, sharpened
-    by `temperature`. Labelled and unlabelled views are mixed together, lambda' = max(lambda,
-    1 - lambda) with lambda from Beta(alpha, alpha). The loss is the cross-entropy of the mixed
-    labelled ones plus gamma * r(t) * the squared error of the mixed unlabelled ones, r growing
-    from 0 to 1 over `ramp_updates`.
+    The labels are the network's own probabilities, averaged over `views` weak views and sharpened
+    by `temperature`. Labelled and unlabelled views are mixed together with the share lambda' =
+    max(lambda, 1 - lambda), where lambda is drawn from Beta(alpha, alpha). The loss is the
+    cross-entropy of the mixed labelled views plus gamma * r(t) * the squared error of the mixed
+    unlabelled ones. r grows from 0 to 1 over `ramp_updates`.
 
     Source: Berthelot et al., "MixMatch", 2019.
     """
@@ -58,16 +58,16 @@ class MixMatch(CheckedSettings):
     ood_mask: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse settings outside their ranges."""
+        """Refuse settings of another type or outside their ranges."""
         super().__post_init__()
         if self.batch_norm not in get_args(BatchNorm):
-            raise unknown_name("batch_norm", self.batch_norm, get_args(BatchNorm))
+            raise unknown_name("batch_norm", str(self.batch_norm), get_args(BatchNorm))
 
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update."""
         if self.gamma == 0 and not self.mixup:
-            # The pool can touch nothing but the batch statistics, and must not: this is the
-            # supervised limit.
+            # The pool would only change the batch statistics. Without it, this limit is equal to
+            # supervised training.
             return Supervised(self.balanced).loss(step)
         labelled, pool = step.labelled(), step.unlabelled(self.views)
         guesses = average_views(step.network.guess(pool), self.views)
@@ -114,10 +114,10 @@ def may_be_mixed(n_labelled: int, is_kept: Tensor, views: int) -> Tensor:
 
 
 def partners_within(partners: Tensor, may_mix: Tensor) -> Tensor:
-    """A permutation that keeps to two groups: rows that may be mixed, and the others.
+    """The permutation `partners`, changed so that it stays within two groups of rows.
 
-    Nothing is taken off the device. The rows that may be mixed get each other as partners, in the
-    order of `partners`; if all may, the permutation is `partners` itself.
+    One group is the rows that may be mixed; they get each other as partners, in the order of
+    `partners`. If all may be mixed, the result is `partners`. No value is copied from the device.
 
     >>> partners_within(torch.tensor([2, 3, 0, 1]), torch.tensor([True, True, False, True]))
     tensor([3, 0, 2, 1])
@@ -136,7 +136,7 @@ def mixed(
         images: Shape (n, channels, height, width).
         targets: Shape (n, classes).
         partners: The row that each row is mixed with, shape (n,).
-        share: What each keeps of itself, shape (n,) or (1,).
+        share: The share of the own image and target, shape (n,) or (1,).
     """
     by_image = share[:, None, None, None]
     return (

@@ -1,4 +1,4 @@
-"""Pseudo-labels: the network's own firm guesses, taken as truth."""
+"""Pseudo-labels: the network's own confident guesses are used as labels."""
 
 from dataclasses import dataclass
 from math import inf
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from mixmood.ssl.algorithms.algorithm import Step, StepLoss
 from mixmood.ssl.algorithms.class_weights import Balanced
-from mixmood.ssl.algorithms.firm_guesses import firm_guess_loss
+from mixmood.ssl.algorithms.confident_guesses import confident_guess_loss
 from mixmood.ssl.algorithms.losses import soft_cross_entropy
 from mixmood.ssl.algorithms.settings import CheckedSettings, Ranges
 from mixmood.ssl.loop.schedule import ramp
@@ -14,7 +14,7 @@ from mixmood.ssl.loop.schedule import ramp
 
 @dataclass(frozen=True)
 class PseudoLabel(CheckedSettings):
-    """Cross-entropy of the pool against the class that the network thinks most likely.
+    """Cross-entropy of the pool against the class that the network predicts.
 
     Guesses below `threshold` are left out; the pool's weight grows over `ramp_updates`.
 
@@ -36,11 +36,11 @@ class PseudoLabel(CheckedSettings):
     ood_mask: float | None = None
 
     def loss(self, step: Step) -> StepLoss:
-        """The loss of an update, from one pass: guesses are the pass's own probabilities."""
+        """The loss of an update, from one pass: its own probabilities are the guesses."""
         logits, pool_logits = step.network.parts([step.labelled(), step.unlabelled(1)])
         supervised = soft_cross_entropy(logits, step.targets, step.class_weights)
         guesses = pool_logits.detach().softmax(dim=1)
-        unsupervised, is_sure, is_kept = firm_guess_loss(
+        unsupervised, is_sure, is_kept = confident_guess_loss(
             pool_logits,
             guesses,
             step.pool_weights,

@@ -27,7 +27,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
 def algorithm_named(name: str, settings: Mapping[str, Setting], n_updates: int) -> Algorithm:
     """An algorithm with some of its settings changed.
 
-    A ramp that is not set is as long a share of the updates as in the paper: 3000 of 9400.
+    If `ramp_updates` is not set, it is the paper's share of all updates: 3000 of 9400.
     """
     if name not in ALGORITHMS:
         raise unknown_name("algorithm", name, ALGORITHMS)
@@ -42,13 +42,13 @@ def algorithm_named(name: str, settings: Mapping[str, Setting], n_updates: int) 
 
 
 def settings_of(name: str) -> dict[str, Setting]:
-    """The settings of an algorithm and what they are when not set."""
+    """The settings of an algorithm and their defaults."""
     kind = ALGORITHMS[name]
     return {field.name: field.default for field in fields(kind)} if is_dataclass(kind) else {}
 
 
 def parsed(name: str, assignments: list[str]) -> dict[str, Setting]:
-    """Settings from words such as `gamma=10`, each of the kind of its default."""
+    """Settings from assignments such as `gamma=10`, each converted to the type of its default."""
     settings: dict[str, Setting] = {}
     for assignment in assignments:
         word, sign, text = assignment.partition("=")

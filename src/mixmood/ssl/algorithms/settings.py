@@ -1,10 +1,11 @@
-"""Settings of an algorithm, refused outside their ranges."""
+"""Checks of the settings of an algorithm: their types and their ranges."""
 
 from collections.abc import Mapping
 from math import inf
 from typing import ClassVar
 
 from mixmood.core.errors import OptionError
+from mixmood.core.plan_options import check_kinds
 from mixmood.ssl.algorithms.class_weights import Balanced, set_balanced
 
 Ranges = Mapping[str, tuple[float, float]]
@@ -12,14 +13,14 @@ Ranges = Mapping[str, tuple[float, float]]
 
 
 class CheckedSettings:
-    """What the algorithms that learn from a pool have in common; their settings are their fields.
+    """Base class of the algorithms that learn from a pool; their settings are their fields.
 
     Attributes:
         name: The name in the registry.
-        ranges: The settings that are numbers, with their ranges; None is a setting left out.
-        balanced: Which losses the class weights multiply.
+        ranges: The ranges of the settings that are numbers.
+        balanced: Which losses have class weights.
         ood_mask: The confidence below which an image of the pool is left out; None for no mask. An
-            algorithm may do without this setting.
+            algorithm need not have this setting.
     """
 
     name: ClassVar[str]
@@ -29,7 +30,8 @@ class CheckedSettings:
     ood_mask: float | None
 
     def __post_init__(self) -> None:
-        """Refuse settings outside their ranges."""
+        """Refuse settings of another type or outside their ranges."""
+        check_kinds(self)
         set_balanced(self, self.balanced)
         for setting, (low, high) in {**self.ranges, "ood_mask": (0, 1)}.items():
             value = getattr(self, setting, None)

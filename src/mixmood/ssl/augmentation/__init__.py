@@ -1,1 +1,1 @@
-"""Random changes that leave the class alone, on whole batches."""
+"""Random changes that do not change the class, applied to whole batches."""

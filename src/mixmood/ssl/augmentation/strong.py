@@ -1,4 +1,4 @@
-"""Strong augmentation in the manner of RandAugment, on whole batches at once."""
+"""Strong augmentation like RandAugment, applied to whole batches."""
 
 import numpy as np
 import torch
@@ -7,7 +7,7 @@ from torch import Tensor
 from mixmood.ssl.augmentation.weak import warp
 
 N_CHANGES = 2
-"""How many of the changes below each image gets."""
+"""How many of CHANGES each image gets."""
 
 CUTOUT_SHARE = 0.5
 """Side of the grey square as a share of the shorter side of the image."""
@@ -18,10 +18,10 @@ CHANGES = (*GEOMETRIC, *TONAL, "identity")
 
 
 def strong_augment(pixels: Tensor, rng: np.random.Generator) -> Tensor:
-    """A strongly changed view of every image; floats of 0 to 255 in and out, one shape.
+    """A strongly changed view of every image: floats of 0 to 255, of the shape of `pixels`.
 
-    Each image gets two different changes of random strength, then loses a square to grey. All
-    geometric ones are one affine map, so pixels are interpolated once.
+    Each image gets two different changes of random strength, then a grey square (cutout). The
+    geometric changes are combined into one affine map, so that pixels are interpolated once.
 
     Source: Cubuk et al., "RandAugment", 2020; DeVries and Taylor, "Cutout", 2017.
     """
@@ -37,7 +37,7 @@ def strong_augment(pixels: Tensor, rng: np.random.Generator) -> Tensor:
 
 
 def _affine(strength: "np.ndarray[tuple[int, int], np.dtype[np.float64]]") -> Tensor:
-    """Up to 30 degrees, 0.3 of shear and 0.3 of shift; strength 0 everywhere is the identity."""
+    """Affine maps of up to 30 degrees, 0.3 shear and 0.3 shift; strength 0 is the identity."""
     angle = np.radians(30.0) * strength[:, 0]
     shear_x, shear_y, shift_x, shift_y = 0.3 * strength[:, 1:].T
     cosine, sine = np.cos(angle), np.sin(angle)
@@ -51,7 +51,10 @@ def _tones(
     strength: "np.ndarray[tuple[int, int], np.dtype[np.float64]]",
     is_chosen: "np.ndarray[tuple[int, int], np.dtype[np.bool_]]",
 ) -> Tensor:
-    """Every tonal change, where it was chosen; a change left out costs one `where`."""
+    """The images after the tonal changes that were chosen for them.
+
+    Every change is computed for the whole batch, then used for the images that it was chosen for.
+    """
     for column, change in enumerate(
         (_brighten, _contrast, _solarize, _posterize, _sharpen, _stretch)
     ):

@@ -1,1 +1,1 @@
-"""A classifier on frozen features: from images to a head, its record and its file; no torch."""
+"""Training a head (a classifier on frozen features) on images: its record and file; no torch."""

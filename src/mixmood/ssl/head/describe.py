@@ -1,4 +1,4 @@
-"""The record of a finished head: what was found out about it, in numbers."""
+"""Building the record of a finished head."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from mixmood.ssl.head.task import HeadTask
 from mixmood.ssl.head.typicality import Typicality
 from mixmood.ssl.plan import TrainingPlan
 
-MOST_SHOWN = 200
-"""With more classes, no confusion table is kept."""
+MOST_CONFUSION_CLASSES = 200
+"""With more classes, the record has no confusion table."""
 
 
 def record_of(
@@ -73,20 +73,22 @@ def _gain(comparison: Comparison) -> AlgorithmGain:
 def confusion(
     logits: Array, codes: NDArray[np.integer], n_classes: int
 ) -> tuple[tuple[float, ...], ...] | None:
-    """Images of each class (rows) by predicted class, mean over repeats; those never held out
-    are not counted.
+    """Counts of images by class (rows) and predicted class (columns), averaged over repeats.
+
+    Images that were never held out are not counted.
 
     Args:
-        logits: Out of fold, shape (repeats, n, k); NaN for rows that were never held out.
-        codes: The class of each, shape (n,).
+        logits: Out-of-fold logits, shape (repeats, n, k); NaN for rows that were never held out.
+        codes: The class of each image, shape (n,).
         n_classes: How many classes there are.
     """
-    if n_classes > MOST_SHOWN:
+    if n_classes > MOST_CONFUSION_CLASSES:
         return None
     counts = np.zeros((n_classes, n_classes))
     for repeat in logits:
-        seen = np.isfinite(repeat).all(axis=1)
-        np.add.at(counts, (codes[seen], repeat[seen].argmax(axis=1)), 1 / len(logits))
+        is_held_out = np.isfinite(repeat).all(axis=1)
+        predicted = repeat[is_held_out].argmax(axis=1)
+        np.add.at(counts, (codes[is_held_out], predicted), 1 / len(logits))
     return tuple(tuple(row) for row in counts.round(6).tolist())
 
 

@@ -1,4 +1,4 @@
-"""Features of labelled images and of a pool: cached, sampled, with what was left out."""
+"""Features of labelled images and of a pool: cached, sampled, with a report of images left out."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Embedded:
     features: Array
     """Shape (n, d)."""
     rows: Rows
-    """The index of each in the pool."""
+    """The index of each image in the pool."""
     n_unreadable: int
 
     @property
@@ -41,7 +41,7 @@ class Embedded:
 
 
 class Embedder:
-    """Opens pools and gives their features; whatever it leaves out is reported."""
+    """Opens pools and computes their features; images that it leaves out are reported."""
 
     def __init__(
         self,
@@ -53,13 +53,13 @@ class Embedder:
         progress: Progress,
         warn: Callable[[str], None],
     ) -> None:
-        """Embed with this backbone; None where features are given."""
+        """Embed with this backbone; None if pools hold features already."""
         self._backbone, self._seed, self._jobs = backbone, seed, jobs
         self._cache, self._progress, self._warn = cache, progress, warn
         self.pixel_range: PixelRange | None = None
 
     def open(self, what: Any, role: str) -> Pool:
-        """The pool; where it is of images, scaled as the labelled ones are."""
+        """The pool; images of more than eight bits are scaled like the labelled ones."""
         pool = open_pool(what, seed=self._seed, cache=self._cache, role=f"{role} pool")
         for note in getattr(pool, "notes", ()):
             self._warn(f"{pool.name}: {note}")
@@ -93,7 +93,7 @@ class Embedder:
         return Embedded(pool, found.features, found.kept, len(found.unreadable))
 
     def sample(self, pool: Pool, most: int) -> Rows:
-        """All images of a pool, or a random sample of a larger one, and a line that says so."""
+        """All rows of a pool, or a random sample, with a warning, if it has more than `most`."""
         if len(pool) <= most:
             return np.arange(len(pool))
         self._warn(
@@ -106,14 +106,30 @@ class Embedder:
 
 def without_copies(pool: Embedded, labelled: Embedded, warn: Callable[[str], None]) -> Embedded:
     """The pool without images that are labelled images too: they would be counted twice."""
-    known = {row.tobytes() for row in labelled.features}
-    is_new = np.array([row.tobytes() not in known for row in pool.features], dtype=bool)
-    n_known = int((~is_new).sum())
-    if n_known == 0:
+    is_new = ~_is_labelled(pool, labelled)
+    n_copies = int((~is_new).sum())
+    if n_copies == 0:
         return pool
     warn(
-        f"{pool.pool.name}: {counted(n_known, 'image')} {either_form(n_known, 'is', 'are')} also "
-        f"among the labelled images; {either_form(n_known, 'it is', 'they are')} left out of the "
+        f"{_copies(pool, n_copies)}; {either_form(n_copies, 'it is', 'they are')} left out of the "
         "pool."
     )
     return Embedded(pool.pool, pool.features[is_new], pool.rows[is_new], pool.n_unreadable)
+
+
+def warn_of_copies(test: Embedded, labelled: Embedded, warn: Callable[[str], None]) -> None:
+    """Warn of test images that are labelled images too; they stay in the test."""
+    n_copies = int(_is_labelled(test, labelled).sum())
+    if n_copies:
+        warn(f"{_copies(test, n_copies)}: their accuracy is too good.")
+
+
+def _is_labelled(images: Embedded, labelled: Embedded) -> NDArray[np.bool_]:
+    """Which images have the features of a labelled image, shape (n,)."""
+    known = {row.tobytes() for row in labelled.features}
+    return np.array([row.tobytes() in known for row in images.features], dtype=bool)
+
+
+def _copies(images: Embedded, count: int) -> str:
+    are = either_form(count, "is", "are")
+    return f"{images.pool.name}: {counted(count, 'image')} {are} also among the labelled images"

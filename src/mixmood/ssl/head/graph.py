@@ -1,4 +1,4 @@
-"""A head as ONNX: behind its backbone in one graph from images, or alone from features."""
+"""A head as an ONNX graph: with its backbone, from images; or alone, from features."""
 
 import json
 from collections.abc import Mapping
@@ -21,16 +21,16 @@ FEATURES, PROBABILITIES, TYPICALITY = "features", "probabilities", "typicality"
 def model_file(
     head: LinearHead, typicality: Typicality, backbone: Backbone | None, known: Mapping[str, Any]
 ) -> tuple[bytes, str]:
-    """The ONNX file, and what it takes: `images` or `features`.
+    """The ONNX file, and the name of its input: `images` or `features`.
 
-    Without a backbone that is itself an ONNX graph from single images to features, the head
-    stands alone.
+    The input is images if the backbone is an ONNX graph that embeds each image alone. Otherwise
+    the file holds the head without the backbone, and its input is features.
 
     Args:
         head: The classifier.
         typicality: How much an image resembles the labelled ones.
-        backbone: A backbone that has embedded nothing yet: its file is still in memory.
-        known: What `predict` needs to know; it is kept in the file.
+        backbone: A backbone that has embedded nothing yet, so that its file is still in memory.
+        known: Facts that `predict` needs; they are written into the metadata of the file.
     """
     outputs: Values = {
         PROBABILITIES: (FLOAT, ["n", len(head.bias)]),
@@ -56,19 +56,20 @@ def model_file(
 
 
 def _network(backbone: Backbone | None) -> tuple[bytes, str, str, InputFormat] | None:
-    """File, input and output of a backbone that can be part of one graph with the head."""
+    """File, names of input and output, and input format of a backbone; None if it cannot be part
+    of one graph with the head."""
     if not isinstance(backbone, OnnxBackbone) or not backbone.network:
         return None
     if backbone.is_batch_dependent or backbone.has_fixed_batch:
         return None
     model = backbone.network
     names = backbone.graph_names()
-    is_float32 = backbone.input_format.dtype in ("uint8", "float32")
-    return (model, *names, backbone.input_format) if names and is_float32 else None
+    is_supported = backbone.input_format.dtype in ("uint8", "float32")
+    return (model, *names, backbone.input_format) if names and is_supported else None
 
 
 def _add_pixels(part: GraphPart, name: str, wanted: InputFormat) -> None:
-    """From uint8 images (n, side, side, 3) to what the network takes under this name."""
+    """Convert uint8 images (n, side, side, 3) to the input `name` of the network."""
     value = INPUT
     if wanted.dtype != "uint8":
         value = part.node("Cast", value, to=FLOAT)
@@ -82,10 +83,10 @@ def _add_pixels(part: GraphPart, name: str, wanted: InputFormat) -> None:
 
 
 def _add_head(part: GraphPart, features: str, head: LinearHead, typicality: Typicality) -> None:
-    """softmax((directions(x) @ weights + bias) / temperature), and the mean of nearest cosines.
+    """Add softmax((directions(x) @ weights + bias) / temperature), and the mean nearest cosine.
 
-    Only operators that mean the same in every version of ONNX from 10 on: sums are products with
-    ones. The squares of signed roots are the absolute features.
+    It uses only operators that have the same meaning in all ONNX versions from 10 on; sums are
+    therefore products with ones. The squares of signed roots are the absolute features.
     """
     size = part.node("Abs", features)
     roots = part.node("Mul", part.node("Sign", features), part.node("Sqrt", size))

@@ -1,4 +1,4 @@
-"""The record of a head: which one, how good, from what."""
+"""The record of a head: its algorithm, its accuracy and its data."""
 
 import json
 from dataclasses import asdict, dataclass, field, fields
@@ -14,21 +14,21 @@ MODEL = "head"
 
 @dataclass(frozen=True)
 class HeadAccuracy:
-    """The share of images classified rightly, each by a head that has not seen it."""
+    """The share of images that are classified correctly by heads not trained on them."""
 
     cross_validated: float | None
-    """On all labelled images; nested where an algorithm was chosen, and less `choice_optimism`
-    where a backbone was. None if it cannot be."""
+    """Cross-validated on the labelled images; nested if the algorithm was chosen on them. If the
+    backbone was chosen on them, `choice_optimism` is subtracted. None if it cannot be estimated."""
     interval: tuple[float, float] | None
-    """95 % of it."""
+    """The 95 % interval of `cross_validated`."""
     test: float | None
-    """On the test images, where some were given."""
+    """On the test images; None without test images."""
     choice_optimism: float | None = None
-    """What was subtracted because the backbone was chosen on the same images, as a share; None
-    where none was chosen, or where it cannot be known, which a warning then says."""
+    """The share that was subtracted because the backbone was chosen on the same images. None if
+    none was chosen, or if the optimism cannot be estimated; a warning then says so."""
 
     def after_choice(self, optimism: float | None) -> "HeadAccuracy":
-        """The same after a choice of the backbone that makes it too good by `optimism`."""
+        """The accuracy, less the optimism of choosing the backbone on the same images."""
         if self.cross_validated is None or self.interval is None or optimism is None:
             return self
         low, value = (max(0.0, one - optimism) for one in (self.interval[0], self.cross_validated))
@@ -38,7 +38,7 @@ class HeadAccuracy:
 
 @dataclass(frozen=True)
 class AlgorithmGain:
-    """One algorithm that uses the pool against the supervised head, on the same held-out images."""
+    """An algorithm that uses the pool compared with the supervised head on held-out images."""
 
     algorithm: str
     points: float
@@ -50,7 +50,7 @@ class AlgorithmGain:
 
 @dataclass(frozen=True, repr=False)
 class HeadRecord:
-    """One head: what it is, how it was chosen, how well it does."""
+    """One head: how it was chosen and trained, and its accuracy."""
 
     algorithm: str
     asked: str
@@ -70,19 +70,19 @@ class HeadRecord:
     n_unreadable: int
     n_groups: int | None
     backbone: dict[str, Any] | None
-    """None where features were given."""
+    """None if features were given instead of images."""
     pixel_range: dict[str, float] | None
     takes: str
-    """What `model.onnx` takes: `images`, or `features` where the backbone is no ONNX graph."""
+    """The input of `model.onnx`: `images`, or `features` if the backbone is no ONNX graph."""
     temperature: float
     threshold: float | None
     """An image less typical than this is none of the classes."""
     confusion: tuple[tuple[float, ...], ...] | None
-    """Images of each class (rows) by the class that was predicted out of fold."""
+    """Counts of images by class (rows) and by the class predicted out of fold (columns)."""
     pool_shares: dict[str, float] | None
-    """Share of the pool that is predicted to be of each class."""
+    """Predicted share of each class in the pool."""
     n_changed: int | None
-    """Images of the pool that the supervised head puts into another class."""
+    """Images of the pool for which the supervised head predicts another class."""
     seed: int
     elapsed_s: float
     warnings: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class HeadRecord:
 
     @classmethod
     def from_json(cls, text: str) -> "HeadRecord":
-        """The record that was written."""
+        """The record from its JSON text."""
         try:
             content = json.loads(text)
             if content["schema"] != SCHEMA or content["model"] != MODEL:
@@ -128,7 +128,7 @@ class HeadRecord:
 
 
 def _tuples(values: dict[str, Any]) -> dict[str, Any]:
-    """What JSON holds as lists, as the tuples that they were."""
+    """The values with lists, which JSON has instead of tuples, converted to tuples."""
     return {
         name: _tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }

@@ -1,4 +1,4 @@
-"""Everything that a head is trained and tested on: embedded, with its classes and groups."""
+"""The data that a head is trained and tested on: features, classes and groups."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,12 +17,12 @@ from mixmood.data.pools.wide_images import fit_pixel_range
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.heads.checks import check_amount
-from mixmood.ssl.head.embedding import Embedded, Embedder, without_copies
+from mixmood.ssl.head.embedding import Embedded, Embedder, warn_of_copies, without_copies
 from mixmood.ssl.plan import TrainingPlan
 
 
 class HeadTask:
-    """Everything that a head is trained and tested on, embedded and checked."""
+    """The data that a head is trained and tested on, embedded and checked."""
 
     def __init__(
         self,
@@ -34,9 +34,9 @@ class HeadTask:
         progress: Progress,
         warn: Callable[[str], None],
     ) -> None:
-        """Open and embed all images; whatever is left out is reported by `warn`."""
+        """Open and embed all images; images that are left out are reported to `warn`."""
         base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled pool")
-        # Asked before anything is read: embedding many images takes minutes.
+        # Checked before images are read: embedding many of them takes minutes.
         check_amount(len(base), len(needed_labels(base, "labelled pool").names))
         has_features = isinstance(base, FeatureSource)
         self.backbone: Backbone | None = (
@@ -64,10 +64,10 @@ class HeadTask:
         if test is not None:
             self.test = embedder.embed(embedder.open(test, "test"))
             self.test_codes = _codes_in(self.test, self.labels)
-            without_copies(self.test, self.labelled, _only_warn(warn))
+            warn_of_copies(self.test, self.labelled, warn)
 
     def known(self) -> dict[str, Any]:
-        """What `predict` needs to know of a model."""
+        """Facts about the model that `predict` needs."""
         side = None if self.backbone is None else self.backbone.resolution
         return {
             "schema": 1,
@@ -80,24 +80,15 @@ class HeadTask:
         }
 
 
-def _only_warn(warn: Callable[[str], None]) -> Callable[[str], None]:
-    """For test images, which stay: what is said of them differs."""
-
-    def say(message: str) -> None:
-        warn(message.partition(";")[0] + ": their accuracy is too good.")
-
-    return say
-
-
 def _used_labels(
     labelled: Embedded, warn: Callable[[str], None]
 ) -> tuple[Labels, NDArray[np.int64]]:
     """The classes that have a readable image, and the code of every image among them."""
     labels, codes = needed_labels(labelled.pool, "labelled pool"), labelled.codes
     counts = np.bincount(codes, minlength=len(labels.names))
-    gone = [name for name, count in zip(labels.names, counts, strict=True) if count == 0]
-    if gone:
-        warn(f"Classes without a readable image are left out: {_few(gone)}.")
+    without_image = [name for name, count in zip(labels.names, counts, strict=True) if count == 0]
+    if without_image:
+        warn(f"Classes without a readable image are left out: {_first_names(without_image)}.")
     kept = np.flatnonzero(counts)
     if len(kept) < 2:
         found = ", ".join(labels.names[code] for code in kept)
@@ -107,13 +98,16 @@ def _used_labels(
         )
     single = [labels.names[code] for code in kept if counts[code] == 1]
     if single:
-        warn(f"Classes with one image only, whose accuracy cannot be estimated: {_few(single)}.")
+        warn(
+            "Classes with only one image, whose accuracy cannot be estimated: "
+            f"{_first_names(single)}."
+        )
     codes = np.searchsorted(kept, codes)
     names = tuple(labels.names[code] for code in kept)
     return Labels(codes.astype(np.int32), names), codes
 
 
-def _few(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(names[:5]) + more
 
@@ -129,7 +123,7 @@ def _codes_in(test: Embedded, labels: Labels) -> NDArray[np.int64]:
     unknown = [name for name in own.names if name not in labels.names]
     if unknown:
         raise TrainingError(
-            f"The test images have classes that no labelled image has: {_few(unknown)}. "
+            f"The test images have classes that no labelled image has: {_first_names(unknown)}. "
             "Label images of these classes, or leave them out."
         )
     places = np.array([labels.names.index(name) for name in own.names])

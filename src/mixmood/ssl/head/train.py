@@ -1,4 +1,4 @@
-"""A head trained on pools of images: embed, choose, cross-validate, record."""
+"""Training a head on pools of images: embedding, choice of the algorithm, record and file."""
 
 import time
 from collections.abc import Callable
@@ -26,14 +26,14 @@ from mixmood.ssl.run_plan import TrainingRunPlan
 
 @dataclass(frozen=True)
 class HeadRun:
-    """A finished head: record, file, and what a page is drawn from."""
+    """A finished head: its record, its file, and the data for its page."""
 
     record: HeadRecord
     model: bytes
     """The ONNX file."""
     labelled: Embedded
     codes: NDArray[np.int64]
-    """The class of each labelled image, by its place in the names of the record."""
+    """The class of each labelled image, as an index of the record's class names."""
     pool: Embedded | None
     trained: TrainedHead
 
@@ -76,8 +76,8 @@ def train_head_on_images(
     check_model(model, takes, task, trained.head, typicality)
     if takes == FEATURES and task.backbone is not None:
         note(
-            f"The backbone {task.backbone.name} has no ONNX form of its own: model.onnx holds the "
-            "head alone, and takes features."
+            f"The backbone {task.backbone.name} cannot be part of model.onnx: the file holds the "
+            "head only, and takes features."
         )
     record = record_of(task, trained, typicality, takes, plan)
     took_s = time.perf_counter() - start

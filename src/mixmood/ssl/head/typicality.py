@@ -12,12 +12,12 @@ from mixmood.heads.fitting.directions import directions
 N_NEAREST = 3
 KEPT_SHARE = 0.95
 MOST_REFERENCES = 2000
-"""Labelled images that a model keeps; more would make its file larger, not its answer better."""
+"""Largest number of labelled images in a model file; more would not improve its answers."""
 
 
 @dataclass(frozen=True)
 class Typicality:
-    """The mean cosine to the three nearest labelled images, and the least one that counts."""
+    """The mean cosine to the three nearest labelled images, and its threshold."""
 
     references: NDArray[np.float32]
     """Directions of labelled images, shape (m, d)."""
@@ -26,7 +26,7 @@ class Typicality:
     """95 % of the labelled images, each compared with the others, reach it; None if unknown."""
 
     def __call__(self, features: Array) -> NDArray[np.float32]:
-        """Of features, shape (n, d); a value for each row, at most 1."""
+        """The typicality of each row of features (n, d), at most 1; shape (n,)."""
         rows = directions(np.asarray(features, np.float32))
         cosines = np.asarray(rows @ self.references.T, np.float32)
         return _mean_of_largest(cosines, self.n_nearest)
@@ -37,10 +37,10 @@ def fit_typicality(
 ) -> Typicality:
     """References and threshold from labelled features, shape (n, d).
 
-    The threshold holds for new images like the labelled ones: each of these is compared with
-    the others (of other groups) only, and the k-th smallest value is taken with
-    k = floor((n + 1) * 5 %), so that a further image of the same kind falls below it with a
-    probability of at most 5 %. With fewer than 19 images there is no such k: nothing is refused.
+    Each labelled image is compared with the other ones (of other groups). The threshold is the
+    k-th smallest value with k = floor((n + 1) * 5 %). A new image like the labelled ones is then
+    below the threshold with a probability of at most 5 %. With fewer than 19 images there is no
+    such k, and no threshold.
     """
     rows = directions(np.asarray(features, np.float32))
     if len(rows) > MOST_REFERENCES:
@@ -53,7 +53,7 @@ def fit_typicality(
     n_nearest = min(N_NEAREST, max(1, n_others))
     threshold = None
     if n_others:
-        # It is 0 where there are too few images for a promise.
+        # `keep_threshold` returns 0 if there are too few images for a guarantee.
         threshold = keep_threshold(_mean_of_largest(cosines, n_nearest), KEPT_SHARE) or None
     return Typicality(np.asarray(rows, np.float32), n_nearest, threshold)
 

@@ -1,4 +1,4 @@
-"""Is the model in its file the one in memory? Asked before the file is kept."""
+"""A check, before a model file is written, that it gives the results of the head in memory."""
 
 from typing import Any
 
@@ -13,16 +13,16 @@ from mixmood.ssl.head.graph import FEATURES, PROBABILITIES, TYPICALITY
 from mixmood.ssl.head.task import HeadTask
 from mixmood.ssl.head.typicality import Typicality
 
-CHECKED, TOLERANCE = 16, 1e-3
+N_CHECKED, TOLERANCE = 16, 1e-3
 
 
 def check_model(
     model: bytes, takes: str, task: HeadTask, head: LinearHead, typicality: Typicality
 ) -> None:
-    """See that the file answers as the head does, on a few labelled images."""
+    """Refuse a file that gives other results than the head on a few labelled images."""
     from mixmood.features.backbones.onnx.network import open_session
 
-    features = task.labelled.features[:CHECKED]
+    features = task.labelled.features[:N_CHECKED]
     given: dict[str, Any] = {FEATURES: np.asarray(features, np.float32)}
     if takes != FEATURES and task.backbone is not None:
         given = {takes: _pictures(task.labelled, task.backbone.resolution, len(features))}
@@ -31,12 +31,13 @@ def check_model(
     except Exception as error:
         # ONNX Runtime has no public base class for what it raises.
         raise OutputError(f"The model cannot be run by ONNX Runtime: {error}.") from error
-    away = float(np.abs(found - head.predict_proba(features)).max())
-    apart = float(np.abs(typical[:, 0] - typicality(features)).max())
-    if not max(away, apart) <= TOLERANCE:
+    probability_error = float(np.abs(found - head.predict_proba(features)).max())
+    typicality_error = float(np.abs(typical[:, 0] - typicality(features)).max())
+    if not max(probability_error, typicality_error) <= TOLERANCE:
         raise OutputError(
-            f"The model in its file answers otherwise than in memory: {away:.2g} apart in "
-            f"probability, {apart:.2g} in typicality. Report this, with the backbone's name."
+            f"The model file gives other results than the head in memory: probabilities differ by "
+            f"{probability_error:.2g}, typicality by {typicality_error:.2g}. Report this, with the "
+            "name of the backbone."
         )
 
 

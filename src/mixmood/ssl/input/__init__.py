@@ -1,1 +1,1 @@
-"""From pools to tensors that can be trained on."""
+"""Loading pools as tensors for training."""

@@ -37,7 +37,7 @@ class Images(ABC):
         """Say which images will be asked for next."""
 
     def to(self, device: torch.device) -> "Images":
-        """The same images, on the device if that is where they are kept."""
+        """The same images; those kept in memory are moved to the device."""
         return self
 
 
@@ -63,7 +63,7 @@ class MemoryImages(Images):
         return self._pixels.index_select(0, index).permute(0, 3, 1, 2)
 
     def fingerprint(self) -> memoryview:
-        """The pixels themselves, where they are: a pool may fill half of the memory."""
+        """The pixels themselves, not copied: a pool may fill half of the memory."""
         return self._pixels.cpu().numpy().reshape(-1).data
 
     def to(self, device: torch.device) -> "MemoryImages":
@@ -72,12 +72,12 @@ class MemoryImages(Images):
 
 
 class StreamedImages(Images):
-    """Images decoded when they are needed, the next batch while the last one is trained on."""
+    """Images decoded when they are needed; the next batch is decoded during the current update."""
 
     is_streamed = True
 
     def __init__(self, reader: PictureReader) -> None:
-        """Read pictures with `reader`, which gives all of them one size."""
+        """Read pictures with `reader`, which resizes all of them to one size."""
         self._reader = reader
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-images")
         self._next: tuple[bytes, Future[NDArray[np.uint8]]] | None = None
@@ -90,9 +90,11 @@ class StreamedImages(Images):
 
     def batch(self, rows: Rows) -> Tensor:
         """The images asked for; an unreadable one is replaced by the next readable one."""
-        waiting, self._next = self._next, None
-        ready = waiting is not None and waiting[0] == rows.tobytes()
-        pixels = waiting[1].result() if ready and waiting else self._reader.stack(rows)
+        prefetched, self._next = self._next, None
+        if prefetched is not None and prefetched[0] == rows.tobytes():
+            pixels = prefetched[1].result()
+        else:
+            pixels = self._reader.stack(rows)
         return torch.from_numpy(pixels).permute(0, 3, 1, 2)
 
     def prefetch(self, rows: Rows) -> None:
@@ -100,12 +102,12 @@ class StreamedImages(Images):
         self._next = (rows.tobytes(), self._worker.submit(self._reader.stack, rows))
 
     def fingerprint(self) -> bytes:
-        """The pool's own digest and the size its images are brought to."""
+        """The digest of the pool and the size of the resized images."""
         return f"{self._reader.fingerprint} {self.shape}".encode()
 
 
 def as_images(images: Images | NDArray[Any], what: str) -> Images:
-    """Images as they are, or those of a uint8 array of shape (n, h, w) or (n, h, w, 1 or 3)."""
+    """`Images` unchanged, or those of a uint8 array of shape (n, h, w) or (n, h, w, 1 or 3)."""
     if isinstance(images, Images):
         return images
     if images.dtype != np.uint8 or images.ndim not in (3, 4):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 def n_shared(pixels: NDArray[np.uint8], other: NDArray[np.uint8]) -> int:
-    """How many of the first images are, pixel for pixel, among the others.
+    """How many images of `pixels` have an identical copy in `other`.
 
     >>> black, white = np.zeros((2, 4, 4, 3), np.uint8), np.full((1, 4, 4, 3), 255, np.uint8)
     >>> n_shared(black, np.concatenate([black, white]))

@@ -1,4 +1,4 @@
-"""From pools to arrays of equal pictures: decoding, resizing, leaving out what cannot be read."""
+"""Pictures of a pool at one size: decoded and resized, without unreadable images."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from mixmood.ssl.plan import SMALLEST_SIDE
 
 MOST_SIDE = 32
 N_SIZED = 16
-"""How many images of a pool are looked at to choose a size."""
+"""How many images of a pool are read to choose a size."""
 NAMED = 3
 """How many unreadable images a message names."""
 
@@ -33,9 +33,9 @@ def resized(picture: Picture, size: tuple[int, int]) -> Picture:
 def pictures_at(
     source: ImageSource, rows: Iterable[int], size: tuple[int, int]
 ) -> Iterator[tuple[Picture | UnreadableImageError, bool]]:
-    """Images at (height, width), an error in place of a broken one; and which were resized.
+    """Each picture at (height, width), or its error if unreadable; and whether it was resized.
 
-    Camera JPEGs are decoded at a reduced size, never below twice the size wanted.
+    Large JPEGs are decoded at a reduced size, but at least at twice the wanted size.
     """
     for row in rows:
         try:
@@ -79,10 +79,10 @@ def load_pictures(
         raise InputError(
             f"{source.name} has no readable image among {len(wanted)}. Check the files."
         )
-    # Moved up in place: a copy would take as much memory again.
-    for n_before, place in enumerate(np.flatnonzero(is_kept).tolist()):
-        if n_before < place:
-            pixels[n_before] = pixels[place]
+    # Moved within the array: a copy would need the same amount of memory again.
+    for new_place, place in enumerate(np.flatnonzero(is_kept).tolist()):
+        if new_place < place:
+            pixels[new_place] = pixels[place]
     unreadable = tuple(map(source.locate, wanted[~is_kept].tolist()))
     return Loaded(pixels[: is_kept.sum()], wanted[is_kept], unreadable, n_resized)
 
@@ -90,15 +90,14 @@ def load_pictures(
 def common_side(source: ImageSource) -> int:
     """The side of the square images to train on: the median shorter side, at most 32 pixels.
 
-    It is taken from a few images spread over the pool. Photos have any size and are too large to
-    train a network on from scratch, here and with few labels; data sets of small images keep
-    their size.
+    The median is over a few images spread over the pool. Data sets of small images keep their
+    size; photos are too large to train a network from scratch with few labels.
     """
     rows = np.unique(np.linspace(0, len(source) - 1, N_SIZED).astype(int))
     read = source.read(rows)
     sides = [min(p.shape[:2]) for p in read if not isinstance(p, UnreadableImageError)]
     if not sides:
-        # The few were all broken: the reader of all images reports it, or finds others.
+        # All of these few are unreadable. `load_pictures` reads all images and reports errors.
         return MOST_SIDE
     return max(SMALLEST_SIDE, min(MOST_SIDE, int(np.median(sides))))
 
@@ -139,8 +138,8 @@ class PictureReader:
     def stack(self, rows: Rows) -> NDArray[np.uint8]:
         """The pictures asked for, shape (n, height, width, 3).
 
-        An unreadable one is replaced by the next readable one of the pool, so that batches keep
-        their size and depend on nothing but the rows.
+        An unreadable picture is replaced by the next readable one of the pool. Batches thus keep
+        their size and depend on the rows only.
         """
         pictures = [
             self._next_readable(row) if isinstance(picture, UnreadableImageError) else picture
@@ -152,7 +151,7 @@ class PictureReader:
 
     def _next_readable(self, row: int) -> Picture:
         if not self._has_warned:
-            # Once: how many there are is known only when all have been asked for.
+            # Only once: the number of unreadable images is not known before all have been read.
             self._has_warned = True
             self._notify(
                 f"{self._source.name}: {self._source.locate(row)} cannot be read; it and others "

@@ -1,7 +1,8 @@
-"""From the pools of a user to arrays that can be trained on."""
+"""Opening the pools of a user and loading them as arrays for training."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +38,7 @@ LabelledPixels = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Splits:
-    """Labelled, test and validation pictures with the numbers of their classes."""
+    """Labelled, test and validation pictures with the codes of their classes."""
 
     labelled: LabelledPixels
     test: LabelledPixels
@@ -45,7 +46,7 @@ class Splits:
     class_names: tuple[str, ...]
     size: tuple[int, int]
     pixel_range: PixelRange | None = None
-    """How images of more than eight bits are scaled; None if the labelled ones have eight."""
+    """How images of more than eight bits are scaled; None if the labelled ones have eight bits."""
 
 
 class PoolLoader:
@@ -59,13 +60,13 @@ class PoolLoader:
         warn: Callable[[str], None],
         inform: Callable[[str], None] = lambda message: None,
     ) -> None:
-        """Report every image read to `progress`, mistakes to `warn` and choices to `inform`."""
+        """Report every image read to `progress`, problems to `warn` and other facts to `inform`."""
         self._progress, self._seed = progress, seed
         self._warn, self._inform = warn, inform
         self._pixel_range: PixelRange | None = None
 
     def splits(self, labelled: Any, test: Any | None, plan: TrainingPlan) -> Splits:
-        """The labelled pool cut into what to learn from and what to set aside."""
+        """The labelled pool split into images to learn from and images to set aside."""
         if test is not None and plan.test_share is not None:
             raise OptionError(
                 "Give test images or a test share, not both; "
@@ -164,4 +165,4 @@ class PoolLoader:
 
 
 def _name(what: Any) -> str:
-    return str(what) if isinstance(what, str) else type(what).__name__
+    return str(what) if isinstance(what, str | Path) else type(what).__name__

@@ -11,8 +11,8 @@ def set_aside(
 ) -> dict[str, Rows]:
     """Rows for each named share, and the rest under `labelled`; disjoint, stratified by class.
 
-    Every share of a class is rounded, but never to nothing, so a class needs one image for each
-    share and one to learn from.
+    The images of a class for each share are rounded to a whole number of at least one. A class
+    therefore needs one image for each share and one to learn from.
     """
     for what, share in shares.items():
         if not 0 < share < 1:

@@ -1,4 +1,4 @@
-"""What is trained and tested on, checked before anything runs."""
+"""The images and labels of a training run, checked before it starts."""
 
 import hashlib
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ ImagesLike = Images | NDArray[Any]
 
 @dataclass(frozen=True)
 class Labelled:
-    """Images and the number of the class of each, shape (n,)."""
+    """Images and the codes of their classes, shape (n,)."""
 
     images: Images
     codes: Tensor
@@ -73,7 +73,7 @@ def checked_task(
     validation: tuple[ImagesLike, CodesLike] | None,
     class_names: Sequence[str] | None,
 ) -> Task:
-    """The task, if it can be trained on."""
+    """The task; images and labels that cannot be trained on are refused."""
     train_part = _labelled(labelled, "labelled")
     names = _class_names(train_part.codes, class_names)
     pool = None if unlabelled is None else as_images(unlabelled, "unlabelled")

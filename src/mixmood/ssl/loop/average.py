@@ -19,7 +19,7 @@ class Average:
 
     @torch.no_grad()
     def update(self, n_updates: int) -> None:
-        """Follow the model by one step, faster in the beginning: decay <= (1 + t) / (10 + t)."""
+        """Update the average; the decay is smaller at the beginning: at most (1 + t) / (10 + t)."""
         decay = min(self._decay, (1 + n_updates) / (10 + n_updates))
         torch._foreach_lerp_(self._averages, self._weights, 1 - decay)
         for average, buffer in self._pairs:

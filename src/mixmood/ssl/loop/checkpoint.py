@@ -1,4 +1,4 @@
-"""Checkpoints: all that a run needs to go on as if it had never stopped."""
+"""Checkpoints: everything that a run needs to continue with the same results."""
 
 import io
 import json
@@ -21,7 +21,7 @@ NAMED = 4
 def open_folder(
     folder: Path | None, configuration: dict[str, Any], resume: bool
 ) -> dict[str, Any] | None:
-    """Make the folder of a run; the checkpoint in it, if the run is to go on from one."""
+    """Make the folder of a run; returns its checkpoint if the run is to be resumed from one."""
     if folder is None:
         if resume:
             raise OptionError("resume needs the folder of the run to go on with; got none.")
@@ -56,8 +56,8 @@ def load_checkpoint(folder: Path, configuration: dict[str, Any]) -> dict[str, An
         wanted = json.loads(json.dumps(configuration))
         differing = differences(found, wanted)
     except Exception as error:
-        # The reader of damaged archives and of forged pickles raises nearly anything.
-        # Its messages explain how to load them all the same: not to be passed on.
+        # torch.load raises errors of many classes for damaged or forged files. Its messages advise
+        # to load them without checks, so they are not passed on.
         raise unreadable(folder, type(error).__name__) from error
     if schema != SCHEMA or differing:
         raise TrainingError(
@@ -69,7 +69,7 @@ def load_checkpoint(folder: Path, configuration: dict[str, Any]) -> dict[str, An
 
 
 def unreadable(folder: Path, reason: str) -> TrainingError:
-    """The error for a checkpoint that is damaged, or is none."""
+    """The error for a damaged file, or one that is not a checkpoint."""
     return TrainingError(
         f"The checkpoint {folder / CHECKPOINT} cannot be read ({reason}). Delete it to begin again."
     )

@@ -1,4 +1,4 @@
-"""All that decides the weights of a run, in plain values: for its record and its checkpoints."""
+"""The configuration of a run in plain values, for its record and its checkpoints."""
 
 import math
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from mixmood.ssl.models.registry import TunedSpec, WideResNetSpec
 from mixmood.ssl.plan import TrainingPlan
 
 LATER_SETTINGS = {"unlabelled_ratio": 1}
-"""Settings that earlier versions did not write, and what they were."""
+"""Settings that earlier versions did not write, and their values in these versions."""
 
 
 def configuration_of(
@@ -28,7 +28,7 @@ def configuration_of(
     weak: Augment,
     task: Task,
 ) -> dict[str, Any]:
-    """All that decides the weights."""
+    """Everything that decides the weights of a run."""
     return {
         "algorithm": algorithm.name,
         "settings": {found.name: getattr(algorithm, found.name) for found in _fields(algorithm)},
@@ -48,13 +48,13 @@ def configuration_of(
 
 def differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """Where two configurations differ, such as `settings.gamma (25.0 there, 10.0 here)`."""
-    there, here = dict(dotted(_at_present(found))), dict(dotted(wanted))
+    there, here = dict(dotted(_as_written_now(found))), dict(dotted(wanted))
     names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
     return [f"{name} ({there.get(name)} there, {here.get(name)} here)" for name in sorted(names)]
 
 
-def _at_present(found: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration as the present version writes it, whatever version wrote it."""
+def _as_written_now(found: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration of any version in the form that the present version writes."""
     settings = dict(found.get("settings", {}))
     if isinstance(settings.get("balanced"), bool):
         settings["balanced"] = EARLIER[settings["balanced"]]

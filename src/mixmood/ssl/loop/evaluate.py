@@ -1,4 +1,4 @@
-"""How often a model is right."""
+"""The accuracy of a model."""
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ BATCH = 256
 
 @torch.inference_mode()
 def accuracy(model: nn.Module, images: Images, codes: Tensor, standardise: Standardise) -> float:
-    """The share of images whose most likely class is their own, by running statistics."""
+    """The share of images whose predicted class is right; batch-norm uses running statistics."""
     was_training = model.training
     model.eval()
     device = codes.device

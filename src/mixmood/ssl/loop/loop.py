@@ -1,4 +1,4 @@
-"""The only training loop."""
+"""The training loop of all algorithms and networks."""
 
 import json
 import time
@@ -43,16 +43,16 @@ SAVE_EVERY_S = 60.0
 """Seconds of training between checkpoints, for updates that take seconds each."""
 
 CHECK_EVERY = 100
-"""Updates between looks at the losses; each look makes a GPU wait."""
+"""Updates between checks that the losses are finite; each check makes a GPU wait."""
 
 TASK = "training"
 
 
 class Loop:
-    """A run in progress. All that changes from update to update is in `state`.
+    """A run in progress. Everything that changes from update to update is in `state`.
 
-    The random numbers of an update depend on the seed and the number of the update only, so a
-    run that goes on from a checkpoint draws what it would have drawn.
+    The random numbers of an update depend only on the seed and the number of the update. A run
+    that is resumed from a checkpoint therefore draws the same numbers.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Loop:
         weights = class_weights(getattr(algorithm, "balanced", "labelled"), counts)
         self._class_weights, self._pool_weights = (w.to(network.device) for w in weights)
         self._one_hot = functional.one_hot(task.labelled.codes, task.n_classes).float()
-        # A network that was trained before wants its pixels as they were then.
+        # A pretrained network needs the standardisation that it was trained with.
         own = getattr(network.model, "standardise", None)
         scale = Standardise.of(task.labelled.images) if own is None else own()
         self.standardise = scale.to(network.device)
@@ -83,9 +83,9 @@ class Loop:
         if self.pool is not None:
             pool_scale = Standardise.of(self.pool) if own is None else scale
             self._pool_standardise = pool_scale.to(network.device)
-        # Decoupled decay: class weights that scale the loss then leave its strength alone.
-        # A step that gathers the lists of tensors only once, and random generators made ahead,
-        # were tried: a whole run of the smallest network took 0.98 to 1.00 of the time.
+        # Decoupled weight decay: class weights, which scale the loss, do not change its strength.
+        # Gathering the lists of tensors only once, and making random generators in advance, were
+        # tried: a whole run of the smallest network took 0.98 to 1.00 of the time.
         factors = getattr(network.model, "rate_factors", None)
         everything = [(list(network.model.parameters()), 1.0)]
         self._optimiser = torch.optim.AdamW(
@@ -109,7 +109,7 @@ class Loop:
 
     @property
     def tested(self) -> nn.Module:
-        """The model that is tested: the averaged one, where there is one."""
+        """The model that is tested: the averaged one, if there is one."""
         return self.network.model if self.average is None else self.average.model
 
     def run(
@@ -123,7 +123,7 @@ class Loop:
         progress.start(TASK, self.length.n_updates)
         progress.advance(TASK, self.n_done)
         self.network.model.train()
-        # Half an update would leave half-changed weights.
+        # An update that is interrupted halfway would leave some weights changed and others not.
         with deferred() as interrupt, torch.random.fork_rng(devices=[]):
             while self.n_done < self.length.n_updates:
                 self.update()
@@ -148,7 +148,7 @@ class Loop:
             raise KeyboardInterrupt
 
     def update(self) -> None:
-        """Do one update, and now and then see that the losses are still numbers."""
+        """Do one update; every CHECK_EVERY updates, check that the losses are finite."""
         start = time.perf_counter()
         self._update()
         if self.n_done % CHECK_EVERY == 0 or self.length.ends_epoch(self.n_done):
@@ -173,10 +173,10 @@ class Loop:
         self.n_done += 1
 
     def _seed_torch(self, update: int) -> None:
-        """For models of the user's own that draw from torch's generator, as dropout does."""
+        """Seed torch's generator, which layers of a user's model may draw from (dropout)."""
         seed = (self.plan.seed * 1_000_003 + update) % 2**63
         if self.network.device.type == "cpu":
-            # `torch.manual_seed` also asks for every kind of GPU, which takes 0.2 ms.
+            # `torch.manual_seed` would also seed every kind of GPU, which takes 0.2 ms.
             torch.default_generator.manual_seed(seed)
         else:
             torch.manual_seed(seed)
@@ -268,7 +268,7 @@ class Loop:
         )
 
     def state(self) -> dict[str, Any]:
-        """All that changes from update to update, as tensors and plain values."""
+        """Everything that changes from update to update, as tensors and plain values."""
         return {
             "n_done": self.n_done,
             "epochs": json.dumps([asdict(epoch) for epoch in self.epochs]),
@@ -283,7 +283,7 @@ class Loop:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` gave."""
+        """Restore what `state` returned."""
         self.n_done, self.selected = state["n_done"], state["selected"]
         self.epochs = epochs_from(json.loads(state["epochs"]))
         self.elapsed_s, self.training_s = float(state["elapsed_s"]), float(state["training_s"])
@@ -292,7 +292,7 @@ class Loop:
             raise ValueError(f"{self.n_done} updates in {self.training_s} s are impossible")
         self._tally.restore(state["sums"])
         if self.selected is not None:
-            # To see now that they fit; what is loaded next takes their place.
+            # Only to check that they fit; the weights that are loaded next replace them.
             self.tested.load_state_dict(self.selected)
         self.network.model.load_state_dict(state["model"])
         self._optimiser.load_state_dict(state["optimiser"])

@@ -1,4 +1,4 @@
-"""A model in training: how its passes treat batch-norm, precision and gradients."""
+"""A model in training: batch-norm, precision and gradients of its passes."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -30,10 +30,10 @@ class Network:
     def parts(self, parts: Sequence[Tensor], batch_norm: BatchNorm = "joint") -> list[Tensor]:
         """Logits of each part, with gradients.
 
-        `joint`: one pass; all parts share batch statistics and all update the running ones.
-        `separate`: a pass for each part with its own statistics; the first alone updates the
-        running ones. `interleaved`: every pass holds an equal share of every part, as in the
-        first MixMatch; again the first pass alone updates the running ones.
+        `joint`: one pass; all parts share their batch statistics, which update the running ones.
+        `separate`: one pass for each part, with batch statistics of its own; only the first pass
+        updates the running ones. `interleaved`: every pass has an equal share of every part, as in
+        the original MixMatch; again only the first pass updates the running ones.
         """
         if batch_norm == "separate":
             return self._one_by_one(parts)
@@ -56,9 +56,9 @@ class Network:
 
     @torch.no_grad()
     def guess(self, images: Tensor, teacher: nn.Module | None = None) -> Tensor:
-        """Class probabilities without gradients, by batch statistics.
+        """Class probabilities without gradients; batch-norm uses batch statistics.
 
-        The running statistics stay as they are: guessing is not training.
+        The running statistics are not changed.
         """
         model = self.model if teacher is None else teacher
         norms = self._norms if teacher is None else _norms_of(teacher)
@@ -80,7 +80,7 @@ class Network:
 
 @contextmanager
 def untracked(norms: Sequence[_BatchNorm]) -> Iterator[None]:
-    """Within, batch-norm uses the statistics of the batch and remembers nothing."""
+    """Within, batch-norm uses the statistics of the batch and leaves the running ones unchanged."""
     tracked = [norm for norm in norms if norm.track_running_stats]
     for norm in tracked:
         norm.track_running_stats = False
@@ -96,7 +96,7 @@ def _norms_of(model: nn.Module) -> list[_BatchNorm]:
 
 
 def is_mixed(precision: str, device: torch.device) -> bool:
-    """Whether passes run in bfloat16: when asked for, or on a GPU that is built for it."""
+    """Whether passes run in bfloat16: if `precision` says so, or by `auto` on GPUs with support."""
     if precision not in get_args(Precision):
         raise unknown_name("precision", precision, get_args(Precision))
     if precision == "auto":
@@ -106,11 +106,11 @@ def is_mixed(precision: str, device: torch.device) -> bool:
 
 
 def device_named(word: str) -> torch.device:
-    """The device, if this machine has it."""
+    """The torch device with this name; OptionError if this machine does not have it."""
     kind = word.partition(":")[0]
     if kind not in ("cpu", "cuda", "mps"):
         raise unknown_name("device", word, ["cpu", "cuda", "mps"])
-    has_it = {
+    is_available = {
         "cpu": True,
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
@@ -118,10 +118,10 @@ def device_named(word: str) -> torch.device:
     try:
         device = torch.device(word)
     except RuntimeError:
-        has_it = False
-    if has_it and kind == "cuda":
-        has_it = (device.index or 0) < torch.cuda.device_count()
-    if not has_it:
+        is_available = False
+    if is_available and kind == "cuda":
+        is_available = (device.index or 0) < torch.cuda.device_count()
+    if not is_available:
         raise OptionError(
             f"The device '{word}' was asked for, but torch finds none here. Use --device cpu, "
             "or install a build of torch for your GPU."

@@ -1,4 +1,4 @@
-"""Which images an update sees."""
+"""The images of each update."""
 
 import numpy as np
 
@@ -7,15 +7,15 @@ from mixmood.core.seeds import rng_for
 
 
 class Order:
-    """An endless shuffled walk through n images, cut into batches.
+    """Batches from repeated passes over n images, each pass in a new random order.
 
-    Every pass visits each image once, in an order that depends on the seed, the purpose and the
-    number of the pass only. So the batch of any update can be had without the ones before it:
-    a run that starts again in the middle sees what it would have seen.
+    The order depends only on the seed, the purpose and the number of the pass. The batch of any
+    update can therefore be computed without the earlier ones, and a resumed run gets the same
+    batches.
     """
 
     def __init__(self, n_images: int, batch_size: int, *, seed: int, purpose: str) -> None:
-        """Walk through `n_images`, `batch_size` at a time."""
+        """Batches of `batch_size` from passes over `n_images`."""
         self._n_images = n_images
         self._batch_size = batch_size
         self._seed = seed

@@ -1,4 +1,4 @@
-"""What changes from update to update: learning rate, momentum, weight of the unlabelled term."""
+"""The schedules of learning rate, momentum and weight of the unlabelled loss."""
 
 import math
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Length:
         return cls(epochs * per_pass, per_pass)
 
     def ends_epoch(self, n_done: int) -> bool:
-        """Whether an epoch ends after so many updates."""
+        """Whether an epoch ends after `n_done` updates."""
         return n_done % self.updates_per_epoch == 0 or n_done == self.n_updates
 
 
@@ -54,7 +54,7 @@ def one_cycle(update: int, n_updates: int, peak: float) -> tuple[float, float]:
 
 
 def ramp(update: int, length: int) -> float:
-    """r(t) = min(1, t / rho): the share of its full weight that the unlabelled term has.
+    """r(t) = min(1, t / length): the factor of the weight of the unlabelled loss.
 
     >>> [ramp(t, 4) for t in (0, 1, 4, 9)]
     [0.0, 0.25, 1.0, 1.0]

@@ -1,4 +1,4 @@
-"""Bringing pixels to mean 0 and deviation 1, channel by channel."""
+"""Standardising pixels to mean 0 and standard deviation 1 in each channel."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class Standardise:
 
     @classmethod
     def of(cls, images: Images) -> "Standardise":
-        """The statistics of a set of images; of an even sample of 4096 if it is streamed."""
+        """The statistics of all images, or of 4096 evenly spaced ones if they are streamed."""
         rows = torch.arange(len(images))
         if images.is_streamed and len(images) > SAMPLED:
             rows = torch.linspace(0, len(images) - 1, SAMPLED).long()
@@ -32,7 +32,7 @@ class Standardise:
             squares = squares + pixels.square().sum(dim=(0, 2, 3))
         mean = total / n_pixels
         deviation = (squares / n_pixels - mean.square()).clamp_min(0).sqrt()
-        # A channel of one colour has nothing to scale: it becomes 0 everywhere.
+        # A constant channel becomes 0 everywhere.
         deviation[deviation < 1e-6] = 1.0
         return cls(mean.float(), deviation.float())
 
@@ -41,5 +41,5 @@ class Standardise:
         return Standardise(self.mean.to(device), self.deviation.to(device))
 
     def __call__(self, pixels: Tensor) -> Tensor:
-        """Standardised images, shape and memory layout of the pixels kept."""
+        """Standardised images, in the shape and memory layout of the pixels."""
         return (pixels - self.mean[:, None, None]) / self.deviation[:, None, None]

@@ -1,4 +1,4 @@
-"""The sums of an epoch, kept on the device: looking at them would make a GPU wait."""
+"""Sums over the updates of an epoch, kept on the device: reading them makes a GPU wait."""
 
 import torch
 from torch import Tensor
@@ -7,22 +7,22 @@ from torch.nn import functional
 from mixmood.ssl.algorithms.algorithm import StepLoss
 
 N_FIXED = 6
-"""Sums before those of the classes."""
+"""Number of sums before those of the classes."""
 N_LATER = 2
-"""Sums after them; checkpoints of earlier versions have none."""
+"""Number of sums after those of the classes; checkpoints of earlier versions do not have them."""
 
 
 class Tally:
-    """Losses, dropped images, firm guesses and guessed classes, added up over an epoch."""
+    """Sums of losses, dropped images, confident guesses and guessed classes over an epoch."""
 
     def __init__(self, n_classes: int, device: torch.device) -> None:
-        """Start from nothing."""
+        """Start with all sums 0."""
         self._n_classes = n_classes
         self.sums = torch.zeros(N_FIXED + n_classes + N_LATER, device=device)
 
     @torch.no_grad()
     def add(self, losses: StepLoss) -> None:
-        """Add an update."""
+        """Add the values of an update."""
         sums = self.sums
         sums[0] += 1
         sums[1] += losses.total
@@ -40,14 +40,14 @@ class Tally:
             sums[-1] += 1
 
     def restore(self, sums: Tensor) -> None:
-        """Go on from earlier sums."""
+        """Set the sums to those of a checkpoint."""
         if len(sums) not in (len(self.sums), len(self.sums) - N_LATER):
             raise ValueError(f"{len(sums)} sums where {len(self.sums)} were wanted")
         self.clear()
         self.sums[: len(sums)].copy_(sums)
 
     def clear(self) -> None:
-        """Start from nothing again."""
+        """Set all sums to 0."""
         self.sums.zero_()
 
     def means(self) -> "Means":
@@ -56,7 +56,7 @@ class Tally:
 
 
 class Means:
-    """The means over an epoch; None where the algorithm gave nothing."""
+    """The means over an epoch; None for values of guesses if the algorithm made none."""
 
     def __init__(self, sums: list[float]) -> None:
         """Divide the sums by the number of updates or guesses."""

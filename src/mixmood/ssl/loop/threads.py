@@ -1,4 +1,4 @@
-"""How many cores torch computes with: as asked, or what is measured to be quicker."""
+"""The number of threads that torch computes with: given, or measured to be faster."""
 
 import copy
 import time
@@ -10,17 +10,17 @@ from torch import nn
 
 ROUNDS = 3
 LONG_S = 1.0
-"""A try that takes this long is not repeated."""
+"""If an update takes longer, the measurement is not repeated."""
 
 
 def limit_threads(n_threads: int) -> None:
-    """Let torch compute with so many threads in this process from now on."""
+    """Let torch compute with `n_threads` threads in this process from now on."""
     torch.set_num_threads(n_threads)
 
 
 @contextmanager
 def computing_with(n_threads: int) -> Iterator[None]:
-    """Within, torch computes with so many threads; afterwards with as many as before."""
+    """Within, torch computes with `n_threads` threads; afterwards with as many as before."""
     before = torch.get_num_threads()
     torch.set_num_threads(n_threads)
     try:
@@ -30,13 +30,13 @@ def computing_with(n_threads: int) -> Iterator[None]:
 
 
 def faster_threads(model: nn.Module, shape: tuple[int, int, int], n_images: int) -> int:
-    """One thread or all that torch may use: whichever trains a copy of the model quicker.
+    """One thread, or all that torch may use: whichever trains a copy of the model faster.
 
-    On a machine with other work, two threads wait for each other: sixty updates of a small
-    network took 23 s with two threads and 1 s with one.
+    On a busy machine threads wait for each other: sixty updates of a small network took 23 s with
+    two threads and 1 s with one.
 
     Args:
-        model: The network; it is left as it is.
+        model: The network; it is not changed.
         shape: Channels, height and width of the images.
         n_images: Images in an update.
     """

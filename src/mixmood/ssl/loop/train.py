@@ -1,4 +1,4 @@
-"""Training on arrays: what the test bed calls."""
+"""Training a network on arrays of images; `train_on_images` and the test bed call it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ Spec = WideResNetSpec | TunedSpec | nn.Module
 
 @dataclass(frozen=True)
 class Trained:
-    """A finished run: its record, its model and how images are standardised for it.
+    """A finished run: its record, its model and the standardisation of its images.
 
     The model is that of the epoch selected on the validation images, or of the last epoch.
     """
@@ -72,7 +72,7 @@ def train(
         labelled: The labelled images.
         labels: Their classes.
         unlabelled: The pool; algorithms without a pool ignore it.
-        test: Images to test on after each epoch; nothing is chosen by them.
+        test: Images to test on after each epoch; no choice depends on them.
         test_labels: Their classes.
         plan: How to train; the options change it. A module given as `model` is trained in place.
         validation: Images and labels to select the epoch by.
@@ -121,13 +121,13 @@ def _restore(loop: Loop, saved: dict[str, Any], folder: Path | None) -> None:
     try:
         loop.restore(saved)
     except Exception as error:
-        # A checkpoint that can be loaded may still hold anything in any place.
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]  # torch's go on for pages
+        # A checkpoint that can be loaded may still have values of any type and shape.
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]  # torch's messages are long
         raise checkpoint.unreadable(folder or Path(), reason) from error
 
 
 def _method(task: Task, plan: TrainingPlan) -> tuple[Algorithm, Length]:
-    """The algorithm with its settings, and the length of the run, which one may depend on."""
+    """The algorithm with its settings, and the length of the run, which its ramp depends on."""
     named = isinstance(plan.algorithm, str)
     name = "mixmatch" if plan.algorithm == AUTO else plan.algorithm
     first = algorithm_named(name, plan.settings, 1) if named else plan.algorithm
@@ -146,7 +146,7 @@ def _method(task: Task, plan: TrainingPlan) -> tuple[Algorithm, Length]:
 
 
 def _per_update(plan: TrainingPlan, algorithm: Algorithm) -> int:
-    """The images, each of its views counted, that pass through the network with gradients."""
+    """How many images (counting each view) pass through the network with gradients in an update."""
     views = getattr(algorithm, "views", 1) * unlabelled_ratio(algorithm)
     return int(plan.batch_size * (1 + (views if algorithm.needs_pool else 0)))
 
@@ -157,7 +157,7 @@ def _check_memory(spec: Any, task: Task, plan: TrainingPlan, algorithm: Algorith
 
 
 def _threads(plan: TrainingPlan, saved: dict[str, Any] | None, network: Network, task: Task) -> int:
-    """As asked; else as in the run that is resumed, for the same weights; else what is quicker."""
+    """As the plan says; else as in the run that is resumed, for equal weights; else the faster."""
     if plan.threads is not None:
         return plan.threads
     if saved is not None and isinstance(saved.get("n_threads"), int):

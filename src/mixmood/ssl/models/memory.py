@@ -1,4 +1,4 @@
-"""Whether a network and its batches fit in the memory of this machine."""
+"""A check that the updates of a network fit in the memory of this machine."""
 
 import os
 
@@ -11,10 +11,10 @@ USABLE_SHARE = 0.8
 
 
 def activation_bytes(spec: WideResNetSpec, side: int, n_images: int) -> int:
-    """About how many bytes the activations of one update take.
+    """An estimate of the bytes of all activations of one update.
 
-    Every block keeps five maps of its width and size; from group to group the width doubles and
-    the side halves, so each group needs half as much as the one before.
+    Every block keeps five maps of its width and size. From group to group the width doubles and
+    the side is halved, so that each group needs half as much as the one before.
 
     >>> activation_bytes(WideResNetSpec(1, 1, 1, 16), side=8, n_images=2)
     40960
@@ -37,10 +37,10 @@ def memory_bytes() -> int | None:
 
 def check_memory(spec: WideResNetSpec, side: int, n_images: int) -> None:
     """Refuse a network whose updates would fill the memory of this machine."""
-    needed, there = activation_bytes(spec, side, n_images), memory_bytes()
-    if there is not None and needed > USABLE_SHARE * there:
+    needed, available = activation_bytes(spec, side, n_images), memory_bytes()
+    if available is not None and needed > USABLE_SHARE * available:
         raise OptionError(
             f"An update of {n_images} images of {side} x {side} pixels would need about "
-            f"{needed / 1e9:.0f} GB; this machine has {there / 1e9:.0f}. Choose a smaller "
+            f"{needed / 1e9:.0f} GB; this machine has {available / 1e9:.0f}. Choose a smaller "
             "--image-size, --batch-size or --model."
         )

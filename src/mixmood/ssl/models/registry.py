@@ -17,8 +17,8 @@ TUNED = "efficientnet-lite0"
 class WideResNetSpec:
     """A Wide-ResNet to be built once image size, channels and classes are known.
 
-    `first_filters` of 0 means as many as the image is high, as in the paper, but at most 64:
-    the paper's images are 32 pixels high, and photos would make a network that no memory holds.
+    `first_filters` of 0 means as many filters as the image has rows, as in the paper, but at most
+    64. The paper's images have at most 32 rows; photos would make the network too large for memory.
     """
 
     groups: int = 3
@@ -27,7 +27,7 @@ class WideResNetSpec:
     first_filters: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse sizes that make no network."""
+        """Refuse sizes below 1 (`first_filters`: below 0)."""
         for field in fields(self):
             value = getattr(self, field.name)
             lowest = 0 if field.name == "first_filters" else 1
@@ -78,7 +78,7 @@ MODELS = {
 
 
 def model_spec(word: str) -> WideResNetSpec | TunedSpec:
-    """A network by name; a Wide-ResNet with changes after a colon.
+    """A network by name; settings of a Wide-ResNet may follow after a colon.
 
     >>> model_spec("wrn:blocks=2,first_filters=16")
     WideResNetSpec(groups=3, blocks=2, widening=2, first_filters=16)

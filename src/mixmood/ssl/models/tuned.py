@@ -17,14 +17,14 @@ from mixmood.ssl.loop.standardise import Standardise
 WEIGHTS = "weights/efficientnet_lite0.onnx"
 BATCH = 64
 HEAD_FACTOR = 30.0
-"""How many times as fast as the body the head learns: its weights are that much larger."""
+"""The learning rate of the head relative to the body: its weights are that much larger."""
 
 
 class Padded(nn.Module):
-    """A convolution whose edges may differ from side to side, as the graph has them."""
+    """A convolution whose padding may differ from side to side, as in the ONNX graph."""
 
     def __init__(self, weight: Tensor, bias: Tensor, attributes: dict[str, Any]) -> None:
-        """Take weights and attributes of an ONNX node; batch-norm is folded into them."""
+        """Take the weights and attributes of an ONNX node, which include its batch-norm."""
         super().__init__()
         self.weight, self.bias = nn.Parameter(weight), nn.Parameter(bias)
         top, left, bottom, right = attributes["pads"]
@@ -32,7 +32,7 @@ class Padded(nn.Module):
         self._stride, self._groups = tuple(attributes["strides"]), attributes["group"]
 
     def forward(self, x: Tensor) -> Tensor:
-        """The map of features."""
+        """The convolved features."""
         if self._pads[0] == self._pads[1] == self._pads[2] == self._pads[3]:
             pad = self._pads[0]
         else:
@@ -41,13 +41,13 @@ class Padded(nn.Module):
 
 
 class TunedNetwork(nn.Module):
-    """EfficientNet-Lite0 as its ONNX graph has it, and a linear head on the features' directions.
+    """EfficientNet-Lite0 built from its ONNX graph, and a linear head on the features' directions.
 
-    Nothing of the architecture is written down here: the nodes of the graph are the layers.
+    The architecture is read from the graph: its nodes are the layers.
     """
 
     def __init__(self, n_classes: int) -> None:
-        """Read the packaged file; the head begins at zero until `start_from` is called."""
+        """Read the packaged file; the weights of the head are 0 until `start_from` is called."""
         super().__init__()
         graph = _graph()
         constants = _constants(graph)
@@ -64,7 +64,7 @@ class TunedNetwork(nn.Module):
     def _add(self, node: Any, constants: dict[str, NDArray[np.float32]]) -> None:
         kind, inputs, output = node.op_type, list(node.input), node.output[0]
         if kind in ("Cast", "Transpose", "Identity"):
-            # Weights are read as single floats; images come with channels first.
+            # Not needed: weights are read as float32, and images have their channels first.
             constants |= {output: constants[inputs[0]]} if inputs[0] in constants else {}
             self._steps.append(("Same", inputs, output, None))
         elif kind in ("Sub", "Div"):
@@ -88,14 +88,14 @@ class TunedNetwork(nn.Module):
     def features(self, images: Tensor) -> Tensor:
         """Features, shape (n, 1280), of standardised images (n, 3, side, side)."""
         values = {"images": images}
-        for kind, inputs, output, more in self._steps:
+        for kind, inputs, output, parameter in self._steps:
             if inputs[0] not in values:
                 continue
             x = values[inputs[0]]
             if kind == "Conv":
-                x = self.body[more](x)
+                x = self.body[parameter](x)
             elif kind == "Clip":
-                x = x.clamp(*more)
+                x = x.clamp(*parameter)
             elif kind == "Add":
                 x = x + values[inputs[1]]
             elif kind == "GlobalAveragePool":
@@ -104,18 +104,18 @@ class TunedNetwork(nn.Module):
         return values["features"]
 
     def forward(self, images: Tensor) -> Tensor:
-        """Logits, shape (n, classes); features enter as heads take them, see `heads.rows`."""
-        # The slope of a root is infinite at 0.
+        """Logits, shape (n, classes); the head takes directions, see `heads.fitting.directions`."""
+        # The small constant keeps gradients finite: the slope of a root is infinite at 0.
         rows = functional.normalize((self.features(images).clamp_min(0) + 1e-6).sqrt(), dim=1)
         logits: Tensor = self.head(rows)
         return logits
 
     def standardise(self) -> Standardise:
-        """What the graph does with pixels of 0 to 255."""
+        """The standardisation of pixels of 0 to 255 that the graph contains."""
         return Standardise(torch.from_numpy(self.mean), torch.from_numpy(self.deviation))
 
     def rate_factors(self) -> list[tuple[list[nn.Parameter], float]]:
-        """Parameters, and how many times the learning rate they get."""
+        """Groups of parameters, and the factor of the learning rate of each group."""
         return [(list(self.body.parameters()), 1.0), (list(self.head.parameters()), HEAD_FACTOR)]
 
     @torch.no_grad()

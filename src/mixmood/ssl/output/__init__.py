@@ -1,1 +1,1 @@
-"""What a training run leaves behind."""
+"""The results of a training run: its record, its files and its predictions."""

@@ -1,4 +1,4 @@
-"""A picture of how a run went, drawn from its record alone."""
+"""A plot of the losses and accuracies of a run, from its record."""
 
 import io
 
@@ -17,7 +17,7 @@ def curves_png(record: TrainingRecord) -> bytes:
     losses.plot(updates, [e.loss_labelled for e in record.epochs], label="labelled")
     unlabelled = [e.loss_unlabelled for e in record.epochs]
     if all(value is not None for value in unlabelled):
-        # matplotlib takes None as a gap, but there are none here.
+        # `or 0.0` is for the type checker: no value is None here.
         losses.plot(updates, [value or 0.0 for value in unlabelled], label="unlabelled")
     losses.set(xlabel="update", ylabel="loss", title=str(record.configuration["algorithm"]))
     losses.legend()

@@ -1,4 +1,4 @@
-"""Writing a trained model as ONNX, so that it can be used without torch."""
+"""Writing a trained network as ONNX, so that it can be used without torch."""
 
 import copy
 import io
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mixmood.core.errors import MissingExtraError, OutputError
+from mixmood.core.errors import MissingExtraError, OutputError, reason
 from mixmood.ssl.loop.standardise import Standardise
 from mixmood.ssl.output.predict import INPUT, METADATA
 
@@ -39,7 +39,7 @@ def to_onnx(
     class_names: tuple[str, ...],
     pixel_range: dict[str, float] | None = None,
 ) -> bytes:
-    """An ONNX model from uint8 images to class probabilities, with what `predict` must know.
+    """An ONNX model from uint8 images to class probabilities, with metadata for `predict`.
 
     Args:
         model: The network.
@@ -58,13 +58,12 @@ def to_onnx(
     buffer = io.BytesIO()
     try:
         with warnings.catch_warnings():
-            # The newer exporter needs a further package; the older one says so at every call.
+            # The newer exporter needs another package; the older one warns at every call.
             warnings.simplefilter("ignore")
             _export(whole, example, buffer)
     except Exception as error:
-        reason = str(error).strip().splitlines()[0]
         raise OutputError(
-            f"The model cannot be written as ONNX: {reason} Its weights are in model.pt."
+            f"The model cannot be written as ONNX: {reason(error)}. Its weights are in model.pt."
         ) from error
     made = onnx.load_from_string(buffer.getvalue())
     known: dict[str, Any] = {

@@ -28,9 +28,9 @@ INPUT = "images"
 METADATA = "mixmood"
 BATCH = 128
 N_NAMED = 3
-"""How many classes the short form names."""
+"""How many classes `repr` names."""
 MOST_PIXELS = 4096**2
-"""No model takes larger images: a batch of them is in memory at once."""
+"""Models for larger images are refused: a whole batch must fit in memory."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,11 +43,11 @@ class Predictions:
     class_names: tuple[str, ...]
     unreadable: tuple[str, ...]
     typicality: NDArray[np.float32] | None = None
-    """How much each image resembles the labelled ones, shape (n,); None where a model has none."""
+    """How much each image resembles the labelled ones, shape (n,); None for networks."""
     threshold: float | None = None
     """95 % of the labelled images are at least this typical."""
     device: str = CPU
-    """Where they were computed."""
+    """The device that computed the predictions."""
 
     @property
     def classes(self) -> list[str]:
@@ -69,7 +69,7 @@ class Predictions:
     def to_csv(self) -> str:
         """One line for each image: its name, its class, the confidence, every probability.
 
-        Where the model knows how typical images are, also that, and whether it is none of these.
+        If the model gives typicality, also that, and whether the image is none of the classes.
         """
         columns = ["image", "class", "confidence", *(f"p_{n}" for n in self.class_names)]
         rows = [
@@ -91,31 +91,32 @@ class Classifier:
     ) -> None:
         """Open a model file, the one in the folder of a run, or its bytes; `jobs` are threads.
 
-        A model that takes images computes on the device, one that takes features on the processor
-        behind a backbone that computes there. BackboneError if a device was named and cannot be
-        used.
+        A model that takes images computes on the device. A model that takes features computes on
+        the CPU; its backbone computes on the device. BackboneError if a device was named and
+        cannot be used.
         """
+        n_threads = checked_jobs(jobs)
         self._file = "The model" if isinstance(model, bytes) else str(_file_of(Path(model)))
         try:
             content = model if isinstance(model, bytes) else Path(self._file).read_bytes()
             if has_external_data(content):
-                # Its weights could be any file of this machine.
+                # A forged model could name any file of this machine.
                 raise ValueError("it keeps its weights in another file")
-            self._session = open_session(content, checked_jobs(jobs))
+            self._session = open_session(content, n_threads)
             known: dict[str, Any] = json.loads(
                 self._session.get_modelmeta().custom_metadata_map[METADATA]
             )
             self._read(known)
         except Exception as error:
-            # ONNX Runtime raises classes of its own for a broken file.
+            # ONNX Runtime raises its own error classes, which have no public base class.
             raise self._no_model(error) from error
         self._asked_device, self.device = device, CPU
         if self.input == INPUT and not is_surely_cpu(check_device(device)):
-            options = session_options(checked_jobs(jobs))
+            options = session_options(n_threads)
             self._session, self.device = open_on_device(content, options, device)
 
     def _read(self, known: dict[str, Any]) -> None:
-        """Take from the metadata what is needed, and nothing that cannot be."""
+        """Read the metadata; ValueError if a value is impossible."""
         self.class_names = tuple(str(name) for name in known["class_names"])
         self.input = str(known.get("input", INPUT))
         self._channels = int(known["channels"])
@@ -130,13 +131,13 @@ class Classifier:
                 raise ValueError(f"it claims to take images of {self.size} pixels")
 
     def answer(self, given: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """Class probabilities, shape (n, classes), and typicality, shape (n,), if it is known.
+        """Class probabilities, shape (n, classes), and typicality, shape (n,); None for networks.
 
         Args:
             given: RGB images at the size of the model, or features if `input` says so.
         """
         if self.input == INPUT and self._channels == 1:
-            # Trained on grey images, whose three channels are one.
+            # Trained on grey images: their three channels are equal.
             given = given[..., :1]
         try:
             found = self._session.run(None, {self.input: given})
@@ -153,7 +154,7 @@ class Classifier:
         return answer, typical
 
     def backbone(self) -> Backbone:
-        """The backbone that gives this model its features."""
+        """The backbone that computes the features for this model."""
         from mixmood.features.backbones.registry import load_backbone
 
         if self._backbone_name is None or self.size is None:
@@ -187,7 +188,7 @@ Answers = tuple[NDArray[np.float32], NDArray[np.float32] | None]
 def classified(
     classifier: Classifier, source: ImageSource, kept: list[int], progress: Progress
 ) -> Iterator[Answers]:
-    """Answers batch by batch, in the order of reading; `kept` grows by their images."""
+    """Answers batch by batch, in reading order; the rows of the images are appended to `kept`."""
     backbone = None if classifier.input == INPUT else classifier.backbone()
     if classifier.size is None:
         raise InputError(f"{source.name} holds images; this model takes features.")
@@ -210,7 +211,7 @@ def classified(
 
 
 def classified_features(classifier: Classifier, source: FeatureSource) -> Answers:
-    """The answer for features that are given."""
+    """The answers for all rows of a pool of features."""
     if classifier.input == INPUT:
         raise InputError(f"{source.name} holds features; images are needed to classify.")
     features = np.asarray(source.features(np.arange(len(source))), np.float32)

@@ -1,4 +1,4 @@
-"""What a training run leaves behind: frozen, versioned, written as JSON."""
+"""The record of a training run: frozen, versioned, written as JSON."""
 
 import json
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ N_LAST = 5
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """One epoch: mean losses, what was guessed, and the accuracies at its end."""
+    """One epoch: mean losses, shares of guesses, and the accuracies at its end."""
 
     epoch: int
     """Counted from 1."""
@@ -41,7 +41,7 @@ class EpochRecord:
 
 @dataclass(frozen=True, repr=False)
 class TrainingRecord:
-    """One run: what it was, how it went, how well it did."""
+    """One run: its configuration, its epochs and its accuracies."""
 
     configuration: dict[str, Any]
     class_names: tuple[str, ...]
@@ -58,13 +58,13 @@ class TrainingRecord:
     """Labelled and unlabelled images trained on per second, without the time for testing."""
     warnings: tuple[str, ...] = ()
     pixel_range: dict[str, float] | None = None
-    """The values of images of more than eight bits that are black and white."""
+    """The values that are scaled to black and to white in images of more than eight bits."""
     schema: int = SCHEMA
     mixmood: str = __version__
 
     @property
     def best_epoch(self) -> int:
-        """The first epoch of the highest test accuracy."""
+        """The first epoch with the highest test accuracy."""
         return max(self.epochs, key=lambda e: (e.test_accuracy, -e.epoch)).epoch
 
     @property
@@ -84,9 +84,10 @@ class TrainingRecord:
 
     @property
     def selected_epoch(self) -> int | None:
-        """The last epoch of the highest validation accuracy; None without validation images.
+        """The last epoch with the highest validation accuracy; None without validation images.
 
-        Among equals the last: validation sets are small, and later epochs are better trained.
+        The last one, because ties are common in small validation sets, and later epochs are better
+        trained.
         """
         chosen = select(self.epochs)
         return None if chosen is None else chosen.epoch
@@ -98,7 +99,7 @@ class TrainingRecord:
         return None if chosen is None else chosen.test_accuracy
 
     def summary(self) -> dict[str, float | int | None]:
-        """The accuracies in all their readings."""
+        """The test accuracy by each way to choose the epoch, and the chosen epochs."""
         return {
             "accuracy_last": self.accuracy_last,
             "accuracy_median": self.accuracy_median,
@@ -128,7 +129,7 @@ class TrainingRecord:
 
     @classmethod
     def from_json(cls, text: str) -> "TrainingRecord":
-        """The record that was written."""
+        """The record from its JSON text."""
         try:
             content = json.loads(text)
             if content["schema"] != SCHEMA:
@@ -142,7 +143,7 @@ class TrainingRecord:
             for name in ("class_names", "warnings"):
                 values[name] = tuple(values[name])
             record = cls(**values)
-            # Values of the wrong kind show when they are compared, so they are compared here.
+            # The summary compares values, so that values of a wrong type raise an error here.
             record.summary()
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(f"This is no training record: {reason(error)}.") from error
@@ -150,13 +151,13 @@ class TrainingRecord:
 
 
 def select(epochs: Sequence[EpochRecord]) -> EpochRecord | None:
-    """The last epoch of the highest validation accuracy; None without validation images."""
+    """The last epoch with the highest validation accuracy; None without validation images."""
     tried = [e for e in epochs if e.validation_accuracy is not None]
     return max(tried, key=lambda e: (e.validation_accuracy, e.epoch)) if tried else None
 
 
 def epochs_from(rows: list[dict[str, Any]]) -> tuple[EpochRecord, ...]:
-    """Epochs from what JSON holds of them."""
+    """Epochs from their JSON objects."""
     epochs = []
     for row in rows:
         shares = row["pseudo_label_shares"]

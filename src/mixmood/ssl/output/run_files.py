@@ -1,4 +1,4 @@
-"""The files that a run leaves in its folder."""
+"""The names of the files in the folder of a run."""
 
 CHECKPOINT = "checkpoint.pt"
 METRICS = "metrics.jsonl"

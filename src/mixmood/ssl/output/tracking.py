@@ -1,4 +1,4 @@
-"""Handing a finished run to MLflow."""
+"""Logging a finished run to MLflow."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ def log_to_mlflow(record: TrainingRecord, uri: str, folder: Path | None) -> str:
 
 
 def _metrics(record: TrainingRecord) -> Iterator[MetricRow]:
-    """Name, value, time in ms since the start of the run, epoch."""
+    """Rows of name, value, time in ms since the start of the run, and epoch."""
     for epoch in record.epochs:
         for name in EpochRecord.__dataclass_fields__:
             value = getattr(epoch, name)

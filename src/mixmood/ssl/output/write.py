@@ -1,4 +1,4 @@
-"""The files of a finished run."""
+"""Writing the files of a finished run."""
 
 import io
 from pathlib import Path
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def write_run(folder: Path, trained: "Trained", shape: tuple[int, int, int]) -> None:
-    """Weights, curves, record and ONNX model; the last one can fail for some models."""
+    """Write weights, curves, record and ONNX model; the last can fail for some networks."""
     import torch
 
     from mixmood.ssl.output.onnx_export import to_onnx

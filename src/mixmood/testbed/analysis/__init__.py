@@ -1,1 +1,1 @@
-"""Records in, agreement between accuracies and distances out."""
+"""From records to the agreement between accuracies and distances."""

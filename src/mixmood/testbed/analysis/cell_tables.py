@@ -1,4 +1,4 @@
-"""Reading the tables of a test bed: accuracies and distances, one row a cell."""
+"""Reading CSV tables of accuracies and distances, with one row for each cell."""
 
 import csv
 import math
@@ -12,12 +12,11 @@ from mixmood.testbed.analysis.statistics.correlation import CellAccuracy, CellDi
 ACCURACY_COLUMNS = ("task", "ood_source", "ood_percent", "n_labelled", "accuracy_mean")
 DISTANCE_COLUMNS = ("task", "ood_source", "ood_percent", "measure", "distance_mean")
 OPTIONAL = ("algorithm", "contamination", "regime")
-# Used where they are there, as is n_labelled of distances: the tables that the test bed exports
-# have these columns, the paper's do not.
+"""Columns that the paper's tables do not have; n_labelled of distances is optional too."""
 
 
 def read_accuracies(path: str | Path) -> list[CellAccuracy]:
-    """The rows of a table of accuracies that name a percentage; a supervised baseline has none."""
+    """The rows of a table of accuracies that have a percentage; supervised baselines have none."""
     return [
         CellAccuracy(
             **_common(row, "accuracy_mean", where),
@@ -28,7 +27,7 @@ def read_accuracies(path: str | Path) -> list[CellAccuracy]:
 
 
 def read_distances(path: str | Path) -> list[CellDistance]:
-    """The rows of a table of distances that name a percentage."""
+    """The rows of a table of distances that have a percentage."""
     return [
         CellDistance(
             **_common(row, "distance_mean", where),
@@ -49,7 +48,7 @@ def _common(row: dict[str, str], value: str, where: str) -> dict[str, Any]:
 
 
 def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Every row of a table with its place in the file; all columns are checked first."""
+    """Every row of a table with its file and line; the columns are checked first."""
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file, restval="")

@@ -1,4 +1,4 @@
-"""Useful share and probe of every cell, from its records alone."""
+"""Useful share and probe of every cell, from its records."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from mixmood.testbed.runs.record import RunRecord
 
 @dataclass(frozen=True, kw_only=True)
 class OutlookRow(Cell):
-    """One cell by one of PREDICTORS: mean and standard deviation over the runs that have it."""
+    """One of PREDICTORS for one cell: mean and standard deviation over the runs that have it."""
 
     measure: str
     mean: float

@@ -1,4 +1,4 @@
-"""All that the page of a test bed shows, as one record computed from the store's records."""
+"""Everything that the page of a test bed shows, computed from the store's records."""
 
 import json
 from collections import Counter, defaultdict
@@ -27,14 +27,13 @@ from mixmood.testbed.runs.store import Store
 
 SCHEMA = 1
 NOTHING_LEARNED = (
-    "No source gave a model better than chance, so that distances cannot be compared with "
-    "accuracies."
+    "No source gave a model better than chance, so distances cannot be compared with accuracies."
 )
 
 
 @dataclass(frozen=True)
 class FailureCount:
-    """A message, and how many runs ended with it."""
+    """An error message, and the number of runs that ended with it."""
 
     message: str
     n_runs: int
@@ -42,7 +41,7 @@ class FailureCount:
 
 @dataclass(frozen=True)
 class Overview:
-    """The record of a test bed: the answer, the tables, and where they come from."""
+    """The record of a test bed: the verdict, the tables, and the runs that they come from."""
 
     testbed: str
     store: str
@@ -53,15 +52,15 @@ class Overview:
     failures: list[FailureCount]
     compute_s: float
     versions: dict[str, list[str]]
-    """All versions that made the runs: more than one where a store was filled over time."""
+    """The versions of each package in the records; several if it changed between runs."""
     protocol: dict[str, Any]
     extremes: list[Extremes]
     overall: list[OverallRow]
     tables: Tables
     outlook: list[OutlookRow] = field(default_factory=list)
-    """Useful share and probe of every cell; empty where no record holds them."""
+    """Useful share and probe of every cell; empty if no record has them."""
     predictors: list[AgreementRow] = field(default_factory=list)
-    """Both against accuracy, as in Table 3, but positive where they predict it."""
+    """Their agreement with accuracy, as in Table 3, but a good predictor has positive values."""
     overall_predictors: list[OverallRow] = field(default_factory=list)
     predictor_lines: list[GroupLine] = field(default_factory=list)
     mixmood: str = __version__
@@ -94,12 +93,12 @@ class Overview:
 
     @property
     def gaps(self) -> str:
-        """What is missing, in a sentence or two; empty if nothing is."""
+        """Which runs are missing, in one or two sentences; empty if none are."""
         return self.tables.gaps.describe()
 
     @property
     def empty_cells(self) -> tuple[Cell, ...]:
-        """Cells without any run."""
+        """Cells without a run."""
         return self.tables.gaps.empty_cells
 
     @property
@@ -114,7 +113,7 @@ class Overview:
 
     @property
     def n_seeds(self) -> int:
-        """Runs that the grid asks for of each cell."""
+        """The number of runs of each cell in the grid."""
         return self.tables.n_seeds
 
     def to_dict(self) -> dict[str, Any]:
@@ -195,7 +194,7 @@ def overview_verdict(rows: Sequence[OverallRow], by_chance: Chance | None) -> st
     number = f"{mean} = {best.pearson:.2f}".replace("-", "\u2212")
     unsure = f"No measure reliably predicted accuracy in these cells; {best.measure} came closest"
     if best.pearson_interval is None:
-        # How much another seed would change is not known.
+        # With so few seeds it is unknown how much the result depends on the seed.
         n_seeds = "one seed" if best.n_seeds == 1 else f"only {best.n_seeds} seeds"
         return f"{unsure} ({number} from {n_seeds})."
     if best.pearson < 0 and by_chance.p_lower <= SIGNIFICANT:
@@ -212,7 +211,7 @@ def _p(value: float) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Dataclasses, also within a list, as dicts."""
+    """The value with dataclasses, also those in lists, as dicts."""
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     return asdict(value) if hasattr(value, "__dataclass_fields__") else value

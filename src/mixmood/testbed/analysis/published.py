@@ -1,4 +1,4 @@
-"""The numbers that the paper prints, to be shown beside our own."""
+"""The published numbers of the paper, to be shown beside our own."""
 
 import csv
 import io
@@ -46,7 +46,7 @@ def published_correlations() -> dict[tuple[str, int, str], float]:
 def paper_accuracy(cell: Cell) -> float | None:
     """The number of a cell in Table 1 of the paper, or None."""
     if cell.algorithm == "supervised-updates":
-        return None  # The paper has the baseline with the same epochs only.
+        return None  # The paper only has the baseline with the same epochs.
     source = "supervised" if cell.is_supervised else cell.source
     return published_accuracies().get((cell.task, source, cell.percent, cell.n_labelled))
 

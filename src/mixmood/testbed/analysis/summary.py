@@ -1,4 +1,4 @@
-"""Records -> numbers: accuracies and distances of every cell, and which runs are missing."""
+"""Accuracies and distances of every cell, from records, and which runs are missing."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class AccuracyRow(Cell):
     is_best: bool = False
     """Whether no cell of the same task, number of labels and regime has a higher mean."""
     paper: float | None = None
-    """The paper's number, where it is asked for and there."""
+    """The paper's number, if it was requested and exists."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,12 +40,12 @@ class DistanceRow(Cell):
     is_significant: bool
     """Whether the median p-value says that pool and labelled images differ."""
     paper: float | None = None
-    """The paper's number, where it is asked for and there."""
+    """The paper's number, if it was requested and exists."""
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """Runs that the grid asks for and the store does not have, or has with outdated data sets."""
+    """Runs of the grid that are missing in the store, or were made with outdated data sets."""
 
     n_wanted: int
     n_missing: int
@@ -54,7 +54,7 @@ class Gaps:
     n_outdated: int = 0
 
     def describe(self) -> str:
-        """The gaps in a sentence or two; empty if there are none."""
+        """The gaps in one or two sentences; empty if there are none."""
         return " ".join(filter(None, (self._missing(), self._outdated())))
 
     def _outdated(self) -> str:
@@ -68,7 +68,8 @@ class Gaps:
     def _missing(self) -> str:
         if not self.n_missing:
             return ""
-        text = f"Incomplete: {self.n_missing} of {counted(self.n_wanted, 'run')} are missing"
+        are = either_form(self.n_missing, "is", "are")
+        text = f"Incomplete: {self.n_missing} of {counted(self.n_wanted, 'run')} {are} missing"
         if self.n_failed:
             text += f", {self.n_failed} of them failed"
         if self.empty_cells:
@@ -79,10 +80,10 @@ class Gaps:
 
 
 def chosen_records(store: Store, only: CellFilter | None = None) -> list[RunRecord]:
-    """The finished runs of a store, of some cells, in the order of the grid.
+    """The finished runs of a store, or of some of its cells, in the order of the grid.
 
-    Runs of one task and source with different data are not mixed: those with the data of the run
-    that was written last are taken.
+    If runs of one task and source have different data sets, only those with the data sets of the
+    run that was written last are used.
     """
     records = _current(store, _taken(store, only))
     if not records:
@@ -128,7 +129,7 @@ def accuracy_rows(records: Sequence[RunRecord], choice: Choice) -> list[Accuracy
 
 
 def _column(row: AccuracyRow) -> tuple[str, int, str]:
-    """The cells among which one is the best."""
+    """The group of cells among which the best one is marked."""
     return row.task, row.n_labelled, row.regime
 
 
@@ -155,7 +156,7 @@ def distance_rows(records: Sequence[RunRecord]) -> list[DistanceRow]:
 
 
 def gaps(store: Store, only: CellFilter | None = None) -> Gaps:
-    """The runs that the store's own grid asks for and that are not there."""
+    """The runs of the store's grid that are missing."""
     wanted = [cell for cell in cells(store.config) if only is None or only.takes(cell)]
     n_seeds = store.config.grid.seeds
     found: dict[Cell, set[int]] = defaultdict(set)
@@ -170,6 +171,6 @@ def gaps(store: Store, only: CellFilter | None = None) -> Gaps:
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
-    """The mean and the standard deviation, which a single value has not."""
+    """The mean and the standard deviation, which is None for a single value."""
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
     return float(np.mean(values)), spread

@@ -1,4 +1,4 @@
-"""The paper's three tables, computed from records alone."""
+"""The paper's three tables, computed from records."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -24,7 +24,7 @@ from mixmood.testbed.runs.store import Store
 
 @dataclass(frozen=True)
 class Tables:
-    """All numbers of the three tables. Table 3 is empty where too few cells can be correlated."""
+    """All numbers of the three tables. Table 3 is empty if too few cells can be correlated."""
 
     choice: Choice
     n_seeds: int
@@ -49,7 +49,7 @@ class Tables:
     def plain(
         self, rows: Sequence[AccuracyRow] | Sequence[DistanceRow] | Sequence[AgreementRow]
     ) -> list[dict[str, Any]]:
-        """Rows in plain values; without the paper's numbers where they were not asked for."""
+        """Rows in plain values; without the paper's numbers if they were not requested."""
         hidden = set() if self.has_paper else {"paper"}
         return [{k: v for k, v in asdict(row).items() if k not in hidden} for row in rows]
 

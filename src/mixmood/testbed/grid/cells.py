@@ -18,13 +18,13 @@ SUPERVISED = {
     "supervised-updates": "supervised, same updates",
     "supervised": "supervised",
 }
-"""The baselines that leave the pool unused, and what tables call them."""
+"""The baselines without a pool, and their names in tables."""
 STRICT = ConfigDict(strict=True)
 
 
 @dataclass(frozen=True, config=STRICT)
 class Cell:
-    """One place of the grid. A supervised baseline has `none` as its source."""
+    """One cell of the grid. The source of a supervised baseline is `none`."""
 
     task: str
     source: str
@@ -36,12 +36,12 @@ class Cell:
 
     @property
     def cell(self) -> "Cell":
-        """The cell alone, of a run or of a row of a table."""
+        """Only the cell, without the further fields of a run or of a row of a table."""
         return Cell(*(getattr(self, field.name) for field in fields(Cell)))
 
     @property
     def is_supervised(self) -> bool:
-        """Whether the pool is left unused."""
+        """Whether it is a baseline without a pool."""
         return self.algorithm in SUPERVISED
 
 
@@ -57,7 +57,7 @@ class Run(Cell):
         return cls(**vars(cell), seed=seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """The run in plain values. Without `regime` it is `scratch`, as in earlier versions."""
+        """The run in plain values, without the regime `scratch`, as in earlier versions."""
         values = asdict(self)
         if self.regime == SCRATCH:
             del values["regime"]
@@ -96,7 +96,7 @@ def _cells(config: Config) -> Iterator[Cell]:
 
 
 def runs(config: Config, only: "CellFilter | None" = None, seeds: int | None = None) -> list[Run]:
-    """All runs of a grid, one seed after the other, so that an interrupted grid has whole seeds."""
+    """All runs of a grid, seed by seed: an interrupted grid has whole seeds."""
     n_seeds = config.grid.seeds if seeds is None else seeds
     if n_seeds < 1:
         raise OptionError(f"seeds must be at least 1; got {n_seeds}.")
@@ -108,7 +108,7 @@ def runs(config: Config, only: "CellFilter | None" = None, seeds: int | None = N
 
 @dataclass(frozen=True)
 class CellFilter:
-    """Which cells are taken: for some fields of a cell, the values that are wanted."""
+    """A choice of cells: for some fields of a cell, the values that are wanted."""
 
     wanted: dict[str, frozenset[str]]
 
@@ -127,7 +127,7 @@ class CellFilter:
         return cls({key: frozenset(values) for key, values in wanted.items()})
 
     def takes(self, cell: Cell) -> bool:
-        """Whether the cell is one of those wanted."""
+        """Whether the filter takes this cell."""
         return all(
             f"{value:g}" in words if isinstance(value, float) else str(value) in words
             for key, words in self.wanted.items()

@@ -1,4 +1,4 @@
-"""Mistakes found before the first run, not by all runs failing."""
+"""Checks of a configuration before the first run."""
 
 from collections.abc import Callable, Iterable
 
@@ -68,7 +68,7 @@ CHECKS: dict[Regime, Callable[[Config], None]] = {
 
 
 def check_data(jobs: Iterable[Job]) -> None:
-    """Refuse cells that the data sets, or pools, are too small for; one seed stands for all."""
+    """Refuse cells for which data sets or pools are too small; only one seed is checked."""
     first = {job.run.cell: job for job in reversed(list(jobs))}
     for job in first.values():
         _check_samples(job.config, job.run.cell)
@@ -76,7 +76,7 @@ def check_data(jobs: Iterable[Job]) -> None:
 
 
 def _check_samples(config: Config, cell: Cell) -> None:
-    """Refuse a cell whose labelled images or pool hold no sample to measure distances by."""
+    """Refuse a cell whose pool is smaller than one sample for distances."""
     from mixmood.ranking.plan import RankingPlan
 
     if cell.is_supervised:

@@ -38,9 +38,9 @@ class _Section(BaseModel):
 class Grid(_Section):
     """Which cells, and how often each is run.
 
-    `tasks` has the sources of each task. `none` is the 0 % cell. From scratch there are two
-    supervised baselines, with the epochs and with the number of updates of the others; in the
-    other regimes there is one, whatever it is called here.
+    `tasks` has the sources of each task. The baseline `none` is the 0 % cell. The regime `scratch`
+    has two supervised baselines: one with as many epochs, one with as many updates as the other
+    runs. Other regimes have one supervised baseline, for any of the three names.
     """
 
     tasks: dict[str, list[str]] = Field(min_length=1)
@@ -63,7 +63,7 @@ class Grid(_Section):
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
-        """A typing error must not list runs until the memory is full."""
+        """Refuse a grid whose list of runs would fill the memory, such as after a typo."""
         n_sources = sum(map(len, self.tasks.values())) * len(self.percents)
         n_contaminated = n_sources * len(self.algorithms) * len(self.contamination)
         n_clean = len(self.tasks) * len(self.baselines) * max(1, len(self.algorithms))
@@ -88,8 +88,8 @@ class SplitSection(_Section):
 class TrainingSection(_Section):
     """How a run is trained: the fields of `mixmood.ssl.plan.Recipe`, its defaults and checks.
 
-    `settings` has, for each algorithm, what differs from its defaults. One default is the paper's
-    and not that of `mixmood train`: class weights multiply the error of the pool too.
+    `settings` has, for each algorithm, the values that differ from its defaults. One default is
+    the paper's and not that of `mixmood train`: the loss of the pool has class weights too.
     """
 
     model: str = Recipe.model
@@ -123,8 +123,8 @@ def _check_recipe(values: dict[str, Any]) -> None:
 class TunedSection(_Section):
     """How the backbone is fine-tuned in the regime `tuned`.
 
-    The body and the head are trained on images of `resolution` pixels a side; after each of
-    `epochs` equal parts of the updates the network is tested.
+    The body and the head are trained on images of `resolution` x `resolution` pixels. The network
+    is tested after each of `epochs` equal parts of the updates.
     """
 
     updates: Count = TUNING["updates"]
@@ -151,7 +151,7 @@ class TunedSection(_Section):
 
 
 class FrozenSection(_Section):
-    """What a head is trained on in the regime `frozen`; see `mixmood.heads`."""
+    """The features that a head is trained on in the regime `frozen`; see `mixmood.heads`."""
 
     backbone: str = DEFAULT_BACKBONE
     resolution: int | None = None
@@ -179,14 +179,14 @@ class Config(_Section):
     distances: DistanceSection = DistanceSection()
 
     def protocol(self, regime: Regime | None = None) -> dict[str, Any]:
-        """All that is the same for every run, or for those of one regime, in plain values."""
+        """The settings that all runs, or all runs of one regime, share, in plain values."""
         own = {SCRATCH: {"training"}, FROZEN: {"frozen"}, TUNED: {"tuned"}}
         parts = own[regime] if regime else {part for found in own.values() for part in found}
         return self.model_dump(mode="json", include={"split", "distances", *parts})
 
 
 def load_config(word: str | Path) -> Config:
-    """The test bed of a preset's name or of a TOML file."""
+    """The test bed from the name of a preset or from a TOML file."""
     if isinstance(word, str) and word in PRESETS:
         return parse_config(preset_text(word), word)
     path = expanded(word)
@@ -212,7 +212,7 @@ def parse_config(text: str, where: str) -> Config:
     except ValidationError as error:
         raise _first_problem(error, where) from error
     except (ValueError, RecursionError) as error:
-        # Not only TOMLDecodeError: brackets without end, or a number of thousands of digits.
+        # Besides TOMLDecodeError: deeply nested brackets, or a number of thousands of digits.
         raise InputError(f"{where} is no valid TOML: {reason(error)}.") from error
 
 

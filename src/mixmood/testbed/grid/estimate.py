@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,14 +13,21 @@ from mixmood.data.splits.split import Split, draw_split
 from mixmood.testbed.grid.cells import Run
 from mixmood.testbed.grid.config import FROZEN, TUNED, TrainingSection, TunedSection
 from mixmood.testbed.grid.estimate_frozen import frozen_s
-from mixmood.testbed.runs.distances import loaded_backbone
+from mixmood.testbed.runs.distances import (
+    distance_plan,
+    loaded_backbone,
+    measured,
+    n_measured,
+)
 from mixmood.testbed.runs.network import n_updates_of, train_on
 from mixmood.testbed.runs.outlook import RunOutlook, probed_algorithm
 from mixmood.testbed.runs.run import Job
 
 TRIES = (1, 4)
-"""Updates of a first try, and of a second if the first was quick."""
+"""Updates of a first measurement, and of a second if the first was quick."""
 PATIENCE_S = 2.0
+MOST_START_S = 60.0
+"""A worker that takes longer to start is not waited for."""
 SUPERVISED = "supervised"
 WORKER = "; ".join(
     f"import mixmood.{module}"
@@ -31,10 +39,13 @@ N_IMAGES = 32
 
 @dataclass(frozen=True)
 class TimeEstimate:
-    """Seconds of one core.
+    """Estimated seconds of one core.
 
-    For a worker to start, for one update with a pool (None without networks to train), for one
-    run on average, and for all runs.
+    Attributes:
+        start_s: For a worker to start.
+        update_s: For one update with a pool; None if no network is trained.
+        run_s: For one run, on average.
+        total_s: For all runs.
     """
 
     start_s: float
@@ -43,19 +54,22 @@ class TimeEstimate:
     total_s: float
 
     def wall_s(self, n_jobs: int) -> float:
-        """Seconds until all runs are done, with so many at once."""
+        """Seconds until all runs are done, with `n_jobs` parallel runs."""
         return self.start_s + self.total_s / n_jobs
 
 
 @dataclass(frozen=True)
 class _Costs:
-    """Seconds of a run's split, of an update, of testing one image, and of its distances."""
+    """The measured parts of the time of a run."""
 
     split_s: float
     update_s: float
+    """Of one update."""
     test_s: float
+    """Of testing one image."""
     distances_s: float
     n_tested: int
+    """Images that are tested in each epoch."""
 
     def run_s(self, job: Job) -> float:
         testing_s = _section(job).epochs * self.n_tested * self.test_s
@@ -64,7 +78,7 @@ class _Costs:
 
 
 def estimate(jobs: list[Job]) -> TimeEstimate:
-    """What the jobs take, if all of an algorithm run like the first of them."""
+    """The time of the jobs; the first job of each regime and algorithm stands for the others."""
     frozen = [job for job in jobs if job.run.regime == FROZEN]
     trained = [job for job in jobs if job.run.regime != FROZEN]
     frozen_total_s = frozen_s(frozen) if frozen else 0.0
@@ -86,15 +100,16 @@ def _trained_s(jobs: list[Job]) -> tuple[float, float]:
 
 
 def _kind(job: Job) -> tuple[str, str]:
-    """What decides the time of an update: both baselines are the same there."""
+    """Regime and algorithm, which decide the time of an update; both baselines are one kind."""
     is_supervised = job.run.cell.is_supervised
     return job.run.regime, SUPERVISED if is_supervised else job.run.cell.algorithm
 
 
 def _start_s() -> float:
-    """How long a new process takes to get ready; in this one everything is loaded."""
+    """Seconds that a new process needs to import everything, as workers do."""
     start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", WORKER], check=False, timeout=60)
+    with suppress(subprocess.TimeoutExpired):
+        subprocess.run([sys.executable, "-c", WORKER], check=False, timeout=MOST_START_S)
     return time.perf_counter() - start
 
 
@@ -121,12 +136,20 @@ def _training(job: Job, split: Split) -> tuple[float, float]:
     for n_updates in TRIES:
         start = time.perf_counter()
         record = train_on(_shortened(job, n_updates), few)
-        n_images = _section(job).batch_size * (1 if record.n_unlabelled == 0 else 2)
-        update_s = n_images / record.images_per_s
+        update_s = _images_per_update(job) / record.images_per_s
         test_s = max(0.0, record.elapsed_s - n_updates * update_s) / len(few.test)
         if time.perf_counter() - start > PATIENCE_S:
             break
     return update_s, test_s
+
+
+def _images_per_update(job: Job) -> int:
+    """Labelled and unlabelled images of an update, as `images_per_s` of a record counts them."""
+    section, run = _section(job), job.run
+    if run.is_supervised:
+        return section.batch_size
+    ratio = section.settings.get(run.algorithm, {}).get("unlabelled_ratio", 1)
+    return section.batch_size * (1 + int(ratio))
 
 
 def _section(job: Job) -> TrainingSection | TunedSection:
@@ -134,7 +157,7 @@ def _section(job: Job) -> TrainingSection | TunedSection:
 
 
 def _shortened(job: Job, n_updates: int) -> Job:
-    """The same job with so many updates, and tested once."""
+    """The same job with `n_updates` updates and one test."""
     config, cell = job.config, job.run.cell
     training = config.training.model_copy(update={"epochs": 1})
     tuned = config.tuned.model_copy(update={"epochs": 1, "updates": n_updates})
@@ -149,15 +172,10 @@ def _shortened(job: Job, n_updates: int) -> Job:
 def _distances_s(job: Job, split: Split) -> float:
     """Seconds of a run's features, distances, share and probe."""
     from mixmood.features.extraction.extract import extract
-    from mixmood.ranking.plan import RankingPlan
-    from mixmood.ranking.statistics.dissimilarity import distances_of
 
-    plan = job.config.distances
-    drawn = RankingPlan(
-        measures=tuple(plan.measures), sample_size=plan.sample_size, draws=plan.draws
-    ).fitted(len(split.labelled))
-    n_pool = min(len(split.unlabelled), drawn.sample_size * drawn.draws)
-    backbone = loaded_backbone(plan.backbone, plan.resolution)
+    section, plan = job.config.distances, distance_plan(job)
+    n_pool = min(len(split.unlabelled), n_measured(plan))
+    backbone = loaded_backbone(section.backbone, section.resolution)
     some = np.arange(min(N_IMAGES, len(split.unlabelled)))
     start = time.perf_counter()
     width = extract(ImageArray(split.unlabelled, "pool"), some, backbone, jobs=1).features.shape[1]
@@ -166,7 +184,7 @@ def _distances_s(job: Job, split: Split) -> float:
     both = (rng.random((n, width), np.float32) for n in (len(split.labelled), n_pool))
     start = time.perf_counter()
     labelled, pool = next(both), next(both)
-    distances_of(labelled, pool, drawn)
+    measured(labelled, pool, plan)
     outlook = RunOutlook(labelled, split.labels, len(split.class_names), job.run.seed)
     outlook.probe(pool, probed_algorithm(job.run.algorithm), outlook.share(pool))
     return time.perf_counter() - start + image_s * (len(split.labelled) + n_pool)

@@ -1,4 +1,4 @@
-"""How long the frozen runs of a test bed will take, from one timed image, pool and head each."""
+"""How long the frozen runs of a test bed will take: times of an image, of a pool and of heads."""
 
 import time
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ N_IMAGES = 32
 
 
 def frozen_s(jobs: Sequence[Job]) -> float:
-    """Seconds of one core for all frozen runs, with no feature in the cache before.
+    """Seconds of one core for all frozen runs with an empty feature cache.
 
-    It is an upper bound where seeds share images: they are counted for each seed.
+    Images that several seeds share are counted for each seed, so that it is an upper bound.
     """
     job = max(jobs, key=lambda job: job.run.n_labelled)
     start = time.perf_counter()
@@ -48,7 +48,7 @@ def frozen_s(jobs: Sequence[Job]) -> float:
 
 
 def _image_s(job: Job, split: Split) -> tuple[float, int]:
-    """Seconds of one image in the backbone, and how many features it gives."""
+    """Seconds of the backbone for one image, and the number of its features."""
     section = job.config.frozen
     alone = Job(job.key, job.data, job.config, job.run, job.home, cache=None)
     some = split.test[:N_IMAGES]
@@ -68,7 +68,7 @@ def _head_s(name: str, labelled: Array, split: Split, pool: Array) -> float:
 
 
 def _n_images(batch: Sequence[Job], split: Split) -> int:
-    """Images that runs of one source add: all of a split if it is clean, else the foreign ones."""
+    """Images that a batch adds: all images of a split for clean pools, else the foreign images."""
     scenarios = [job.run.scenario(job.config) for job in batch]
     if batch[0].run.source != NONE:
         return max(scenario.n_ood for scenario in scenarios)

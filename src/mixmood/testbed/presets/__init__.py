@@ -1,4 +1,4 @@
-"""The presets: commented TOML files, each with its command, its time and what to expect."""
+"""The presets: TOML files; comments give the command, the time and the expected numbers."""
 
 PRESETS = (
     "paper",

@@ -1,4 +1,4 @@
-"""Distances of a run's pool from its labelled images, on the very images that it trains on."""
+"""Distances between the pool and the labelled images of a run, on the images it trains on."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -21,23 +21,28 @@ if TYPE_CHECKING:
 
 DistancesByMeasure = dict[str, dict[str, Any]]
 NOT_RECORDED = ("inter", "intra")
-"""One number for each draw; they can be drawn again."""
+"""Fields with one number for each draw; they can be computed again."""
 N_PERMUTATIONS = 99
-"""Of pools that are measured quickly."""
+"""Permutations for the p-values of `quickly_measured`."""
 
 
 def sample_features(job: Job, split: Split) -> tuple[Array, Array]:
-    """Features of the labelled images, and of as much of the pool as anything measures."""
-    from mixmood.ranking.probing import N_POOL
-
-    plan, section = distance_plan(job), job.config.distances
-    # The pool is in random order: its first images are a random sample, enough for all draws.
-    some = split.unlabelled[: max(plan.sample_size * plan.draws, N_POOL)]
+    """Features of the labelled images, and of the pool images that distances and probe need."""
+    section = job.config.distances
+    # The pool is in random order, so that its first images are a random sample.
+    some = split.unlabelled[: n_measured(distance_plan(job))]
     labelled, pool = (
         features_of(job, images, section.backbone, section.resolution)
         for images in (split.labelled, some)
     )
     return labelled, pool
+
+
+def n_measured(plan: "RankingPlan") -> int:
+    """How many images of a pool distances and probe need at most."""
+    from mixmood.ranking.probing import N_POOL
+
+    return max(plan.sample_size * plan.draws, N_POOL)
 
 
 def measured(labelled: Array, pool: Array, plan: "RankingPlan") -> DistancesByMeasure:
@@ -53,7 +58,7 @@ def measured(labelled: Array, pool: Array, plan: "RankingPlan") -> DistancesByMe
 
 @dataclass(frozen=True)
 class LabelledDraws:
-    """The draws of one labelled set, and its distances to itself, which all pools share.
+    """The draws of one labelled set and its distances to itself, the same for all pools.
 
     Attributes:
         labelled: Features, shape (n, d).
@@ -85,10 +90,10 @@ class LabelledDraws:
         return self._compared([self.rows[other] for _, other in self.pairs])
 
     def quickly_measured(self, pool: Array) -> DistancesByMeasure:
-        """The distances of `measured` without intervals, and p-values from fewer permutations.
+        """The distances of `measured` without intervals, and with fewer permutations for p-values.
 
-        Intervals, which no table shows, come from leaving images out and take two thirds of the
-        time. Tables only ask whether p is at most 0.05.
+        Intervals take two thirds of the time, and no table shows them. Tables only need to know
+        whether p is below 0.05.
         """
         from mixmood.ranking.statistics.draws import subsets
         from mixmood.ranking.statistics.jackknife import N_DRAWS
@@ -115,7 +120,7 @@ class LabelledDraws:
         }
 
     def _compared(self, others: Sequence[Array]) -> Array:
-        """Every measure from the first sub-sample of each draw to another sample."""
+        """Every measure between the first sub-sample and the other sample of each draw."""
         from mixmood.measures.registry import compare
 
         plan = self.plan
@@ -127,7 +132,7 @@ class LabelledDraws:
 
 
 def _shuffled(labelled: Array, plan: "RankingPlan") -> Array:
-    """Draws take rows in order, so that the order has to be random."""
+    """The features in random order, because draws take rows in order."""
     return labelled[rng_for(plan.seed, "order", "labelled").permutation(len(labelled))]
 
 
@@ -145,7 +150,7 @@ def distance_plan(job: Job) -> "RankingPlan":
 
 
 def features_of(job: Job, images: Pixels, backbone: str, resolution: int | None) -> Array:
-    """Features of images in their order, shape (n, d); each image is computed once for a cache."""
+    """Features of images in the given order, shape (n, d); cached if the job has a cache."""
     from mixmood.features.extraction.extract import extract
 
     network = loaded_backbone(backbone, resolution)

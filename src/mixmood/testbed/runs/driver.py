@@ -1,4 +1,4 @@
-"""The driver: runs the jobs that the store has no record of, and writes each as it finishes."""
+"""The driver: runs all jobs without a record in the store and writes each record at once."""
 
 import json
 import os
@@ -15,12 +15,12 @@ from mixmood.testbed.runs.run import Job, batches, execute_batch, failure
 from mixmood.testbed.runs.store import DRIVER, Store
 
 Watch = Callable[["Status", AnyRecord | None], None]
-"""Called after every change, with the record of the run that just finished, if one did."""
+"""Called after every change; the record is that of the run that just finished, if one did."""
 
 
 @dataclass
 class Status:
-    """How far a driver is.
+    """The progress of a driver.
 
     `started` and `updated` are seconds since 1970, which may jump when a clock is set;
     `elapsed_s` does not.
@@ -47,7 +47,7 @@ class Status:
 
     @property
     def seconds_left(self) -> float | None:
-        """An estimate from the runs of this driver; None before the first is done."""
+        """An estimate from the finished runs of this driver; None before the first one."""
         n_finished = self.n_done + self.n_failed
         if not n_finished:
             return None
@@ -63,7 +63,7 @@ def drive(
     retry_failed: bool = False,
     watch: Watch = lambda status, record: None,
 ) -> Status:
-    """Run all jobs that the store has no record of; stopped at any moment, it keeps those done."""
+    """Run all jobs without a record in the store. If it is stopped, finished runs are kept."""
     with store.locked():
         keys = {job.key for job in jobs}
         done = keys & store.keys()
@@ -81,7 +81,7 @@ def drive(
 
 
 def _records(jobs: Sequence[Job], outcome: Outcome) -> Sequence[AnyRecord]:
-    """The records of runs, also of those that their worker did not survive."""
+    """The records of a batch; all its runs failed if the worker ended with an error."""
     if outcome.error is not None:
         return [failure(job, outcome.error) for job in jobs]
     records: Sequence[AnyRecord] = outcome.value

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FrozenPool:
-    """One split, with all that depends on its images: computed when first asked for, then kept."""
+    """One split and the values computed from it, each computed when first needed, then kept."""
 
     job: Job
     shared: Shared
@@ -56,7 +56,7 @@ class FrozenPool:
 
     @cached_property
     def problem(self) -> "HeadProblem":
-        """What heads are fitted to; they share their start and the neighbours of the pool."""
+        """The problem that heads are fitted to; they share its start and the pool's neighbours."""
         return self.labelled.problem.with_pool(self.unlabelled)
 
     @cached_property
@@ -71,7 +71,7 @@ class FrozenPool:
 
 @dataclass
 class FrozenPools:
-    """The split that was used last: jobs of one pool come one after the other."""
+    """A cache of one split: jobs of the same pool come one after the other."""
 
     shared: Shared
     _last: dict[object, FrozenPool] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class FrozenPools:
 
 
 def frozen_results(job: Job, pools: FrozenPools) -> dict[str, Any]:
-    """The results of a frozen run; work that runs share is timed in the first that needs it."""
+    """The results of a frozen run; shared work is timed in the first run that needs it."""
     from threadpoolctl import threadpool_limits
 
     from mixmood.heads.registry import head_named
@@ -122,7 +122,7 @@ def frozen_results(job: Job, pools: FrozenPools) -> dict[str, Any]:
 
 
 def _measured(pool: FrozenPool, algorithm: str) -> dict[str, Any]:
-    """DistancesByMeasure, useful share and probe of a pool."""
+    """Distances, useful share and probe of a pool."""
     return {
         "distances": pool.distances,
         "useful_share": pool.share,

@@ -46,7 +46,7 @@ def network_results(job: Job) -> dict[str, Any]:
 
 
 def _measured(job: Job, split: Split) -> dict[str, Any]:
-    """DistancesByMeasure, useful share and probe of the run's pool."""
+    """Distances, useful share and probe of the run's pool."""
     labelled, pool = sample_features(job, split)
     outlook = RunOutlook(labelled, split.labels, len(split.class_names), job.run.seed)
     share = outlook.share(pool)
@@ -70,7 +70,7 @@ def train_on(job: Job, split: Split) -> "TrainingRecord":
         threads=job.threads,
         seed=job.run.seed,
     )
-    used = enlarged(split, job.config.tuned.resolution) if is_tuned else split
+    used = resized(split, job.config.tuned.resolution) if is_tuned else split
     has_validation = len(used.validation) > 0
     return train(
         used.labelled,
@@ -85,7 +85,7 @@ def train_on(job: Job, split: Split) -> "TrainingRecord":
 
 
 def n_updates_of(job: Job) -> int:
-    """Updates of a run, so that a pool made larger by contamination gets no more of them."""
+    """The number of updates of a run; it is the same if contamination makes the pool larger."""
     if job.run.regime == TUNED:
         return job.config.tuned.updates
     section, n_pool = job.config.training, job.config.split.n_unlabelled
@@ -93,8 +93,8 @@ def n_updates_of(job: Job) -> int:
     return section.epochs * math.ceil(n_images / section.batch_size)
 
 
-def enlarged(split: Split, side: int) -> Split:
-    """The same split in square RGB images of the size that the backbone is trained at."""
+def resized(split: Split, side: int) -> Split:
+    """The same split as square RGB images of this side, for fine-tuning the backbone."""
     return replace(
         split,
         labelled=_squares(split.labelled, side),
@@ -114,7 +114,7 @@ def _squares(images: Pixels, side: int) -> Pixels:
 
 
 def _without_times(trained: "TrainingRecord") -> dict[str, Any]:
-    """The part of a training record that is the same whenever it is repeated."""
+    """The part of a training record that does not change if the run is repeated."""
     epochs = [
         {key: value for key, value in asdict(epoch).items() if key != "elapsed_s"}
         for epoch in trained.epochs

@@ -1,4 +1,4 @@
-"""What `mixmood rank` would say of a run's pool: its useful share and the gain that it probes."""
+"""Useful share and probe of a run's pool, as `mixmood rank` computes them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,7 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class RunOutlook:
-    """The labelled images of a run, beside which any pool can be judged.
+    """Computes useful share and probe of pools for the labelled images of a run.
 
     Attributes:
         labelled: Features, shape (n, d).
@@ -32,7 +32,7 @@ class RunOutlook:
 
     @cached_property
     def folds(self) -> "LabelledFolds | None":
-        """What the supervised head predicts for held-out images; None if none can be held out."""
+        """Predictions of the supervised head for held-out images; None if none can be held out."""
         from mixmood.ranking.probe.measure import labelled_folds
 
         rng = rng_for(self.seed, "folds")
@@ -42,7 +42,7 @@ class RunOutlook:
             return None
 
     def share(self, pool: Array) -> Values | None:
-        """The useful share of a pool in random order, of which the first images are used."""
+        """The useful share of a pool, from its first images; the pool must be in random order."""
         from mixmood.ranking.probing import N_POOL
         from mixmood.scores.useful_share import useful_share
 
@@ -58,10 +58,10 @@ class RunOutlook:
         }
 
     def probe(self, pool: Array, algorithm: str, share: Values | None) -> Values | None:
-        """What the probe measures and what it makes of it, for a head of this algorithm.
+        """The values that the probe measures and the gain that it expects, for this algorithm.
 
-        The measured values are kept beside the gain, so that another map from one to the other
-        can be applied to records.
+        The measured values are recorded too, so that another map from them to the gain can be
+        applied to records.
         """
         from mixmood.ranking.probe.measure import pool_effect
         from mixmood.ranking.probe.points import gain_of
@@ -85,7 +85,7 @@ class RunOutlook:
 
 
 def probed_algorithm(algorithm: str) -> str:
-    """The head that is probed for a run: of its own algorithm, or of the one ranked with."""
+    """The algorithm that is probed for a run: its own, or else the default of `mixmood rank`."""
     from mixmood.ranking.plan import PROBE_ALGORITHMS
 
     return algorithm if algorithm in PROBE_ALGORITHMS else PROBE_ALGORITHMS[0]

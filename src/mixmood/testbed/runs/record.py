@@ -1,7 +1,7 @@
 """The record of a run: typed, checked when it is read, and written as JSON.
 
-A record may come from another machine, another version or a damaged disk. Whatever is missing or
-of the wrong kind is reported with the name of the file, before any table is made from it.
+A record may come from another machine, another version or a damaged disk. Missing values and
+values of a wrong type are reported with the name of the file, before a table uses them.
 """
 
 from typing import Annotated, Any, Literal, Self, cast, get_args
@@ -27,7 +27,7 @@ images; the best on the test images, as in the paper, which is optimistic."""
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 MeasureName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
-"""It becomes a part of file names."""
+"""It is used in file names."""
 Proportion = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -40,7 +40,7 @@ def checked_choice(name: str) -> Choice:
 
 
 class _Part(BaseModel):
-    # Keys of other versions are kept, so that a record that is read and written stays whole.
+    # Unknown keys, of other versions, are kept when a record is read and written again.
     model_config = ConfigDict(
         strict=True, frozen=True, extra="allow", validate_by_name=True, validate_by_alias=True
     )
@@ -98,9 +98,9 @@ class PoolShare(_Part):
 
 
 class PoolProbe(_Part):
-    """What the probe measured on a run's labelled images and pool, in points; see `PoolEffect`.
+    """The values that the probe measured for a run, in points; see `PoolEffect`.
 
-    `gain`, `interval` and `p_helps` are what the map of that version makes of it.
+    `gain`, `interval` and `p_helps` are computed from them by the map of the recorded version.
     """
 
     algorithm: str
@@ -135,14 +135,14 @@ class Training(_Part):
 
 
 class RunError(_Part):
-    """What a run ended with."""
+    """The error that a run ended with."""
 
     kind: str = "Exception"
     message: Annotated[str, Field(pattern=r"\S")]
 
     @property
     def last_line(self) -> str:
-        """The end of the message: of a traceback, its error."""
+        """The last line of the message, which is the error itself in a traceback."""
         return self.message.strip().splitlines()[-1]
 
 
@@ -178,10 +178,10 @@ class RunRecord(_Head):
     training: Training | None
     accuracy: RunAccuracy
     test_halves: tuple[Proportion, Proportion] | None = None
-    """Accuracies on every other test image: how much depends on which images were tested."""
+    """Accuracies on the even and on the odd test images; they differ by chance only."""
     distances: dict[MeasureName, MeasuredDistance] | None
     useful_share: PoolShare | None = None
-    """None without a pool, where it cannot be estimated, and in records of earlier versions."""
+    """None without a pool, if it cannot be estimated, and in records of earlier versions."""
     probe: PoolProbe | None = None
     times: dict[str, Seconds]
 
@@ -191,8 +191,14 @@ class RunRecord(_Head):
             raise ValueError("a run without epochs has one accuracy, 'test'")
         return self
 
+    @model_validator(mode="after")
+    def _has_total_time(self) -> Self:
+        if "total_s" not in self.times:
+            raise ValueError("'times' must have 'total_s'")
+        return self
+
     def to_dict(self) -> dict[str, Any]:
-        """The record in plain values; nothing is added to records of earlier versions."""
+        """The record in plain values, without fields that a record of an earlier version lacks."""
         added = {"test_halves", "useful_share", "probe"} - self.model_fields_set
         return self.model_dump(by_alias=True, exclude=added)
 
@@ -217,6 +223,6 @@ AnyRecord = RunRecord | FailedRun
 
 
 def first_problem(error: ValidationError) -> str:
-    """The first thing that is wrong, in one line."""
+    """The first problem, in one line."""
     problem = error.errors()[0]
     return f"{'.'.join(str(part) for part in problem['loc'])[:200]}: {problem['msg'][:200]}"

@@ -1,4 +1,4 @@
-"""One run: a configuration, a cell and a seed in, a record out. It writes nothing."""
+"""One run: from a configuration, a cell and a seed to a record. It writes no files."""
 
 import hashlib
 import json
@@ -26,10 +26,10 @@ Results = Callable[["Job"], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Job:
-    """All that a worker needs: it can be pickled and sent to another machine.
+    """Everything that a worker needs for a run; it can be pickled and sent to another machine.
 
-    `data` is the fingerprint of the data sets as the driver sees them; `key`, a digest of it and
-    of the whole configuration, is the name of the run's record.
+    `data` is the fingerprint of the data sets on the driver's machine. `key` is a digest of the
+    protocol, the run and `data`; it is the name of the run's record.
     """
 
     key: str
@@ -43,7 +43,7 @@ class Job:
 
 
 def job_for(config: Config, run: Run, home: Path | None = None, **options: Any) -> Job:
-    """The job of a run; reads its data sets, to distinguish them from others of the same name."""
+    """The job of a run; opens its data sets to compute their fingerprint."""
     data = data_fingerprint(run.scenario(config), home)
     content = {"protocol": config.protocol(run.regime), "run": run.to_dict(), "data": data}
     text = json.dumps({"schema": SCHEMA} | content, sort_keys=True)
@@ -52,11 +52,11 @@ def job_for(config: Config, run: Run, home: Path | None = None, **options: Any) 
 
 
 def batches(jobs: Sequence[Job]) -> list[tuple[Job, ...]]:
-    """Jobs that one worker should do together, in the order of their first ones.
+    """Jobs grouped into batches, one for a worker, in the order of their first jobs.
 
-    Frozen runs of one task, source and seed share their images: their features and the distances
-    of their pools are computed once. Runs of the same pool come one after the other, and so do
-    those of one pool for all numbers of labels. A run that trains a network is alone.
+    Frozen runs of one task, source and seed are a batch: they share images, so that features and
+    distances are computed once. Within it, runs of the same pool come one after the other. A run
+    that trains a network is a batch of its own.
     """
     found: dict[object, list[Job]] = {}
     for job in jobs:
@@ -71,7 +71,7 @@ def _pool_order(job: Job) -> tuple[float, int]:
 
 
 def execute_batch(jobs: Sequence[Job]) -> list[AnyRecord]:
-    """The records of jobs that are done together."""
+    """The records of a batch of jobs."""
     from mixmood.testbed.runs.frozen import FrozenPools, frozen_results
     from mixmood.testbed.runs.shared import shared_with
 
@@ -82,7 +82,7 @@ def execute_batch(jobs: Sequence[Job]) -> list[AnyRecord]:
 
 
 def execute(job: Job, results: Results | None = None) -> AnyRecord:
-    """The record of a run; of one that ends with an error, the record of its failure."""
+    """The record of a run, or a FailedRun if it ended with an error."""
     from mixmood.testbed.runs.network import network_results
 
     start, start_cpu = time.perf_counter(), time.process_time()
@@ -92,7 +92,7 @@ def execute(job: Job, results: Results | None = None) -> AnyRecord:
         content["times"]["cpu_s"] = time.process_time() - start_cpu
         return RunRecord.model_validate_json(json.dumps(content))
     except Exception as error:
-        # Whatever goes wrong in one run, a bug included, must not stop the others.
+        # No error of one run, not even a bug, may stop the other runs.
         return failure(job, error, time.perf_counter() - start)
 
 
@@ -119,7 +119,7 @@ def _head(job: Job) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """The versions of the packages that decide the numbers."""
+    """The versions of the packages that influence the results."""
     found = {}
     for package in PACKAGES:
         try:
@@ -130,7 +130,7 @@ def versions() -> dict[str, str]:
 
 
 def drawn(job: Job, decoded: Decoded | None = None) -> Split:
-    """The split of a job; InputError if the data sets are not those that the driver has."""
+    """The split of a job; InputError if the data sets differ from those of the driver."""
     scenario = job.run.scenario(job.config)
     if data_fingerprint(scenario, job.home) != job.data:
         raise InputError(

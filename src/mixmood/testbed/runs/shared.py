@@ -1,4 +1,4 @@
-"""What frozen runs of one task and seed share, kept by a worker from one batch to the next."""
+"""Values that frozen runs of one task and seed share; a worker keeps them between batches."""
 
 import hashlib
 import json
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from mixmood.heads.fitting.problem import HeadProblem
 
 N_KEPT = 8
-"""Arrays of features that are kept: labelled sets, test images, and the pool used last."""
+"""Largest number of feature arrays in memory: of labelled sets, test images and the last pool."""
 
 
 @dataclass
 class Shared:
-    """What runs of one task and seed share: decoded images, features, and the labelled sets."""
+    """Decoded images, features and labelled sets that runs of one task and seed share."""
 
     decoded: Decoded = field(default_factory=dict)
     _features: dict[bytes, Array] = field(default_factory=dict)
     _labelled: dict[tuple[object, ...], "SharedLabelled"] = field(default_factory=dict)
 
     def features(self, job: Job, images: Pixels, backbone: str, resolution: int | None) -> Array:
-        """Features of images; of the same images, also of another split, those found before."""
-        place = f"{backbone} {resolution}".encode()
-        key = hashlib.sha256(images.tobytes() + place).digest()
+        """Features of images; computed once for the same images, also in another split."""
+        network = f"{backbone} {resolution}".encode()
+        key = hashlib.sha256(images.tobytes() + network).digest()
         found = self._features.pop(key, None)
         if found is None:
             found = features_of(job, images, backbone, resolution)
@@ -41,11 +41,12 @@ class Shared:
         return found
 
     def forget_sources(self, task: str) -> None:
-        """Keep the decoded images of the task's own data set alone."""
-        self.decoded = {key: image for key, image in self.decoded.items() if task in key[2:3]}
+        """Drop the decoded images of all data sets except the task's own."""
+        # The third part of a key is the name of the data set.
+        self.decoded = {key: image for key, image in self.decoded.items() if key[2] == task}
 
     def labelled_set(self, job: Job, split: Split) -> "SharedLabelled":
-        """What depends on the labelled images alone."""
+        """The labelled images of a job, with the values that depend on them only."""
         key = job.run.task, job.run.seed, job.run.n_labelled
         if key not in self._labelled:
             self._labelled[key] = SharedLabelled(job, split, self)
@@ -54,7 +55,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class SharedLabelled:
-    """The labelled images of some runs, with what is computed once for all of their pools."""
+    """The labelled images of some runs, and values computed once for all of their pools."""
 
     job: Job
     split: Split
@@ -70,7 +71,7 @@ class SharedLabelled:
 
     @cached_property
     def draws(self) -> LabelledDraws:
-        """The draws of distances, which may use another backbone."""
+        """The draws for distances, which may use another backbone."""
         section = self.job.config.distances
         place = section.backbone, section.resolution
         features = self.shared.features(self.job, self.split.labelled, *place)
@@ -78,24 +79,24 @@ class SharedLabelled:
 
     @cached_property
     def outlook(self) -> RunOutlook:
-        """What judges pools."""
+        """Computes useful share and probe of pools."""
         split, seed = self.split, self.job.run.seed
         return RunOutlook(self.features, split.labels, len(split.class_names), seed)
 
     @cached_property
     def problem(self) -> "HeadProblem":
-        """What heads are fitted to without a pool."""
+        """The problem that heads are fitted to without a pool."""
         from mixmood.heads.fitting.problem import head_problem
 
         return head_problem(self.features, self.split.labels, len(self.split.class_names))
 
 
 LAST: dict[str, Shared] = {}
-"""That of the last task and seed of this process."""
+"""The shared values of the last task and seed in this process, by their key."""
 
 
 def shared_with(job: Job) -> Shared:
-    """What runs of the same task, seed, data and protocol found before in this process."""
+    """The shared values of runs with the same task, seed, data and protocol in this process."""
     run = job.run
     own = replace(run.scenario(job.config), source=NONE, percent=0.0)
     data = data_fingerprint(own, job.home)

@@ -1,4 +1,4 @@
-"""How far the test bed in a store is."""
+"""The progress of the test bed in a store."""
 
 from dataclasses import dataclass
 
@@ -10,14 +10,14 @@ from mixmood.testbed.runs.store import Store
 
 @dataclass(frozen=True)
 class StoreStatus:
-    """What is done, what failed, and the process that works on it.
+    """Finished runs, failed runs, and the process that works on the store.
 
     Attributes:
         name: The name of the test bed.
         n_runs: Runs that its file asks for.
         n_done: Runs that are finished.
         failures: The records of runs that ended with an error.
-        driver: The state of the process that runs it now; None if none does.
+        driver: The state of the process that works on the store now; None if there is none.
     """
 
     name: str
@@ -28,7 +28,7 @@ class StoreStatus:
 
 
 def store_status(store: Store) -> StoreStatus:
-    """The status of a store, from its files alone."""
+    """The status of a store, read from its files."""
     return StoreStatus(
         store.config.name,
         len(runs(store.config)),

@@ -1,10 +1,10 @@
-"""The folder of a test bed: one whole file for every finished run, and nothing else that counts.
+"""The folder of a test bed: its results are the records, one file for every run.
 
-store.json    what all runs have in common, written once
-runs/         a record for every finished run, named by the digest of its configuration
+store.json    the configuration that all runs share, written once
+runs/         a record for every finished run, named by its key
 failed/       the same for runs that ended with an error
-driver.json   what the driver is doing, for `testbed status`
-lock.sqlite   locked by the driver; released by the system when the driver dies
+driver.json   the progress of the driver, for `testbed status`
+lock.sqlite   locked by the driver; the system releases it when the driver ends
 """
 
 import json
@@ -32,7 +32,7 @@ LOCK = "lock.sqlite"
 
 
 class Store:
-    """Records on disk. Readers need no lock: every file is whole at any moment."""
+    """Records on disk. Readers need no lock: files are always complete."""
 
     def __init__(self, folder: str | Path) -> None:
         """Open a store that exists; refuse one of another version."""
@@ -59,11 +59,11 @@ class Store:
 
     @classmethod
     def make(cls, folder: str | Path, config: Config) -> "Store":
-        """The store in this folder, made if it is not there yet, for runs of this protocol."""
+        """The store in this folder, created if it does not exist, for runs of this protocol."""
         place = Path(folder)
         if not (place / HEAD).exists():
             if place.is_dir():
-                # A driver killed in its first moment leaves half of one; the folder is empty.
+                # A driver killed at its start leaves a half-written store.json in an empty folder.
                 sweep(place, HEAD)
             if place.is_dir() and any(place.iterdir()):
                 raise OutputError(
@@ -80,7 +80,7 @@ class Store:
         return store
 
     def write(self, record: AnyRecord) -> None:
-        """Write the record of a run; that of a finished run replaces that of its failure."""
+        """Write the record of a run; a finished run deletes the record of its earlier failure."""
         is_failed = isinstance(record, FailedRun)
         text = json.dumps(record.to_dict(), indent=1, sort_keys=True, allow_nan=False) + "\n"
         write_atomic(self._path(record.key, is_failed), text)
@@ -100,13 +100,13 @@ class Store:
         return [_record(path, FailedRun) for path in self._paths(True)]
 
     def written_at(self, key: str) -> int:
-        """When a finished run was written, in nanoseconds since 1970; 0 if it is not there."""
+        """When a finished run was written, in nanoseconds since 1970; 0 without a record."""
         path = self._path(key, False)
         return path.stat().st_mtime_ns if path.is_file() else 0
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only driver of this store while within."""
+        """Within, this process is the only driver of the store."""
         lock = self._hold(TAKE, PATIENCE_S)
         if lock is None:
             raise OutputError(
@@ -138,7 +138,7 @@ class Store:
             ) from error
 
     def _sweep(self) -> None:
-        # What a killed driver left half-written has a name that begins with a dot.
+        # The names of half-written files, which a killed driver leaves, begin with a dot.
         sweep(self.folder, HEAD, DRIVER)
         for name in ("runs", "failed"):
             for path in (self.folder / name).glob(".*.json.*"):
@@ -165,7 +165,7 @@ class Store:
 def _record(path: Path, kind: type[R]) -> R:
     content = _read(path)
     try:
-        # From JSON once more: strict checks then take lists for tuples, but no text for a number.
+        # Validated from JSON: strict mode then accepts lists as tuples, but no text as a number.
         return kind.model_validate_json(json.dumps(content))
     except ValidationError as error:
         raise InputError(

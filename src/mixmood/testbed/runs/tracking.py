@@ -1,4 +1,4 @@
-"""Records of a test bed in MLflow: an experiment for each test bed, a run for each record."""
+"""Logging records to MLflow: an experiment for each test bed, a run for each record."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from mixmood.testbed.runs.record import AnyRecord, FailedRun
 from mixmood.testbed.runs.store import Store
 
 DEFAULT = "default"
-"""The uri that stands for a SQLite file in the folder of the store."""
+"""The URI for a SQLite file in the folder of the store."""
 KEY = "mixmood.key"
 MOST_ERROR_CHARACTERS = 4000
 BY_EPOCH = ("test_accuracy", "validation_accuracy", "loss", "loss_labelled", "loss_unlabelled")
@@ -19,10 +19,10 @@ class Tracker:
     """Logs records to MLflow, each once."""
 
     def __init__(self, uri: str, experiment: str, folder: Path) -> None:
-        """Find or make the experiment; the uri `default` is a SQLite file in `folder`."""
+        """Find or create the experiment; the URI `default` is a SQLite file in `folder`."""
         is_here = uri == DEFAULT
         place = f"sqlite:///{(folder / 'mlflow.db').resolve()}" if is_here else uri
-        # Without a place of its own MLflow would make a folder wherever it is called.
+        # Without this, MLflow would create a folder in the current directory.
         artifacts = (folder / "mlflow-artifacts").resolve().as_uri() if is_here else None
         self._log = MlflowLog(place, f"mixmood-{experiment}", artifacts)
         self._logged = self._log.logged(KEY)
@@ -44,10 +44,11 @@ class Tracker:
 def record_logger(
     uri: str | None, store: Store, warn: Callable[[str], None]
 ) -> Callable[[AnyRecord | None], None]:
-    """A function that logs a record to MLflow, if a uri is given. The store is logged at once.
+    """A function that logs a record to MLflow; without a URI it does nothing.
 
-    A server that does not answer must not stop the runs, since the store has all records: it is
-    reported once to `warn`, and nothing more is logged.
+    Records that are in the store already are logged at once. A server that does not answer must
+    not stop the runs, since the store has all records. The error is reported once to `warn`, and
+    nothing more is logged.
     """
     if uri is None:
         return lambda record: None
@@ -62,7 +63,7 @@ def record_logger(
             tracker.log(record)
         except OutputError as error:
             is_reachable = False
-            warn(f"{error} Runs go on; what is missing there is logged at the next start.")
+            warn(f"{error} Runs go on; missing records are logged at the next start.")
 
     for finished in store.records():
         log(finished)
@@ -72,7 +73,7 @@ def record_logger(
 
 
 def metrics_of(record: AnyRecord) -> list[MetricRow]:
-    """Every number of a record: by epoch, and at the end."""
+    """The numbers of a record: of each epoch, and of the whole run."""
     if isinstance(record, FailedRun):
         return []
     rows: list[MetricRow] = [

@@ -1,1 +1,1 @@
-"""How well distances predict accuracies: correlations, regret, their intervals and chance."""
+"""How well distances predict accuracies: correlations, regret, intervals and a test of chance."""

@@ -1,4 +1,4 @@
-"""Do distances predict accuracy? Table 3, with intervals over seeds."""
+"""Table 3: how well distances predict accuracy, with intervals over seeds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,14 +35,14 @@ class AgreementIntervals:
 class AgreementRow(AgreementIntervals, GroupKey):
     """How well a measure predicts accuracy over the contaminated cells of one group.
 
-    Intervals are 95 % intervals over seeds, None below three seeds: how much the numbers depend
-    on which runs were made, not on which sources were tried.
+    Intervals are 95 % intervals over seeds, None below three seeds. They show how much the numbers
+    depend on the seeds, not on the choice of sources.
     """
 
     n_cells: int
     n_seeds: int
     paper: float | None = None
-    """Pearson's r in the paper, where it is asked for and there."""
+    """Pearson's r in the paper, if it was requested and exists."""
 
 
 def agreement_rows(records: Sequence[RunRecord], choice: Choice) -> list[AgreementRow]:
@@ -57,7 +57,7 @@ def agreement_rows(records: Sequence[RunRecord], choice: Choice) -> list[Agreeme
 
 
 def predictor_rows(records: Sequence[RunRecord], choice: Choice) -> list[AgreementRow]:
-    """The same for PREDICTORS, as if they were distances: -1 is a perfect prediction."""
+    """One row for each group and predictor, with reversed sign: -1 is a perfect prediction."""
     return [_row(group, name, choice) for group in groups(records) for name in group.predictors]
 
 
@@ -87,8 +87,8 @@ def pearsons(x: Array, y: Array) -> Array:
     """Pearson's r of each row of two arrays of the same shape; NaN where a row is constant."""
     x, y = (values - values.mean(axis=1, keepdims=True) for values in (x, y))
     with np.errstate(invalid="ignore", divide="ignore"):
-        below = np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
-        return np.asarray((x * y).sum(axis=1) / below)
+        denominator = np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
+        return np.asarray((x * y).sum(axis=1) / denominator)
 
 
 def spearmans(x: Array, y: Array) -> Array:
@@ -100,7 +100,7 @@ def spearmans(x: Array, y: Array) -> Array:
 
 
 def regrets(distances: Array, accuracies: Array) -> Array:
-    """Points of accuracy lost by the nearest instead of the best, for each row."""
+    """For each row, the points of accuracy lost by choosing the nearest source, not the best."""
     nearest = distances == distances.min(axis=1, keepdims=True)
     chosen = (accuracies * nearest).sum(axis=1) / nearest.sum(axis=1)
     return np.asarray(100 * (accuracies.max(axis=1) - chosen))

@@ -1,9 +1,9 @@
-"""Could the best measure have predicted accuracy so well by luck? A permutation test.
+"""A permutation test: could the best measure have predicted accuracy so well by chance?
 
-Percentages of one source, and the numbers of labels and tasks that it is tried with, are not
-independent evidence. Sources are therefore permuted in all of their cells at once, and so are
-percentages. The lowest correlation over all measures is compared with the lowest that was
-observed, which accounts for the choice of the best measure among several.
+Cells of one source with different percentages, numbers of labels or tasks are not independent.
+Sources are therefore permuted in all of their cells at once, and so are percentages. The lowest
+correlation over all measures is compared with the lowest observed one, which accounts for the
+choice of the best measure among several.
 """
 
 import math
@@ -21,17 +21,17 @@ from mixmood.testbed.analysis.statistics.groups import Group, groups
 from mixmood.testbed.runs.record import Choice, RunRecord
 
 MOST_ARRANGEMENTS = 5000
-"""Of more arrangements than these a random sample is taken."""
+"""If there are more arrangements, a random sample of this size is used."""
 Moves = dict[Any, Any]
-"""For a source, or a percentage, the one whose accuracy it is given."""
+"""For each source (or percentage), the one whose accuracy it gets."""
 
 
 @dataclass(frozen=True)
 class Chance:
-    """How often chance does as well: shares of all arrangements, the observed one among them.
+    """P-values of the lowest mean correlation over all measures.
 
-    `p_lower` counts arrangements whose lowest mean correlation over all measures is as low,
-    `p_higher` those where it is as high.
+    They are shares of all arrangements, including the observed one. `p_lower` is the share in
+    which the lowest mean correlation is at most the observed one, `p_higher` at least.
     """
 
     p_lower: float
@@ -42,7 +42,7 @@ class Chance:
 def chance_of_correlation(
     records: Sequence[RunRecord], choice: Choice, seed: int = 0
 ) -> Chance | None:
-    """The chance of the lowest mean correlation; None where no correlation is defined."""
+    """P-values of the lowest mean correlation; None if no correlation is defined."""
     found = groups(records)
     moves = list(_moves(found, rng_for(seed, "chance")))
     values = [_correlations(group, choice, moves) for group in found]
@@ -51,18 +51,19 @@ def chance_of_correlation(
         return None
     means = [np.mean([each[name] for each in values if name in each], axis=0) for name in measures]
     lowest = np.min(means, axis=0)
-    room = 1e-9  # Sums in another order differ in their last digits.
+    tolerance = 1e-9  # Sums in another order differ in their last digits.
     return Chance(
-        float(np.mean(lowest <= lowest[0] + room)),
-        float(np.mean(lowest >= lowest[0] - room)),
+        float(np.mean(lowest <= lowest[0] + tolerance)),
+        float(np.mean(lowest >= lowest[0] - tolerance)),
         len(moves),
     )
 
 
 def _moves(found: Sequence[Group], rng: np.random.Generator) -> Iterator[tuple[Moves, Moves]]:
-    """Permuted sources and percentages: first as they are, then all ways or a sample of them."""
-    blocks = [*_alike(found, 0), *_alike(found, 1)]
-    n_sources = len(_alike(found, 0))
+    """Permutations of sources and percentages: first the identity, then all others or a sample."""
+    source_blocks = _exchangeable(found, 0)
+    blocks = [*source_blocks, *_exchangeable(found, 1)]
+    n_sources = len(source_blocks)
     n_all = math.prod(math.factorial(len(block)) for block in blocks)
     orders: Iterator[tuple[Sequence[Any], ...]]
     if n_all <= MOST_ARRANGEMENTS:
@@ -82,8 +83,8 @@ def _moves(found: Sequence[Group], rng: np.random.Generator) -> Iterator[tuple[M
         yield sources, percents
 
 
-def _alike(found: Sequence[Group], side: int) -> list[list[Any]]:
-    """Sources (side 0), or percentages (1), that are in the same cells and may be exchanged."""
+def _exchangeable(found: Sequence[Group], side: int) -> list[list[Any]]:
+    """Sets of sources (side 0) or percentages (1) that occur in the same cells."""
     places: dict[Any, set[object]] = defaultdict(set)
     for group in found:
         for cell in group.cells:

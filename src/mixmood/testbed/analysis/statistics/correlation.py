@@ -1,4 +1,4 @@
-"""Do distances predict accuracy? Correlation and regret over the cells of two tables."""
+"""How well distances predict accuracy: correlation and regret over the cells of two tables."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -12,13 +12,13 @@ from mixmood.core.errors import InputError
 from mixmood.testbed.analysis.statistics.groups import LEAST_CELLS, PoolKey
 
 Variant = tuple[str | None, str | None, str | None]
-"""Algorithm, contamination and regime; None, in a table without that column, fits all."""
+"""Algorithm, contamination and regime; None if the table has no such column, which fits all."""
 Key = TypeVar("Key", bound=tuple[object, ...])
 
 
 @dataclass(frozen=True, kw_only=True)
 class _TableRow:
-    """A cell of a table: its task and pool, and how it was trained, as far as the table says."""
+    """A row of a table: task, pool, mean, and how it was trained, if the table says so."""
 
     task: str
     pool: PoolKey
@@ -51,15 +51,16 @@ class CellDistance(_TableRow):
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well one measure predicts accuracy in one task; None where it is undefined.
+    """How well one measure predicts accuracy in one task.
 
     Attributes:
-        pearson: Linear correlation over all cells; far outliers, such as noise, can dominate it.
-        spearman: Correlation of the ranks over all cells.
-        regret_points: Accuracy lost, in points, by training with the nearest of the sources at
-            their highest percentage instead of the best of them.
+        pearson: Linear correlation over all cells, None if undefined; outliers, such as noise, can
+            dominate it.
+        spearman: Correlation of the ranks over all cells, None if undefined.
+        regret_points: Accuracy lost, in points, by training with the nearest source instead of the
+            best one, among the sources at the highest percentage.
         n_cells: How many cells were compared.
-        algorithm: As the tables say; None if they do not. So are contamination and regime.
+        algorithm: As in the tables; None if they do not say. The same for contamination and regime.
     """
 
     task: str
@@ -79,7 +80,7 @@ def agreements(
 ) -> list[Agreement]:
     """One row for each task, number of labels, way of training and measure.
 
-    Cells without contamination are left out, and so are those that only one table has.
+    Cells without contamination, and cells that only one table has, are left out.
     """
     accuracy_of = _groups(((row.task, row.n_labelled, row.variant), row) for row in accuracies)
     distance_of = _groups(
@@ -105,7 +106,7 @@ def agreements(
 def _groups(
     rows: Iterable[tuple[Key, CellAccuracy | CellDistance]],
 ) -> dict[Key, dict[PoolKey, float]]:
-    """The contaminated cells of each key; one that is in the table twice is refused."""
+    """The contaminated cells of each key; a cell that is in the table twice is refused."""
     found: dict[Key, dict[PoolKey, float]] = defaultdict(dict)
     for key, row in rows:
         source, percent = row.pool
@@ -160,7 +161,7 @@ def correlations(
     x: Array,
     y: Array,
 ) -> tuple[float | None, float | None]:
-    """Pearson's r and Spearman's rho; None where a side is constant."""
+    """Pearson's r and Spearman's rho; None if x or y is constant."""
     from scipy.stats import pearsonr, spearmanr
 
     if np.ptp(x) == 0 or np.ptp(y) == 0:

@@ -1,4 +1,4 @@
-"""Which source was the best to train with, and which the worst?"""
+"""The best and the worst source of each task."""
 
 import math
 from collections import defaultdict
@@ -11,16 +11,16 @@ from mixmood.testbed.analysis.statistics.groups import GroupKey
 from mixmood.testbed.analysis.summary import AccuracyRow
 
 LEAST_GAIN = 0.02
-"""A model is better than chance if it is so by this much and by two standard errors."""
+"""A model better than chance is so by at least this and by at least two standard errors."""
 
 
 @dataclass(frozen=True)
 class Extremes:
     """The best and the worst source of a task at its highest percentage.
 
-    Accuracies are means over the numbers of labels and the ways of training that all of the
-    sources have. Where no source gave a model better than chance, which is 1 / classes, "best"
-    and "worst" mean nothing.
+    Accuracies are means over the numbers of labels and the ways of training that all sources
+    have. If no source gave a model better than chance (1 / number of classes), `best` and `worst`
+    have no meaning.
     """
 
     task: str
@@ -57,7 +57,7 @@ def _of_task(task: str, rows: Sequence[AccuracyRow], chance: float) -> Extremes 
         for source in sources
     }
     best, worst = max(sources, key=means.__getitem__), min(sources, key=means.__getitem__)
-    room = max(LEAST_GAIN, 2 * _standard_error([found[best] for found in whole]))
+    margin = max(LEAST_GAIN, 2 * _standard_error([found[best] for found in whole]))
     return Extremes(
         task=task,
         percent=percent,
@@ -67,11 +67,11 @@ def _of_task(task: str, rows: Sequence[AccuracyRow], chance: float) -> Extremes 
         worst_accuracy=means[worst],
         n_sources=len(sources),
         chance=chance,
-        is_above_chance=means[best] > chance + room,
+        is_above_chance=means[best] > chance + margin,
     )
 
 
 def _standard_error(rows: Sequence[AccuracyRow]) -> float:
-    """Of the mean over rows of accuracies that are themselves means over runs."""
+    """The standard error of the mean over rows, whose accuracies are means over runs."""
     variances = [(row.accuracy_spread or 0.0) ** 2 / row.n_runs for row in rows]
     return math.sqrt(sum(variances)) / len(rows)

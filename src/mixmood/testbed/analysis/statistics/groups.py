@@ -1,4 +1,4 @@
-"""Records that can be compared: the contaminated runs of one task and one way of training."""
+"""Groups of records to compare: the contaminated runs of one task and one way of training."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ LEAST_CELLS = 3
 
 @dataclass(frozen=True)
 class GroupKey:
-    """All of a cell but its pool: cells that share it are compared with each other."""
+    """The fields of a cell except its pool; cells with equal keys are compared with each other."""
 
     task: str
     n_labelled: int
@@ -37,22 +37,22 @@ class GroupKey:
 
 @dataclass(frozen=True)
 class Group:
-    """The contaminated runs of one group that were compared over the same seeds."""
+    """The contaminated runs of one group."""
 
     key: GroupKey
     records: list[RunRecord]
     cells: list[PoolKey]
     seeds: list[int]
-    """Those that all cells have: cells are compared over the same splits."""
+    """The seeds that all cells have, so that cells are compared over the same splits."""
 
     @property
     def measures(self) -> list[str]:
-        """The measures that the runs have distances by."""
+        """The measures whose distances the runs have."""
         return list(self.records[0].distances or {})
 
     @property
     def predictors(self) -> list[str]:
-        """Those of PREDICTORS that all runs have a value of."""
+        """The PREDICTORS for which all runs have a value."""
         return [
             name
             for name, read in PREDICTORS.items()
@@ -61,14 +61,14 @@ class Group:
 
     @property
     def finalists(self) -> NDArray[np.bool_]:
-        """Which cells have the highest percentage: regret is counted over those."""
+        """Which cells have the highest percentage; regret is computed over these."""
         percents = np.array([percent for _, percent in self.cells])
         return np.asarray(percents == percents.max())
 
     def arrays(self, measure: str, choice: Choice) -> tuple[Array, Array]:
         """Distances and accuracies, both of shape (seeds, cells).
 
-        Of one of PREDICTORS the negative stands for the distance: small is good there.
+        For one of PREDICTORS, the distance is its negative value, so that small is good.
         """
         distance, accuracy = np.empty((2, len(self.seeds), len(self.cells)))
         for record in self.records:

@@ -1,8 +1,8 @@
 """95 % intervals over seeds, by leaving out one seed at a time.
 
-The percentile bootstrap that is common here covers the true value in 50 to 90 % of cases with 2
-to 10 seeds. The jackknife with Student's t, on Fisher's scale for correlations, covers 88 to
-97 %; docs/reliability.md has the table.
+The usual percentile bootstrap covers the true value in 50 to 90 % of cases with 2 to 10 seeds. The
+jackknife with Student's t, after Fisher's transformation for correlations, covers 88 to 97 %;
+docs/reliability.md has the table.
 """
 
 from collections.abc import Callable
@@ -16,14 +16,14 @@ Statistic = Callable[[Array, Array], Array]
 """Distances and accuracies, both of shape (rows, cells), to one number for each row."""
 
 LEAST_SEEDS = 3
-"""With fewer the interval would be as wide as the scale."""
+"""With fewer seeds the interval would be as wide as the scale."""
 COVERAGE = 0.95
 LARGEST = 0.9999
-"""Correlations are kept below it: Fisher's scale has no end at 1."""
+"""Larger correlations are clipped to it: Fisher's transformation is infinite at 1."""
 
 
 def each_left_out(distance: Array, accuracy: Array, statistic: Statistic) -> Array:
-    """The statistic of the means over all seeds but one, for each seed; inputs (seeds, cells)."""
+    """For each seed, the statistic of the means over all other seeds; inputs (seeds, cells)."""
     n_seeds = len(distance)
     if n_seeds < 2:
         return np.full(n_seeds, np.nan)
@@ -32,7 +32,7 @@ def each_left_out(distance: Array, accuracy: Array, statistic: Statistic) -> Arr
 
 
 def correlation_interval(value: float | None, without: Array) -> Interval:
-    """The interval of a correlation; `without` has its value without each of the seeds."""
+    """The interval of a correlation; `without` has the correlations without each of the seeds."""
     if value is None:
         return None
     found = _jackknife(_fisher(np.array(value)), _fisher(without))

@@ -1,4 +1,4 @@
-"""The straight line through accuracies against distances."""
+"""Straight lines fitted to accuracies against distances."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class FittedLine:
 
 
 def fitted(x: ArrayLike, y: ArrayLike) -> FittedLine | None:
-    """The least-squares line over the range of x; None for under three points or no spread.
+    """The least-squares line over the range of x; None below three points or if x or y is constant.
 
     >>> fitted([1, 2, 3], [6, 4, 2])
     FittedLine(x=(1.0, 3.0), y=(6.0, 2.0), pearson=-1.0)
@@ -36,7 +36,7 @@ def fitted(x: ArrayLike, y: ArrayLike) -> FittedLine | None:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupLine(GroupKey):
-    """The line of one row of Table 3, through the same numbers as its correlation."""
+    """The line of one row of Table 3, fitted to the numbers of its correlation."""
 
     measure: str
     x: tuple[float, float]
@@ -45,7 +45,7 @@ class GroupLine(GroupKey):
 
 
 def predictor_lines(records: Sequence[RunRecord], choice: Choice) -> list[GroupLine]:
-    """The same for each of PREDICTORS that a group has."""
+    """A line for each group and each of its predictors."""
     found = [
         (group.key, name, fitted(-values.mean(axis=0), accuracy.mean(axis=0)))
         for group in groups(records)

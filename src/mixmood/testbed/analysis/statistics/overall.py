@@ -1,4 +1,4 @@
-"""Which measure predicts accuracy best over all groups together?"""
+"""How well each measure predicts accuracy over all groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ CORRELATIONS = ("pearson", "spearman")
 class OverallRow(AgreementIntervals):
     """Means of a measure's rows of Table 3, with 95 % intervals over seeds.
 
-    A correlation that is undefined, where all cells of a group are alike, is left out.
+    A correlation is undefined, and left out, if all cells of a group have the same value.
     """
 
     n_groups: int
@@ -43,9 +43,9 @@ Row = TypeVar("Row", AgreementRow, OverallRow)
 def overall_rows(
     records: Sequence[RunRecord], rows: Sequence[AgreementRow], choice: Choice
 ) -> list[OverallRow]:
-    """One row for each measure in `rows`, which is Table 3: the lowest mean correlation first.
+    """One row for each measure in `rows` (Table 3), the lowest mean correlation first.
 
-    The runs of one seed share their images, so a seed is left out of all groups at once.
+    The runs of one seed share images, so that a seed is left out of all groups at once.
     """
     found = groups(records)
     made = []
@@ -59,18 +59,17 @@ def overall_rows(
 def predictor_agreements(
     records: Sequence[RunRecord], choice: Choice
 ) -> tuple[list[AgreementRow], list[OverallRow]]:
-    """PREDICTORS against accuracy by group and over all groups, with the sign of their own.
+    """Rows of PREDICTORS for each group and over all groups, where 1 is a perfect prediction.
 
-    They are the larger the better: 1 is a perfect prediction. The best comes first in the means.
+    The rows over all groups begin with the best predictor.
     """
     rows = predictor_rows(records, choice)
-    return [_turned(row) for row in rows], [
-        _turned(row) for row in overall_rows(records, rows, choice)
-    ]
+    overall = overall_rows(records, rows, choice)
+    return [_sign_reversed(row) for row in rows], [_sign_reversed(row) for row in overall]
 
 
-def _turned(row: Row) -> Row:
-    """The row with the other sign of its correlations."""
+def _sign_reversed(row: Row) -> Row:
+    """The row with the signs of its correlations reversed."""
     changed: dict[str, Any] = {}
     for name in CORRELATIONS:
         value, ends = getattr(row, name), getattr(row, f"{name}_interval")
@@ -80,7 +79,7 @@ def _turned(row: Row) -> Row:
 
 
 def _row(rows: Sequence[AgreementRow], found: Sequence[Group], choice: Choice) -> OverallRow:
-    """The means of `rows`, which are those of the groups `found`."""
+    """The means of `rows`, which are the rows of the groups `found`."""
     measure = rows[0].measure
     seeds = sorted({seed for group in found for seed in group.seeds})
     parts = [_without(group, measure, choice, seeds) for group in found]
@@ -101,7 +100,7 @@ def _row(rows: Sequence[AgreementRow], found: Sequence[Group], choice: Choice) -
 
 
 def _without(group: Group, measure: str, choice: Choice, seeds: Sequence[int]) -> list[Array]:
-    """Pearson, Spearman and regret of a group without each of the seeds of all groups."""
+    """Pearson, Spearman and regret of a group without each of `seeds`, the seeds of all groups."""
     distance, accuracy = group.arrays(measure, choice)
     ends = distance[:, group.finalists], accuracy[:, group.finalists]
     both = (distance, accuracy)
@@ -114,7 +113,7 @@ def _without(group: Group, measure: str, choice: Choice, seeds: Sequence[int]) -
 
 
 def _defined(rows: Sequence[AgreementRow], parts: Sequence[Sequence[Array]]) -> list[list[Array]]:
-    """The columns of Pearson, Spearman and regret, of the groups where they are defined."""
+    """Columns of Pearson, Spearman and regret, for the groups in which they are defined."""
     columns: list[list[Array]] = [[], [], []]
     for row, values in zip(rows, parts, strict=True):
         points = (row.pearson, row.spearman, row.regret_points)

@@ -1,4 +1,4 @@
-"""What `rank` said of a run's pool beside distances: its useful share and the gain it expected."""
+"""Predictors of accuracy other than distances: useful share and expected gain of a pool."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,8 @@ def _gain(record: RunRecord) -> float | None:
 
 
 PREDICTORS: dict[str, Callable[[RunRecord], float | None]] = {SHARE: _share, GAIN: _gain}
-"""By name, the value that a record holds, None where it has none; the larger the better.
+"""For each name, a function that gives the value of a record, or None if it has none.
 
-The share is between 0 and 1, the gain is in points, by the map of the version that made the run.
+Larger is better. The share is between 0 and 1. The gain is in points, as computed by the version of
+mixmood that made the run.
 """

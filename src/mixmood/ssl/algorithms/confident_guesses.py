@@ -1,4 +1,4 @@
-"""Learning from firm guesses alone: what FixMatch and pseudo-labels have in common."""
+"""The loss of confident guesses, which FixMatch and pseudo-labels share."""
 
 import torch
 from torch import Tensor
@@ -8,7 +8,7 @@ from mixmood.ssl.algorithms.algorithm import kept_by
 from mixmood.ssl.algorithms.losses import masked_mean, soft_cross_entropy_rows
 
 
-def firm_guess_loss(
+def confident_guess_loss(
     logits: Tensor,
     guesses: Tensor,
     class_weights: Tensor,
@@ -16,16 +16,16 @@ def firm_guess_loss(
     threshold: float,
     ood_mask: float | None,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Mean cross-entropy against the likeliest classes, which guesses are firm, which are kept.
+    """The mean cross-entropy against the guessed classes; which guesses are sure; which are kept.
 
-    Images guessed with less confidence than `threshold`, or left out by the mask, add nothing but
-    count in the mean.
+    The guessed class of an image is its most probable one. Images guessed with less confidence
+    than `threshold`, or left out by the mask, add 0 to the sum but count in the mean.
 
     Args:
-        logits: What is to be learnt, shape (n, classes).
-        guesses: Probabilities that the likeliest classes are taken from, shape (n, classes).
+        logits: Logits that are trained, shape (n, classes).
+        guesses: Probabilities that give the guessed classes, shape (n, classes).
         class_weights: Shape (classes,).
-        threshold: The least confidence.
+        threshold: The least confidence of a sure guess.
         ood_mask: The least confidence for an image to be kept; None to keep all.
     """
     targets = functional.one_hot(guesses.argmax(dim=1), guesses.shape[1]).float()
