@@ -31,13 +31,13 @@ def check_model(
     except Exception as error:
         # ONNX Runtime has no public base class for what it raises.
         raise OutputError(f"The model cannot be run by ONNX Runtime: {error}.") from error
-    error = float(np.abs(found - head.predict_proba(features)).max())
+    probability_error = float(np.abs(found - head.predict_proba(features)).max())
     typicality_error = float(np.abs(typical[:, 0] - typicality(features)).max())
-    if not max(error, typicality_error) <= TOLERANCE:
+    if not max(probability_error, typicality_error) <= TOLERANCE:
         raise OutputError(
             f"The model file gives other results than the head in memory: probabilities differ by "
-            f"{error:.2g}, typicality by {typicality_error:.2g}. Report this, with the name of the "
-            "backbone."
+            f"{probability_error:.2g}, typicality by {typicality_error:.2g}. Report this, with the "
+            "name of the backbone."
         )
 
 
