@@ -86,6 +86,18 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(in_images, tmp_path):
     assert not out.exists()
 
 
+def test_ctrl_c_before_the_scan_ends_with_130_and_has_nothing_to_go_on_with(
+    in_features, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(
+        "mixmood.selection.fit.fit_scorer", lambda *_: signal.raise_signal(signal.SIGINT)
+    )
+    result = invoke("labelled.npy", "half.npy", "--out", tmp_path / "kept.csv")
+    assert result.exit_code == 130
+    assert "--resume" not in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_full_disk_loses_nothing(in_features, tmp_path, monkeypatch):
     monkeypatch.setattr(parts, "PART_SIZE", 64)
     filtered("labelled.npy", "half.npy", "--out", tmp_path / "whole.csv")
