@@ -31,7 +31,7 @@ from mixmood.features.backbones.registry import load_backbone
 from mixmood.selection.fit import FeatureReader, fit_scorer
 from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scan import cluster, parts
-from mixmood.selection.scan.cluster import ScanOrder
+from mixmood.selection.scan.cluster import SharedPool
 from mixmood.selection.scan.local import Scan, scan_local
 
 PART_SIZE = 128
@@ -89,7 +89,7 @@ def cpu_of_tree_s(root: int) -> float:
 
 
 def timed_scan(
-    scan: Scan, order: ScanOrder, ranges: list[tuple[int, int]], folder: Path, clock: Clock
+    scan: Scan, shared: SharedPool, ranges: list[tuple[int, int]], folder: Path, clock: Clock
 ) -> None:
     """`scan_ray` with workers that record when they worked."""
     scored = cluster._scored
@@ -101,7 +101,7 @@ def timed_scan(
             yield batch
 
     with mock.patch.multiple(cluster, ScanWorker=TimedWorker, _scored=noted):
-        cluster.scan_ray(scan, order, ranges, folder, clock)
+        cluster.scan_ray(scan, shared, ranges, folder, clock)
 
 
 def main() -> None:
@@ -129,8 +129,8 @@ def main() -> None:
                 if kind == "local":
                     scan_local(scan, ranges, folder, clock)
                 else:
-                    order = ScanOrder(folder / "pool", pool.fingerprint)
-                    timed_scan(scan, order, ranges, folder, clock)
+                    shared = SharedPool(folder / "pool", pool.fingerprint)
+                    timed_scan(scan, shared, ranges, folder, clock)
                 found[kind].append(clock)
     rates = {kind: [clock.rate() for clock in clocks] for kind, clocks in found.items()}
     ratios = [two / one for one, two in zip(rates["one"], rates["two"], strict=True)]

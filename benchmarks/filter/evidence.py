@@ -18,7 +18,7 @@ from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.core.seeds import rng_for
 from mixmood.heads import fit_head
 from mixmood.scores.registry import SCORES, fit_score
-from mixmood.scores.share.mixture import area
+from mixmood.scores.share.mixture import auc
 from mixmood.scores.useful_share import useful_share
 from mixmood.selection.fitted import fit_filter
 
@@ -61,7 +61,7 @@ def auroc(folder: Path, part: str, seeds: range) -> None:
         drawn = scene(folder, part, task, source, 0.5, seed) if todo else None
         for name in todo:
             scores = fit_score(drawn.labelled, drawn.pool, drawn.labels, name).fit.pool
-            value = area(scores[drawn.is_useful], scores[~drawn.is_useful])
+            value = auc(scores[drawn.is_useful], scores[~drawn.is_useful])
             file.add(**key, foreign_share=0.5, score=name, auroc=f"{value:.4f}")
 
 

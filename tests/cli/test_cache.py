@@ -32,7 +32,7 @@ def test_info_shows_place_content_size_and_limit(filled):
 
 def test_clear_forgets_and_says_how_much(filled):
     assert run("clear", "--cache", str(filled)).stdout == (
-        "Forgot the features of 7 images and the places of images in 1 archives.\n"
+        "Deleted the features of 7 images and the index of 1 archive.\n"
     )
     lines = run("info", "--cache", str(filled)).stdout.splitlines()
     assert [line.split()[1] for line in lines[1:3]] == ["0", "0"]

@@ -25,17 +25,17 @@ def line_of(name):
 
 
 def test_the_folder_is_said_to_be_named_only_where_it_is(home, monkeypatch):
-    assert f"folder  {home} (MIXMOOD_DATA)\n" in listed()
+    assert f"folder  {home} (from MIXMOOD_DATA)\n" in listed()
     monkeypatch.delenv("MIXMOOD_DATA")
     monkeypatch.setenv("XDG_DATA_HOME", str(home))
-    assert "(choose another: MIXMOOD_DATA)\n" in listed()
+    assert "(set MIXMOOD_DATA to use another)\n" in listed()
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_a_pack_is_listed_with_the_images_it_holds(home, save):
     save(home / "mnist.npz", images=np.zeros((7, 4, 4), np.uint8))
     assert line_of("mnist") == "mnist  here, 7 images; MNIST, training images"
-    assert line_of("svhn").startswith("svhn  not here, 73257 images, 182 MB to fetch; Street")
+    assert line_of("svhn").startswith("svhn  not here, 73257 images, 182 MB to download; Street")
 
 
 def test_packs_of_one_s_own_are_listed(home):

@@ -55,6 +55,14 @@ def test_correlate_with_the_tables_the_wrong_way_round_says_so(paper_tables):
     assert "Accuracies come first, distances second" in result.stderr
 
 
+def test_correlate_does_not_write_over_its_tables(tmp_path):
+    (tmp_path / "a.csv").write_text("task\n")
+    result = mixmood("correlate", tmp_path / "a.csv", "b.csv", "--csv", tmp_path / "." / "a.csv")
+    assert result.returncode == 2
+    assert "a.csv is one of the inputs. Name another file to write." in result.stderr
+    assert (tmp_path / "a.csv").read_text() == "task\n"
+
+
 def test_a_task_called_like_a_command_of_rich_is_printed_as_it_is(tmp_path):
     (tmp_path / "a.csv").write_text(
         "task,ood_source,ood_percent,n_labelled,accuracy_mean,algorithm\n"

@@ -56,7 +56,7 @@ def test_a_killed_scan_goes_on_and_ends_with_the_same_bytes(in_images, tmp_path,
     assert not out.exists()
     refused = invoke(*small("--out", out))
     assert refused.exit_code == 1
-    assert "holds an unfinished scan. Go on with it by --resume" in refused.stderr
+    assert "holds an unfinished scan. Continue it with --resume" in refused.stderr
     other = invoke(*small("--score", "knn", "--resume", "--out", out))
     assert other.exit_code == 1
     assert "begun with another labelled set or score" in other.stderr
@@ -81,9 +81,21 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(in_images, tmp_path):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert "Interrupted. Go on with the same command and --resume." in errors
+    assert "Interrupted. Continue with the same command and --resume." in errors
     assert "Traceback" not in errors
     assert not out.exists()
+
+
+def test_ctrl_c_before_the_scan_ends_with_130_and_has_nothing_to_go_on_with(
+    in_features, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(
+        "mixmood.selection.fit.fit_scorer", lambda *_: signal.raise_signal(signal.SIGINT)
+    )
+    result = invoke("labelled.npy", "half.npy", "--out", tmp_path / "kept.csv")
+    assert result.exit_code == 130
+    assert "--resume" not in result.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_full_disk_loses_nothing(in_features, tmp_path, monkeypatch):
@@ -101,7 +113,9 @@ def test_a_full_disk_loses_nothing(in_features, tmp_path, monkeypatch):
     result = invoke("labelled.npy", "half.npy", "--out", out)
     assert result.exit_code == 1
     assert "No space left on device" in result.stderr
-    assert "What was scanned is kept: go on with the same command and --resume" in result.stderr
+    assert (
+        "The finished parts are kept: continue with the same command and --resume." in result.stderr
+    )
     monkeypatch.setattr("mixmood.selection.scan.local.write_part", write)
     filtered("labelled.npy", "half.npy", "--out", out, "--resume")
     assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
@@ -124,4 +138,4 @@ def test_a_damaged_part_is_named(in_features, tmp_path, monkeypatch):
     result = invoke("labelled.npy", "half.npy", "--out", out, "--resume")
     assert result.exit_code == 1
     assert "part-000000000000.npz is damaged: " in result.stderr
-    assert "Delete it and go on with --resume" in result.stderr
+    assert "Delete it and continue with --resume" in result.stderr

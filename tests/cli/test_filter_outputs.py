@@ -43,7 +43,7 @@ def test_links_and_copies_have_safe_names_and_the_same_bytes(in_images, tmp_path
     assert sum(link.stat().st_nlink > 1 for link in links) == len(links)
     again = invoke(*small("--out", tmp_path / "k2.csv", "--link", tmp_path / "links"))
     assert again.exit_code == 1
-    assert "links is there already" in again.stderr
+    assert "links exists and is not an empty folder" in again.stderr
 
 
 def test_a_folder_of_links_that_was_interrupted_is_finished(in_images, tmp_path):
@@ -54,4 +54,4 @@ def test_a_folder_of_links_that_was_interrupted_is_finished(in_images, tmp_path)
     filtered(*words, "--resume")
     assert sorted(path.name for path in (tmp_path / "links").iterdir()) == names
     (tmp_path / "links" / "mine.png").touch()
-    assert "links is there already" in invoke(*words, "--resume").stderr
+    assert "links exists and is not an empty folder" in invoke(*words, "--resume").stderr

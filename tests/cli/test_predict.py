@@ -62,6 +62,22 @@ def test_without_a_file_the_csv_goes_to_stdout(run):
     assert len(result.stdout.splitlines()) == 17
 
 
+def test_a_dash_is_stdout_as_in_every_command(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = invoke("--model", run / "run", run / "labelled", "--csv", "-")
+    assert result.stdout.startswith("image,class,confidence,p_dark,p_light\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_images_are_never_the_output(run, tmp_path):
+    listed = tmp_path / "images.csv"
+    listed.write_text("path\n")
+    result = invoke("--model", run / "run", listed, "--csv", tmp_path / "." / "images.csv")
+    assert result.exit_code == 2
+    assert "images.csv is one of the inputs. Name another file to write." in result.stderr
+    assert listed.read_text() == "path\n"
+
+
 def test_unreadable_images_are_counted_on_stderr(run, tmp_path):
     Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
     (tmp_path / "b.png").write_bytes(b"broken")

@@ -132,6 +132,8 @@ def test_a_second_run_from_the_cache_gives_the_same_bytes(folders):
         (["rank", "labelled", "near", "--json", "x", "--csv", "./x"], 2, "Two results would be"),
         (["rank", "labelled", "near", "--json", "-", "--csv", "-"], 2, "written to -, the second"),
         (["rank", "labelled", "near", "--html", "-"], 2, "Give --html FILE"),
+        (["rank", "labelled", "near", "wide.npy", "--html", "wide.npy"], 2, "wide.npy is one of"),
+        (["rank", "labelled", "a=wide.npy", "--json", "./wide.npy"], 2, "is one of the inputs"),
         (["rank", "labelled", "near", "--resolution", "32"], 2, "64"),
         (["rank", "labelled", "near", "--jobs", "0"], 2, "jobs"),
         (["rank", "labelled", "near", "--until", "2"], 2, "until must be over 0.5"),
@@ -197,7 +199,7 @@ def test_ctrl_c_ends_with_130_and_one_line(tmp_path):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert "Interrupted. The same command goes on from what its cache or store holds" in errors
+    assert "Interrupted. The same command continues from its cache or store" in errors
     assert "Traceback" not in errors
     assert not (tmp_path / "out.json").exists()
 

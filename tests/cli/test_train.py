@@ -119,7 +119,7 @@ def test_ctrl_c_says_how_to_go_on_and_so_does_the_end_of_a_job(folders, tmp_path
     process.send_signal(signal_)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "the same command with --resume goes on" in stderr
+    assert "continue with the same command and --resume" in stderr
     assert (tmp_path / "run" / "checkpoint.pt").exists()
 
 
@@ -130,4 +130,4 @@ def test_ctrl_c_before_the_first_checkpoint_promises_nothing(folders, monkeypatc
     monkeypatch.setattr("mixmood.api.train.train_planned", interrupted)
     result = invoke(*folders, *QUICK)
     assert result.exit_code == 130
-    assert "Stopped before the first checkpoint: nothing is kept but features" in result.stderr
+    assert "Stopped before the first checkpoint: only features in the cache" in result.stderr

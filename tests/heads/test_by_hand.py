@@ -6,9 +6,9 @@ import pytest
 from mixmood.core.errors import OptionError
 from mixmood.heads.fitting.directions import canonical_order, directions
 from mixmood.heads.fitting.problem import head_problem
-from mixmood.heads.mixmatch import MixMatchHead, sharpened, slopes_of
+from mixmood.heads.mixmatch import MixMatchHead, logit_gradient, sharpened
 from mixmood.heads.propagation import PropagationHead, joined, neighbour_graph
-from mixmood.heads.pseudo_label import PseudoLabelHead, surest_of_each
+from mixmood.heads.pseudo_label import PseudoLabelHead, most_confident
 from mixmood.heads.supervised import SupervisedHead
 
 
@@ -51,7 +51,7 @@ def test_sharpening_by_hand():
     assert sharpened(np.array([0.8, 0.2]), 1.0) == pytest.approx([0.8, 0.2])
 
 
-def test_mixmatch_slopes_by_hand():
+def test_the_gradient_of_mixmatch_by_hand():
     """One labelled row and one of the pool, two classes, no mixing.
 
     Cross-entropy: p - t. Squared error, mean over one row and two classes, times gamma: with
@@ -59,7 +59,7 @@ def test_mixmatch_slopes_by_hand():
     """
     p = np.array([[0.7, 0.3], [0.8, 0.2]], np.float32).T[:, :, None]
     error = p - np.array([[1.0, 0.0], [0.6, 0.4]], np.float32).T[:, :, None]
-    slopes = slopes_of(error, p, np.ones((1, 1), np.float32), 10.0)[:, :, 0].T
+    slopes = logit_gradient(error, p, np.ones((1, 1), np.float32), 10.0)[:, :, 0].T
     assert slopes[0] == pytest.approx([-0.3, 0.3], abs=1e-6)
     assert slopes[1] == pytest.approx([10 * 0.8 * 0.08, -10 * 0.2 * 0.32], abs=1e-6)
 
@@ -73,10 +73,10 @@ def test_mixmatch_without_rate_stays_at_the_supervised_head():
     assert still.weights == pytest.approx(supervised.weights, abs=1e-5)
 
 
-def test_the_surest_of_each_class_are_taken():
-    """Rows 0, 1 and 3 are of class 0, row 2 of class 1: the two surest of 0 and the one of 1."""
+def test_the_most_confident_of_each_class_are_taken():
+    """Rows 0, 1 and 3 are of class 0, row 2 of class 1: two of class 0 are taken and one of 1."""
     p = np.array([[[0.9, 0.1], [0.6, 0.4], [0.45, 0.55], [0.7, 0.3]]])
-    targets, is_taken = surest_of_each(p, 2)
+    targets, is_taken = most_confident(p, 2)
     assert is_taken.tolist() == [[True, False, True, True]]
     assert targets[0].argmax(axis=1).tolist() == [0, 0, 1, 0]
 

@@ -12,6 +12,9 @@ from mixmood.core.records.ranking import (
     Ranking,
     SetAside,
 )
+from mixmood.features.backbones.input_format import InputFormat
+
+NORMALISED = InputFormat("nchw", "float32", 1.0, (0.5, 0.4, 0.3), (0.2, 0.2, 0.2))
 
 
 def dissimilarity(distance, p_value, rank, p_best):
@@ -60,7 +63,15 @@ def ranking():
         schema=1,
         mixmood="0.1.0",
         seed=7,
-        backbone={"name": "efficientnet-lite0", "weights_sha256": "cd" * 32, "resolution": 96},
+        backbone={
+            "name": "net.onnx",
+            "weights_sha256": "cd" * 32,
+            "resolution": 96,
+            "width": 1280,
+            "preprocessing": "pillow-bilinear-square",
+            "input": NORMALISED.describe(),
+            "device": "cpu",
+        },
         sample_size=40,
         draws=4,
         paper=False,

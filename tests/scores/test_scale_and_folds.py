@@ -11,7 +11,6 @@ from mixmood.scores.fitting.content_folds import (
     row_positions,
 )
 from mixmood.scores.labelled_scale import labelled_share, typical_threshold
-from mixmood.scores.nearest import nearest_labelled
 
 
 def test_images_drawn_like_the_labelled_ones_have_even_typicality():
@@ -29,14 +28,6 @@ def test_the_threshold_is_reached_by_that_share_of_the_labelled_images(share):
 def test_a_share_outside_0_to_1_is_refused():
     with pytest.raises(OptionError, match="got 1.5"):
         typical_threshold(np.ones(3), 1.5)
-
-
-def test_a_copy_is_nearest_to_its_original(rng):
-    labelled = rng.normal(size=(8, 5))
-    nearest = nearest_labelled(labelled, labelled[[5, 2]] * 3.0, 2)
-    assert nearest.indices[:, 0].tolist() == [5, 2]
-    assert nearest.similarities[:, 0] == pytest.approx(1.0)
-    assert nearest.indices.shape == (2, 2)
 
 
 @pytest.mark.parametrize("width", [2, 3, 1280])

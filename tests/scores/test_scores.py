@@ -6,7 +6,7 @@ import pytest
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.registry import SCORES, fit_score, score_from_arrays, score_to_arrays
-from mixmood.scores.share.mixture import area
+from mixmood.scores.share.mixture import auc
 
 every_score = pytest.mark.parametrize("family", SCORES)
 
@@ -20,7 +20,7 @@ def pools(world, n_useful=90, n_foreign=90):
 def test_foreign_images_score_below_useful_ones(family, world):
     labelled, labels, pool = pools(world)
     scores = fit_score(labelled, pool, labels, family).score(pool)
-    assert area(scores[:90], scores[90:]) > 0.95
+    assert auc(scores[:90], scores[90:]) > 0.95
 
 
 @every_score
@@ -79,7 +79,7 @@ def test_useful_images_score_like_labelled_ones(family, world):
     for _ in range(12):
         labelled, labels = world.useful(45)
         fit = fit_score(labelled, world.useful(150)[0], labels, family).fit
-        areas.append(area(fit.labelled, fit.pool))
+        areas.append(auc(fit.labelled, fit.pool))
     assert np.mean(areas) == pytest.approx(0.5, abs=0.06)
 
 

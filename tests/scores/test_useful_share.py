@@ -7,7 +7,7 @@ from mixmood.core.errors import InputError, OptionError
 from mixmood.scores.class_shares import class_probabilities, class_shares
 from mixmood.scores.combined import fit_combined_rows
 from mixmood.scores.fitting.compared import compared_rows
-from mixmood.scores.share.mixture import area, binormal_share, mixture_share
+from mixmood.scores.share.mixture import auc, binormal_share, mixture_share
 from mixmood.scores.share.self_calibration import near_auroc
 from mixmood.scores.useful_share import share_of_fit, useful_share
 
@@ -67,9 +67,9 @@ def test_the_interval_of_a_mixture_holds_the_share():
 
 
 def test_the_area_of_separated_and_of_equal_scores():
-    assert area(np.array([3.0, 4.0]), np.array([1.0, 2.0])) == 1.0
-    assert area(np.ones(5), np.ones(7)) == 0.5
-    assert area(np.array([0.0, 2.0]), np.array([1.0])) == 0.5
+    assert auc(np.array([3.0, 4.0]), np.array([1.0, 2.0])) == 1.0
+    assert auc(np.ones(5), np.ones(7)) == 0.5
+    assert auc(np.array([0.0, 2.0]), np.array([1.0])) == 0.5
 
 
 def test_importance_counts_like_repeated_images():

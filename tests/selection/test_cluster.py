@@ -14,7 +14,7 @@ from mixmood.data.arrays.array_pools import array_pool
 from mixmood.data.pools.pool import FeatureSource
 from mixmood.jobs.cluster import RaySpread
 from mixmood.selection.fitted import fit_filter
-from mixmood.selection.scan.cluster import ScanOrder, actor_resources, scan_ray
+from mixmood.selection.scan.cluster import SharedPool, actor_resources, scan_ray
 from mixmood.selection.scan.local import Scan, scan_local
 from mixmood.selection.scan.parts import PartFolder, ranges
 from mixmood.selection.scorer import Scorer
@@ -105,7 +105,7 @@ def test_parts_are_the_same_bytes_though_a_worker_was_killed(scan, tmp_path):
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     source = DiesOnce(rows, tmp_path / "killed")
     counts = Counts()
-    scan_ray(local, ScanOrder(source, source.fingerprint), ranges(100), folders["there"], counts)
+    scan_ray(local, SharedPool(source, source.fingerprint), ranges(100), folders["there"], counts)
     assert (tmp_path / "killed").exists()
     assert counts.n == 100
     assert written(folders["there"]) == written(folders["here"])
@@ -117,15 +117,15 @@ def test_parts_are_the_same_bytes_though_a_worker_was_killed(scan, tmp_path):
 def test_a_pool_that_differs_on_a_worker_is_refused(scan, tmp_path):
     local, rows = scan
     PartFolder(tmp_path, 100).begin({}, resume=False)
-    order = ScanOrder(rows + 1.0, local.pool.fingerprint)
+    shared = SharedPool(rows + 1.0, local.pool.fingerprint)
     with pytest.raises(InputError, match="array holds other images on a worker"):
-        scan_ray(local, order, ranges(100), tmp_path, Silent())
+        scan_ray(local, shared, ranges(100), tmp_path, Silent())
     assert written(tmp_path) == {}
 
 
 def test_nothing_is_started_where_nothing_is_missing(scan, tmp_path, monkeypatch):
     monkeypatch.setattr("mixmood.jobs.cluster.RaySpread.connected", None)
-    scan_ray(scan[0], ScanOrder(None, ""), [], tmp_path, Silent())
+    scan_ray(scan[0], SharedPool(None, ""), [], tmp_path, Silent())
 
 
 def test_an_actor_gets_a_card_where_a_card_computes():

@@ -70,4 +70,4 @@ def test_features_have_no_galleries(rng):
         gather_filter_material(found._job, found._decision, None, found._labelled).galleries == ()
     )
     assert found.record.distance is None
-    assert "Look before you train" not in found.to_html()
+    assert "Images to look at before training" not in found.to_html()

@@ -197,7 +197,7 @@ def _write_list(out: Path, pool: str, job: "FilterJob", decision: "Decision") ->
 
     content = ListContent(
         pool=job.pool,
-        word=pool,
+        pool_name=pool,
         parts=job.parts,
         reasons=decision.reasons,
         class_names=job.scorer.class_names,

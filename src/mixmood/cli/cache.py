@@ -1,4 +1,4 @@
-"""`mixmood cache`: what is kept between runs, and forgetting it."""
+"""`mixmood cache`: show or empty the cache."""
 
 from typing import Annotated
 
@@ -8,13 +8,15 @@ app = typer.Typer(no_args_is_help=True, help="Show or empty the cache.")
 
 Directory = Annotated[
     str | None,
-    typer.Option("--cache", metavar="DIR", help="The cache; the user's own if left out."),
+    typer.Option(
+        "--cache", metavar="DIR", help="The folder of the cache.", show_default="the user's"
+    ),
 ]
 
 
 @app.command()
 def info(cache: Directory = None) -> None:
-    """Show where the cache is, what it holds and how large it may grow.
+    """Show where the cache is, how much is in it and how large it may grow.
 
     Example: mixmood cache info
     """
@@ -30,16 +32,17 @@ def info(cache: Directory = None) -> None:
 
 @app.command()
 def clear(cache: Directory = None) -> None:
-    """Forget all that is kept; the next run finds it again.
+    """Delete everything in the cache; later runs compute it again.
 
     Example: mixmood cache clear
     """
     from mixmood.api.cache import clear_cache
+    from mixmood.core.words import counted
 
     about = clear_cache(cache)
     typer.echo(
-        f"Forgot the features of {about.n_images} images and the places of images in "
-        f"{about.n_archives} archives."
+        f"Deleted the features of {counted(about.n_images, 'image')} and the index of "
+        f"{counted(about.n_archives, 'archive')}."
     )
 
 

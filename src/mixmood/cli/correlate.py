@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from mixmood.cli.rank import check_outputs
 from mixmood.cli.terminal import options
+from mixmood.cli.terminal.outputs import check_outputs
 from mixmood.cli.terminal.streams import console, put, show
 
 Csv = Annotated[
@@ -38,7 +38,7 @@ def correlate(
     from mixmood.api.correlate import correlate as correlated
     from mixmood.report.testbed.agreement import agreement_csv, agreement_json, agreement_view
 
-    check_outputs(json, csv)
+    check_outputs((accuracies, distances), json=json, csv=csv)
     rows = correlated(accuracies, distances)
     put(json, agreement_json(rows))
     put(csv, agreement_csv(rows))

@@ -19,17 +19,18 @@ ALL = "all"
 
 @app.command("list")
 def list_sets() -> None:
-    """Show the data sets, what is here, licences and sources.
+    """Show the data sets, which of them are here, their licences and sources.
 
     Example: mixmood data list
     """
     from mixmood.data.sets.library import data_home, packed_sets
 
-    chosen = "MIXMOOD_DATA" if os.environ.get("MIXMOOD_DATA") else "choose another: MIXMOOD_DATA"
-    typer.echo(readable(f"folder  {data_home()} ({chosen})"))
+    is_set = bool(os.environ.get("MIXMOOD_DATA"))
+    hint = "from MIXMOOD_DATA" if is_set else "set MIXMOOD_DATA to use another"
+    typer.echo(readable(f"folder  {data_home()} ({hint})"))
     packed = packed_sets()
     for entry in CATALOGUE.values():
-        size = f"{entry.n_images} images, {entry.n_bytes / 10**6:.0f} MB to fetch"
+        size = f"{entry.n_images} images, {entry.n_bytes / 10**6:.0f} MB to download"
         state = _here(packed.pop(entry.name)) if entry.name in packed else f"not here, {size}"
         typer.echo(readable(f"\n{entry.name}  {state}; {entry.title}"))
         typer.echo(f"  licence  {entry.licence}")
@@ -43,7 +44,7 @@ def list_sets() -> None:
 
 
 def _here(pack: Path) -> str:
-    """What is in the pack of a data set, which may be a part of it."""
+    """How many images the stored file of a data set has; it may be a part of the set."""
     from mixmood.data.arrays.npy import count_npz
 
     try:
@@ -57,7 +58,7 @@ def get_sets(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names, or 'all'.")],
     quiet: options.Quiet = False,
 ) -> None:
-    """Fetch and verify data sets, and keep them in a compact form.
+    """Download and verify data sets, and store them in a compact form.
 
     Example: mixmood data get mnist svhn
     """

@@ -1,10 +1,11 @@
 """`mixmood demo`: the main job on embedded data."""
 
-from mixmood.cli.rank import check_outputs, deliver
+from mixmood.cli.rank import deliver
 from mixmood.cli.terminal import options
 from mixmood.cli.terminal.bars import progress_bars
+from mixmood.cli.terminal.outputs import check_outputs
 from mixmood.cli.terminal.plan_command import takes
-from mixmood.cli.terminal.streams import warnings_said
+from mixmood.cli.terminal.streams import print_warnings
 from mixmood.ranking.plan import RankingPlan
 
 
@@ -26,7 +27,7 @@ def demo(
     """
     from mixmood.api.demo import demo_planned
 
-    check_outputs(json, csv, html)
-    with warnings_said(), progress_bars(quiet) as progress:
+    check_outputs((), json=json, csv=csv, html=html)
+    with print_warnings(), progress_bars(quiet) as progress:
         report = demo_planned(plan, progress)
     deliver(report, json, csv, html)

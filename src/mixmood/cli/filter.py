@@ -1,22 +1,20 @@
 """`mixmood filter`: the useful part of a pool."""
 
-import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mixmood.cli.rank import check_outputs
 from mixmood.cli.terminal import options
 from mixmood.cli.terminal.bars import progress_bars
+from mixmood.cli.terminal.outputs import check_outputs
 from mixmood.cli.terminal.plan_command import takes
-from mixmood.cli.terminal.streams import put, say, warnings_said
+from mixmood.cli.terminal.streams import print_warnings, put, say
 from mixmood.core.errors import OptionError, OutputError
-from mixmood.core.files.places import expanded
 from mixmood.selection.plan import FilterPlan
 
 
@@ -40,8 +38,8 @@ def filter(
 ) -> None:
     """Score every image of a pool, and keep the useful part.
 
-    The list that it writes is itself a pool for rank, filter and train. A scan of any size can be
-    interrupted, and goes on with --resume.
+    The list of images that it writes is a pool for rank, filter and train. A scan of any size can
+    be interrupted and continued with --resume.
 
     Example: mixmood filter labelled/ crawl/ --out kept.csv --html kept.html
     """
@@ -49,10 +47,10 @@ def filter(
     from mixmood.report.filter.text import filter_lines
 
     if (labelled == "-") != (plan.load is not None):
-        raise OptionError("Give the labelled images; or - together with --load FILE.npz.")
-    check_outputs(json, out, html)
-    _check_inputs_stay((labelled, pool), (json, html))
-    with warnings_said(), progress_bars(quiet) as progress, _resuming(out):
+        given = f"got LABELLED {labelled} and {f'--load {plan.load}' if plan.load else 'no --load'}"
+        raise OptionError(f"Give the labelled images, or - together with --load FILE.npz; {given}.")
+    check_outputs((labelled, pool), json=json, csv=out, html=html)
+    with print_warnings(), progress_bars(quiet) as progress, _resume_hint(out):
         kept = filter_planned(None if labelled == "-" else labelled, pool, out, plan, progress)
     put(json, kept.to_json())
     if html is not None:
@@ -65,27 +63,18 @@ def filter(
         say(f"The list is in {out}. Train with it: {shlex.join(['mixmood', *words])}")
 
 
-def _check_inputs_stay(inputs: Iterable[str], outputs: Iterable[str | None]) -> None:
-    from mixmood.data.pools.path_options import split_options
-
-    places = [os.path.realpath(split_options(expanded(place)).path) for place in inputs]
-    for target in outputs:
-        if target not in (None, "-") and os.path.realpath(str(target)) in places:
-            raise OptionError(f"{target} is one of the inputs. Name another file to write.")
-
-
 @contextmanager
-def _resuming(out: str) -> Iterator[None]:
-    """Say how to go on with a scan that is interrupted, or fails in the middle."""
+def _resume_hint(out: str) -> Iterator[None]:
+    """Say how to continue a scan that is interrupted or fails before its end."""
     was_begun = Path(f"{out}.parts").is_dir()
     try:
         yield
     except KeyboardInterrupt:
         if not Path(f"{out}.parts").is_dir():
             raise
-        say("Interrupted. Go on with the same command and --resume.")
+        say("Interrupted. Continue with the same command and --resume.")
         raise typer.Exit(options.INTERRUPTED) from None
     except OutputError:
         if Path(f"{out}.parts").is_dir() and not was_begun:
-            say("What was scanned is kept: go on with the same command and --resume.")
+            say("The finished parts are kept: continue with the same command and --resume.")
         raise

@@ -17,12 +17,12 @@ from mixmood.core.errors import MixmoodError, reason
 from mixmood.core.interrupt import ENDS
 from mixmood.core.version import __version__
 
-NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""The error numbers of a full disk."""
+DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""The error numbers of a disk that is full, over its quota or broken."""
 
 
 class Commands(TyperGroup):
-    """The group of all commands: errors of users become one line and an exit code."""
+    """The group of all commands: an expected error becomes one line and an exit code."""
 
     def invoke(self, ctx: Any) -> object:
         """Run the command; `--debug` lets an error through with its traceback."""
@@ -34,7 +34,7 @@ class Commands(TyperGroup):
             say(f"Error: {error}", style="bold red")
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
-            say("Interrupted. The same command goes on from what its cache or store holds, if any.")
+            say("Interrupted. The same command continues from its cache or store, if it has one.")
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -42,7 +42,7 @@ app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help is instant: rich alone takes longer to import than the rest
+    rich_markup_mode=None,  # plain help is instant: rich takes longer to import than all the rest
 )
 
 
@@ -88,7 +88,7 @@ def main() -> None:
         try:
             app()
         finally:
-            # Here and not at Python's very end, where errors can no longer be printed.
+            # Here and not at the exit of Python, when errors can no longer be printed.
             sys.stdout.flush()
             # Output is complete: a late Ctrl-C prints no traceback.
             for number in ENDS:
@@ -99,7 +99,7 @@ def main() -> None:
         abandon_stdout()
         sys.exit(1)
     except OSError as error:
-        if error.errno not in NO_ROOM or "--debug" in sys.argv:
+        if error.errno not in DISK_ERRORS or "--debug" in sys.argv:
             raise
         abandon_stdout()
         say(f"Error: Cannot write the output: {reason(error)}. Make room, or write elsewhere.")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mixmood.cli.terminal.outputs import check_outputs
 from mixmood.cli.terminal.plan_command import takes
 from mixmood.ssl.prediction_plan import PredictionPlan
 
@@ -16,8 +17,8 @@ def predict(
     model: Annotated[Path, typer.Option(help="The folder that `mixmood train --out` wrote.")],
     plan: PredictionPlan,
     csv: Annotated[
-        Path | None, typer.Option(help="Where to write the classes; stdout if unset.")
-    ] = None,
+        str, typer.Option(metavar="FILE|-", help="Where to write the classes; - is stdout.")
+    ] = "-",
 ) -> None:
     """Classify images with a model that `mixmood train` wrote.
 
@@ -26,21 +27,18 @@ def predict(
     from mixmood.api.predict import predict_planned
     from mixmood.cli.terminal.bars import progress_bars
     from mixmood.cli.terminal.streams import put, say
-    from mixmood.core.files.atomic import check_writable, write_atomic
     from mixmood.core.words import counted
 
-    if csv is not None:
-        check_writable(csv)
+    check_outputs((images,), csv=csv)
     with progress_bars(is_quiet=False) as bars:
         predictions = predict_planned(
             model, images, plan, bars, lambda message: say(f"Warning: {message}")
         )
-    if csv is None:
-        put("-", predictions.to_csv())
+    put(csv, predictions.to_csv())
+    if csv == "-":
         return
-    write_atomic(csv, predictions.to_csv())
     n_none = int(predictions.is_none.sum())
-    none = f", {n_none} of them none of these classes" if n_none else ""
+    none = f", {n_none} of them as none of these classes" if n_none else ""
     n_images = counted(len(predictions.images), "image")
     place = "" if predictions.device == "cpu" else f" on {predictions.device}"
     sys.stdout.write(f"{n_images} classified{place}{none}; written to {csv}\n")

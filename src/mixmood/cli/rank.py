@@ -1,6 +1,5 @@
 """`mixmood rank`: the main job."""
 
-import os
 import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -9,10 +8,9 @@ import typer
 
 from mixmood.cli.terminal import options
 from mixmood.cli.terminal.bars import progress_bars
+from mixmood.cli.terminal.outputs import check_outputs
 from mixmood.cli.terminal.plan_command import takes
-from mixmood.cli.terminal.streams import console, put, show, warnings_said
-from mixmood.core.errors import OptionError
-from mixmood.core.files.atomic import check_writable
+from mixmood.cli.terminal.streams import console, print_warnings, put, show
 from mixmood.ranking.plan import RankingPlan
 
 if TYPE_CHECKING:
@@ -42,30 +40,16 @@ def rank(
     """
     from mixmood.api.rank import rank_planned
 
-    check_outputs(json, csv, html)
-    with warnings_said(), progress_bars(quiet) as progress:
+    # A candidate is PATH or NAME=PATH.
+    paths = [path for word in candidates for path in (word, word.partition("=")[2]) if path]
+    check_outputs((labelled, *paths), json=json, csv=csv, html=html)
+    with print_warnings(), progress_bars(quiet) as progress:
         report = rank_planned(labelled, candidates, plan, progress)
     deliver(report, json, csv, html)
 
 
-def check_outputs(json: str | None, csv: str | None, html: str | None = None) -> None:
-    """Refuse an output that cannot be written, before any work is done for it."""
-    if html == "-":
-        raise OptionError("The page is written to a file, not to stdout. Give --html FILE.")
-    targets = [target for target in (json, csv, html) if target is not None]
-    places = [target if target == "-" else os.path.realpath(target) for target in targets]
-    for target, place in zip(targets, places, strict=True):
-        if places.count(place) > 1 and place != os.devnull:
-            raise OptionError(
-                f"Two results would be written to {target}, the second over the first. "
-                "Give each a file of its own."
-            )
-        if target != "-":
-            check_writable(target)
-
-
 def deliver(report: "RankReport", json: str | None, csv: str | None, html: str | None) -> None:
-    """Write what was asked for, and show the table unless stdout is taken."""
+    """Write the files that were asked for; print the table unless stdout has JSON or CSV."""
     from mixmood.report.ranking.text import ranking_view
 
     put(json, report.to_json())

@@ -34,11 +34,11 @@ def train(
         ),
     ] = None,
 ) -> None:
-    """Train a classifier with a pool of unlabelled images, and say how good it is.
+    """Train a classifier with a pool of unlabelled images, and estimate its accuracy.
 
     Example: mixmood train --labelled labelled/ --unlabelled crawl.zip --out run/
     """
-    with ends_at_once():  # nothing is there to be kept while libraries are loaded
+    with ends_at_once():  # while libraries are loaded, there is nothing to save
         from mixmood.api.train import train_planned
         from mixmood.cli.terminal.prompt_end import ends_promptly
         from mixmood.cli.terminal.training_bar import TrainingBar
@@ -67,8 +67,8 @@ def train(
 
 def _stopped(out: Path) -> str:
     if not (out / CHECKPOINT).exists():
-        return "Stopped before the first checkpoint: nothing is kept but features in the cache."
-    return f"Stopped. The checkpoint is in {out}: the same command with --resume goes on."
+        return "Stopped before the first checkpoint: only features in the cache are kept."
+    return f"Stopped. The checkpoint is in {out}: continue with the same command and --resume."
 
 
 def _settings(algorithm: str, words: list[str] | None) -> dict[str, Any]:
@@ -80,17 +80,19 @@ def _settings(algorithm: str, words: list[str] | None) -> dict[str, Any]:
 
 
 def summary_text(record: "HeadRecord | TrainingRecord", out: Path) -> str:
-    """What a finished run says on stdout."""
+    """The summary of a finished run on stdout."""
     from mixmood.ssl.output.record import TrainingRecord
 
     lines = (
-        _of_network(record, out) if isinstance(record, TrainingRecord) else _of_head(record, out)
+        _network_lines(record, out)
+        if isinstance(record, TrainingRecord)
+        else _head_lines(record, out)
     )
     return "\n".join(lines) + "\n"
 
 
-def _of_head(record: "HeadRecord", out: Path) -> list[str]:
-    """Five lines: accuracy, algorithm, images, what the model refuses, files."""
+def _head_lines(record: "HeadRecord", out: Path) -> list[str]:
+    """Five lines: accuracy, algorithm, images, when predict answers "none of these", files."""
     found = record.accuracy
     accuracy = "accuracy unknown"
     if found.cross_validated is not None and found.interval is not None:
@@ -107,10 +109,10 @@ def _of_head(record: "HeadRecord", out: Path) -> list[str]:
         else f"; {found.test:.3f} on {counted(record.n_test, 'test image')}"
     )
     refused = (
-        "predict calls an image none of these if it is less like the labelled images than 95 % of "
-        "them are"
+        'predict answers "none of these" for an image that is less typical than 95 % of the '
+        "labelled images"
         if record.threshold is not None
-        else "too few labelled images for predict to call one none of these"
+        else 'predict never answers "none of these": there are too few labelled images'
     )
     return [
         accuracy + test,
@@ -122,7 +124,7 @@ def _of_head(record: "HeadRecord", out: Path) -> list[str]:
     ]
 
 
-def _of_network(record: "TrainingRecord", out: Path) -> list[str]:
+def _network_lines(record: "TrainingRecord", out: Path) -> list[str]:
     """The accuracies of a network, unbiased ones first."""
     lines = [
         f"test accuracy, last epoch {record.accuracy_last:.4f}",

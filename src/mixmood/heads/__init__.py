@@ -1,13 +1,15 @@
-"""Classifiers on frozen features, from few labels and a pool: arrays in, a linear head out.
+"""Linear classifiers on frozen features, trained with few labels and a pool.
 
     fit_head(name, features, codes, n_classes, pool, rng)   one head on all labelled rows
-    out_of_fold_logits(heads, ..., folds, rng)              (repeats, n, k): the base of the probe
-    train_head(features, codes, n_classes, pool, rng)       `auto`: which head, and how good it is
+    out_of_fold_logits(heads, ..., folds, rng)              (repeats, n, k); the probe uses them
+    train_head(features, codes, n_classes, pool, rng)       `auto`: chooses a head and estimates
+                                                            its accuracy
 
 A head is `softmax(directions(features) @ weights + bias)`, with weights (d, k) and bias (k,);
-`directions` are signed roots scaled to length 1 (see `rows`). `HEADS` holds them by name.
-`MixMatchClassifier`, `PseudoLabelClassifier` and `PropagationClassifier` are the same heads as
-scikit-learn estimators; they alone need scikit-learn and are imported when first used.
+`directions` are signed roots scaled to length 1 (`heads.fitting.directions`). `HEADS` holds the
+heads by name. `MixMatchClassifier`, `PseudoLabelClassifier` and `PropagationClassifier` are the
+same heads as scikit-learn estimators; only they need scikit-learn, and they are imported when
+first used.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -40,7 +42,7 @@ _ESTIMATORS = ("MixMatchClassifier", "PropagationClassifier", "PseudoLabelClassi
 
 
 def __dir__() -> list[str]:
-    """All public names, also those not loaded yet."""
+    """All public names, including those that are not imported yet."""
     return sorted({*globals(), *__all__})
 
 

@@ -1,4 +1,4 @@
-"""What heads refuse, before anything is computed."""
+"""Checks of the input of heads, before anything is computed."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,12 +6,12 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError, OptionError, ShapeError
 
-MOST_ANSWERS = 30_000_000
-"""Labelled rows times classes; a fit holds several arrays of that size."""
+MOST_LOGITS = 30_000_000
+"""The largest number of labelled rows times classes; a fit holds several arrays of that size."""
 
 
 def check_labelled(features: Array, codes: NDArray[np.integer], n_classes: int) -> None:
-    """Refuse labelled rows that are not finite, have no code each, or are of one class."""
+    """Refuse labelled rows that are not finite, lack a valid code, or are all of one class."""
     if features.ndim != 2 or codes.shape != features.shape[:1] or features.shape[1] == 0:
         raise ShapeError(
             "A head takes features (n, d) and one code a row; got shapes "
@@ -34,9 +34,9 @@ def check_labelled(features: Array, codes: NDArray[np.integer], n_classes: int) 
 
 def check_amount(n_rows: int, n_classes: int) -> None:
     """Refuse so many images of so many classes that a fit would not end in reasonable time."""
-    if n_rows * n_classes > MOST_ANSWERS:
+    if n_rows * n_classes > MOST_LOGITS:
         raise InputError(
-            f"A head takes at most {MOST_ANSWERS:,} images times classes; got {n_rows:,} images "
+            f"A head takes at most {MOST_LOGITS:,} images times classes; got {n_rows:,} images "
             f"of {n_classes:,} classes. Leave classes out, or train on a part of the images."
         )
 
@@ -52,7 +52,7 @@ def check_pool(pool: Array, width: int) -> None:
 
 
 def check_width(features: Array, width: int) -> None:
-    """Refuse features that the head was not trained on."""
+    """Refuse features of another width than the head was trained on."""
     if features.ndim != 2 or features.shape[1] != width:
         raise ShapeError(
             f"This head takes features of shape (n, {width}); got {features.shape}. Extract them "

@@ -25,7 +25,7 @@ EXPECTED_FAILED_CHECKS: dict[str, str] = {
 
 
 class _HeadClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What the three classifiers share."""
+    """The common part of the three classifiers."""
 
     random_state: Any
     classes_: NDArray[Any]
@@ -61,7 +61,7 @@ class _HeadClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.head_.predict_proba(self._checked(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likeliest class of each row, shape (n,)."""
+        """The most probable class of each row, shape (n,)."""
         codes = self._logits(X).argmax(axis=1)
         return np.asarray(self.classes_[codes])
 
@@ -75,7 +75,7 @@ class _HeadClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class MixMatchClassifier(_HeadClassifier):
-    """MixMatch on features: guessed, sharpened labels of unlabelled rows, mixed with labelled ones.
+    """MixMatch on features: unlabelled rows with sharpened guesses are mixed with labelled rows.
 
     See `mixmood.heads.mixmatch.MixMatchHead` for the loss. After `fit`, `head_` holds the linear
     classifier and `classes_` the classes.
@@ -119,7 +119,7 @@ class MixMatchClassifier(_HeadClassifier):
 
 
 class PseudoLabelClassifier(_HeadClassifier):
-    """Self-training that takes the surest unlabelled rows of each class, as many of each.
+    """Self-training with the most confident unlabelled rows, the same number of each class.
 
     See `mixmood.heads.pseudo_label.PseudoLabelHead`.
     """
@@ -145,7 +145,7 @@ class PseudoLabelClassifier(_HeadClassifier):
 
 
 class PropagationClassifier(_HeadClassifier):
-    """Label spreading over nearest neighbours, joined with logistic regression: a safe head.
+    """Label spreading over nearest neighbours, combined with logistic regression: a safe head.
 
     See `mixmood.heads.propagation.PropagationHead`.
     """

@@ -1,4 +1,4 @@
-"""What a fitted head is: a linear classifier on the directions of features."""
+"""Fitted heads: linear classifiers on the directions of features."""
 
 from dataclasses import dataclass, replace
 
@@ -21,7 +21,7 @@ class LinearHead:
     bias: Array
     """Shape (k,)."""
     temperature: float = 1.0
-    """Divides the logits; found by cross-validation, it changes no prediction."""
+    """Divides the logits, so that probabilities are calibrated; it changes no predicted class."""
 
     def logits(self, features: Array) -> Array:
         """Logits before the temperature, shape (n, k), of features, shape (n, d)."""
@@ -33,11 +33,11 @@ class LinearHead:
         return softmax(self.logits(features) / self.temperature)
 
     def predict(self, features: Array) -> NDArray[np.intp]:
-        """The code of the likeliest class of each row, shape (n,)."""
+        """The code of the most probable class of each row, shape (n,)."""
         return np.asarray(self.logits(features).argmax(axis=1))
 
     def at_temperature(self, temperature: float) -> "LinearHead":
-        """The same head with calibrated probabilities."""
+        """The same head with another temperature."""
         return replace(self, temperature=temperature)
 
 
@@ -49,11 +49,11 @@ class LinearHeads:
     bias: Array
 
     def __len__(self) -> int:
-        """How many."""
+        """The number of problems (B)."""
         return len(self.weights)
 
     def __getitem__(self, place: int) -> LinearHead:
-        """One of them."""
+        """The head of one problem."""
         return LinearHead(self.weights[place], self.bias[place])
 
     def logits_of_rows(self, rows: Array) -> Array:

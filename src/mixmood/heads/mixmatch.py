@@ -1,4 +1,4 @@
-"""MixMatch on frozen features: guess, sharpen, mix, and a squared error with a ramp."""
+"""MixMatch on frozen features: guess, sharpen and mix; the weight of the pool is ramped up."""
 
 from dataclasses import dataclass
 
@@ -18,19 +18,19 @@ F32 = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class MixMatchHead:
-    """A linear MixMatch head, trained by gradient steps from the supervised one.
+    """A linear MixMatch head, trained by gradient steps that start from the supervised head.
 
-    In every update the head guesses classes of a batch of the pool; the guesses are sharpened,
-    p ** (1 / temperature) normalised. Labelled rows and the batch are mixed in pairs,
-    s * own + (1 - s) * partner's with s = max(l, 1 - l), l from Beta(alpha, alpha). The loss is
-    the cross-entropy of mixed labelled rows plus gamma * r * the squared error of mixed pool
-    rows, r growing from 0 to 1 over a share of the updates. An empty pool gives the supervised
-    head.
+    In every update the head guesses class probabilities p for a batch of the pool. The guesses
+    are sharpened: p ** (1 / temperature), normalised. All labelled rows and the batch are mixed
+    with random partners: s * own + (1 - s) * partner's with s = max(l, 1 - l), l from
+    Beta(alpha, alpha). The loss is the cross-entropy of mixed labelled rows plus
+    gamma * r * the squared error of mixed pool rows; r grows from 0 to 1 over the first
+    `ramp_share` of the updates. An empty pool gives the supervised head.
 
-    Logits are linear in the features: those of mixed rows are mixed logits, so that one product
-    with the batch serves guesses and loss alike, for all problems at once. Steps are those of
-    Adam with one size for the whole head instead of one for each weight. They do not depend on
-    the basis of the features, as those of Adam do, so that a few directions are enough.
+    Logits are linear in the features, so that the logits of mixed rows are mixed logits: one
+    product with the batch gives guesses and loss, for all problems at once. Steps are those of
+    Adam, with one step size for the whole head instead of one for each weight. Unlike those of
+    Adam they do not depend on the basis of the features, so that a few directions are enough.
 
     Source: Berthelot et al., "MixMatch", 2019.
     """
@@ -69,35 +69,36 @@ class MixMatchHead:
         rows = np.concatenate([state.rows[: state.n_labelled], state.rows[drawn]])
         partners = rng.permutation(len(rows))
         shares = rng.beta(self.alpha, self.alpha, len(rows))
-        lost = (1 - np.maximum(shares, 1 - shares)).astype(np.float32)
+        partner_shares = (1 - np.maximum(shares, 1 - shares)).astype(np.float32)
         logits = state.logits(rows)
         guesses = sharpened(softmax(logits[:, state.n_labelled :], axis=0), self.temperature, 0)
         targets = np.concatenate([state.targets, guesses], axis=1)
         # A held-out row is never a partner: its label must stay unknown.
-        lost_by = lost[:, None] * state.may_mix(len(rows))[partners]
-        mixed_p = softmax(logits + lost_by * (logits[:, partners] - logits), axis=0)
-        error = mixed_p - (targets + lost_by * (targets[:, partners] - targets))
-        slopes = slopes_of(error, mixed_p, state.shares, gamma)
-        passed = lost_by * slopes
-        own = slopes - passed
-        own[:, partners] += passed
+        mixed_in = partner_shares[:, None] * state.may_mix(len(rows))[partners]
+        mixed_p = softmax(logits + mixed_in * (logits[:, partners] - logits), axis=0)
+        error = mixed_p - (targets + mixed_in * (targets[:, partners] - targets))
+        gradient = logit_gradient(error, mixed_p, state.shares, gamma)
+        # A mixed logit depends on the row itself and on its partner: each gets its share.
+        of_partner = mixed_in * gradient
+        own = gradient - of_partner
+        own[:, partners] += of_partner
         state.step(rows, own, self.rate)
 
 
-def slopes_of(error: F32, mixed_p: F32, shares: F32, gamma: float) -> F32:
-    """The slope of the loss in each mixed logit, shape (k, rows, B); labelled rows come first.
+def logit_gradient(error: F32, mixed_p: F32, shares: F32, gamma: float) -> F32:
+    """The gradient of the loss in the mixed logits, shape (k, rows, B); labelled rows come first.
 
     Args:
         error: Probabilities minus targets of mixed rows.
-        mixed_p: The probabilities.
-        shares: What each labelled row counts, shape (n_labelled, B), of sum 1.
-        gamma: The weight of the pool's squared error, the mean over its rows and classes.
+        mixed_p: The probabilities of mixed rows.
+        shares: The weight of each labelled row, shape (n_labelled, B); they sum to 1.
+        gamma: The weight of the pool's squared error, a mean over its rows and classes.
     """
     n_labelled = len(shares)
-    p, off = mixed_p[:, n_labelled:], error[:, n_labelled:]
-    through = p * (off - (p * off).sum(axis=0))
-    through *= np.float32(2 * gamma / (p.shape[0] * p.shape[1]))
-    return np.concatenate([error[:, :n_labelled] * shares, through], axis=1)
+    p, pool_error = mixed_p[:, n_labelled:], error[:, n_labelled:]
+    of_pool = p * (pool_error - (p * pool_error).sum(axis=0))
+    of_pool *= np.float32(2 * gamma / (p.shape[0] * p.shape[1]))
+    return np.concatenate([error[:, :n_labelled] * shares, of_pool], axis=1)
 
 
 def sharpened(p: Array, temperature: float, axis: int = -1) -> Array:
@@ -111,9 +112,10 @@ def sharpened(p: Array, temperature: float, axis: int = -1) -> Array:
 
 
 class _Training:
-    """Rows in single precision and the unknowns, shape (r + 1, k, B): the last is the bias.
+    """The state of a training: rows in single precision, and the parameters of all heads.
 
-    Logits have shape (k, rows, B): sums over a few classes are fast along the first axis.
+    Parameters have shape (r + 1, k, B); the last row is the bias. Logits have shape (k, rows, B):
+    sums over a few classes are fast along the first axis.
     """
 
     _KEEP_MEAN, _KEEP_SQUARE = 0.9, 0.99
@@ -131,39 +133,45 @@ class _Training:
         inside = np.matmul(self._basis.T, first.weights)
         bias = first.bias + np.tensordot(self._centre, inside, (0, 1))
         both = np.concatenate([inside.transpose(1, 2, 0), bias.T[None]])
-        self._unknowns: F32 = np.ascontiguousarray(both, dtype=np.float32)
-        self._mean = np.zeros_like(self._unknowns)
+        self._parameters: F32 = np.ascontiguousarray(both, dtype=np.float32)
+        self._mean = np.zeros_like(self._parameters)
         self._square = np.zeros(problem.n_problems, np.float32)
         self._n_steps = 0
 
     def may_mix(self, n_rows: int) -> F32:
-        """1 for rows that may be partners, shape (n_rows, B): held-out ones may not."""
+        """1 for rows that may be partners, 0 for held-out rows, shape (n_rows, B)."""
         pool = np.ones((n_rows - self.n_labelled, self._weights.shape[1]), np.float32)
         return np.concatenate([(self._weights > 0).astype(np.float32), pool])
 
     def logits(self, rows: F32) -> F32:
-        """Shape (k, n, B)."""
-        flat = self._unknowns.reshape(len(self._unknowns), -1)
-        by_row = (rows @ flat).reshape(-1, *self._unknowns.shape[1:])
+        """The logits of rows, shape (k, n, B)."""
+        flat = self._parameters.reshape(len(self._parameters), -1)
+        by_row = (rows @ flat).reshape(-1, *self._parameters.shape[1:])
         return np.ascontiguousarray(by_row.transpose(1, 0, 2))
 
-    def step(self, rows: F32, slopes: F32, rate: float) -> None:
-        """One step down the slopes of the logits of these rows, about `rate` long for a class."""
-        by_row = slopes.transpose(1, 0, 2).reshape(len(rows), -1)
-        slope = (rows.T @ by_row).reshape(self._unknowns.shape)
+    def step(self, rows: F32, gradients: F32, rate: float) -> None:
+        """One gradient step, of length about `rate` for each class.
+
+        Args:
+            rows: Shape (n, r + 1).
+            gradients: Of the loss in the logits of these rows, shape (k, n, B).
+            rate: The learning rate.
+        """
+        by_row = gradients.transpose(1, 0, 2).reshape(len(rows), -1)
+        gradient = (rows.T @ by_row).reshape(self._parameters.shape)
         self._n_steps += 1
-        self._mean += np.float32(1 - self._KEEP_MEAN) * (slope - self._mean)
-        square = np.einsum("rkb,rkb->b", slope, slope) / np.float32(len(self._unknowns[0]))
+        self._mean += np.float32(1 - self._KEEP_MEAN) * (gradient - self._mean)
+        square = np.einsum("rkb,rkb->b", gradient, gradient) / np.float32(len(self._parameters[0]))
         self._square += np.float32(1 - self._KEEP_SQUARE) * (square - self._square)
-        # Both memories start empty; these factors make up for it, as in Adam.
+        # Both running means start at 0; these factors correct that bias, as in Adam.
         root = np.sqrt(self._square / np.float32(1 - self._KEEP_SQUARE**self._n_steps))
         scale = rate / (1 - self._KEEP_MEAN**self._n_steps) / (root + 1e-8)
-        self._unknowns -= self._mean * scale.astype(np.float32)
+        self._parameters -= self._mean * scale.astype(np.float32)
 
     def heads(self) -> LinearHeads:
-        """The heads as they are now, on features."""
-        unknowns = self._unknowns.astype(float)
-        inside = unknowns[:-1].transpose(2, 0, 1)
-        bias = unknowns[-1].T - np.tensordot(self._centre, inside, (0, 1))
+        """The present heads, with weights for features instead of coordinates."""
+        parameters = self._parameters.astype(float)
+        inside = parameters[:-1].transpose(2, 0, 1)
+        bias = parameters[-1].T - np.tensordot(self._centre, inside, (0, 1))
         weights = np.matmul(self._basis, inside)
         return LinearHeads(weights, bias - bias.mean(axis=1, keepdims=True))

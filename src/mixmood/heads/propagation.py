@@ -1,4 +1,4 @@
-"""Labels spread over a graph of neighbours, joined with the classifier so that it is safe."""
+"""Label spreading over a graph of neighbours, combined with logistic regression for safety."""
 
 from dataclasses import dataclass
 
@@ -20,12 +20,12 @@ class PropagationHead:
     """The geometric mean of logistic regression and label spreading, as one linear head.
 
     Labels spread from the training rows over the graph of the `n_neighbours` nearest rows, with
-    S = D^-1/2 A D^-1/2: F = (1 - reach) (I - reach S)^-1 Y. Classes are rescaled to the shares
-    that they have among the labels, rows to sum 1. The targets are the normalised
-    geometric means of F and of the supervised head's probabilities; a linear head is fitted to
-    them on pool and labelled rows (which keep their labels), so that it applies to new images. Far
-    from the labels F says nothing and the supervised head decides: that is why foreign images
-    do little harm. An empty pool gives the supervised head.
+    S = D^-1/2 A D^-1/2: F = (1 - reach) (I - reach S)^-1 Y, by `n_steps` iterations. Classes are
+    rescaled to their shares among the labels, rows to sum 1. The targets are the normalised
+    geometric means of F and of the supervised head's probabilities. A linear head is fitted to
+    them on pool and labelled rows (which keep their labels), so that it applies to new images. For
+    rows far from all labels F is nearly uniform and the supervised head decides, so that foreign
+    images do little harm. An empty pool gives the supervised head.
 
     Source of the spreading: Zhou et al., "Learning with local and global consistency", 2004.
     """
@@ -54,28 +54,28 @@ class PropagationHead:
         labelled = problem.weights.sum(axis=1, keepdims=True)
         share = self.pool_weight * labelled / len(problem.pool)
         weights = np.repeat(share, len(problem.pool), axis=1)
-        return fit_joint(problem, problem.targets, targets, weights, penalties, heads)
+        return fit_joint(problem, targets, weights, penalties, heads)
 
     def spread_labels(self, problem: HeadProblem) -> Array:
-        """What the graph says about the pool in every problem: shape (B, m, k), rows of sum 1."""
+        """The class probabilities of the pool by the graph, shape (B, m, k); rows sum to 1."""
         reached = self._reached(problem)[len(problem.rows) :]
         n_labelled, n_classes = len(problem.rows), problem.n_classes
         given = problem.weights[:, :, None] * problem.targets
         flat = np.moveaxis(given, 0, 1).reshape(n_labelled, -1)
         spread = (reached @ flat).reshape(-1, problem.n_problems, n_classes).transpose(1, 0, 2)
-        # Every class spreads as much mass as its labels are: graph hubs do not favour one.
+        # Each class gets mass in proportion to its labels: hubs of the graph do not favour one.
         total = spread.sum(axis=1, keepdims=True)
         labels = given.sum(axis=1)[:, None, :]
         spread = spread * (labels / np.where(total > 0, total, 1.0))
-        # A row that nothing reaches gets even chances: the graph then says nothing.
+        # A row that no label reaches gets equal probabilities.
         spread = spread + 1e-6 * spread.mean(axis=(1, 2), keepdims=True) + 1e-300
         return np.asarray(spread / spread.sum(axis=2, keepdims=True))
 
     def _reached(self, problem: HeadProblem) -> Array:
-        """What a label on each labelled row gives to every row, shape (n + m, n).
+        """How much of a label on each labelled row reaches every row, shape (n + m, n).
 
-        The graph is the same for all training rows, and spreading is linear in the labels: this one
-        matrix serves all problems.
+        The graph does not depend on which rows train, and spreading is linear in the labels:
+        this one matrix serves all problems.
         """
         key = ("neighbourhood", self.n_neighbours, self.reach, self.n_steps)
         kept = problem.__dict__.get("neighbourhood")
@@ -93,7 +93,7 @@ class PropagationHead:
 def neighbour_graph(rows: Array, n_neighbours: int) -> sparse.csr_array:
     """D^-1/2 A D^-1/2 of the symmetric graph of nearest neighbours by cosine, shape (n, n).
 
-    A holds max(cosine, 0) of pairs of which one is among the other's neighbours.
+    A holds max(cosine, 0) for pairs of rows of which one is among the other's nearest.
     """
     found = cosine_neighbours(rows, None, n_neighbours)
     n_rows, k = found.indices.shape

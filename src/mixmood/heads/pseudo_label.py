@@ -1,4 +1,4 @@
-"""Class-balanced self-training: the surest guesses of each class become labels."""
+"""Class-balanced self-training: the most confident guesses of each class become labels."""
 
 from dataclasses import dataclass
 
@@ -16,12 +16,13 @@ from mixmood.numerics.softmax import softmax
 
 @dataclass(frozen=True)
 class PseudoLabelHead:
-    """Self-training that takes as many images of each class.
+    """Self-training with the same number of images of each class.
 
-    In every round the head guesses the pool. Of each class it takes the surest images, a share of
-    the pool that grows from round to round up to `last_share`, as if they were labelled. Together
-    they weigh `pool_weight` times what the labelled rows weigh. Taking the same number of each
-    class keeps one class from dominating the others. An empty pool gives the supervised head.
+    In every round the head predicts the pool. The most confident images of each class then train
+    as if they were labelled; their share of the pool grows from round to round up to
+    `last_share`. Together they weigh `pool_weight` times as much as the labelled rows. The same
+    number of each class keeps one class from dominating the others. An empty pool gives the
+    supervised head.
     """
 
     n_rounds: int = 2
@@ -43,9 +44,9 @@ class PseudoLabelHead:
             share = self.last_share * number / self.n_rounds
             p = softmax(heads.logits_of_rows(problem.pool))
             n_each = max(1, round(share * len(problem.pool) / problem.n_classes))
-            targets, is_taken = surest_of_each(p, n_each)
+            targets, is_taken = most_confident(p, n_each)
             weights = self._weights(problem, is_taken)
-            heads = fit_joint(problem, problem.targets, targets, weights, penalties, heads)
+            heads = fit_joint(problem, targets, weights, penalties, heads)
         return heads
 
     def _weights(self, problem: HeadProblem, is_taken: NDArray[np.bool_]) -> Array:
@@ -54,15 +55,15 @@ class PseudoLabelHead:
         return np.asarray(is_taken * (self.pool_weight * labelled / taken))
 
 
-def surest_of_each(p: Array, n_each: int) -> tuple[Array, NDArray[np.bool_]]:
-    """Hard labels of the surest rows of each class: targets (B, m, k) and which are taken (B, m).
+def most_confident(p: Array, n_each: int) -> tuple[Array, NDArray[np.bool_]]:
+    """Hard labels, shape (B, m, k), and the most confident rows of each class, shape (B, m).
 
-    A row belongs to the class it most likely is of. Each class takes its `n_each` surest rows, or
-    all that it has; of equally sure rows the first.
+    The label of a row is its most probable class. Of each class the `n_each` most confident rows
+    are taken, or all if there are fewer; of equal ones the first.
     """
     guessed = p.argmax(axis=2)
-    sureness = p.max(axis=2)
-    order = np.argsort(-sureness, axis=1, kind="stable")
+    confidence = p.max(axis=2)
+    order = np.argsort(-confidence, axis=1, kind="stable")
     targets = np.zeros_like(p)
     np.put_along_axis(targets, guessed[:, :, None], 1.0, axis=2)
     sorted_targets = np.take_along_axis(targets, order[:, :, None], axis=1)

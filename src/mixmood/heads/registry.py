@@ -28,12 +28,12 @@ class HeadEntry:
     """One kind of head."""
 
     name: str
-    """The word a user types."""
+    """Its name on the command line and in Python."""
     head: Head
-    """With the settings that were chosen on development tasks."""
+    """The head with the settings that were chosen on development tasks."""
     uses_pool: bool
     summary: str
-    """One line on what it does with the pool."""
+    """How it uses the pool, in one line."""
 
 
 HEADS: dict[str, HeadEntry] = {
@@ -44,7 +44,7 @@ HEADS: dict[str, HeadEntry] = {
         "mixmatch", MixMatchHead(), True, "guesses, sharpens and mixes features of the pool"
     ),
     "pseudo-label": HeadEntry(
-        "pseudo-label", PseudoLabelHead(), True, "takes the surest guesses of each class as labels"
+        "pseudo-label", PseudoLabelHead(), True, "takes the most confident guesses as labels"
     ),
     "propagation": HeadEntry(
         "propagation", PropagationHead(), True, "spreads labels to similar images; safe"

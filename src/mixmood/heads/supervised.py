@@ -12,11 +12,11 @@ from mixmood.numerics.calibration import log_likelihood
 from mixmood.numerics.folds import repeated_folds
 from mixmood.numerics.logistic import fit_logistic
 
-MIDDLE = 0.1
-"""The penalty where cross-validation cannot choose, in multiples of the spread."""
+DEFAULT_PENALTY = 0.1
+"""The penalty if it cannot be cross-validated, in multiples of the spread."""
 TOLERANCE = 1e-4
 MOST_WORK = 200_000_000
-"""With more work a fit (hundreds of classes), the penalty is not chosen, but MIDDLE."""
+"""If a fit takes more work (hundreds of classes), the penalty is DEFAULT_PENALTY."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SupervisedHead:
             check_setting("penalty", penalty, 1e-9)
 
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
-        """The supervised heads of all problems; the pool is not looked at."""
+        """The supervised heads of all problems; the pool is not used."""
         if self == SupervisedHead():
             return supervised_base(problem)[1]
         return self.fit_at(problem, self.choose(problem))
@@ -53,15 +53,15 @@ class SupervisedHead:
     def choose(self, problem: HeadProblem) -> NDArray[np.float64]:
         """The chosen penalty of each problem, in multiples of the spread; shape (B,).
 
-        The folds do not depend on a seed: heads that start from the supervised one choose alike.
+        The folds do not depend on a seed, so that all heads start from the same supervised one.
         """
         counts = np.bincount(problem.codes, minlength=problem.n_classes)
         is_large = problem.work > MOST_WORK
         if len(self.penalties) == 1 or counts.max() < 2 or is_large:
-            only = self.penalties[0] if len(self.penalties) == 1 else MIDDLE
+            only = self.penalties[0] if len(self.penalties) == 1 else DEFAULT_PENALTY
             return np.full(problem.n_problems, only)
         _, first, places = np.unique(problem.codes, return_index=True, return_inverse=True)
-        # Classes in the order in which rows name them: their names decide nothing.
+        # Classes are numbered by their first rows, so that folds do not depend on class names.
         codes = np.argsort(np.argsort(first))[places]
         folds = repeated_folds(codes, self.n_folds, 1, np.random.default_rng(0))[0]
         held_out = folds[None, :] == np.arange(folds.max() + 1)[:, None]
@@ -69,7 +69,7 @@ class SupervisedHead:
         trains = problem.weights[:, None, :] * ~held_out
         each = np.repeat(trains.reshape(-1, n_rows), len(self.penalties), axis=0)
         penalties = np.tile(self.penalties, n_problems * n_inner) * problem.spread
-        # As many coordinates as rows: the many fits are never carried over to all features.
+        # There are as many coordinates as rows: the weights of all features are never computed.
         rows = problem.space.coordinates
         fits = fit_logistic(rows, problem.targets, each, penalties, tolerance=1e-3, single=True)
         scores = log_likelihood(fits.logits(rows), problem.codes)
@@ -80,7 +80,7 @@ class SupervisedHead:
 
 
 def supervised_base(problem: HeadProblem) -> tuple[NDArray[np.float64], LinearHeads]:
-    """Penalties and supervised heads that the other heads start from; computed once a problem."""
+    """The penalties and the supervised heads, from which other heads start; cached in `problem`."""
     if "supervised" not in problem.__dict__:
         head = SupervisedHead()
         penalties = head.choose(problem)

@@ -1,4 +1,4 @@
-"""Two arrays of feature vectors in, one number out."""
+"""Measures: the distance between two samples of feature vectors, as one number."""
 
 from mixmood.measures.registry import MEASURES, Measure
 

@@ -10,10 +10,10 @@ PENALTY = 1.0
 """The ridge penalty as a multiple of the mean squared distance of a row from the mean.
 
 Chosen from 0.003 to 3 on classes 0 to 4 of MNIST, CIFAR-10 and FashionMNIST, three of them
-labelled, with the other two and SVHN as foreign images: smaller ones find a foreign share of 25 or
-50 % less clearly, larger ones a wholly foreign pool."""
+labelled, with the other two and SVHN as foreign images: smaller penalties find a foreign share of
+25 or 50 % less clearly, larger ones a wholly foreign pool."""
 TIE = 1e-9
-"""Scores that differ by less than this share of what they are made of are equal."""
+"""Two scores are equal if their difference is below this part of the terms it is computed from."""
 
 
 def classifier_distance(x: Array, y: Array) -> float:
@@ -21,10 +21,10 @@ def classifier_distance(x: Array, y: Array) -> float:
 
     mean_{i, j} sign(f_ij(x_i) - f_ij(y_j)), where f_ij is the ridge regression with intercept of
     +1 for x and -1 for y, fitted to all rows but x_i and y_j. Its mean over samples of one
-    distribution is 0, so that it may be negative; 1 means that the samples are told apart without
-    error. If a share s of y is told apart from x without error, and the rest is like x, it is
-    about s. It is symmetric. A row that is in both samples counts against it, since its copy is
-    among the rows that f is fitted to.
+    distribution is 0, so that it may be negative; 1 means that the samples can be separated without
+    error. If a share s of y can be separated from x without error and the rest is like x, it is
+    about s. It is symmetric. A row that is in both samples lowers it, since f is fitted to its copy
+    of the other sample.
 
     Args:
         x: First sample, shape (n, d), n >= 2.
@@ -51,7 +51,7 @@ def classifier_between_subsets(rows: Array, first: Mask, second: Mask) -> Table:
     used = first | second
     is_new = np.any(used[1:] != used[:-1], axis=1)
     for k in range(len(first)):
-        # The partitions of a permutation test all use the same rows: one inverse serves them.
+        # The partitions of a permutation test use the same rows, so that they share one inverse.
         if k == 0 or is_new[k - 1]:
             inverse = _inverse(products[used[k]][:, used[k]])
         found[k] = _gini(inverse, first[k, used[k]])
@@ -70,30 +70,30 @@ def _inverse(products: Table) -> Table | None:
     if not penalty > 0:
         return None
     kernel.flat[:: n + 1] += penalty
-    # Here, because importing SciPy takes as long as a small ranking by another measure.
+    # Imported here: SciPy takes as long to import as a small ranking by another measure.
     from scipy.linalg.lapack import dpotrf, dpotri
 
-    # By Cholesky, in half the time of a general inverse; only the lower triangle is filled.
+    # Cholesky takes half the time of a general inverse; it fills the lower triangle only.
     lower, _ = dpotri(dpotrf(kernel, lower=1, clean=1)[0], lower=1)
     inverse = lower + lower.T
     inverse.flat[:: n + 1] /= 2
-    # Centred, the kernel turns the constant vector into 0, which is where the intercept acts.
+    # The centred kernel maps the constant vector to 0; the intercept removes this direction.
     return np.asarray(inverse - 1 / (n * penalty))
 
 
 def _gini(inverse: Table | None, is_first: Mask) -> float:
     """The mean sign of f_ij(x_i) - f_ij(y_j) over all pairs.
 
-    With S = {i, j}, residuals of the regression without S are (P_SS)^-1 (P t)_S for the matrix P
-    of `_inverse` and targets t: solved here for all pairs at once, times det P_SS > 0.
+    With S = {i, j}, P the matrix of `_inverse` and t the targets, the residuals of the regression
+    without S are (P_SS)^-1 (P t)_S. They are computed for all pairs at once, times det P_SS > 0.
     """
     if inverse is None:
         return 0.0
-    slopes = inverse @ np.where(is_first, 1.0, -1.0)
-    own = np.diagonal(inverse)
-    a, b = own[is_first, None], own[~is_first]
-    s, t = slopes[is_first, None], slopes[~is_first]
+    solution = inverse @ np.where(is_first, 1.0, -1.0)
+    diagonal = np.diagonal(inverse)
+    a, b = diagonal[is_first, None], diagonal[~is_first]
+    s, t = solution[is_first, None], solution[~is_first]
     c = inverse[is_first][:, ~is_first]
     size = 2 * a * b
-    apart = size - 2 * c * c - (b * s - a * t) - c * (s - t)
-    return float(np.sign(np.where(np.abs(apart) <= TIE * size, 0.0, apart)).mean())
+    difference = size - 2 * c * c - (b * s - a * t) - c * (s - t)
+    return float(np.sign(np.where(np.abs(difference) <= TIE * size, 0.0, difference)).mean())

@@ -11,16 +11,16 @@ def cosine_distance(x: Array, y: Array, bins: int = N_BINS, overflow: Overflow =
     """Sum over features of the cosine distance between the histograms of x and y.
 
     sum_r 1 - p_r . q_r / (|p_r| |q_r|), with p_r and q_r the shares of x and y in equal bins
-    over x's range. It is 0 when the histograms are equal and d when they share no bin; it is not
-    symmetric, because x alone sets the bins, and it does not change when a feature is scaled or
-    shifted.
+    over x's range. It is 0 when the histograms are equal and d when they have no bin in common;
+    it is not symmetric, because x alone sets the bins, and it does not change when a feature is
+    scaled or shifted.
 
     Args:
         x: First sample, shape (n, d).
         y: Second sample, shape (m, d); m may differ from n.
         bins: Equal bins over the range of each feature of x.
         overflow: "count" puts values of y outside that range in two outer bins; "drop" leaves
-            them out, as the paper's authors did, and takes an empty histogram as fully apart.
+            them out, as the paper's authors did; an empty histogram then has the largest distance.
 
     Source: Calderon-Ramirez, Oala et al., "MixMOOD", 2020, section 3.2.
 
@@ -35,10 +35,10 @@ def cosine_distance(x: Array, y: Array, bins: int = N_BINS, overflow: Overflow =
 def cosine_between(p: Array, q: Array) -> Array:
     """Sum over features of the distance between shares of shape (..., d, bins), shape (...).
 
-    A feature of zeros (an empty histogram) is as far from any other as can be: 1.
+    A feature of zeros (an empty histogram) has the largest distance from any other: 1.
     """
     pq, pp, qq = (np.einsum("...b,...b", *pair) for pair in ((p, q), (p, p), (q, q)))
     lengths = np.sqrt(np.multiply(pp, qq, dtype=np.float64))
     alike = pq / np.where(lengths > 0, lengths, 1.0)
-    # Rounding can lift a perfect match a little over 1.
+    # Rounding can make the cosine of equal histograms slightly larger than 1.
     return np.asarray(np.maximum(1.0 - alike, 0.0).sum(axis=-1))

@@ -30,5 +30,5 @@ def energy_between_subsets(rows: Array, first: Mask, second: Mask) -> Table:
     n, m = first.sum(axis=1), second.sum(axis=1)
     # Self-pairs stay in: dropping them would remove bias but could make the value negative.
     within = pair_sums(pairs, first, first) / n**2 + pair_sums(pairs, second, second) / m**2
-    # Rounding alone could take it below 0.
+    # Without this, rounding could make it negative.
     return np.asarray(np.maximum(2 * pair_sums(pairs, first, second) / (n * m) - within, 0.0))

@@ -37,8 +37,8 @@ def frechet_between_subsets(rows: Array, first: Mask, second: Mask) -> Table:
 
 
 def _by_features(x: Table, y: Table) -> float:
-    """The distance from matrices of the size of the covariances, for more rows than features."""
-    # With X = Q R, X'X = R'R: the triangles R have the covariances of the rows.
+    """The distance from (d, d) matrices, for more rows than features."""
+    # X = Q R gives X'X = R'R, so that R has the covariance of the rows.
     root_x, root_y = (
         np.linalg.qr(centred(sample), "r") / np.sqrt(max(len(sample) - 1, 1)) for sample in (x, y)
     )
@@ -57,7 +57,7 @@ def _by_products(products: Table, in_x: Mask, in_y: Mask) -> float:
 
 
 def _combined(between_means: float, spread: float, cross: Table) -> float:
-    """The distance; `cross` is X Y' of any roots X'X and Y'Y of the two covariances."""
+    """The distance; `cross` is X Y', where the two covariances are X'X and Y'Y."""
     # The eigenvalues of S_x S_y = X'X Y'Y are the squared singular values of X Y'.
     common = np.linalg.svd(cross, compute_uv=False).sum()
     return float(max(between_means + spread - 2 * common, 0.0))

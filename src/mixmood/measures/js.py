@@ -20,7 +20,7 @@ def js_distance(x: Array, y: Array, bins: int = N_BINS, overflow: Overflow = "co
         y: Second sample, shape (m, d); m may differ from n.
         bins: Equal bins over the range of each feature of x.
         overflow: "count" puts values of y outside that range in two outer bins; "drop" leaves
-            them out, as the paper's authors did, and takes an empty histogram as fully apart.
+            them out, as the paper's authors did; an empty histogram then has the largest distance.
 
     Source: Calderon-Ramirez, Oala et al., "MixMOOD", 2020, section 3.2.
 
@@ -36,9 +36,9 @@ def js_distance(x: Array, y: Array, bins: int = N_BINS, overflow: Overflow = "co
 def js_between(p: Array, q: Array) -> Array:
     """Sum over features of the distance between shares of shape (..., d, bins), shape (...).
 
-    A feature of zeros (an empty histogram) is as far from any other as can be: sqrt(ln 2).
+    A feature of zeros (an empty histogram) has the largest distance from any other: sqrt(ln 2).
     """
-    # Here, because SciPy takes as long to import as all else, and other measures do not need it.
+    # Imported here: SciPy takes as long to import as everything else together.
     from scipy.special import xlogy
 
     # KL(p|m) + KL(q|m) = sum p ln p + q ln q - (p + q) ln((p + q) / 2): three logarithms, not four.

@@ -14,7 +14,7 @@ def kernel_distance(x: Array, y: Array) -> float:
 
     mean_{i != k} k(x_i, x_k) + mean_{j != l} k(y_j, y_l) - 2 mean_{i, j} k(x_i, y_j). Its mean
     over samples of one distribution is 0, so that it may be negative; it grows without bound as
-    the samples move apart. It is symmetric, and depends on where the origin is.
+    the samples move apart. It is symmetric, and changes when both samples are shifted.
 
     Args:
         x: First sample, shape (n, d), n >= 2.

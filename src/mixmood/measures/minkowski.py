@@ -1,19 +1,14 @@
-"""Distances by nearest neighbours: the paper's two Minkowski measures."""
-
-from typing import Literal
+"""Mean distance to the nearest neighbour: the paper's two Minkowski measures."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Mask
 from mixmood.measures.shared.checks import check_pair
+from mixmood.measures.shared.gram import MOST_TIES, Metric, pair_distances
 
-Metric = Literal["cityblock", "euclidean"]
-
-LARGEST_SQUARED = 480
-"""The power of two whose square can be added up 2^60 times."""
-MOST_TIES = 8
-"""Pairs for each row, beyond which all are measured one by one: in a pool of copies all tie."""
+LARGEST_EXPONENT = 480
+"""Squares of numbers up to 2^480 can be added 2^60 times without overflow."""
 
 
 def l1_distance(x: Array, y: Array) -> float:
@@ -51,9 +46,10 @@ def l2_distance(x: Array, y: Array) -> float:
     5.0
     """
     check_pair(x, y)
-    # Powers of two change no digit, and now no square is too large, and as few as can be too small.
+    # Scaling by a power of two is exact. It keeps squares from overflowing, and most of them
+    # from underflowing.
     exponent = int(np.frexp(max(np.abs(x).max(), np.abs(y).max()))[1])
-    scale = 0.5 ** min(max(exponent - LARGEST_SQUARED, -1000), 1000)
+    scale = 0.5 ** min(max(exponent - LARGEST_EXPONENT, -1000), 1000)
     x64, y64 = x.astype(np.float64) * scale, y.astype(np.float64) * scale
     return float(_nearest_by_product(x64, y64).mean()) / scale
 
@@ -69,26 +65,19 @@ def l2_between_subsets(rows: Array, first: Mask, second: Mask) -> NDArray[np.flo
 
 
 def _nearest_between(rows: Array, first: Mask, second: Mask, metric: Metric) -> NDArray[np.float64]:
-    # Rows that are only ever on one side need no distances among themselves.
+    # Distances between rows that are always on the same side are not needed.
     is_x, is_y = first.any(axis=0), second.any(axis=0)
     pairs = pair_distances(rows[is_x], rows[is_y], metric)
     subsets = zip(first[:, is_x], second[:, is_y], strict=True)
     return np.array([pairs[in_x][:, in_y].min(axis=1).mean() for in_x, in_y in subsets])
 
 
-def pair_distances(x: Array, y: Array, metric: Metric) -> NDArray[np.float64]:
-    """The distance of every row of x to every row of y, shape (n, m)."""
-    # Its import takes as long as a small ranking by histograms, which has no use for it.
-    from scipy.spatial.distance import cdist
-
-    return np.asarray(cdist(x, y, metric))
-
-
 def _nearest_by_product(x: Array, y: Array) -> NDArray[np.float64]:
     """The Euclidean distance of each row of x to its nearest row of y.
 
-    |x|^2 - 2xy + |y|^2 is one matrix product, ten times as fast as subtracting, but it cancels
-    when two rows are close: all pairs within its rounding error of the nearest are measured.
+    |x|^2 - 2xy + |y|^2 is one matrix product, ten times as fast as subtracting rows, but it loses
+    digits when two rows are close. So it finds candidates only: the distances of all pairs within
+    the rounding error of the nearest are then computed by subtraction.
     """
     squares_x, squares_y = np.square(x).sum(axis=1), np.square(y).sum(axis=1)
     squared = squares_x[:, None] - 2 * (x @ y.T) + squares_y

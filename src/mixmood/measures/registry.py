@@ -33,11 +33,11 @@ from mixmood.measures.typicality import typicality_between_subsets, typicality_d
 
 @dataclass(frozen=True)
 class Measure:
-    """A function of two samples, what is always true of it, and how many calls are made quickly.
+    """A function of two samples, the laws that it obeys, and fast paths for many calls.
 
     Call it like the function: `measure(x, y)` with x of shape (n, d) and y of shape (m, d). A
-    larger value means farther apart. Every law is false until claimed; the tests of laws read
-    these fields. A fast path must give the values of the function.
+    larger value means farther apart. Laws are False by default; the tests of laws read these
+    fields. A fast path must give the same values as the function.
     """
 
     function: Callable[[Array, Array], float]
@@ -48,17 +48,17 @@ class Measure:
     ) = None
     """The same between k pairs of subsets of the same rows: (N, d), (k, N), (k, N) to (k,)."""
     min_rows: int = 1
-    """Rows that each sample must have at least."""
+    """The smallest number of rows of each sample."""
     is_symmetric: bool = False
-    """x and y may change places."""
+    """Exchanging x and y does not change the value."""
     is_never_negative: bool = False
     is_zero_for_equal_samples: bool = False
     is_scale_invariant: bool = False
-    """Each feature may be scaled and shifted, in both samples alike."""
+    """Scaling and shifting a feature in both samples alike does not change the value."""
     is_shift_invariant: bool = False
-    """Both samples may be moved by the same vector."""
+    """Adding the same vector to all rows of both samples does not change the value."""
     is_angular: bool = False
-    """Only the directions of the rows count: each row may be scaled by a factor of its own."""
+    """Only the directions of the rows count: scaling single rows does not change the value."""
     ignores_feature_order: bool = False
     power: int | None = None
     """Multiplying both samples by c > 0 multiplies the value by c to this power."""
@@ -167,9 +167,9 @@ PAPER = ("l1", "l2", "js", "cosine")
 
 
 def check_measures(names: Sequence[str]) -> tuple[str, ...]:
-    """The names in order and without repetition, `all` expanded; an unknown one is refused.
+    """The names in order, without repetitions, with `all` expanded; refuse an unknown name.
 
-    The first one ranks, and that of `all` is the one that ranks where none is asked for.
+    Pools are ranked by the first measure; `all` starts with the default measure.
     """
     wanted: list[str] = []
     for name in names:

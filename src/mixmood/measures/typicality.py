@@ -37,7 +37,7 @@ def typicality_between_subsets(rows: Array, first: Mask, second: Mask) -> Table:
     units = rows / np.where(largest > 0, largest, 1.0)
     lengths = np.linalg.norm(units, axis=1, keepdims=True)
     units /= np.where(lengths > 0, lengths, 1.0)
-    # Rounding can lift the cosine of a row with itself a little over 1.
+    # Rounding can make the cosine of a row with itself slightly larger than 1.
     apart = np.maximum(1.0 - units[is_y] @ units[is_x].T, 0.0)
     subsets = zip(first[:, is_x], second[:, is_y], strict=True)
     return np.array([_mean_of_nearest(apart[in_y][:, in_x]) for in_x, in_y in subsets])

@@ -1,4 +1,4 @@
-"""One image in, one number out: how much the image is like the labelled ones."""
+"""Scores: one number for each image, how similar it is to the labelled images."""
 
 from mixmood.scores.registry import SCORES
 

@@ -1,4 +1,4 @@
-"""What features must be before images are scored."""
+"""Checks of the features that scores are computed from."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,12 +8,12 @@ from mixmood.core.errors import InputError, ShapeError
 
 
 def checked_rows(features: Array, what: str, width: int | None = None) -> NDArray[np.float64]:
-    """The features as float64; refuse what is no (n, d) array of finite numbers.
+    """The features as float64; refuse anything but an (n, d) array of finite numbers.
 
     Args:
-        features: Rows of any float type; there may be none.
-        what: Named in the message, such as "The pool".
-        width: How many features a row must have; any if None.
+        features: Rows of numbers; there may be none.
+        what: The name of the features in messages, such as "The pool".
+        width: How many features a row must have; any number if None.
     """
     rows = np.asarray(features)
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "fiu":

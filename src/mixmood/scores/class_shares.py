@@ -1,4 +1,4 @@
-"""How the images of a pool divide into the labelled classes."""
+"""The shares of the labelled classes in a pool."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,15 @@ PENALTY = 0.1
 """Of the logistic regression on unit rows."""
 N_STEPS = 50
 PRIOR_IMAGES = 20
-"""The labelled classes count as this many images more: few images do not move the shares far."""
+"""The prior counts as much as this many images, so that few images do not move the shares far."""
 
 
 def class_probabilities(labelled: Array, labels: Codes, features: Array) -> NDArray[np.float64]:
-    """The chance of each class for each row, by a logistic regression on the labelled images.
+    """Class probabilities by a logistic regression on the labelled images, shape (m, k).
 
     Args:
         labelled: Shape (n, d).
-        labels: Shape (n,); classes come in the order of their sorted labels.
+        labels: Shape (n,); the k classes are in the order of their sorted labels.
         features: Shape (m, d).
     """
     classes, codes = np.unique(labels, return_inverse=True)
@@ -30,7 +30,7 @@ def class_probabilities(labelled: Array, labels: Codes, features: Array) -> NDAr
     own = roots(labelled)
     centre = own.mean(axis=0)
     sizes = np.bincount(codes)
-    # Each class weighs the same: the prior is then even, and known.
+    # Each class weighs the same, so that the prior of the probabilities is uniform.
     weights = len(codes) / (len(classes) * sizes[codes])
     model = fit_logistic(
         unit_rows(own, centre),
@@ -44,18 +44,18 @@ def class_probabilities(labelled: Array, labels: Codes, features: Array) -> NDAr
 
 
 def class_shares(probabilities: Array, prior: Array) -> NDArray[np.float64]:
-    """The shares of the classes among some images, from chances made under even classes.
+    """The shares of the classes among some images, from class probabilities with a uniform prior.
 
-    Each step multiplies the chances by the shares found so far, divides by their sum over the
+    Each step multiplies the probabilities by the present shares, divides by their sum over the
     classes and averages over the images (Saerens, Latinne and Decaestecker, 2002). The prior, such
-    as the shares of the labelled classes, counts as 20 images; it is the answer without images.
+    as the shares of the labelled classes, counts as 20 images; without images it is the result.
 
     >>> class_shares(np.array([[1.0, 0.0]] * 60 + [[0.0, 1.0]] * 20), np.array([0.5, 0.5])).tolist()
     [0.7, 0.3]
     """
     if probabilities.ndim != 2 or prior.shape != probabilities.shape[1:]:
         raise ShapeError(
-            "Chances must be (n, k) and the prior (k,), with the same k; got "
+            "Probabilities must be (n, k) and the prior (k,), with the same k; got "
             f"{probabilities.shape} and {prior.shape}."
         )
     shares = prior

@@ -12,18 +12,19 @@ from mixmood.scores.fitting.ridge import fit_fold_models
 from mixmood.scores.fitting.roots import roots
 
 PENALTY = 0.03
-"""Of unit rows whose importances sum to 1; chosen by AUROC on development tasks."""
+"""The ridge penalty, for rows of length 1 whose importances sum to 1; chosen by AUROC on
+development tasks."""
 CONSTANT = 0.3
-"""The entry of every row that carries the intercept."""
+"""The constant entry of every row; its weight is the intercept."""
 
 
 def fit_classifier(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
     """Value of a linear classifier that separates labelled images (+1) from the pool's (-1).
 
-    Both sides weigh the same, whatever their numbers. If the pool holds useful and foreign images,
-    only the foreign ones differ from the labelled ones, so that they get the lowest values.
-    Every image, labelled or not, is scored by a model that was fitted without its fold: a useful
-    image of the pool has the same distribution of scores as a labelled one.
+    Labelled images and pool have the same total weight, whatever their numbers. If the pool has
+    useful and foreign images, only the foreign ones differ from the labelled ones, so that they get
+    the lowest values. Every image, labelled or not, is scored by a model that was fitted without
+    its fold: useful pool images and labelled images have the same distribution of scores.
 
     Args:
         labelled: Shape (n, d).

@@ -1,4 +1,4 @@
-"""The labelled-or-pool classifier and the k-NN score, added on one scale."""
+"""The sum of the labelled-or-pool classifier and the k-NN score, each divided by its spread."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from mixmood.scores.knn import N_NEIGHBOURS
 def fit_combined(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
     """Classifier value plus k-NN cosine, each divided by its spread over labelled and pool images.
 
-    The classifier sees what the whole pool has in common, the k-NN score single odd images.
+    The classifier finds foreign images that have something in common, the k-NN score single ones.
     The k-NN part leaves out the labelled images of a row's fold, as the classifier does, so that
     useful images of the pool and labelled images have the same distribution of scores.
     """
@@ -59,6 +59,6 @@ def _nearest_of_other_folds(
 
 
 def _spread(labelled: Array, pool: Array) -> float:
-    """Root of the mean of the two variances; 1 where nothing varies."""
+    """The root of the mean of the two variances; 1 if both are 0."""
     spread = float(np.sqrt((labelled.var() + pool.var()) / 2))
     return spread if spread > 0 else 1.0

@@ -1,4 +1,4 @@
-"""Cosine k-NN: how similar an image is to the labelled images nearest to it."""
+"""Cosine k-NN: the similarity of an image to its nearest labelled images."""
 
 import numpy as np
 

@@ -10,8 +10,8 @@ from mixmood.core.errors import OptionError
 def labelled_share(labelled_scores: Array, scores: Array) -> NDArray[np.float64]:
     """The share of labelled images that score no higher than each image, shape (n,).
 
-    0 means less typical than every labelled image, 1 at least as typical as all; an image that is
-    drawn like the labelled ones has an even chance of every value between.
+    0 means less typical than every labelled image, 1 at least as typical as all of them. For an
+    image from the same distribution as the labelled ones, all values are equally probable.
 
     >>> labelled_share(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.5, 2.0, 9.0])).tolist()
     [0.0, 0.5, 1.0]

@@ -1,4 +1,4 @@
-"""Prototypes: how similar an image is to the mean of the nearest class."""
+"""Prototypes: the similarity of an image to the mean of the nearest class."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""All families of scores by name, and the fitted score that is applied to any batch of rows."""
+"""All families of scores by name, and fitted scores, which can score any batch of rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,27 +30,24 @@ class ScoreFamily:
     apply: Callable[[FitArrays, Array], Array]
     """From the fit's arrays and any rows to their scores."""
     arrays: tuple[str, ...]
-    """The names of the fit's arrays, by which a saved score is checked."""
-    uses_pool: bool = True
-    """Whether the fit depends on the pool beside its mean."""
+    """The names of the fit's arrays; a saved score must have them."""
     needs_labels: bool = False
-    """Whether the fit means something only with classes."""
+    """Whether the fit needs the classes of the labelled images."""
     fit_rows: FitRows | None = None
-    """The same fit from rows that were compared before, with labelled images of unequal importance
-    or None, for scores that are cross-fitted: useful pool images are scored exactly as labelled
-    ones are, which the useful share needs."""
+    """The same fit from compared rows, with an importance of each labelled image or None. Only
+    cross-fitted scores have it: they score useful pool images exactly as labelled ones, which the
+    useful share needs."""
 
 
 SCORES: dict[str, ScoreFamily] = {
-    "knn": ScoreFamily(fit_knn, apply_knn, ("centre", "references"), uses_pool=False),
+    "knn": ScoreFamily(fit_knn, apply_knn, ("centre", "references")),
     "prototypes": ScoreFamily(
         fit_prototypes,
         apply_prototypes,
         ("centre", "prototypes"),
-        uses_pool=False,
         needs_labels=True,
     ),
-    "subspace": ScoreFamily(fit_subspace, apply_subspace, ("basis", "inverse"), uses_pool=False),
+    "subspace": ScoreFamily(fit_subspace, apply_subspace, ("basis", "inverse")),
     "classifier": ScoreFamily(
         fit_classifier,
         apply_classifier,
@@ -123,7 +120,7 @@ def score_to_arrays(score: FittedScore) -> dict[str, NDArray[Any]]:
 
 
 def score_from_arrays(arrays: FitArrays) -> FittedScore:
-    """The fitted score that `score_to_arrays` took apart; refuse arrays of anything else."""
+    """The fitted score from the arrays of `score_to_arrays`; refuse other arrays."""
     family = str(arrays.get("family", ""))
     chosen = SCORES.get(family)
     fitted_names = [f"fit_{name}" for name in chosen.arrays] if chosen else []

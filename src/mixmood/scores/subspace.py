@@ -1,4 +1,4 @@
-"""Subspace angle: how much of an image lies in the directions of the labelled images."""
+"""Subspace angle: how much of an image lies in the subspace of the labelled images."""
 
 import numpy as np
 
@@ -16,14 +16,14 @@ def fit_subspace(labelled: Array, pool: Array, labels: Codes | None = None) -> F
 
     With unit rows A and unit x: x' A' (A A' + s I)^-1 A x. It is near 1 inside the span of the
     labelled images, 0 at right angles to it; s = 0 would be the exact angle. The pool is not used:
-    its mean is not subtracted, because that turns the foreign images' direction into part of the
-    subspace. A labelled image is left out by a closed form (Sherman and Morrison).
+    its mean is not subtracted, because that would make the direction of the foreign images a part
+    of the subspace. A labelled image is left out by a closed form (Sherman and Morrison).
     """
     rows = unit_rows(roots(labelled))
     inverse = np.linalg.inv(rows @ rows.T + SOFTNESS * np.eye(len(rows)))
     arrays = {"basis": rows, "inverse": inverse}
     lengths = np.einsum("ij,ij->i", rows, rows)
-    # s x'(A'A + sI)^-1 x is what lies outside; a row's own entry there is s times its residual.
+    # The part outside is s x'(A'A + sI)^-1 x; Sherman-Morrison takes a row out of its own A'A.
     outside = lengths - _inside(arrays, rows)
     left_out = outside / np.maximum(1.0 - outside / SOFTNESS, 1e-12)
     return Fit(arrays, lengths - left_out, apply_subspace(arrays, pool))

@@ -23,12 +23,12 @@ from mixmood.scores.share.self_calibration import (
 )
 
 FEWEST_LABELLED = 20
-"""With fewer labelled images a share is a guess, and is called one."""
+"""With fewer labelled or pool images the interval is 0 to 1, and a note says why."""
 FEWEST_POOL = 50
 WIDTH = 2.5
-"""Standard errors on each side: the model is not exact, and images are not all that is random."""
+"""Standard errors on each side of the interval: more than 1.96, because the model is not exact."""
 CLEAR = 1.5
-"""Standard errors by which other shares of the classes must raise the estimate to be believed."""
+"""Standard errors by which weighted classes must raise the estimate to be used."""
 TYPICAL = 0.95
 LEAST_CLASS_WEIGHT, MOST_CLASS_WEIGHT = 0.2, 5.0
 
@@ -39,17 +39,17 @@ class UsefulShare:
 
     share: float
     interval: tuple[float, float]
-    """About 95 %, from leaving images out; wider where near foreign classes may hide."""
+    """About 95 %, from leaving images out; wider if near foreign classes could go unnoticed."""
     is_trustworthy: bool
-    """Whether a test with the labelled classes says that near foreign images would be noticed.
+    """Whether a test with the labelled classes shows that near foreign images would be noticed.
 
     For far sources the share is right either way. On report tasks with near sources the interval
-    held the truth in 96 % of the cases that it trusted, and in all of the others.
+    contained the true share in 96 % of the trustworthy cases, and in all of the others.
     """
     note: str
-    """Why it is not trustworthy, in a sentence; empty if it is."""
+    """Why the share is not trustworthy, in a sentence; empty if it is."""
     near_auroc: float | None
-    """How well each class was found when it played the foreign one; None if that was not tested."""
+    """The AUROC with which a labelled class is found as a foreign one; None if not tested."""
     class_shares: tuple[float, ...] | None
     """Shares of the classes (sorted) among typical pool images; None without labels."""
 
@@ -64,12 +64,12 @@ def useful_share(
 ) -> UsefulShare:
     """The useful share of a pool, from features of the labelled images and of a sample of the pool.
 
-    A cross-fitted score separates labelled from pool images; the useful part of the pool is that
-    which it cannot distinguish (`scores.share.mixture`). With three classes or more, each plays the
-    foreign one in turn: that says how near foreign images may be (`scores.share.self_calibration`).
-    Classes may have other shares in the pool than among the labelled images: the score is also
-    fitted with labelled images weighted to the shares found in the pool, and the larger estimate
-    counts where the difference is clear.
+    A cross-fitted score separates labelled from pool images; the useful part of the pool is the
+    part that it cannot separate (`scores.share.mixture`). With three classes or more, each in turn
+    is treated as foreign, which shows how near foreign images may be
+    (`scores.share.self_calibration`). Classes may have other shares in the pool than among the
+    labelled images: the score is also fitted with labelled images weighted to the shares found in
+    the pool, and the larger estimate is used if the difference is clear.
 
     Args:
         labelled: Shape (n, d).
@@ -90,7 +90,7 @@ def share_of_fit(
     labels: Codes | None,
     family: str,
 ) -> tuple[UsefulShare, Fit]:
-    """The share, and the fit (perhaps with weighted classes) that it rests on.
+    """The share, and the fit that it is estimated from, which may have weighted classes.
 
     The input was checked. Of more rows than a fit takes, a random part is used.
     """
@@ -111,8 +111,8 @@ def share_of_fit(
         other = mixture_share(
             weighted.labelled, weighted.pool, rng, least_separation=least, importance=importance
         )
-        # The share is the largest that any shares of classes allow, but noise must not choose them;
-        # where it is not clear, the larger estimate only raises the interval.
+        # The larger estimate is used only if it is larger by more than noise; otherwise it only
+        # raises the upper end of the interval.
         highest = other.share
         if other.share > estimate.share + CLEAR * max(estimate.error, other.error):
             fit, estimate = weighted, other
@@ -133,9 +133,9 @@ def _cross_fit(family: str) -> FitRows:
 def _typical_class_shares(labelled: Array, labels: Codes, pool: Array, fit: Fit) -> Array:
     """Class shares among the pool images that score as high as 95 % of the labelled ones.
 
-    The threshold is low on purpose: a class that is common in the pool scores below its due, since
-    the score takes it for a mark of the pool. Most near foreign images are left out all the same;
-    a k-NN threshold on raw features lets them in, and they distort the shares.
+    The threshold is low on purpose: a class that is more common in the pool than among the labelled
+    images scores too low, since it helps to recognise the pool. The threshold still leaves out most
+    near foreign images. A k-NN threshold on raw features does not, and they distort the shares.
     """
     is_typical = fit.pool >= typical_threshold(fit.labelled, TYPICAL)
     sizes = np.unique(labels, return_counts=True)[1]
@@ -146,14 +146,14 @@ def _typical_class_shares(labelled: Array, labels: Codes, pool: Array, fit: Fit)
 def _importance(labels: Codes, shares: Array) -> Array:
     codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)[1:]
     ratios = shares / (sizes / sizes.sum())
-    # A few images cannot stand for a large part of the pool, and no image counts for nothing.
+    # Limited: a few images must not represent a large part of the pool, and none has weight 0.
     return np.asarray(np.clip(ratios, LEAST_CLASS_WEIGHT, MOST_CLASS_WEIGHT)[codes])
 
 
 def _described(
     estimate: MixtureShare, near: float | None, n: int, m: int, shares: Array | None
 ) -> UsefulShare:
-    # Never surer than one labelled image in n allows, however clear the halves are.
+    # The second term is the effect of one labelled and one pool image: a lower limit of the error.
     margin = WIDTH * float(np.hypot(estimate.error, estimate.share / n + 1 / m))
     low = max(0.0, min(estimate.share - margin, estimate.least - margin / 2))
     low = low if near is None else without_near_foreign(low, near)
@@ -179,8 +179,8 @@ def _note(near: float | None, n: int, m: int) -> str:
         )
     if near is None:
         return (
-            "Not tested for near foreign classes: that takes class labels and three classes of two "
-            "images or more."
+            "Not tested for near foreign classes: the test needs labels of three classes or more, "
+            "with two images or more of each."
         )
     if near < TRUSTED_AUROC:
         return (

@@ -1,4 +1,4 @@
-"""Even classes among the images that are kept."""
+"""Balanced classes: as many kept images of each class."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +14,16 @@ def balanced(
     classes: NDArray[np.integer],
     is_kept: NDArray[np.bool_],
     n_classes: int,
-    *,
-    most_per_class: int | None = None,
 ) -> NDArray[np.bool_]:
-    """Of the kept images, the best of each class, as many of each as of the rarest class.
+    """The best of the kept images of each class, as many as the rarest kept class has.
 
-    A class of which nothing was kept does not count, or nothing would remain.
+    Classes without a kept image are ignored; otherwise nothing would remain.
 
     Args:
-        scores: Shape (n,); the best of a class stay, ties go to the lower index.
+        scores: Shape (n,); the best of a class stay, of equal scores the lower index.
         classes: The predicted class of each image, 0 to n_classes - 1.
         is_kept: Which images are kept so far.
         n_classes: How many classes there are.
-        most_per_class: Images of a class; the size of the rarest kept class if None.
     """
     if not scores.shape == classes.shape == is_kept.shape:
         raise ShapeError(
@@ -36,7 +33,7 @@ def balanced(
     sizes = np.bincount(classes[is_kept], minlength=n_classes)
     if not sizes.any():
         return is_kept.copy()
-    limit = int(sizes[sizes > 0].min()) if most_per_class is None else most_per_class
+    limit = int(sizes[sizes > 0].min())
     order = np.lexsort((np.arange(len(scores)), -scores))
     order = order[is_kept[order]]
     chosen = np.zeros(len(scores), bool)

@@ -1,4 +1,4 @@
-"""From the parts of a scan to which images are kept, and why the others are not."""
+"""Decides which images of a scanned pool are kept, and why the others are not."""
 
 from dataclasses import dataclass
 
@@ -22,24 +22,25 @@ from mixmood.selection.scan.parts import PartFolder
 UNREADABLE = "cannot be read"
 TOO_SIMILAR = "too similar to kept images"
 N_NAMED = 5
-"""Images that could not be read and are named in the record; the list names them all."""
+"""How many unreadable images the record names; the list names them all."""
 
 REASONS = (
     *(KEPT, FOREIGN, COPY_OF_LABELLED, DUPLICATE, OVER_COUNT),
     *(UNREADABLE, TOO_MANY_OF_CLASS, TOO_SIMILAR),
 )
-"""All values of the column `reason`; an image's reason is kept as a place in this tuple."""
+"""All values of the column `reason`; arrays hold a reason as an index into this tuple."""
 
 
 @dataclass(frozen=True)
 class ScannedPool:
-    """What a decision needs of all images at once: about 30 bytes for each.
+    """The values of all images that a decision needs, about 30 bytes for each image.
 
     Attributes:
         scores: Shape (n,).
         classes: Predicted classes, shape (n,); -1 without classes.
-        reasons: Why an image cannot be kept whatever it scores, as places in REASONS, shape (n,).
-        problems: What was wrong with the first images that could not be read.
+        reasons: Why an image cannot be kept whatever its score, as indices into REASONS,
+            shape (n,); 0 for a candidate.
+        problems: Why the first unreadable images could not be read.
     """
 
     scores: NDArray[np.float64]
@@ -55,7 +56,7 @@ class ScannedPool:
 
 def gather_parts(parts: PartFolder) -> ScannedPool:
     """The whole pool from its parts; copies and duplicates are found here."""
-    # Codes first, and freed: the parts are read twice, and no more is held than must be.
+    # The hash codes are read first and freed; reading the parts twice saves memory.
     reasons, problems = _reasons_of_parts(parts)
     scores, classes = np.empty(len(parts)), np.empty(len(parts), np.int32)
     for start, part in parts:
@@ -73,7 +74,7 @@ def _reasons_of_parts(parts: PartFolder) -> tuple[NDArray[np.uint8], list[str]]:
         reasons[own][part.is_copy] = REASONS.index(COPY_OF_LABELLED)
         reasons[own][~part.is_readable] = REASONS.index(UNREADABLE)
         problems += part.problems[~part.is_readable][: N_NAMED - len(problems)].tolist()
-    # A copy of a labelled image may be what a pool image is a duplicate of: it is compared too.
+    # A pool image may be a duplicate of a copy of a labelled image: such copies are compared too.
     repeated, _ = originals(codes, reasons != REASONS.index(UNREADABLE))
     reasons[repeated[reasons[repeated] == 0]] = REASONS.index(DUPLICATE)
     return reasons, problems
@@ -82,16 +83,16 @@ def _reasons_of_parts(parts: PartFolder) -> tuple[NDArray[np.uint8], list[str]]:
 def decide(
     pool: ScannedPool, rule: KeepRule, auto_threshold: float, n_balanced_classes: int = 0
 ) -> NDArray[np.uint8]:
-    """The reason for each image, as a place in REASONS; 0 is kept. Shape (n,).
+    """The reason for each image, as an index into REASONS, shape (n,); 0 means kept.
 
-    A share is a share of all images of the pool. Copies are never kept; under a share or a count
-    the next best take their place.
+    A share is a share of all images of the pool. Copies are never kept; if the rule is a share or
+    a count, the next best images are kept instead.
 
     Args:
         pool: The scanned pool.
         rule: What to keep.
         auto_threshold: The threshold of `--keep auto`, from the fitted filter.
-        n_balanced_classes: Keep as many of each of so many classes; 0 for no balance.
+        n_balanced_classes: The number of classes to balance; 0 for no balance.
     """
     is_like = keep_above(pool.scores, auto_threshold)
     if rule.is_auto:
@@ -102,7 +103,7 @@ def decide(
         n_kept = rule.count or max(1, round((rule.share or 0.0) * len(pool.scores)))
         is_kept = keep_best(pool.scores, n_kept, pool.is_candidate)
     reasons = pool.reasons.copy()
-    # A requested number may be smaller than the useful part: the rest is not called foreign.
+    # With a share or a count, a useful image may be dropped: its reason is not "unlike".
     is_limited = not (rule.is_auto or rule.threshold is not None)
     dropped = np.where(is_like & is_limited, REASONS.index(OVER_COUNT), REASONS.index(FOREIGN))
     is_dropped = pool.is_candidate & ~is_kept

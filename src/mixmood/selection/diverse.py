@@ -1,4 +1,4 @@
-"""Kept images that differ: near copies of what is already chosen come last."""
+"""Diverse images: images that are similar to those already chosen come last."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,14 @@ from mixmood.numerics.neighbours import unit_rows
 def diverse_order(
     features: Array, scores: Array, n_chosen: int, strength: float = 0.5
 ) -> NDArray[np.int64]:
-    """Indices of the chosen images in order: each is typical and unlike those chosen before.
+    """Indices of the chosen images in order: each is typical and differs from those before it.
 
     Greedy: the next image has the largest (1 - strength) * rank of its score + strength * (1 -
     largest cosine to those chosen), ranks scaled to 0..1 (maximal marginal relevance, Carbonell and
     Goldstein, 1998). Strength 0 gives the order of the scores. Time is n_chosen * n * d.
 
     Args:
-        features: Of the candidates, shape (n, d); a kept part, not a whole crawl.
+        features: Of the candidates, shape (n, d); n should be small, as of a kept part.
         scores: Shape (n,).
         n_chosen: How many; all if there are fewer.
         strength: 0 to 1.

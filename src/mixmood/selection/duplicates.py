@@ -1,9 +1,9 @@
-"""Copies: of labelled images, and of each other within a pool.
+"""Near copies within a pool, found by hash codes of the features.
 
-Within a pool of any size features cannot be kept. Each row leaves a code of 128 bits: on which side
-of 128 fixed planes through the centre it lies. Rows at a small angle differ in few bits, each with
-chance angle / pi. Codes are made row by row, in any order and on any worker; when all are there,
-those near to each other are found at once.
+The features of a large pool do not fit in memory. Each row is reduced to a code of 128 bits, which
+say on which side of 128 fixed planes through the centre it lies. Two rows differ in a bit with
+probability angle / pi, so that rows at a small angle differ in few bits. Codes are computed row by
+row, in any order and on any worker; similar codes are searched when all are there.
 """
 
 from collections import defaultdict
@@ -18,11 +18,11 @@ from mixmood.numerics.neighbours import unit_rows
 N_WORDS = 2
 N_BITS = 64 * N_WORDS
 MOST_DIFFERENT_BITS = 3
-"""No pair of 9.4 million of different development images has as few. Features with noise of 5 % of
-their mean differ in 1.1 bits on average; 96 to 98 % of them are found."""
+"""None of 9.4 million pairs of different development images differs in as few bits. Features with
+noise of 5 % of their mean differ in 1.1 bits on average; 96 to 98 % of them are found."""
 N_BANDS = MOST_DIFFERENT_BITS + 1
 MOST_IN_BAND = 64
-"""Different codes with one band in common that are compared with each other: bounds the time."""
+"""How many codes with an equal band are compared with each other; this limits the time."""
 
 PART_BITS = 4
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -35,8 +35,8 @@ def feature_codes(features: Array, centre: Array) -> HashCodes:
 
     Args:
         features: Shape (n, d).
-        centre: Such as the mean of a sample of the pool, shape (d,), without which most rows lie on
-            the same side of every plane.
+        centre: A centre of the pool, such as the mean of a sample, shape (d,). About the origin
+            instead, most rows would lie on the same side of every plane.
     """
     planes = np.random.default_rng([N_BITS, features.shape[1]]).normal(
         size=(features.shape[1], N_BITS)
@@ -46,34 +46,34 @@ def feature_codes(features: Array, centre: Array) -> HashCodes:
 
 
 def originals(codes: HashCodes, is_readable: NDArray[np.bool_]) -> tuple[Rows, Rows]:
-    """The images that copy an earlier one, and which image each of them copies.
+    """The images that are copies of an earlier image, and the original of each.
 
     Near copies differ in at most 3 of 128 bits, so that at least one of the four bands of 32 bits
-    is equal: only codes with an equal band are compared. A copy is never an original itself, or a
-    chain of small changes would drift away from its first image.
+    is equal: only codes with an equal band are compared. A copy is never an original itself;
+    otherwise a chain of small changes could join images that differ.
 
     Args:
         codes: Shape (n, 2), in the order of the pool.
         is_readable: Which images count, shape (n,).
     """
     again, firsts = _equal_codes(codes, is_readable)
-    # From here on, every distinct code stands for the first image that has it.
+    # Of images with equal codes, only the first is compared with other codes.
     is_distinct = is_readable.copy()
     is_distinct[again] = False
-    near = _leaders(codes, is_distinct)
-    # Equal codes follow their first one, which may have found an original itself.
-    followed = np.array([near.get(first, first) for first in firsts.tolist()], np.int64)
+    near = _near_originals(codes, is_distinct)
+    # The first image with a code may itself be a near copy: its original is theirs too.
+    of_equal = np.array([near.get(first, first) for first in firsts.tolist()], np.int64)
     rows = np.concatenate([again, np.array(list(near), np.int64)])
-    return rows, np.concatenate([followed, np.array(list(near.values()), np.int64)])
+    return rows, np.concatenate([of_equal, np.array(list(near.values()), np.int64)])
 
 
 def _sorted_parts(
     values: NDArray[np.unsignedinteger], is_used: NDArray[np.bool_]
 ) -> Iterator[tuple[Rows, NDArray[np.unsignedinteger]]]:
-    """The rows that are used in the order of their values, part by part, and those values.
+    """The used rows in the order of their values, and these values, part by part.
 
-    Equal values are in the same part, the earlier row first. Sorted in parts, ten million rows
-    take a tenth of the memory.
+    Equal values are in the same part, the earlier row first. Sorting ten million rows in parts
+    takes a tenth of the memory.
     """
     parts = (values >> np.array(8 * values.itemsize - PART_BITS, values.dtype)).astype(np.uint8)
     for part in range(2**PART_BITS):
@@ -83,11 +83,11 @@ def _sorted_parts(
 
 
 def _equal_codes(codes: HashCodes, is_used: NDArray[np.bool_]) -> tuple[Rows, Rows]:
-    """The rows whose code was there before, and the first row that has it."""
+    """The rows whose code an earlier row has, and the first row with that code."""
     mixed = codes[:, 0] * _ODD ^ codes[:, 1]
     again, firsts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for order, rises in _sorted_parts(mixed, is_used):
-        places = np.flatnonzero(rises[1:] == rises[:-1]) + 1
+    for order, ascending in _sorted_parts(mixed, is_used):
+        places = np.flatnonzero(ascending[1:] == ascending[:-1]) + 1
         is_start = np.diff(places, prepend=-1) != 1
         starts = (places - 1)[is_start][np.cumsum(is_start) - 1]
         rows, first = order[places], order[starts]
@@ -97,30 +97,30 @@ def _equal_codes(codes: HashCodes, is_used: NDArray[np.bool_]) -> tuple[Rows, Ro
     return np.concatenate(again), np.concatenate(firsts)
 
 
-def _leaders(codes: HashCodes, is_distinct: NDArray[np.bool_]) -> dict[int, int]:
-    """The earliest code that each distinct code is near to, for those that are near to one."""
+def _near_originals(codes: HashCodes, is_distinct: NDArray[np.bool_]) -> dict[int, int]:
+    """The earliest original that each distinct code is near to; no entry if there is none."""
     earlier: defaultdict[int, set[int]] = defaultdict(set)
     bands = codes.view("<u4").reshape(len(codes), N_BANDS)
     for band in range(N_BANDS):
-        for order, rises in _sorted_parts(np.ascontiguousarray(bands[:, band]), is_distinct):
-            for first, second in _pairs(order, rises, codes):
+        for order, ascending in _sorted_parts(np.ascontiguousarray(bands[:, band]), is_distinct):
+            for first, second in _near_pairs(order, ascending, codes):
                 earlier[second].add(first)
-    leaders: dict[int, int] = {}
+    original_of: dict[int, int] = {}
     for row in sorted(earlier):
-        heads = [other for other in sorted(earlier[row]) if other not in leaders]
-        if heads:
-            leaders[row] = heads[0]
-    return leaders
+        candidates = [other for other in sorted(earlier[row]) if other not in original_of]
+        if candidates:
+            original_of[row] = candidates[0]
+    return original_of
 
 
-def _pairs(
-    order: Rows, rises: NDArray[np.unsignedinteger], codes: HashCodes
+def _near_pairs(
+    order: Rows, ascending: NDArray[np.unsignedinteger], codes: HashCodes
 ) -> list[tuple[int, int]]:
-    """Pairs of rows, the earlier first, that agree in a band and are near copies."""
+    """Pairs of rows, the earlier first, that are near copies and have an equal band."""
     found: list[tuple[int, int]] = []
-    # Rows that agree stand side by side: each is compared with the next, the one after it, ...
+    # Rows with an equal band are neighbours: each is compared with the next, the second next, ...
     for step in range(1, min(MOST_IN_BAND, len(order))):
-        agrees = np.flatnonzero(rises[step:] == rises[:-step])
+        agrees = np.flatnonzero(ascending[step:] == ascending[:-step])
         if len(agrees) == 0:
             break
         first, second = order[agrees], order[agrees + step]

@@ -1,4 +1,4 @@
-"""The main job of a filter: a pool and a fitted scorer in, a decision for each image out."""
+"""The filter itself: from a pool and a fitted scorer to a decision for each image."""
 
 import hashlib
 from dataclasses import dataclass
@@ -31,16 +31,16 @@ from mixmood.selection.scan.parts import PartFolder
 from mixmood.selection.scorer import Scorer
 
 CACHED_IMAGES = 50_000
-"""A pool of more images is scanned without keeping its features: it would push out all others."""
+"""Features of a larger pool are not cached: they would displace everything else in the cache."""
 MOST_DIVERSE = 20_000
-"""Kept images among which different ones are chosen: all are compared with all."""
-KEPT_OF_SIMILAR = 0.5
-"""The part of the kept images that `diverse` leaves."""
+"""The largest number of kept images that `diverse` takes: it compares all with all."""
+DIVERSE_SHARE = 0.5
+"""The share of the kept images that `diverse` keeps."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What is known about every image of a pool: its scores, and its reason as in REASONS."""
+    """The scores of all images of a pool, and the reason for each as an index into REASONS."""
 
     scanned: ScannedPool
     reasons: NDArray[np.uint8]
@@ -59,9 +59,9 @@ class Decision:
 
 @dataclass(frozen=True)
 class FilterJob:
-    """A pool, what scores it, and where the parts of the scan are kept.
+    """A pool, its scorer, and the folder of the scan.
 
-    `source` is what the pool was opened from, for workers that open it themselves.
+    The pool was opened from `source`; workers on other machines open it again.
     """
 
     pool: Pool
@@ -90,7 +90,7 @@ class FilterJob:
         return KeepRule(threshold=self.scorer.filter.typical_threshold(self.plan.typical))
 
     def _identity(self) -> dict[str, Any]:
-        """What must be the same for an interrupted scan to go on."""
+        """Values that must be the same when an interrupted scan is resumed."""
         state, backbone = hashlib.sha256(), self.embedder.backbone
         for name, values in sorted(filter_to_arrays(self.scorer.filter).items()):
             state.update(name.encode() + np.ascontiguousarray(values).tobytes())
@@ -108,17 +108,17 @@ class FilterJob:
         cache = self.embedder.cache if keeps else None
         scan = Scan(self.pool, self.scorer, self.embedder.backbone, self.embedder.jobs, cache)
         if self.plan.backend == "ray":
-            from mixmood.selection.scan.cluster import ScanOrder, scan_ray
+            from mixmood.selection.scan.cluster import SharedPool, scan_ray
 
             seed, frames = self.plan.seed, self.plan.frames
-            order = ScanOrder(self.source, self.pool.fingerprint, seed, frames)
-            scan_ray(scan, order, missing, self.parts.folder, progress)
+            shared = SharedPool(self.source, self.pool.fingerprint, seed, frames)
+            scan_ray(scan, shared, missing, self.parts.folder, progress)
         else:
             scan_local(scan, missing, self.parts.folder, progress)
         progress.finish(self.pool.name)
 
     def _diverse(self, scanned: ScannedPool, reasons: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Of the kept images, half: typical ones that differ from each other."""
+        """Keep half of the kept images: typical ones that differ from each other."""
         kept = np.flatnonzero(reasons == 0)
         if len(kept) > MOST_DIVERSE:
             raise OptionError(
@@ -126,13 +126,13 @@ class FilterJob:
                 f"{len(kept)} are kept. Keep fewer with --keep COUNT."
             )
         features, rows = self.embedder.features(self.pool, kept)
-        # Classes that were made even stay even: each is halved on its own.
+        # Each class is halved on its own, so that balanced classes stay balanced.
         groups = scanned.classes[rows] if self.plan.balance else np.zeros(len(rows), np.int32)
         chosen = reasons.copy()
         chosen[kept] = REASONS.index(TOO_SIMILAR)
         for group in np.unique(groups):
             inside = np.flatnonzero(groups == group)
-            n_chosen = max(1, round(KEPT_OF_SIMILAR * len(inside)))
+            n_chosen = max(1, round(DIVERSE_SHARE * len(inside)))
             scores = scanned.scores[rows[inside]]
             order = diverse_order(features[inside], scores, n_chosen, self.plan.diverse)
             chosen[rows[inside[order]]] = 0
@@ -155,10 +155,10 @@ def describe(
         seed=plan.seed,
         labelled=labelled,
         pool=job.pool.name,
-        keep=plan.wish,
+        keep=plan.keep_in_words,
         score=scorer.filter.score.family,
         threshold=least,
-        # The share that reaches the threshold: those that do not score below it.
+        # The share of labelled images whose score reaches the threshold.
         typical=None if least is None else float((own >= least).mean()),
         n_labelled=len(own),
         n_images=len(job.pool),

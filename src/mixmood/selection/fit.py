@@ -24,13 +24,13 @@ from mixmood.selection.plan import FIT_SAMPLE, FilterPlan
 from mixmood.selection.scorer import Scorer
 
 MOST_LABELLED = 5000
-"""Labelled images that a filter is fitted on: a random sample of more."""
+"""The largest number of labelled images that a filter is fitted on; of more, a random sample."""
 LEAST_LABELLED = 8
 
 
 @dataclass(frozen=True)
 class FeatureReader:
-    """Reads features of some images of a pool; features that are given are taken as they are."""
+    """Reads features of some images of a pool; a pool of features is used as it is."""
 
     backbone: Backbone | None
     jobs: int | None
@@ -38,7 +38,7 @@ class FeatureReader:
     progress: Progress
 
     def features(self, pool: Pool, indices: Rows) -> tuple[Array, Rows]:
-        """The features of the readable images among these, and which ones they are."""
+        """The features of the readable images among these, and the indices of those images."""
         if isinstance(pool, FeatureSource):
             return pool.features(indices), indices
         if self.backbone is None:
@@ -80,19 +80,19 @@ def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, embedder: FeatureRe
         class_names=class_names,
         labelled_names=tuple(located(labelled, int(row)) for row in own_rows),
         backbone=network_digest(backbone) if backbone else "",
-        backbone_name=_findable(plan.backbone) if backbone else "",
+        backbone_name=_absolute(plan.backbone) if backbone else "",
         resolution=backbone.resolution if backbone else 0,
         pixel_range=labelled.pixel_range if isinstance(labelled, ImageSource) else None,
     )
 
 
-def _findable(backbone: str) -> str:
-    """The name of a backbone; the whole path of a file, which is loaded again from elsewhere."""
+def _absolute(backbone: str) -> str:
+    """The name of a backbone; an ONNX file gets its absolute path, so that it is found again."""
     return str(Path(backbone).resolve()) if is_onnx_file(backbone) else backbone
 
 
 def sampled(pool: Pool, most: int, seed: int) -> Rows:
-    """At most so many random images of a pool, in the order of the pool."""
+    """Indices of at most `most` random images of a pool, in the order of the pool."""
     if len(pool) <= most:
         return np.arange(len(pool))
     return np.sort(rng_for(seed, "filter", pool.name).choice(len(pool), most, replace=False))
@@ -101,7 +101,7 @@ def sampled(pool: Pool, most: int, seed: int) -> Rows:
 def _classifier(
     features: Array, codes: NDArray[np.int32] | None, labels: Labels | None, seed: int
 ) -> tuple[LinearHead | None, tuple[str, ...]]:
-    """The supervised head and its classes; none where fewer than two classes have an image."""
+    """The supervised head and its class names; None and () with fewer than two classes."""
     if codes is None or labels is None or len(np.unique(codes)) < 2:
         return None, ()
     present, own = np.unique(codes, return_inverse=True)

@@ -1,4 +1,4 @@
-"""The filter: fitted once on labelled images and a sample of the pool, applied to any batch."""
+"""A fitted filter: fitted once on labelled images and a sample of the pool, applied to batches."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ from mixmood.numerics.near_copies import copy_cosine
 from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
 from mixmood.scores.checks import checked_labelled, checked_pool, checked_rows
 from mixmood.scores.fitting.fit import FitArrays
-from mixmood.scores.labelled_scale import labelled_share, typical_threshold
+from mixmood.scores.labelled_scale import typical_threshold
 from mixmood.scores.registry import (
     FittedScore,
     fit_score,
@@ -31,20 +31,16 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class ScoredBatch:
-    """What the filter says about a batch of images, one entry for each."""
+    """The results of the filter for a batch of images, one entry for each."""
 
     scores: Array
     """Larger is more like the labelled images."""
-    typicality: Array
-    """Share of labelled images that score no higher, 0 to 1."""
     nearest: NDArray[np.int64]
-    """The nearest labelled image by cosine, an index."""
-    similarity: Array
-    """Its cosine."""
+    """The index of the nearest labelled image by cosine."""
     is_copy: NDArray[np.bool_]
     """Whether the image is a copy of that labelled image."""
     codes: HashCodes
-    """For finding duplicates within the pool, shape (n, 2)."""
+    """Hash codes by which duplicates within the pool are found, shape (n, 2)."""
 
 
 @dataclass(frozen=True)
@@ -56,20 +52,17 @@ class FittedFilter:
     threshold: float
     """Of `--keep auto`: infinite if nothing is useful, minus infinity if everything is."""
     labelled: Array
-    """Unit rows of the labelled images, shape (n, d), for the nearest one."""
+    """Unit rows of the labelled images, shape (n, d), to find the nearest one."""
     centre: Array
-    """The mean of the pool's sample, shape (d,), for the codes."""
+    """The mean of the pool's sample, shape (d,), which the hash codes are relative to."""
 
     def scored(self, features: Array) -> ScoredBatch:
-        """Score some rows; nothing depends on the other rows of the batch."""
+        """Score some rows; a row's result does not depend on the other rows of the batch."""
         rows = checked_rows(features, "The images", self.score.width)
         near = cosine_neighbours(rows, self.labelled, 1)
-        scores = self.score.score(rows)
         return ScoredBatch(
-            scores,
-            labelled_share(self.score.fit.labelled, scores),
+            self.score.score(rows),
             near.indices[:, 0],
-            near.similarities[:, 0],
             near.similarities[:, 0] >= self._copy_cosine,
             feature_codes(rows, self.centre),
         )
@@ -79,7 +72,7 @@ class FittedFilter:
         return copy_cosine(self.labelled)
 
     def typical_threshold(self, share: float) -> float:
-        """The score that this share of the labelled images reach, such as 0.95."""
+        """The score that a share of the labelled images, such as 0.95, reaches."""
         return typical_threshold(self.score.fit.labelled, share)
 
 
@@ -102,7 +95,7 @@ def fit_filter(
     """
     own = checked_labelled(labelled, labels)
     rows = checked_pool(pool, own.shape[1])
-    # A score that is not cross-fitted cannot give the share: the default one gives it then.
+    # The useful share needs a cross-fitted score; for other scores the default one estimates it.
     is_cross_fitted = score_family(family).fit_rows is not None
     share_family = family if is_cross_fitted else DEFAULT_SCORE
     useful, fit = share_of_fit(own, rows, rng, labels=labels, family=share_family)
@@ -137,14 +130,14 @@ def filter_to_arrays(fitted: FittedFilter) -> dict[str, NDArray[Any]]:
 
 
 def filter_from_arrays(arrays: FitArrays) -> FittedFilter:
-    """The filter that `filter_to_arrays` took apart; refuse arrays of anything else."""
+    """The filter from the arrays of `filter_to_arrays`; refuse other arrays."""
     wanted = ("format", "share", "note", "class_shares", "threshold", "labelled_rows", "pool_mean")
     missing = [name for name in wanted if name not in arrays]
     if missing or int(arrays["format"]) != FORMAT:
         found = f"no {', '.join(missing)}" if missing else f"format {int(arrays['format'])}"
         raise InputError(
-            f"This is no filter saved by this version of mixmood (format {FORMAT}); got {found}. "
-            "Save it again with `mixmood filter --save`."
+            f"A saved filter must have format {FORMAT} and all its arrays; got {found}. "
+            "Save it again with `mixmood filter --save` of this version."
         )
     prefix = "score_"
     score = score_from_arrays(

@@ -1,5 +1,6 @@
-"""A folder of the kept images: hard links or copies, under names that are safe anywhere."""
+"""A folder of the kept images: hard links or copies, under names that are valid on any system."""
 
+import io
 import os
 import re
 from pathlib import Path
@@ -19,14 +20,14 @@ _OWN_NAME = re.compile(r"\.?\d{9,}_")
 def fill_folder(
     pool: ImageSource, indices: Rows, folder: Path, progress: Progress, *, with_links: bool
 ) -> None:
-    """Put the images at these indices into a folder, which `check_empty` has looked at.
+    """Put the images at these indices into a folder that `check_empty` has checked.
 
     Args:
-        pool: The pool they belong to.
-        indices: Which of its images.
-        folder: Where they go; files of the same name are replaced.
+        pool: The pool of the images.
+        indices: The indices of the images in the pool.
+        folder: The folder to fill; files of the same name are replaced.
         progress: Called after every image.
-        with_links: Make hard links where the pool is of files on the same disk; copies elsewhere.
+        with_links: Make hard links if the pool has files on the same disk; otherwise copies.
     """
     make_folder(folder)
     progress.start(folder.name, len(indices))
@@ -40,26 +41,28 @@ def fill_folder(
 
 
 def images_of(pool: Pool) -> ImageSource:
-    """The pool itself; refused if there are no images to put into a folder."""
+    """The pool itself; refuse a pool of features, which has no images."""
     if isinstance(pool, FeatureSource):
         raise InputError(f"{pool.name} holds features: there are no images to link or copy.")
     return pool
 
 
 def check_empty(folder: Path, *, resume: bool = False) -> None:
-    """Refuse a folder that holds anything, before any work is done for it.
+    """Refuse a folder that is not empty, before any work is done for it.
 
-    With `resume` it may hold images that a filter put there, which was then interrupted.
+    With `resume` it may hold images that an interrupted filter has put there.
     """
     if not folder.exists():
         return
     names = [path.name for path in folder.iterdir()] if folder.is_dir() else [folder.name]
     if not all(resume and _OWN_NAME.match(name) for name in names):
-        raise OutputError(f"{folder} is there already. Name a new or an empty folder.")
+        raise OutputError(
+            f"{folder} exists and is not an empty folder. Name a new or an empty one."
+        )
 
 
 def safe_name(path: str, index: int) -> str:
-    """A name for an image: its index, so that none comes twice, and what is plain of its own.
+    """A file name for an image: its index, so that names differ, and its own name made safe.
 
     >>> safe_name("a/b c;=.JPG", 7), safe_name("../../x", 12)
     ('000000007_b_c_.JPG', '000000012_x')
@@ -73,7 +76,7 @@ def _linked(source: bytes, target: Path) -> bool:
         target.unlink(missing_ok=True)
         os.link(os.path.realpath(source), target)
     except OSError:
-        return False  # another disk, or a disk without links: a copy does it
+        return False  # another disk, or one without links: the image is copied instead
     return True
 
 
@@ -88,6 +91,8 @@ def _copied(pool: ImageSource, index: int, target: Path) -> None:
             picture = next(iter(pool.read([index])))
             if isinstance(picture, UnreadableImageError):
                 raise picture
-            Image.fromarray(picture).save(target.with_name(f"{target.name}.png"))
+            encoded = io.BytesIO()
+            Image.fromarray(picture).save(encoded, "png")
+            write_atomic(target.with_name(f"{target.name}.png"), encoded.getvalue())
     except OSError as error:
         raise OutputError(f"Cannot write {target}: {reason(error)}.") from error

@@ -29,7 +29,7 @@ class KeepRule:
     threshold: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse shares and counts that keep nothing or make no sense."""
+        """Refuse shares, counts and thresholds outside their ranges."""
         n_set = sum(
             [self.is_auto, *(v is not None for v in (self.share, self.count, self.threshold))]
         )
@@ -65,32 +65,32 @@ def parse_keep(keep: str | float) -> KeepRule:
 
 
 def balanced_threshold(pool_scores: Array, useful_share: float) -> float:
-    """The score above which lies the useful share of the pool.
+    """The score that the useful share of the pool reaches.
 
-    Expected errors are then equal: with share u of useful images, a part r of which is above the
-    threshold, the useful images dropped are u (1 - r), the foreign ones kept are (what is above) -
-    u r; both are equal when u of the pool is above. It is infinite for a share of 0 and minus
-    infinity for 1.
+    At this threshold as many useful images are dropped as foreign ones are kept. Let u be the
+    share of useful images and r the part of them above the threshold. Then u (1 - r) of the pool
+    is useful and dropped. If u of the pool is above the threshold, u - u r of it is foreign and
+    kept: the same number. The threshold is infinite for a share of 0, minus infinity for 1.
 
     >>> balanced_threshold(np.arange(10.0), 0.3)
     6.5
     """
-    rises = np.sort(pool_scores)
-    n_dropped = len(rises) - round(useful_share * len(rises))
+    ascending = np.sort(pool_scores)
+    n_dropped = len(ascending) - round(useful_share * len(ascending))
     if n_dropped == 0:
         return -np.inf
-    if n_dropped == len(rises):
+    if n_dropped == len(ascending):
         return np.inf
-    return float((rises[n_dropped - 1] + rises[n_dropped]) / 2)
+    return float((ascending[n_dropped - 1] + ascending[n_dropped]) / 2)
 
 
 def keep_above(scores: Array, threshold: float) -> NDArray[np.bool_]:
-    """Which rows reach the threshold: a stream can be decided row by row."""
+    """Which images score at least the threshold, shape (n,)."""
     return np.asarray(scores >= threshold)
 
 
 def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The candidates with the best scores (all if there are fewer); ties by the lower index."""
+    """The best `n_kept` candidates, or all if there are fewer; of equal scores the lower index."""
     candidates = scores[is_candidate]
     if len(candidates) <= n_kept:
         return is_candidate.copy()
@@ -103,5 +103,5 @@ def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> ND
 
 def _wrong_keep(value: object) -> OptionError:
     return OptionError(
-        f"--keep takes auto, a share between 0 and 1 or a whole number from 1 on; got {value}."
+        f"--keep takes auto, a share between 0 and 1 or a whole number of at least 1; got {value}."
     )

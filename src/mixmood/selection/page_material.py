@@ -1,4 +1,4 @@
-"""What the page of a filter needs beyond its record: a histogram of scores, and pictures."""
+"""The histogram of scores and the pictures that the page of a filter shows beside its record."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,8 @@ N_TILES = 8
 MOST_GALLERIES = 8
 N_BINS = 60
 OUTER = 0.002
-"""The share of scores at each end that is put into the outer bins: one outlier hides nothing."""
+"""The share of scores at each end that goes into the outer bins, so that outliers do not stretch
+the axis."""
 
 
 def gather_filter_material(
@@ -40,13 +41,13 @@ def gather_filter_material(
     histogram = score_histogram(job.scorer.filter.score.fit.labelled, decision)
     if isinstance(job.pool, FeatureSource):
         return FilterMaterial(histogram, (), 0)
-    shown = _Shown(job, job.pool, decision, threshold, labelled)
+    galleries_of = _GalleryMaker(job, job.pool, decision, threshold, labelled)
     names = job.scorer.class_names
     if job.scorer.head is None:
-        return FilterMaterial(histogram, (shown.gallery(None, None),), 0)
+        return FilterMaterial(histogram, (galleries_of.gallery(None, None),), 0)
     n_kept = np.bincount(decision.scanned.classes[decision.is_kept], minlength=len(names))
     order = np.argsort(-n_kept, kind="stable")[:MOST_GALLERIES].tolist()
-    galleries = tuple(shown.gallery(code, names[code]) for code in order)
+    galleries = tuple(galleries_of.gallery(code, names[code]) for code in order)
     return FilterMaterial(histogram, galleries, len(names) - len(order))
 
 
@@ -68,7 +69,7 @@ def score_histogram(labelled: Array, decision: Decision) -> ScoreHistogram:
     )
 
 
-class _Shown:
+class _GalleryMaker:
     """Chooses the images of each gallery and reads them."""
 
     def __init__(
@@ -102,13 +103,13 @@ class _Shown:
         )
 
     def _some(self, rows: Rows) -> Rows:
-        """A few random ones of these images."""
+        """At most N_TILES random images of these."""
         if len(rows) <= N_TILES:
             return rows
         return rows[self._rng.choice(len(rows), N_TILES, replace=False)]
 
     def _nearest(self, rows: Rows) -> Rows:
-        """Those whose scores are nearest to the threshold."""
+        """The images of these whose scores are nearest to the threshold."""
         if self._threshold is None:
             return rows[:0]
         apart = np.abs(self._decision.scanned.scores[rows] - self._threshold)

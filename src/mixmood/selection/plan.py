@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SCORE_NAMES = member_names("scores.registry", "SCORES")
 FIT_SAMPLE = 1000
-"""Random pool images that the filter is fitted with: more change nothing but the time."""
+"""Random pool images that the filter is fitted with; more take longer and change nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,18 +29,18 @@ class FilterPlan(LoggedPlan):
         metavar="auto|SHARE|COUNT",
     )
     threshold: float | None = option(
-        None, "Keep what scores at least this; in place of --keep.", metavar="SCORE"
+        None, "Keep images that score at least this; instead of --keep.", metavar="SCORE"
     )
     typical: float | None = option(
         None,
-        "Keep what is as typical as this share of the labelled images, such as 0.95; in place of "
-        "--keep.",
+        "Keep images that are as typical as this share of the labelled images, such as 0.95; "
+        "instead of --keep.",
         metavar="SHARE",
     )
     score: str = option(DEFAULT_SCORE, f"{either(SCORE_NAMES)}.")
     balance: bool = option(False, "Keep as many images of each class.", flag="--balance")
     diverse: float = option(
-        0.0, "Above 0, up to 1: keep the half that differ most from each other.", metavar="WEIGHT"
+        0.0, "Above 0, up to 1: keep the half of the images that differ most.", metavar="WEIGHT"
     )
     probe: bool = option(
         True,
@@ -50,15 +50,17 @@ class FilterPlan(LoggedPlan):
     link: str | Path | None = option(
         None, "Make a folder of hard links to the kept images.", metavar="DIR"
     )
-    copy: str | Path | None = option(None, "Make a folder of copies of them.", metavar="DIR")
+    copy: str | Path | None = option(
+        None, "Make a folder of copies of the kept images.", metavar="DIR"
+    )
     save: str | Path | None = option(
-        None, "Keep the fitted filter, for the next pool.", metavar="FILE.npz"
+        None, "Save the fitted filter, for other pools.", metavar="FILE.npz"
     )
     load: str | Path | None = option(
-        None, "Use such a file; LABELLED is then -.", metavar="FILE.npz"
+        None, "Use a filter that --save wrote; LABELLED is then -.", metavar="FILE.npz"
     )
     backend: str = option(LOCAL, "local, or ray for Ray Data on a cluster.")
-    resume: bool = option(False, "Go on with a scan that was interrupted.", flag="--resume")
+    resume: bool = option(False, "Continue a scan that was interrupted.", flag="--resume")
 
     def __post_init__(self) -> None:
         """Refuse options that make no sense, before any image is read."""
@@ -71,7 +73,13 @@ class FilterPlan(LoggedPlan):
                 f"Give keep or threshold, not both; got {self.keep} and {self.threshold:g}."
             )
         if self.typical is not None and (self.keep != "auto" or self.threshold is not None):
-            raise OptionError("Give one of keep, threshold and typical.")
+            other = (
+                f"keep {self.keep}" if self.threshold is None else f"threshold {self.threshold:g}"
+            )
+            raise OptionError(
+                "Give one of keep, threshold and typical; "
+                f"got typical {self.typical:g} and {other}."
+            )
         if self.typical is not None and not 0 < self.typical <= 1:
             raise OptionError(f"typical must be above 0 and at most 1; got {self.typical:g}.")
         if not 0 <= self.diverse <= 1:
@@ -89,7 +97,7 @@ class FilterPlan(LoggedPlan):
         return parse_keep(self.keep)
 
     @property
-    def wish(self) -> str:
+    def keep_in_words(self) -> str:
         """What to keep, in words for the record."""
         if self.typical is not None:
             return f"as typical as {self.typical:.0%} of the labelled images"

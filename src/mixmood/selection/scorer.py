@@ -1,4 +1,4 @@
-"""All that is said about one image: score, nearest labelled image, class. Saved as plain arrays."""
+"""Scores images: score, nearest labelled image and class of each. Saved as plain arrays."""
 
 import io
 from collections.abc import Mapping
@@ -22,16 +22,16 @@ from mixmood.selection.scan.parts import ScanPart
 
 @dataclass(frozen=True)
 class Scorer:
-    """A fitted filter with a head, the names that its numbers stand for, and its backbone.
+    """A fitted filter with a classifier, the names of classes and labelled images, and a backbone.
 
     Attributes:
-        filter: What scores features.
+        filter: The fitted filter, which scores features.
         head: The classifier; None without labels.
         class_names: The names of the head's classes.
-        labelled_names: What the labelled images are called, for the nearest one.
-        backbone: The digest of the network that features must come from; "" for features.
-        backbone_name: Its name, for `--load`.
-        resolution: The pixels a side that it sees; 0 for features.
+        labelled_names: The names of the labelled images; the nearest one is shown by its name.
+        backbone: The digest of the network that computes the features; "" for pools of features.
+        backbone_name: Its name, from which `--load` loads it.
+        resolution: The side of its input images in pixels; 0 for pools of features.
         pixel_range: How images of more than eight bits are scaled; None if there were none.
     """
 
@@ -45,7 +45,7 @@ class Scorer:
     pixel_range: PixelRange | None = None
 
     def scaled(self, pool: Pool) -> Pool:
-        """The pool, its images of more than eight bits scaled as the labelled ones."""
+        """The pool, with images of more than eight bits scaled like the labelled ones."""
         if self.pixel_range is None or not isinstance(pool, ImageSource):
             return pool
         return pool.scaled_by(self.pixel_range)
@@ -53,13 +53,13 @@ class Scorer:
     def part(
         self, features: Array, places: Rows, n_images: int, problems: Mapping[int, str]
     ) -> ScanPart:
-        """The part of consecutive images of which those at `places` could be read.
+        """The results for consecutive images, some of which may be unreadable.
 
         Args:
             features: Of the readable images, shape (k, d).
-            places: Which of the images they are, shape (k,).
-            n_images: How many images the part is about.
-            problems: Why each of the others could not be read, by its place.
+            places: The position of each readable image among all, shape (k,).
+            n_images: How many images there are, unreadable ones included.
+            problems: Why each unreadable image could not be read, by its position.
         """
         batch = self.filter.scored(features)
         classes = np.full(n_images, -1, np.int32)
@@ -71,18 +71,18 @@ class Scorer:
         for place, text in problems.items():
             words[place] = text or "unreadable"
         return ScanPart(
-            scores=_spread(batch.scores, places, n_images, 0.0),
-            nearest=_spread(batch.nearest, places, n_images, -1),
-            is_copy=_spread(batch.is_copy, places, n_images, False),
-            codes=_spread(batch.codes, places, n_images, 0),
+            scores=_filled(batch.scores, places, n_images, 0.0),
+            nearest=_filled(batch.nearest, places, n_images, -1),
+            is_copy=_filled(batch.is_copy, places, n_images, False),
+            codes=_filled(batch.codes, places, n_images, 0),
             classes=classes,
             confidence=confidence,
             problems=words,
         )
 
 
-def _spread(values: NDArray[Any], places: Rows, n_images: int, filler: Any) -> NDArray[Any]:
-    """Values of some images, with a filler for the others."""
+def _filled(values: NDArray[Any], places: Rows, n_images: int, filler: Any) -> NDArray[Any]:
+    """The values at their places among all images; `filler` at the other places."""
     found = np.full((n_images, *values.shape[1:]), filler, dtype=values.dtype)
     found[places] = values
     return found
@@ -94,7 +94,7 @@ def save_scorer(path: Path, scorer: Scorer) -> None:
 
 
 def packed_scorer(scorer: Scorer) -> bytes:
-    """The content of the file of a scorer, for a worker elsewhere."""
+    """A scorer as the bytes of its file; workers on other machines get these too."""
     head, pixel_range = scorer.head, scorer.pixel_range
     arrays = {
         **{f"filter_{name}": value for name, value in filter_to_arrays(scorer.filter).items()},
@@ -114,7 +114,7 @@ def packed_scorer(scorer: Scorer) -> bytes:
 
 
 def unpacked_scorer(content: bytes) -> Scorer:
-    """The scorer that `packed_scorer` packed."""
+    """The scorer from the bytes of `packed_scorer`."""
     return _from_arrays(read_arrays(io.BytesIO(content)))
 
 
@@ -123,11 +123,11 @@ def load_scorer(path: Path) -> Scorer:
     try:
         return _from_arrays(read_arrays(path))
     except InputError as error:
-        raise InputError(f"{path} is no saved filter: {error}") from error
+        raise InputError(f"{path} is not a saved filter: {error}") from error
     except Exception as error:
         # A damaged archive raises a dozen kinds of errors.
         raise InputError(
-            f"{path} is no saved filter: {reason(error)}. Give a file written by --save."
+            f"{path} is not a saved filter: {reason(error)}. Give a file written by --save."
         ) from error
 
 

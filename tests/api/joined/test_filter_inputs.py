@@ -1,11 +1,13 @@
-"""Outputs of a filter that would change one of its inputs."""
+"""Inputs of a filter that do not fit, and outputs that would change one of them."""
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import mixmood
 from mixmood.api.joined.filter_inputs import check_paths
-from mixmood.core.errors import OptionError
+from mixmood.core.errors import InputError, OptionError
 from mixmood.selection.plan import FilterPlan
 
 
@@ -41,6 +43,22 @@ def test_a_damaged_list_is_reported_when_it_is_opened(table):
     check_paths("scans", table, Path("kept.csv"), FilterPlan())
 
 
+@pytest.mark.parametrize(("labelled", "load"), [(None, None), ("scans", "saved.npz")])
+def test_labelled_images_or_a_saved_filter_are_needed_and_not_both(labelled, load):
+    with pytest.raises(OptionError, match="labelled images, or a saved filter with load; not both"):
+        mixmood.filter(labelled, "crawl", load=load)
+
+
 def test_resume_needs_the_list_whose_scan_it_continues(table):
     with pytest.raises(OptionError, match="resume continues the scan of a list, .*: give out"):
         check_paths("scans", table, None, FilterPlan(resume=True))
+
+
+def test_a_filter_of_features_does_not_take_images(tmp_path, rng):
+    saved, images = tmp_path / "saved.npz", np.zeros((5, 8, 8, 3), np.uint8)
+    mixmood.filter(
+        rng.normal(size=(8, 4)), rng.normal(size=(9, 4)), save=saved, probe=False, threshold=1e9
+    )
+    message = r"saved.npz was fitted on features, and .* holds images\. Give features of the same"
+    with pytest.raises(InputError, match=message):
+        mixmood.filter(None, images, load=saved)

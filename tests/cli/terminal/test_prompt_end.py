@@ -12,7 +12,7 @@ BUSY = """
 import ctypes, sys, time
 from mixmood.cli.terminal.prompt_end import ends_promptly
 
-with ends_promptly(lambda: "Stopped.", patience_s=float(sys.argv[1])):
+with ends_promptly(lambda: "Stopped.", grace_s=float(sys.argv[1])):
     print("ready", flush=True)
     # One call into C that holds no lock and hears no signal handler of Python's.
     libc = ctypes.CDLL(None)
@@ -32,8 +32,8 @@ def busy():
     """A process that ignores the signals it gets, as a long call into C does."""
     started = []
 
-    def start(patience_s):
-        command = [sys.executable, "-c", DEFERRED, str(patience_s)]
+    def start(grace_s):
+        command = [sys.executable, "-c", DEFERRED, str(grace_s)]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
         )
@@ -74,7 +74,7 @@ def test_a_command_that_ends_by_itself_is_left_alone():
 
     before = signal.set_wakeup_fd(-1)
     signal.set_wakeup_fd(before)
-    with ends_promptly(lambda: "never said", patience_s=0.0):
+    with ends_promptly(lambda: "never said", grace_s=0.0):
         pass
     after = signal.set_wakeup_fd(-1)
     signal.set_wakeup_fd(after)

@@ -63,7 +63,7 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(mixmood, tiny_file, tm
     code, out, err = mixmood("testbed", "run", tiny_file, "--store", tmp_path / "s", "--dry-run")
     assert code == 0
     assert "cells     4 of 4\nruns      8\nupdate    " in out
-    assert "Timing supervised-epochs, mixmatch for a moment" in err
+    assert "Measuring the time of a few updates: supervised-epochs, mixmatch ..." in err
     assert not (tmp_path / "s").exists()
 
 
@@ -187,7 +187,7 @@ def test_data_sets_are_listed_with_licence_and_digest(mixmood, tmp_path, monkeyp
     code, out, _ = mixmood("data", "list")
     assert code == 0
     assert str(tmp_path) in out
-    assert "mnist  not here, 60000 images, 10 MB to fetch; MNIST, training images" in out
+    assert "mnist  not here, 60000 images, 10 MB to download; MNIST, training images" in out
     assert "none published: not verified" in out
 
 

@@ -108,6 +108,14 @@ def test_a_gzipped_tar_that_was_replaced_gives_unreadable_images(pack, opened):
         source.fetch(0)
 
 
+def test_a_gzipped_tar_that_is_cut_while_it_is_read_gives_unreadable_images(pack, opened, rng):
+    path = pack("tar.gz", {"1.png": rng.bytes(5000)})
+    source = opened(path)
+    path.write_bytes(path.read_bytes()[:3000])
+    with pytest.raises(UnreadableImageError, match="1.png: cannot be unpacked: .* ends early"):
+        source.fetch(0)
+
+
 @pytest.fixture
 def packed_noise(tmp_path):
     """Three million bytes that hardly compress, in two gzip members with zeros behind."""

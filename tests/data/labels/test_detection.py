@@ -5,6 +5,7 @@ import json
 import pytest
 
 from mixmood.core.errors import InputError
+from mixmood.data.labels.detection import MOST_JSON_BYTES
 from mixmood.data.pools.open import open_pool
 
 
@@ -102,3 +103,18 @@ def test_a_yolo_text_that_is_none_is_named(tree):
 def test_a_missing_yolo_text_leaves_the_set_unlabelled(tree):
     folder = tree({"images/1.png": 1, "images/2.png": 2, "labels/1.txt": b"0 1 2\n"})
     assert open_pool(folder).labels is None
+
+
+def test_annotations_too_large_to_be_read_are_named(coco):
+    folder = coco([(1, 7)])
+    with (folder / "annotations" / "instances.json").open("r+b") as file:
+        file.truncate(MOST_JSON_BYTES + 1)
+    with pytest.raises(InputError, match="instances.json: it has more than 268435456 bytes"):
+        _ = open_pool(folder).labels
+
+
+def test_a_list_of_yolo_classes_that_is_no_text_is_named(tree):
+    folder = tree({"images/1.png": 1, "labels/1.txt": b"0 1 2\n", "classes.txt": bytes(70_000)})
+    message = r"Cannot read the classes in .*classes.txt: a line is longer than 65536 bytes"
+    with pytest.raises(InputError, match=message):
+        _ = open_pool(folder).labels

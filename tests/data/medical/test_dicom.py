@@ -179,6 +179,27 @@ def test_what_cannot_be_read_is_named(name, message):
         decode(shipped(name), name)
 
 
+TRIPLE = {"SamplesPerPixel": 3, "PlanarConfiguration": 0, "Rows": 64}
+
+
+@pytest.mark.parametrize(
+    ("n_copies", "elements", "message"),
+    [
+        (1, {"NumberOfFrames": -1}, "it is a DICOM file without frames"),
+        (3, TRIPLE, "a DICOM file of grey values with several samples per pixel"),
+        (
+            4,
+            {"BitsAllocated": 64, "BitsStored": 40, "HighBit": 39, "Rows": 64},
+            "its header states 40 bits per pixel; 1 to 32 are allowed",
+        ),
+        (1, {"PhotometricInterpretation": "RGB"}, "a DICOM file of colours in an unknown form"),
+    ],
+)
+def test_a_header_that_no_image_has_is_named(n_copies, elements, message):
+    with pytest.raises(UnreadableImageError, match=message):
+        decode(made(np.tile(RAMP, (n_copies, 1)), **elements), "a.dcm")
+
+
 def test_a_number_of_pixels_that_no_image_has_is_refused_before_decoding():
     with pytest.raises(
         UnreadableImageError, match="it has 4294836225 pixels; 1 to 175000000 are allowed"
@@ -210,6 +231,9 @@ def test_frames_of_pools_with_other_images_and_broken_files(tmp_path, png):
     found = list(open_pool(tmp_path, frames="each").read(range(4)))
     kinds = [type(picture).__name__ for picture in found]
     assert kinds == ["ndarray", "UnreadableImageError", "ndarray", "ndarray"]
+    with pytest.raises(UnreadableImageError, match=r"b\.dcm: it is a DICOM file without pixels"):
+        open_pool(tmp_path, frames="each").wide_values(1)
+    assert fit_pixel_range(open_pool(tmp_path, frames="each")) is None
     with pytest.raises(OptionError, match="Unknown choice of frames 'all'. .*Known: middle, each"):
         open_pool(tmp_path, frames="all")
 

@@ -155,6 +155,13 @@ def test_the_pool_is_named_relative_to_a_list_above_it(tmp_path):
     assert pool_reference("noise:gaussian", tmp_path / "kept.csv") == "noise:gaussian"
 
 
+@pytest.mark.parametrize(("pool", "out"), [("a\nb", "kept.txt"), ("a\udcff", "kept.csv")])
+def test_a_pool_that_a_list_cannot_name_is_refused(pool, out, tmp_path):
+    message = "A list cannot name the pool .* line break, or is not UTF-8 text. Rename the folder"
+    with pytest.raises(InputError, match=message):
+        pool_reference(str(tmp_path / pool), tmp_path / out)
+
+
 def test_csv_rows_round_trip(crawl, tmp_path):
     write_csv(tmp_path / "kept.csv", crawl, "crawl", {0})
     with (tmp_path / "kept.csv").open(newline="") as file:

@@ -184,6 +184,13 @@ def test_without_the_package_of_the_hub_the_extra_is_named(monkeypatch):
         find.model_folder("hf:google/vit")
 
 
+@pytest.mark.parametrize("package", ["torch", "transformers"])
+def test_without_the_packages_that_compute_the_extra_is_named(saved, package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=r"Models of the hub needs .*mixmood\[hf\]"):
+        load_backbone(f"hf:{saved['vit']}")
+
+
 def test_without_a_copy_and_a_network_the_error_says_what_to_do(monkeypatch):
     def snapshot(name, *, local_files_only, **_):
         raise OSError("offline")

@@ -53,6 +53,30 @@ def forget_size(folder):
     (folder / "preprocessor_config.json").write_text(json.dumps(settings))
 
 
+def crop_more_than_there_is(folder):
+    settings = json.loads((folder / "preprocessor_config.json").read_text())
+    settings.update(do_center_crop=True, crop_size={"height": 64, "width": 64})
+    settings["image_processor_type"] = "CLIPImageProcessorPil"
+    (folder / "preprocessor_config.json").write_text(json.dumps(settings))
+
+
+def cut_config(folder):
+    (folder / "config.json").write_text('{"model_type": ')
+
+
+def list_config(folder):
+    (folder / "config.json").write_text("[1]")
+
+
+def damage_a_weight(folder):
+    """As a training that diverged leaves it."""
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(folder / "model.safetensors")
+    weights["layernorm.weight"][0] = float("nan")
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -64,6 +88,10 @@ def forget_size(folder):
         (lose_a_shard, "lacks 1 of 2 files of weights, such as model-2.safetensors: the download"),
         (change_family, "The weights in .* are not those of a dinov2 model, or not all of them"),
         (forget_size, "does not say the size of its images"),
+        (crop_more_than_there_is, "crops 64 pixels out of 32; both must be 1 to 4096, .* Set them"),
+        (cut_config, "Cannot read .*config.json: Expecting value.* Fetch or save the model again"),
+        (list_config, "config.json: it holds no settings by name. Fetch or save the model again"),
+        (damage_a_weight, "vit gave features that are not finite. Check its weights, and the mean"),
     ],
 )
 def test_a_spoilt_folder_is_refused(copied, spoil, message):
@@ -77,6 +105,27 @@ def test_a_model_of_texts_gives_no_vector_for_an_image(copied):
     transformers.BertModel(config).save_pretrained(copied)
     with pytest.raises(BackboneError, match="cannot embed an image"):
         load_backbone(f"hf:{copied}")
+
+
+def test_a_model_that_gives_masks_only_has_no_vector_for_an_image(tmp_path):
+    tiny = {"depths": [1] * 4, "num_heads": [1] * 4, "embed_dim": 8, "window_size": 2}
+    stages = [f"stage{number}" for number in range(1, 5)]
+    layers = {
+        f"{part}_{what}": size
+        for part in ("encoder", "decoder")
+        for what, size in (("layers", 1), ("attention_heads", 2), ("ffn_dim", 16))
+    }
+    config = transformers.MaskFormerConfig(
+        backbone_config=transformers.SwinConfig(image_size=64, out_features=stages, **tiny),
+        decoder_config=transformers.DetrConfig(d_model=16, num_queries=4, **layers),
+        fpn_feature_size=32,
+        mask_feature_size=32,
+    )
+    settings = {"image_processor_type": "ViTImageProcessorPil", "size": {"height": 64, "width": 64}}
+    folder = saved_as(tmp_path, transformers.MaskFormerModel(config), settings)
+    message = "gives no vector for an image: its output has encoder_last.* Choose a model of images"
+    with pytest.raises(BackboneError, match=message):
+        load_backbone(f"hf:{folder}")
 
 
 def saved_as(folder, model, settings):

@@ -19,7 +19,7 @@ def test_rows_that_were_never_held_out_do_not_count():
 
 
 def test_what_cannot_be_promised_is_refused():
-    with pytest.raises(InputError, match="needs held-out images"):
+    with pytest.raises(InputError, match="needs values of held-out images; got none"):
         keep_threshold(np.array([np.nan]))
     with pytest.raises(OptionError, match="share"):
         keep_threshold(np.ones(3), 1.5)

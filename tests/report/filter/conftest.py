@@ -17,6 +17,7 @@ from mixmood.core.records.filtering import (
     GainInterval,
 )
 from mixmood.core.records.useful_share import ShareRecord
+from mixmood.features.backbones.input_format import InputFormat
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +45,12 @@ def filtering():
         probe=GainChange(
             "mixmatch", GainInterval(-1.5, (-4.0, 1.0), 0.1), GainInterval(3.25, (0.5, 6.0), 0.97)
         ),
-        backbone={"name": "efficientnet-lite0", "weights_sha256": "cd" * 32, "resolution": 96},
+        backbone={
+            "name": "efficientnet-lite0",
+            "weights_sha256": "cd" * 32,
+            "resolution": 96,
+            "input": InputFormat("nhwc").describe(),
+        },
         warnings=("<u>Odd</u> pool.",),
     )
 

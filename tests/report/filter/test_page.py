@@ -48,8 +48,14 @@ def test_a_page_without_pictures_classes_or_threshold_is_drawn(filtering, filter
         filtering, classes=None, distance=None, threshold=None, typical=None, n_kept=0, reasons={}
     )
     page = filter_page(bare, FilterMaterial(filter_material.histogram, (), 0))
-    assert "Look before you train" not in page
+    assert "Images to look at before training" not in page
     assert "inter-mean" not in page.split("</style>")[1].split("<script")[0]
+
+
+def test_the_input_of_the_network_is_written_in_words(filtering, filter_material):
+    page = filter_page(filtering, filter_material)
+    assert "<dd>channels last (NHWC); uint8 values from 0 to 255</dd>" in page
+    assert "{&#39;layout" not in page
 
 
 def test_each_half_of_the_chart_is_as_high_as_its_fullest_bin(filter_material):

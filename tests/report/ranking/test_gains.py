@@ -55,6 +55,14 @@ def test_the_page_has_a_chart_of_gains_only_where_something_was_probed(ranking, 
     assert "<b>+4.0</b>" not in page
 
 
+def test_the_chance_is_that_of_the_order_that_was_asked_for(ranking, probed):
+    by_gain, by_distance = ranking_page(probed), ranking_page(ranking)
+    assert "<dt>Chance of being best</dt>" in by_gain
+    assert "<dt>Chance of being nearest</dt>" in by_distance
+    assert ('data-label="Best?"' in by_gain, 'data-label="Nearest?"' in by_gain) == (True, False)
+    assert 'data-label="Nearest?"' in by_distance
+
+
 def test_only_a_pool_to_use_is_said_to_be_worth_labels(probed):
     """ "avoid worth about 1 more label" would say two things at once."""
     first, *others = probed.candidates

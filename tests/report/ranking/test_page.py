@@ -81,7 +81,7 @@ def test_names_that_are_not_unicode_can_still_be_written(ranking):
 
 def test_everything_that_explains_a_ranking_is_there(page, ranking):
     for text in (
-        "P = 0.90", "Chance that it is", "Noise floor", "31\u202f%",
+        "P = 0.90", "Chance of being nearest</dt>", "Noise floor", "31\u202f%",
         "misses &lt;b&gt;dog&lt;/b&gt;", "The sample size is 40 instead of &lt;b&gt;80&lt;/b&gt;.",
         "images in grey.", "12 s", "numpy 2.4.6", ranking.backbone["weights_sha256"],
         "ef" * 32, "&amp;&amp; true", "Copy the record",
@@ -172,7 +172,7 @@ def test_the_table_of_classes_has_the_longer_list_as_rows(ranking):
 
 def test_one_pool_alone_has_no_chance_of_being_nearest(ranking):
     page = ranking_page(replace(ranking, candidates=ranking.candidates[:1]))
-    assert "Chance that it is" not in page
+    assert "Chance of being nearest</dt>" not in page
 
 
 def test_the_same_record_gives_the_same_page(page, ranking, material):

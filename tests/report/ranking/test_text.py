@@ -17,10 +17,10 @@ from mixmood.core.records.ranking import (
     Ranking,
 )
 from mixmood.report.charts.printable import printable
-from mixmood.report.charts.scale import TYPED, Scale
+from mixmood.report.charts.scale import ASCII, Scale
 from mixmood.report.ranking.csv import csv_text
 from mixmood.report.ranking.notebook import ranking_html
-from mixmood.report.ranking.table import room
+from mixmood.report.ranking.table import name_and_bar_widths
 from mixmood.report.ranking.text import plain_text, ranking_view
 
 
@@ -122,13 +122,13 @@ def test_warnings_of_many_pools_do_not_hide_the_result():
 
 
 def test_the_bar_shrinks_before_names_wrap_and_goes_last():
-    assert room(15, 48, 95) == (15, 30)
-    assert room(15, 48, 94) == (15, 29)
-    assert room(40, 48, 100) == (40, 10)
-    assert room(40, 48, 99) == (39, 10)
-    assert room(40, 48, 72) == (12, 10)
-    assert room(40, 48, 71) == (23, 0)
-    assert room(40, 48, 30) == (1, 0)
+    assert name_and_bar_widths(15, 48, 95) == (15, 30)
+    assert name_and_bar_widths(15, 48, 94) == (15, 29)
+    assert name_and_bar_widths(40, 48, 100) == (40, 10)
+    assert name_and_bar_widths(40, 48, 99) == (39, 10)
+    assert name_and_bar_widths(40, 48, 72) == (12, 10)
+    assert name_and_bar_widths(40, 48, 71) == (23, 0)
+    assert name_and_bar_widths(40, 48, 30) == (1, 0)
 
 
 def test_a_terminal_too_narrow_for_all_numbers_gets_fewer_of_them_and_those_whole(five_pools):
@@ -171,7 +171,7 @@ def test_printable_shows_control_characters_and_keeps_letters():
 def test_a_bar_marks_distance_interval_and_floor():
     scale = Scale.over([result(5, 2, 10)], 1, 11)
     assert not scale.is_log
-    assert scale.bar(result(5, 2, 8), 1, TYPED) == " :|--o--|  "
+    assert scale.bar(result(5, 2, 8), 1, ASCII) == " :|--o--|  "
 
 
 def test_distances_far_apart_are_drawn_on_a_logarithmic_scale():
@@ -183,7 +183,7 @@ def test_distances_far_apart_are_drawn_on_a_logarithmic_scale():
 
 def test_distances_of_zero_have_a_place_too():
     scale = Scale.over([result(0, 0, 0)], 0, 10)
-    assert scale.bar(result(0, 0, 0), 0, TYPED).strip() == "o"
+    assert scale.bar(result(0, 0, 0), 0, ASCII).strip() == "o"
 
 
 def test_the_csv_has_one_row_for_each_pool_and_measure(report):

@@ -105,7 +105,7 @@ def test_the_embedded_json_is_the_record(page, bed):
 def test_the_answer_gaps_and_failures_stand_at_the_top(page):
     top = page[: page.index("<main")]
     for text in (
-        "Nearer pools gave better models.", "learned best with", "Incomplete: 3 of 96 runs",
+        "Nearer pools gave better models.", "</b>: best with", "Incomplete: 3 of 96 runs",
         "No run: <bdi>mnist</bdi>, <bdi>gaussian 100\u202f%</bdi>, 60 labels",
         "2 failed: ValueError", "2 h 30 min", "93 <small>of 96, 2 failed",
     ):  # fmt: skip
@@ -209,7 +209,7 @@ def test_the_paper_stands_beside(bed):
     rows = [replace(row, paper=0.5 if row.percent else None) for row in bed.table1]
     page = drawn(with_tables(bed, accuracies=rows, has_paper=True))
     assert "paper 0.500, +0.300" in page
-    assert "ours minus it" in page
+    assert "ours minus the paper" in page
 
 
 def test_accuracies_all_alike_can_be_drawn(bed):
@@ -221,8 +221,9 @@ def test_a_task_at_chance_has_no_best_pool(bed):
     """The preset `smoke` learns nothing, and any order of its pools is noise."""
     found = [replace(each, is_above_chance=False) for each in bed.extremes]
     page = drawn(replace(bed, extremes=found))
-    assert "learned nothing: with none of the 3 sources at 100" in page
-    assert "learned best with" not in page
+    assert "no model is better than chance" in page
+    assert "with any of the 3 sources at 100" in page
+    assert "</b>: best with" not in page
 
 
 def test_names_that_are_not_unicode_can_still_be_written(bed):

@@ -37,10 +37,10 @@ def test_names_are_shown_and_never_obeyed():
 
 def test_the_headline_gives_the_accuracy_with_its_interval():
     page = training_page(record(), pictures())
-    assert "It is right about 80" in page
+    assert "The expected accuracy on new images like the labelled ones is 80" in page
     assert "+5.0" in page
     untested = record(accuracy=HeadAccuracy(None, None, None), gains=(), confusion=None)
-    assert "How often it is right cannot be said" in training_page(untested, pictures())
+    assert "The accuracy is unknown: no image was held out." in training_page(untested, pictures())
 
 
 def test_a_pool_that_was_not_used_is_said_not_to_be():

@@ -246,3 +246,13 @@ def test_figures_are_drawn_for_every_measure_in_both_formats(paper):
     assert "<svg" in svg
     again = figures(replace(tables, distances=[]))
     assert drawn["accuracy_against_percent.svg"] == again["accuracy_against_percent.svg"]
+
+
+def test_a_figure_has_the_baselines_of_one_regime(paper):
+    """The supervised accuracy of another regime is no baseline of these pools."""
+    tables = make_tables(paper, "last", CellFilter.parse(["task=mnist,n_labelled=60"]))
+    alone = replace(tables, distances=[])
+    others = [replace(row, regime="frozen", accuracy_mean=0.9) for row in tables.accuracies]
+    both = replace(alone, accuracies=[*tables.accuracies, *others])
+    name = "accuracy_against_percent.svg"
+    assert figures(both)[name] == figures(alone)[name]

@@ -87,21 +87,26 @@ class FilterInputs:
     """The opened inputs of a filter.
 
     Attributes:
-        labelled: The labelled set; None with a saved filter.
+        base: The labelled set, or the saved filter.
         pool: The pool; its images of more than eight bits are scaled as the labelled ones.
         source: The path, text or object from which the pool can be opened again; the text of
             noise includes its size and seed.
-        saved: The saved filter, if one is used.
         backbone: The network that computes features; None if the pool has features.
         choice: The choice of the backbone by `auto`; None if a backbone was named.
     """
 
-    labelled: Pool | None
+    base: "Pool | Scorer"
     pool: Pool
     source: Any
-    saved: "Scorer | None"
     backbone: Backbone | None
     choice: BackboneChoice | None = None
+
+    @property
+    def labelled(self) -> Pool | None:
+        """The labelled set; None with a saved filter."""
+        from mixmood.selection.scorer import Scorer
+
+        return None if isinstance(self.base, Scorer) else self.base
 
     def settled(self, plan: FilterPlan) -> FilterPlan:
         """The plan with the name of the backbone that was chosen."""
@@ -110,12 +115,11 @@ class FilterInputs:
     def scorer(self, plan: FilterPlan, embedder: "FeatureReader") -> "Scorer":
         """The scorer: the saved one, or one that is fitted now."""
         from mixmood.selection.fit import fit_scorer
+        from mixmood.selection.scorer import Scorer
 
-        if self.saved is not None:
-            return self.saved
-        if self.labelled is None:
-            raise TypeError("A filter needs labelled images or a saved filter.")
-        return fit_scorer(self.labelled, self.pool, plan, embedder)
+        if isinstance(self.base, Scorer):
+            return self.base
+        return fit_scorer(self.base, self.pool, plan, embedder)
 
 
 def open_inputs(
@@ -151,7 +155,7 @@ def _with_saved_filter(source: Any, pool: Pool, plan: FilterPlan) -> FilterInput
     if saved.backbone and not isinstance(pool, FeatureSource):
         network = load_backbone(saved.backbone_name, saved.resolution, plan.device)
     _check_same_network(saved, network, pool, plan)
-    return FilterInputs(None, saved.scaled(pool), source, saved, network)
+    return FilterInputs(saved, saved.scaled(pool), source, network)
 
 
 def _with_labelled(
@@ -174,14 +178,19 @@ def _with_labelled(
     choice = choose_backbone(base, ChoiceOptions.of(plan), cache, progress)
     name = plan.backbone if choice is None else choice.chosen
     network = load_backbone(name, plan.resolution, plan.device) if is_image else None
-    return FilterInputs(base, pools["pool"], source, None, network, choice)
+    return FilterInputs(base, pools["pool"], source, network, choice)
 
 
 def _check_same_network(
     saved: "Scorer", network: Backbone | None, pool: Pool, plan: FilterPlan
 ) -> None:
+    if not saved.backbone and not isinstance(pool, FeatureSource):
+        raise InputError(
+            f"{plan.load} was fitted on features, and {pool.name} holds images. Give features of "
+            "the same kind, or fit the filter on images."
+        )
     if (network_digest(network) if network else "") != saved.backbone:
         raise InputError(
-            f"{plan.load} was fitted on features of {saved.backbone_name or 'another kind'}, "
-            f"which {pool.name} cannot give here. Fit the filter again."
+            f"{plan.load} was fitted on features of {saved.backbone_name}, which {pool.name} "
+            "cannot give here. Fit the filter again."
         )

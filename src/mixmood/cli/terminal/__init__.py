@@ -1,1 +1,1 @@
-"""What commands share: options, progress bars and streams."""
+"""Code that commands share: options, output files, progress bars and streams."""

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 LEAST_S = 5.0
-"""Seconds before which no rate is shown, and below which no remaining time is."""
+"""The remaining time is shown only after so many seconds, and only if it is at least as long."""
 
 
 class Bars:
-    """A listener that draws one bar for each task, with steps per second."""
+    """Draws one bar for each task, with steps per second."""
 
     def __init__(self, display: "RichProgress", unit: str = "images") -> None:
         """Draw on this display; `unit` is what the steps of most tasks are."""
@@ -29,7 +29,7 @@ class Bars:
         self._tasks: dict[str, TaskID] = {}
 
     def start(self, task: str, total: int | None) -> None:
-        """Show a bar; a task that starts again gets a longer one."""
+        """Show a bar; if the task has a bar already, that bar gets longer by `total`."""
         from rich.markup import escape
 
         if task not in self._tasks:
@@ -51,9 +51,9 @@ class Bars:
 
 
 def rate(speed: float | None, seconds: float | None, unit: str) -> str:
-    """Steps per second in words; nothing before a second has passed.
+    """Steps per second in words; empty before a second has passed.
 
-    Cached results come at once: their rate would mean nothing.
+    Cached results come at once, and their rate would mean nothing.
 
     >>> rate(812.4, 3.0, "images"), rate(75140.0, 0.01, "images"), rate(None, None, "images")
     ('812 images/s', '', '')
@@ -72,7 +72,7 @@ def rate_of(task: "RichTask") -> str:
 
 
 def time_left(seconds_left: float | None, seconds: float | None) -> str:
-    """The time that remains in words; nothing before it can be estimated or when it is short.
+    """The remaining time in words; empty if it is short or cannot be estimated yet.
 
     >>> time_left(192.0, 30.0), time_left(192.0, 2.0), time_left(1.0, 30.0), time_left(None, None)
     ('3 min 12 s left', '', '', '')
@@ -83,7 +83,7 @@ def time_left(seconds_left: float | None, seconds: float | None) -> str:
 
 @contextmanager
 def progress_bars(is_quiet: bool, unit: str = "images") -> Iterator[Progress]:
-    """A listener for long work: bars on a terminal, silence elsewhere."""
+    """The progress of long work: bars on a terminal, nothing elsewhere."""
     if is_quiet or not sys.stderr.isatty():
         yield Silent()
         return

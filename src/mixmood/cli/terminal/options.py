@@ -1,4 +1,4 @@
-"""What several commands share: options with their help, and an exit code."""
+"""Options of several commands, with their help, and an exit code."""
 
 from typing import Annotated
 

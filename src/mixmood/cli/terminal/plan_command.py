@@ -17,9 +17,9 @@ from mixmood.core.plan_options import KEY, OptionText, option_texts, plan_fields
 def takes(
     plan: type, without: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator: the function's parameter `plan` is filled from options of the command line.
+    """A decorator that makes the fields of a plan the options of a command.
 
-    `--help` shows them where the function has `plan`.
+    The function gets the plan as its parameter `plan`; `--help` shows the options in its place.
 
     Args:
         plan: A frozen dataclass whose fields are made by `option`.
@@ -70,16 +70,16 @@ def _default(one: Field[Any]) -> Any:
 
 def _annotation(name: str, hint: Any, text: OptionText) -> Any:
     """The type of an option for typer, with its help."""
-    words = text.flag or (f"--{name.replace('_', '-')}",)
+    flags = text.flag or (f"--{name.replace('_', '-')}",)
     shown: Any = True if text.default is None else text.default
     described = partial(
-        typer.Option, *words, help=text.help, metavar=text.metavar, show_default=shown
+        typer.Option, *flags, help=text.help, metavar=text.metavar, show_default=shown
     )
     if text.takes_none:
         wanted = float if float in get_args(hint) else str
         return Annotated[Any, described(parser=partial(_or_none, name, wanted))]
     if hint is Any:
-        hint = str  # Python users may give other things, the command line words
+        hint = str  # Python users may give other types; the command line gives text
     if set(get_args(hint)) == {str, Path, NoneType}:
         hint = str if text.is_required else str | None  # a path is typed as text
     if get_origin(hint) is tuple:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM that end a command soon, whatever it is busy with."""
+"""Ctrl-C and SIGTERM end a command soon, even during a long call into C code."""
 
 import os
 import signal
@@ -10,24 +10,24 @@ from contextlib import contextmanager
 from mixmood.cli.terminal.options import INTERRUPTED
 from mixmood.core.interrupt import ENDS
 
-PATIENCE_S = 1.2
-"""What a command gets to save its work after the first signal."""
+GRACE_S = 1.2
+"""Seconds that a command has to save its work after the first signal."""
 
 SHOW_CURSOR = "\x1b[?25h"
 
 
 @contextmanager
-def ends_promptly(last_words: Callable[[], str], patience_s: float = PATIENCE_S) -> Iterator[None]:
-    """Within, the first signal gives the command a moment to end by itself, a second one none.
+def ends_promptly(final_message: Callable[[], str], grace_s: float = GRACE_S) -> Iterator[None]:
+    """Inside, the first signal lets the command end by itself within `grace_s`; a second ends it.
 
-    Python runs its own handlers only between two steps of its interpreter, and one call of torch
+    Python runs signal handlers only between two steps of its interpreter, and one call of torch
     can take minutes. So a thread waits for signals: the interpreter writes their numbers to a
     pipe at once, whatever the main thread does. Files are written to temporary names, so that
     an abrupt end leaves no half-written ones.
 
     Args:
-        last_words: What to say on stderr before an abrupt end.
-        patience_s: Seconds between the first signal and an abrupt end.
+        final_message: Returns the line to print on stderr before an abrupt end.
+        grace_s: Seconds between the first signal and an abrupt end.
     """
     if threading.current_thread() is not threading.main_thread():
         # Signals reach the main thread alone.
@@ -38,7 +38,7 @@ def ends_promptly(last_words: Callable[[], str], patience_s: float = PATIENCE_S)
     before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     is_done = threading.Event()
     watcher = threading.Thread(
-        target=_watch, args=(reader, is_done, last_words, patience_s), daemon=True
+        target=_watch, args=(reader, is_done, final_message, grace_s), daemon=True
     )
     watcher.start()
     try:
@@ -52,7 +52,7 @@ def ends_promptly(last_words: Callable[[], str], patience_s: float = PATIENCE_S)
 
 
 def _watch(
-    reader: int, is_done: threading.Event, last_words: Callable[[], str], patience_s: float
+    reader: int, is_done: threading.Event, final_message: Callable[[], str], grace_s: float
 ) -> None:
     """Wait for signals; an empty read is the end of the command."""
     n_signals = 0
@@ -60,20 +60,20 @@ def _watch(
         n_signals += sum(number in ENDS for number in received)
         if n_signals == 1:
             second = threading.Thread(
-                target=_end_after, args=(is_done, last_words, patience_s), daemon=True
+                target=_end_after, args=(is_done, final_message, grace_s), daemon=True
             )
             second.start()
         elif n_signals > 1 and not is_done.is_set():
-            _end(last_words)
+            _end(final_message)
 
 
-def _end_after(is_done: threading.Event, last_words: Callable[[], str], patience_s: float) -> None:
-    if not is_done.wait(patience_s):
-        _end(last_words)
+def _end_after(is_done: threading.Event, final_message: Callable[[], str], grace_s: float) -> None:
+    if not is_done.wait(grace_s):
+        _end(final_message)
 
 
-def _end(last_words: Callable[[], str]) -> None:
-    """End the process here and now, as a shell expects of an interrupted one."""
+def _end(final_message: Callable[[], str]) -> None:
+    """End the process at once, with the exit code of an interrupted command."""
     cursor = SHOW_CURSOR if sys.stderr.isatty() else ""
-    os.write(sys.stderr.fileno(), f"{cursor}\n{last_words()}\n".encode(errors="replace"))
+    os.write(sys.stderr.fileno(), f"{cursor}\n{final_message()}\n".encode(errors="replace"))
     os._exit(INTERRUPTED)

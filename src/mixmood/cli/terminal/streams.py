@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def open_closed_streams() -> None:
-    """Point standard streams that are closed at nothing: what is written to them is lost.
+    """Open closed standard streams on the null device, so that writing to them has no effect.
 
-    Otherwise the next file that is opened takes the place of a closed one, and what is printed
-    ends up in it.
+    Otherwise the next file that is opened gets the file descriptor of a closed stream, and printed
+    text is written into that file.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -28,14 +28,14 @@ def open_closed_streams() -> None:
 
 
 def abandon_stdout() -> None:
-    """Drop what could not be written: at exit Python would try again and print an error."""
+    """Drop text that could not be written: at exit Python would try again and print an error."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)
 
 
 def console(is_error: bool = False) -> "Console":
-    """A console that knows its terminal, and NO_COLOR; plain and wide where there is none."""
+    """A console for a terminal, which respects NO_COLOR; plain, 120 columns wide, for a file."""
     from rich.console import Console
 
     stream = sys.stderr if is_error else sys.stdout
@@ -44,7 +44,7 @@ def console(is_error: bool = False) -> "Console":
 
 
 def say(text: str, style: str = "") -> None:
-    """One line on stderr; control characters in it are escaped."""
+    """Print one line on stderr; control characters in it are escaped."""
     from rich.text import Text
 
     # A full disk behind stderr cannot be reported; it must not end in a traceback.
@@ -53,19 +53,19 @@ def say(text: str, style: str = "") -> None:
 
 
 def show(view: "RenderableType") -> None:
-    """A result on stdout; lines that must not be broken are left to the terminal."""
+    """Print a result on stdout; long lines that must not be broken are not cut."""
     console().print(view, crop=False)
 
 
 def readable(text: str) -> str:
-    """Lines for people: control characters in them are escaped."""
+    """The text with control characters escaped in every line."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def put(target: str | None, text: str) -> None:
-    """A result into the file that was asked for, if one was; `-` is stdout."""
+    """Write a result to a file; `-` is stdout, None writes nothing."""
     if target == "-":
-        # A file or a program gets the text as it is; a terminal would interpret control characters.
+        # A file or a program gets the text unchanged; a terminal would obey control characters.
         sys.stdout.write(readable(text) if sys.stdout.isatty() else text)
         sys.stdout.flush()
     elif target is not None:
@@ -73,8 +73,8 @@ def put(target: str | None, text: str) -> None:
 
 
 @contextmanager
-def warnings_said() -> Iterator[None]:
-    """Warnings raised inside are printed on stderr, once each and without a source location."""
+def print_warnings() -> Iterator[None]:
+    """Print warnings raised inside on stderr, once each and without a source location."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from mixmood.ssl.output.record import EpochRecord
 
 FIRST_S = 5.0
-"""Seconds after which a long task says how long it will take."""
+"""Seconds until a long task shows how long it will take."""
 EVERY_S = 30.0
-"""Seconds between lines where stderr is no terminal."""
+"""Seconds between lines if stderr is not a terminal."""
 
 
 class Pace:
-    """How far a task is, and when that was last said."""
+    """How far a task is, and when its next line is due."""
 
     def __init__(self, task: str, total: int | None, now_s: float) -> None:
         """Begin at `now_s`."""
@@ -40,7 +40,7 @@ class Pace:
     def advance(self, steps: int, now_s: float) -> str | None:
         """Some steps further; a line to show, if one is due."""
         if self._n_done == 0 and now_s == self._start_s:
-            # Steps that a run before this one has done took no time here.
+            # These steps were done by an earlier run: they took no time in this one.
             self._n_before = steps
         self._n_done += steps
         if now_s < self._due_s or self._total is None or self._n_done >= self._total:
@@ -56,9 +56,9 @@ class Pace:
 
 
 class TrainingBar:
-    """Draws bars on a terminal; elsewhere, a line for each epoch and now and then one between.
+    """Draws bars on a terminal; elsewhere prints a line for each epoch and every 30 seconds.
 
-    Both say after the first seconds how long the run will take.
+    After the first seconds it shows how long the run will take.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -41,7 +41,7 @@ def run(
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Run what is not done yet; can be stopped and started again.
+    """Run all runs that are not done yet; it can be stopped and started again.
 
     Example: mixmood testbed run smoke --store smoke --jobs 2
     """
@@ -51,13 +51,13 @@ def run(
     config = load_config(testbed)
     inform = (lambda text: None) if quiet else say
     inform(f"Checking the test bed {config.name} and its data sets ...")
-    with _nothing_kept():
+    with _interrupted_before_runs():
         prepared = prepare(config, plan)
         if dry_run:
             _print_estimate(prepared)
             return
     at_once = f"{plan.n_jobs} at once" if plan.n_jobs else "as many at once as the cluster takes"
-    inform(f"{counted(len(prepared.work), 'run')}, {at_once}; what is done is kept in {store}.")
+    inform(f"{counted(len(prepared.work), 'run')}, {at_once}; finished runs are kept in {store}.")
     with RunLines(quiet) as lines:
         status = prepared.run(store, lines.show, lambda text: say(f"Warning: {text}"))
     say(f"{status.n_earlier + status.n_done} of {status.n_runs} runs are done.")
@@ -99,8 +99,8 @@ app.command()(report)
 
 
 @contextmanager
-def _nothing_kept() -> Iterator[None]:
-    """An interrupt here says that nothing was written, since no run has started."""
+def _interrupted_before_runs() -> Iterator[None]:
+    """On an interrupt inside, say that nothing was written: no run has started."""
     try:
         yield
     except KeyboardInterrupt:
@@ -117,7 +117,7 @@ def _print_estimate(prepared: "PreparedTestbed") -> None:
     typer.echo(f"cells     {len({job.run.cell for job in work})} of {len(cells(config))}")
     typer.echo(f"runs      {len(work)}")
     algorithms = ", ".join(dict.fromkeys(job.run.algorithm for job in work))
-    say(f"Timing {algorithms} for a moment ...")
+    say(f"Measuring the time of a few updates: {algorithms} ...")
     expected = estimate(work)
     n_at_once = min(prepared.plan.n_jobs or 1, len(work))
     if expected.update_s is not None:

@@ -16,7 +16,7 @@ class RunLines:
     """Shows runs done, running and failed, and how long the rest may take."""
 
     def __init__(self, is_quiet: bool) -> None:
-        """Say nothing if `is_quiet`."""
+        """Show nothing if `is_quiet`."""
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         self._is_quiet = is_quiet
@@ -37,13 +37,13 @@ class RunLines:
         self._bar.stop()
 
     def show(self, status: "Status", record: "AnyRecord | None") -> None:
-        """Show a change, and the run that finished, if one did."""
-        n_over = status.n_runs - status.n_left
+        """Show a change of the status, and the run that has finished, if there is one."""
+        n_finished = status.n_runs - status.n_left
         words = describe_status(status)
-        self._bar.update(self._task, total=status.n_runs, completed=n_over, note=words)
+        self._bar.update(self._task, total=status.n_runs, completed=n_finished, note=words)
         if record is not None and not self._is_quiet and not self._has_bar:
             result = f"{describe_run(record.run)}: {_result(record)}"
-            say(f"{n_over}/{status.n_runs} {result}; {words}")
+            say(f"{n_finished}/{status.n_runs} {result}; {words}")
 
 
 def describe_status(status: "Status") -> str:

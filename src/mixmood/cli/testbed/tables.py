@@ -34,7 +34,7 @@ def tables(
 ) -> None:
     """Print the paper's three tables from the records of a store.
 
-    Table 1 marks the best of each column (*), Table 2 what is not significant (~).
+    Table 1 marks the best of each column (*), Table 2 distances that are not significant (~).
 
     Example: mixmood testbed tables --store smoke --format markdown --selection best
     """

@@ -1,4 +1,4 @@
-"""Arrays in one .npz file: without pickle, written atomically, of a limited size."""
+"""Arrays in one .npz file: without pickle, of a limited size."""
 
 import io
 import zipfile
@@ -9,8 +9,6 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.files.atomic import write_atomic
-
 MOST_BYTES = 2 * 2**30
 
 
@@ -20,11 +18,6 @@ def packed_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     # In NumPy's stubs, every keyword has the type of allow_pickle.
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
     return buffer.getvalue()
-
-
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays under their names, uncompressed."""
-    write_atomic(path, packed_arrays(arrays))
 
 
 def read_arrays(source: Path | IO[bytes], most_bytes: int = MOST_BYTES) -> dict[str, NDArray[Any]]:

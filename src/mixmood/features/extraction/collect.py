@@ -78,7 +78,7 @@ class Collector:
             return
         for image in images:
             if image.row is not None:
-                self._unstored[image.key] = kept_row(image)
+                self._unstored[image.key] = kept_row(image.row, image.flags)
         if len(self._unstored) >= STORE_EVERY:
             self.store()
 

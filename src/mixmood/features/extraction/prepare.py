@@ -144,11 +144,9 @@ class Preparer:
         return POOR_RANGE if values is not None and not (self._range or FULL).fits(values) else 0
 
 
-def kept_row(image: Prepared) -> NDArray[np.float32]:
+def kept_row(row: NDArray[np.float32], flags: int) -> NDArray[np.float32]:
     """The row that the cache keeps: the features, and after them the flags if there are any."""
-    if image.row is None:
-        raise TypeError("An image without features is not kept.")
-    return np.append(image.row, np.float32(image.flags)) if image.flags else image.row
+    return np.append(row, np.float32(flags)) if flags else row
 
 
 def _flags_of(end: NDArray[np.float32]) -> int:

@@ -1,4 +1,4 @@
-"""Accuracy over held-out images with its interval, images of one group counted together."""
+"""Accuracy on held-out images with its interval; images of one group are not independent."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class Estimate:
 
 
 def cluster_sums(values: Array, groups: NDArray[np.integer] | None) -> tuple[Array, Array]:
-    """Sums of the values and numbers of rows by group; each row is its own group if None."""
+    """The sum of the values and the number of rows of each group; if None, a row is a group."""
     if groups is None:
         return values, np.ones(len(values))
     _, places = np.unique(groups, return_inverse=True)
@@ -31,7 +31,7 @@ def cluster_sums(values: Array, groups: NDArray[np.integer] | None) -> tuple[Arr
 
 
 def mean_and_error(values: Array, groups: NDArray[np.integer] | None = None) -> tuple[float, float]:
-    """The mean over rows and its standard error; rows of one group vary together.
+    """The mean over rows and its standard error; only groups are independent of each other.
 
     The error is that of a ratio of sums over groups. With one group it is infinite.
     """
@@ -48,12 +48,12 @@ def accuracy_interval(
 ) -> Estimate:
     """The mean of `right`, one share between 0 and 1 for each image, with Wilson's interval.
 
-    Wilson's interval stays between 0 and 1 and does not shrink to nothing where all are right.
-    Groups whose images are right or wrong together make it wider: it then counts as many images as
-    independent ones would need for the same error. `spread` is how many times as large the error is
-    as that of independent images.
+    Wilson's interval stays between 0 and 1 and keeps a width if all images are right. Groups whose
+    images are right or wrong together make it wider: n is then the number of independent images
+    that would have the same standard error. `spread` multiplies the standard error of independent
+    images.
 
-    >>> accuracy_interval(np.ones(16)).low.__round__(3)
+    >>> round(accuracy_interval(np.ones(16)).low, 3)
     0.806
     """
     mean, error = mean_and_error(right, groups)
@@ -61,8 +61,8 @@ def accuracy_interval(
     variance = mean * (1 - mean)
     if groups is not None:
         n_groups = len(np.unique(groups))
-        worth = variance / error**2 if 0 < error < np.inf and variance > 0 else float(n_groups)
-        n_rows = max(min(n_rows, worth), 1.0)
+        n_effective = variance / error**2 if 0 < error < np.inf and variance > 0 else n_groups
+        n_rows = max(min(n_rows, n_effective), 1.0)
     n_rows /= spread**2
     shrink = 1 + Z**2 / n_rows
     centre = (mean + Z**2 / (2 * n_rows)) / shrink

@@ -20,7 +20,7 @@ from mixmood.numerics.calibration import fit_temperature
 from mixmood.numerics.folds import Folds, repeated_folds
 
 CANDIDATES = ("mixmatch",)
-"""What `auto` compares with the supervised head.
+"""The heads that `auto` compares with the supervised head.
 
 With propagation as a second candidate the mean gain on development tasks changed by less than 0.1
 points, and `auto` took twice as long; pseudo-label gained less than mixmatch everywhere.
@@ -29,27 +29,27 @@ N_FOLDS = 5
 FEW, N_REPEATS = 300, 3
 """Up to FEW labelled rows are divided into folds N_REPEATS times; more rows once."""
 MOST_CHOICE_WORK, MOST_FOLDS_WORK = 200_000_000, 2_000_000_000
-"""With more work a fit, `auto` does not compare heads; with still more, no fold is held out."""
+"""If a fit takes more work, `auto` does not compare heads, or nothing is cross-validated."""
 
 
 @dataclass(frozen=True)
 class TrainedHead:
-    """A head, how it was chosen, and what it is worth on images it has not seen."""
+    """A head, why it was chosen, and its accuracy on held-out images."""
 
     name: str
-    """Which of HEADS it is."""
+    """Its name in HEADS."""
     head: LinearHead
     """Fitted to all labelled rows, its temperature calibrated."""
     accuracy: Estimate | None
-    """Cross-validated (nested where there was a choice); None where it could not be."""
+    """Cross-validated (nested if heads were compared); None if no row could be held out."""
     comparisons: tuple[Comparison, ...]
     """The heads that use the pool against the supervised one, on the same folds."""
     logits: Array
-    """Out of fold, shape (repeats, n, k); NaN for rows that were never held out."""
+    """Logits of held-out rows, shape (repeats, n, k); NaN for rows that were never held out."""
     others: Mapping[str, LinearHead]
     """Every head that was fitted, by name."""
     reason: str
-    """One sentence: why this head."""
+    """Why this head was chosen, in one sentence."""
 
 
 def train_head(
@@ -67,10 +67,10 @@ def train_head(
 ) -> TrainedHead:
     """A head on all labelled rows, with its cross-validated accuracy.
 
-    `auto` compares the candidates with the supervised head on held-out rows and stays supervised
-    unless one is clearly better; the accuracy is then that of the whole procedure, from nested
-    cross-validation: the choice for a fold never saw that fold. All fits, the final ones
-    included, are made at once.
+    `auto` compares the candidates with the supervised head on held-out rows, and chooses the
+    supervised head unless a candidate is clearly better. The accuracy is then that of the whole
+    procedure, by nested cross-validation: the head for a fold is chosen without that fold. All
+    fits, the final ones included, are made at once.
 
     Args:
         features: Of the labelled images, shape (n, d).
@@ -82,15 +82,15 @@ def train_head(
         groups: Rows of one group are held out together; each row is its own if None.
         n_folds: Folds of the cross-validation.
         n_repeats: How often the rows are divided; if None, N_REPEATS times up to FEW rows.
-        candidates: What `auto` chooses from, beside supervised.
+        candidates: The heads that `auto` compares with the supervised one.
     """
     check_labelled(features, codes, n_classes)
     check_pool(features[:0] if pool is None else pool, features.shape[1])
     n_pool = 0 if pool is None else len(pool)
     names = _names(algorithm, candidates, n_pool)
-    often = n_repeats or (N_REPEATS if len(codes) <= FEW else 1)
+    repeats = n_repeats or (N_REPEATS if len(codes) <= FEW else 1)
     work = work_of(features, n_classes)
-    folds, why_not = _folds(work, codes, n_folds, often, rng, groups)
+    folds, why_not = _folds(work, codes, n_folds, repeats, rng, groups)
     if folds is None:
         chosen = BASE if algorithm == "auto" else names[-1]
         return _untested(chosen, why_not, features, codes, n_classes, pool, rng)
@@ -115,7 +115,7 @@ def train_head(
 
 
 def _names(algorithm: str, candidates: Sequence[str], n_pool: int) -> tuple[str, ...]:
-    """The heads to fit, the supervised one first: what the pool changes is always reported."""
+    """The heads to fit. The supervised one comes first, so that the gain of a pool is reported."""
     if algorithm == "auto":
         asked = [head_named(name).name for name in candidates if name != BASE]
         return (BASE, *asked) if n_pool else (BASE,)
@@ -174,10 +174,10 @@ def _untested(
 ) -> TrainedHead:
     """A head whose accuracy is unknown."""
     heads = {chosen: HEADS[chosen].head}
-    everyone = np.ones((1, len(codes)))
-    fitted, _ = all_logits(heads, features, codes, n_classes, pool, everyone, rng)
-    nothing = np.full((1, len(codes), n_classes), np.nan)
-    return TrainedHead(chosen, fitted[chosen], None, (), nothing, fitted, reason)
+    all_rows = np.ones((1, len(codes)))
+    fitted, _ = all_logits(heads, features, codes, n_classes, pool, all_rows, rng)
+    no_logits = np.full((1, len(codes), n_classes), np.nan)
+    return TrainedHead(chosen, fitted[chosen], None, (), no_logits, fitted, reason)
 
 
 def _reason(

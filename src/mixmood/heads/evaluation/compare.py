@@ -16,7 +16,7 @@ BASE = "supervised"
 CLEAR = 1.28
 """Standard errors by which a head must be better to be used instead of the supervised one.
 
-The chance of that is one in ten where there is no difference. On development tasks (60 labels),
+If there is no difference, this happens with probability 0.1. On development tasks (60 labels),
 mean gain of the choice over supervised, clean / half foreign / foreign pools: at 0.5 errors +2.2 /
 +1.3 / -0.1 points, at 1.25 +2.1 / +1.0 / -0.1, at 2 +1.2 / +0.5 / 0.0.
 """
@@ -47,14 +47,14 @@ def compare_heads(
 ) -> tuple[Comparison, ...]:
     """Every head against the supervised one, from out-of-fold logits of shape (repeats, n, k).
 
-    Accuracy from few images is coarse, so that what decides is the probability of the right class.
-    A head that is merely more confident would look better: each head's logits are first divided
+    The accuracy on few images is coarse, so that the probability of the right class is compared.
+    A head that is only more confident would look better: each head's logits are first divided
     by the temperature that fits them best.
     """
     seen = np.isfinite(logits[BASE]).all(axis=(0, 2))
     own_groups = None if groups is None else groups[seen]
     right = {name: right_by_image(one[:, seen], codes[seen]) for name, one in logits.items()}
-    sure = {name: _right_chance(one[:, seen], codes[seen]) for name, one in logits.items()}
+    sure = {name: _right_probability(one[:, seen], codes[seen]) for name, one in logits.items()}
     found = []
     for name in logits:
         if name != BASE:
@@ -65,7 +65,7 @@ def compare_heads(
 
 
 def best_of(comparisons: tuple[Comparison, ...]) -> str:
-    """The head that is clearly better by the most, or the supervised one.
+    """The best of the heads that are clearly better, or the supervised one if none is.
 
     >>> even = Estimate(0.0, -0.1, 0.1)
     >>> unclear = Comparison("mixmatch", even, 0.04, 0.05)
@@ -78,7 +78,7 @@ def best_of(comparisons: tuple[Comparison, ...]) -> str:
     return max(clear, key=lambda one: one.surer).name if clear else BASE
 
 
-def _right_chance(logits: Array, codes: NDArray[np.integer]) -> Array:
+def _right_probability(logits: Array, codes: NDArray[np.integer]) -> Array:
     """The calibrated probability of the right class of each row, mean over repeats; shape (n,)."""
     p = softmax(logits / fit_temperature(logits, codes))
     return np.asarray(p[:, np.arange(len(codes)), codes].mean(axis=0))

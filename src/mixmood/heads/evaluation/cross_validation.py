@@ -15,13 +15,13 @@ from mixmood.heads.registry import Head
 from mixmood.numerics.folds import Folds, training_weights
 
 LARGEST = 60_000_000
-"""Numbers that one array of a batch of folds may hold; larger ones are fitted part by part."""
+"""The largest size of one array of a batch of folds; larger batches are fitted part by part."""
 SPREAD = 1.3
-"""How many times as large the error of a cross-validated accuracy is as that of independent images.
+"""The standard error of a cross-validated accuracy, as a multiple of that of independent images.
 
-Heads of all folds share most of their training images, and the head that users get is another one.
-The smallest tenth with which at least 95 % of 177 intervals on development tasks (20, 60 and 150
-labels, clean pools) hold the accuracy on test images: 96 %; with 1.0, 86 %."""
+The heads of all folds share most of their training images, and the final head is another one. 1.3
+is the smallest tenth with which at least 95 % of 177 intervals on development tasks (20, 60 and 150
+labels, clean pools) contain the accuracy on test images: 96 % do; with 1.0, 86 %."""
 
 
 def out_of_fold_logits(
@@ -35,12 +35,12 @@ def out_of_fold_logits(
 ) -> dict[str, Array]:
     """Logits of every labelled row by heads that did not train on it: (repeats, n, k) for each.
 
-    All folds of all repeats are fitted at once, every head on the same folds and with random
-    numbers of its own that do not depend on the other heads. Rows that are never held out are NaN.
-    The held-out rows are not added to the pool.
+    All folds of all repeats are fitted at once. Every head has the same folds, and its own random
+    numbers, which do not depend on the other heads. Rows that are never held out are NaN. The
+    held-out rows are not added to the pool.
 
     Args:
-        heads: What to fit; `{"supervised": HEADS["supervised"].head}` is the base line.
+        heads: The heads to fit; `{"supervised": HEADS["supervised"].head}` is the baseline.
         features: Of the labelled images, shape (n, d).
         codes: Their classes, shape (n,).
         n_classes: How many classes there are.
@@ -71,7 +71,7 @@ def all_logits(
     weights: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> tuple[dict[str, LinearHead], dict[str, Array]]:
-    """Each head's first problem, and its logits for every labelled row: shape (B, n, k).
+    """Each head fitted to the first problem, and its logits for every labelled row, (B, n, k).
 
     `weights`, shape (B, n), say which rows train in each problem; the other arguments are those of
     `out_of_fold_logits`.
@@ -83,7 +83,7 @@ def all_logits(
     for name, head in heads.items():
         found = []
         for part in parts(problem):
-            # The same numbers for every part: how folds are batched changes nothing.
+            # The same random numbers for every part: the size of the parts changes nothing.
             fitted = head.fit(part, np.random.default_rng([seed, *name.encode()]))
             first.setdefault(name, fitted[0])
             found.append(fitted.logits_of_rows(rows))
@@ -103,7 +103,10 @@ def parts(problem: HeadProblem) -> Iterator[HeadProblem]:
 
 
 def right_by_image(logits: Array, codes: NDArray[np.integer]) -> Array:
-    """How often each row was classified rightly when held out, shape (n,); NaN if it never was."""
+    """The share of repeats in which each held-out row was classified correctly, shape (n,).
+
+    NaN for rows that were never held out.
+    """
     is_seen = np.isfinite(logits).all(axis=(0, 2))
     right = np.full(len(codes), np.nan)
     right[is_seen] = (logits[:, is_seen].argmax(axis=2) == codes[is_seen]).mean(axis=0)

@@ -1,4 +1,4 @@
-"""Which of several kinds of features of the same images the supervised head does best with."""
+"""Chooses among several kinds of features of the same images, by the supervised head."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,21 +19,21 @@ N_FOLDS = 5
 
 @dataclass(frozen=True)
 class FeatureChoice:
-    """The features that were chosen, and how well the head does with each kind."""
+    """The features that were chosen, and the accuracy of the head with each kind."""
 
     chosen: str
     accuracies: Mapping[str, Estimate]
     """Cross-validated on the same folds, in the order given."""
     after_choice: Estimate | None
-    """Of the whole procedure: for every fold the choice is made without it, by nested
-    cross-validation. None where there are too few images for that."""
+    """Accuracy of the whole procedure, by nested cross-validation: the features for a fold are
+    chosen without it. None if there are too few images for that."""
 
     @property
     def optimism(self) -> float | None:
-        """By how much the accuracy of the chosen features is too good, because they were chosen.
+        """How much the choice raises the accuracy of the chosen features above the true one.
 
         It is the accuracy of the best minus that of the whole procedure, both on the same folds,
-        and never negative. None where it cannot be known.
+        and at least 0. None if it cannot be estimated.
 
         Source: as in Tibshirani and Tibshirani, "A bias correction for the minimum error rate in
         cross-validation", Ann. Appl. Stat., 2009, with nested folds instead of one minimum a fold.
@@ -54,8 +54,8 @@ def choose_features(
 ) -> FeatureChoice:
     """The kind of features with the highest cross-validated accuracy; of equals, the first.
 
-    The best of several accuracies is too good an estimate of itself: `after_choice` judges each
-    fold by what is chosen without it. InputError if no image can be held out.
+    The best of several accuracies is optimistic: for `after_choice`, the features for each fold
+    are chosen without that fold. InputError if no image can be held out.
 
     Args:
         features: Each kind's rows for the same images, shape (n, d); d may differ.
@@ -63,7 +63,7 @@ def choose_features(
         n_classes: How many classes there are.
         rng: Decides the folds.
         groups: Rows of one group are held out together; each row is its own if None.
-        n_repeats: How often the rows are divided again.
+        n_repeats: How often the rows are divided into folds.
     """
     folds = repeated_folds(codes, N_FOLDS, n_repeats, rng, groups)
     is_nested = len(features) > 1 and folds.max() + 1 >= FEWEST_FOLDS
@@ -82,11 +82,11 @@ def choose_features(
     chosen = _best({name: one.value for name, one in accuracies.items()})
     if not is_nested:
         return FeatureChoice(chosen, accuracies, accuracies[chosen] if len(features) == 1 else None)
-    judged = _judged_without(plan, logits, codes)
-    return FeatureChoice(chosen, accuracies, held_out_accuracy(judged, codes, groups))
+    nested = _nested_logits(plan, logits, codes)
+    return FeatureChoice(chosen, accuracies, held_out_accuracy(nested, codes, groups))
 
 
-def _judged_without(
+def _nested_logits(
     plan: NestedPlan, logits: Mapping[str, Array], codes: NDArray[np.integer]
 ) -> Array:
     """For every outer fold, the logits of the kind that is best without it."""

@@ -1,8 +1,8 @@
 """Nested cross-validation in which every fit is used twice.
 
-The outer fold f is predicted by a head chosen without it; the choice rests on inner folds g, each
-predicted by heads that saw neither f nor g. A fit without f and g serves the outer fold f and the
-outer fold g alike: F folds take F + F (F - 1) / 2 fits a repeat, not F * F.
+The outer fold f is predicted by a head that is chosen without it. The choice is based on the inner
+folds g, each predicted by heads that were trained without f and g. A fit without f and g serves
+both as an inner fit of f and as one of g: F folds take F + F (F - 1) / 2 fits a repeat, not F * F.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class NestedPlan:
     """The fit without two folds, by repeat and both folds, in either order."""
 
     def out_of_fold(self, logits: Array) -> Array:
-        """Shape (repeats, n, k), from the logits of all fits for all rows, shape (B, n, k)."""
+        """Logits of held-out rows, (repeats, n, k), from those of all fits and rows, (B, n, k)."""
         found = np.full((*self.folds.shape, logits.shape[2]), np.nan)
         for (repeat, fold), fit in self.outer.items():
             out = self.folds[repeat] == fold
@@ -40,7 +40,7 @@ class NestedPlan:
         return found
 
     def inside(self, logits: Array, repeat: int, fold: int) -> Array:
-        """What is known without one outer fold: shape (1, n, k), NaN on that fold."""
+        """Logits of the inner folds of one outer fold, shape (1, n, k); NaN on the outer fold."""
         found = np.full((1, self.folds.shape[1], logits.shape[2]), np.nan)
         for (own_repeat, outer, inner), fit in self.inner.items():
             if (own_repeat, outer) == (repeat, fold):
@@ -50,7 +50,7 @@ class NestedPlan:
 
 
 def nested_plan(folds: Folds, *, with_pairs: bool) -> NestedPlan:
-    """The fits that a nested cross-validation on these folds takes; a plain one without pairs."""
+    """The fits of a nested cross-validation on these folds; of a plain one without pairs."""
     rows = [np.ones(folds.shape[1])]
     outer: dict[tuple[int, int], int] = {}
     inner: dict[tuple[int, int, int], int] = {}

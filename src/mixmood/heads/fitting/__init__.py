@@ -1,1 +1,1 @@
-"""What heads are fitted to, and how."""
+"""The problem that heads are fitted to, and how they are fitted."""

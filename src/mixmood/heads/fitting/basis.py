@@ -1,4 +1,4 @@
-"""A few directions in which labelled rows and pool differ: where soft labels are fitted."""
+"""A small basis of labelled rows and pool, in which heads are fitted to soft labels."""
 
 import numpy as np
 
@@ -9,14 +9,13 @@ N_DIRECTIONS = 192
 
 
 def joint_coordinates(problem: HeadProblem) -> tuple[Array, Array]:
-    """A basis, shape (d, r), and labelled rows and pool in it, shape (n + m, r).
+    """A basis, shape (d, r), and the coordinates of labelled rows and pool in it, shape (n + m, r).
 
-    The orthonormal columns span the labelled rows and where the pool varies most.
-
-    A head that is fitted to labels of the pool is fitted in this basis; r is at most the number of
-    labelled rows plus N_DIRECTIONS. The pool's directions come from one step of a randomised
-    singular value decomposition. Its random start is fixed and lies on the features, so that it
-    depends neither on a seed nor on the order of rows. Computed once for a problem and its parts.
+    The columns are orthonormal. They span the labelled rows and the directions in which the pool
+    varies most; r is at most the number of labelled rows plus N_DIRECTIONS. The pool's directions
+    come from one step of a randomised singular value decomposition. Its random start is fixed
+    and has a row for each feature, so that it depends neither on a seed nor on the order of the
+    rows. The result is cached in `problem`.
 
     Source: Halko, Martinsson and Tropp, "Finding structure with randomness", 2011.
     """

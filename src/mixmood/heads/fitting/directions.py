@@ -1,4 +1,4 @@
-"""How features enter a head: signed square roots, scaled to length 1."""
+"""The rows that heads use: signed square roots of features, scaled to length 1."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ def directions(features: Array) -> Array:
     """sign(x) * sqrt(|x|) of every feature, then each row divided by its length.
 
     Roots weaken the few features that are large in an image; the length of a row says more
-    about contrast than about classes. A row of zeros stays one. Shape (n, d) in and out; float32
-    stays float32, all else becomes float64.
+    about contrast than about classes. A row of zeros stays zero. Input and output have shape
+    (n, d); float32 stays float32, other types become float64.
 
     Source: Perronnin et al., "Improving the Fisher kernel", 2010.
 
@@ -25,10 +25,10 @@ def directions(features: Array) -> Array:
 
 
 def canonical_order(rows: Array, codes: NDArray[np.integer] | None = None) -> NDArray[np.intp]:
-    """An order of the rows that depends on what is in them, not on where they stand.
+    """An order of the rows that depends on their values only, not on their present order.
 
-    What is drawn at random from rows in this order does not change when a folder is listed in
-    another order. Equal rows are ordered by their codes.
+    Random draws from rows in this order do not change when a folder is listed in another order.
+    Equal rows are ordered by their codes.
     """
     direction = np.random.default_rng(0).normal(size=rows.shape[1])
     keys = np.einsum("ij,j->i", rows, direction, dtype=np.float64)

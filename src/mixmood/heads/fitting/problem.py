@@ -1,4 +1,4 @@
-"""What heads are fitted to: labelled rows, a pool, and which rows train in each of B problems."""
+"""The data of a fit: labelled rows, a pool, and which rows train in each of B problems."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,12 +16,12 @@ from mixmood.numerics.row_space import RowSpace, row_space
 
 @dataclass(frozen=True)
 class HeadProblem:
-    """B problems that share their rows: the folds of a cross-validation, or one for all rows."""
+    """B problems with the same rows: the folds of a cross-validation, or one with all rows."""
 
     rows: Array
     """Directions of the labelled features, shape (n, d)."""
     codes: NDArray[np.integer]
-    """The class of each, shape (n,)."""
+    """The class of each labelled row, shape (n,)."""
     n_classes: int
     pool: Array
     """Directions of the unlabelled features, shape (m, d); m may be 0."""
@@ -50,7 +50,7 @@ class HeadProblem:
 
     @property
     def work(self) -> int:
-        """Multiplications of one look at all labelled rows: rows x coordinates x classes."""
+        """Multiplications of one pass over all labelled rows: rows x coordinates x classes."""
         return work_of(self.rows, self.n_classes)
 
     @property
@@ -63,15 +63,15 @@ class HeadProblem:
         part = HeadProblem(
             self.rows, self.codes, self.n_classes, self.pool, self.weights[first:last]
         )
-        # What does not depend on which rows train is computed once, whatever the parts.
+        # These values do not depend on which rows train: they are computed once for all parts.
         shared = ("targets", "spread", "space", "neighbourhood", "basis")
         part.__dict__.update({key: self.__dict__[key] for key in shared if key in self.__dict__})
         return part
 
     def with_pool(self, features: Array) -> "HeadProblem":
-        """The same labelled rows with another pool, of features as they come from a backbone.
+        """The same labelled rows with another pool, given as features of a backbone.
 
-        What was computed for the labelled rows alone, the supervised heads included, stays.
+        Values that depend on the labelled rows alone, such as the supervised heads, are reused.
         """
         check_pool(features, self.rows.shape[1])
         others = directions(features)
@@ -95,7 +95,7 @@ def head_problem(
     pool: Array | None = None,
     weights: NDArray[np.float64] | None = None,
 ) -> HeadProblem:
-    """The checked problem of features as they come from a backbone.
+    """The checked problem from features of a backbone.
 
     Rows are put in an order that depends on their content alone, so that heads do not depend on
     the order in which files are listed.
@@ -110,9 +110,9 @@ def head_problem(
     check_labelled(features, codes, n_classes)
     unlabelled = features[:0] if pool is None else pool
     check_pool(unlabelled, features.shape[1])
-    who = np.ones((1, len(codes))) if weights is None else weights
-    if who.ndim != 2 or who.shape[1] != len(codes):
-        raise ShapeError(f"weights must be (B, {len(codes)}); got {who.shape}.")
+    trains = np.ones((1, len(codes))) if weights is None else weights
+    if trains.ndim != 2 or trains.shape[1] != len(codes):
+        raise ShapeError(f"weights must be (B, {len(codes)}); got {trains.shape}.")
     rows, others = directions(features), directions(unlabelled)
     order = canonical_order(rows, codes)
     return HeadProblem(
@@ -120,5 +120,5 @@ def head_problem(
         codes[order],
         n_classes,
         others[canonical_order(others)],
-        np.asarray(who[:, order], float),
+        np.asarray(trains[:, order], float),
     )

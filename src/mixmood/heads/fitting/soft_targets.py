@@ -14,36 +14,31 @@ TOLERANCE = 1e-3
 
 def fit_joint(
     problem: HeadProblem,
-    labels: Array,
     pool_targets: Array,
     pool_weights: Array,
     penalties: NDArray[np.float64],
-    start: LinearHeads | None = None,
+    start: LinearHeads,
 ) -> LinearHeads:
     """Logistic regressions on labelled and unlabelled rows together, in the joint basis.
 
     Args:
-        problem: Rows, pool and which rows train.
-        labels: Targets of the labelled rows, shape (n, k) or (B, n, k).
+        problem: Rows, labels, pool and which rows train.
         pool_targets: Class probabilities of the pool, shape (B, m, k).
         pool_weights: How much each row of the pool counts, shape (B, m).
         penalties: Shape (B,), in multiples of the spread.
-        start: Heads to start from; what lies outside the basis is ignored.
+        start: Heads to start from, projected on the basis.
     """
     basis, coordinates = joint_coordinates(problem)
     shape = (problem.n_problems, len(problem.rows), problem.n_classes)
-    targets = np.concatenate([np.broadcast_to(labels, shape), pool_targets], axis=1)
+    targets = np.concatenate([np.broadcast_to(problem.targets, shape), pool_targets], axis=1)
     weights = np.concatenate([problem.weights, pool_weights], axis=1)
-    first = None
-    if start is not None:
-        first = Logistic(np.matmul(basis.T, start.weights), start.bias)
     fit = fit_logistic(
         coordinates,
         targets,
         weights,
         penalties * problem.spread,
         tolerance=TOLERANCE,
-        start=first,
+        start=Logistic(np.matmul(basis.T, start.weights), start.bias),
         single=True,
     )
     return LinearHeads(np.matmul(basis, fit.weights), fit.bias)

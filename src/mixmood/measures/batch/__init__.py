@@ -1,1 +1,1 @@
-"""One measure between many pairs of samples of the same rows, with the common work done once."""
+"""Measures between many pairs of samples of the same rows; common work is done once."""

@@ -16,6 +16,6 @@ class Grouped:
     groups: Rows
 
     def is_kept(self, group: int, min_rows: int = 1) -> NDArray[np.bool_]:
-        """The rows that stay without a group; all of them if fewer than `min_rows` would stay."""
+        """Which rows are not in a group, shape (n,); all rows if fewer than `min_rows` are left."""
         kept = self.groups != group
         return kept if np.count_nonzero(kept) >= min_rows else np.ones_like(kept)

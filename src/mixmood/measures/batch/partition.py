@@ -10,7 +10,7 @@ from mixmood.measures.registry import MEASURES, Measure
 from mixmood.measures.shared.histogram import N_BINS, Bins
 
 TAIL = 0.1
-"""The share of all values at each end that the outer bins take."""
+"""The share of all values at each end that goes into the outer bins."""
 AT_ONCE = 64
 """Features counted in one matrix product: enough to be fast, few enough to stay in the cache."""
 
@@ -20,9 +20,9 @@ def partition_distances(
 ) -> NDArray[np.float64]:
     """Each measure from the first to the second side of each partition, (measures, partitions).
 
-    The histograms span the middle of all rows, not the range of the first side: the sides then
-    differ by the partition only, the bins need not be made again for each, and a few rows
-    far away, which have the outer bins, cannot make the others wide.
+    The histograms span the middle of all rows, not the range of the first side. Both sides then
+    have the same bins in every partition, and a few rows far away, which are in the outer bins,
+    do not make the other bins wide.
 
     Args:
         rows: All feature vectors, shape (n, d).
@@ -59,7 +59,8 @@ def _shares(rows: Array, is_first: NDArray[np.bool_]) -> Iterator[tuple[Array, A
     width = N_BINS + 2
     for start in range(0, d, AT_ONCE):
         few = positions[:, start : start + AT_ONCE]
-        # A column for each feature and bin: a partition's histograms are a row times this matrix.
+        # One column for each feature and bin: the histograms of a partition are its row of
+        # `sides` times this matrix.
         one_hot = (few[:, :, None] == np.arange(width)).astype(np.float32).reshape(n, -1)
         shape = (len(sides), few.shape[1], width)
         first = (sides @ one_hot).reshape(shape)

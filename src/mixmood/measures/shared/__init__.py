@@ -1,1 +1,1 @@
-"""What several measures are made of: checks, histograms, tables of all pairs."""
+"""Parts of several measures: checks, histograms, tables of all pairs."""

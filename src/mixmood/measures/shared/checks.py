@@ -1,4 +1,4 @@
-"""What a pair of samples must be before it is measured."""
+"""The check of a pair of samples, before it is measured."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from mixmood.core.errors import ShapeError
 
 
 def check_pair(x: Array, y: Array) -> None:
-    """Refuse two samples that do not live in the same feature space, or are empty or not finite."""
+    """Refuse samples that are empty or not finite, or have different numbers of features."""
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1]:
         raise ShapeError(
             f"x and y must be (n, d) arrays with the same d; got shapes {x.shape} and {y.shape}. "

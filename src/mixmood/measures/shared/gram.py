@@ -1,20 +1,24 @@
-"""Tables of all pairs of rows, and what subsets of the rows need of them.
+"""Tables of all pairs of rows: inner products, distances, and sums over subsets of the rows.
 
-Inner products come from one matrix product, ten times as fast as subtracting pair by pair. Every
-pair of subsets of the same rows is then measured from the same table.
+Inner products come from one matrix product, ten times as fast as subtracting pair by pair. All
+pairs of subsets of the same rows are then measured from the same table.
 """
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Mask
-from mixmood.measures.minkowski import MOST_TIES, pair_distances
 from mixmood.measures.shared.checks import check_pair
 
 Table = NDArray[np.float64]
+Metric = Literal["cityblock", "euclidean"]
 
 CANCELLED = 1e-6
-"""Squared distances below this share of the squared lengths have lost too many digits."""
+"""Squared distances below this part of the squared lengths have lost too many digits."""
+MOST_TIES = 8
+"""With more close pairs for each row, as in a pool of copies, all pairs are subtracted."""
 
 
 def stacked(x: Array, y: Array) -> tuple[Array, Mask, Mask]:
@@ -51,6 +55,14 @@ def euclidean_distances(rows: Array) -> Table:
     return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
 
+def pair_distances(x: Array, y: Array, metric: Metric) -> Table:
+    """The distance of every row of x to every row of y, by subtraction, shape (n, m)."""
+    # Imported here: it takes as long to import as a small ranking by histograms.
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(x, y, metric))
+
+
 def pair_sums(table: Table, first: Mask, second: Mask) -> Table:
-    """The sum of a table over all pairs of rows of two subsets, for k pairs of them, shape (k,)."""
+    """The sum of a table over all pairs of rows of two subsets, for k pairs of subsets, (k,)."""
     return np.asarray(np.einsum("kn,kn->k", first.astype(np.float64) @ table, second))

@@ -13,7 +13,7 @@ N_BINS = 15
 """Bins over the range of the first sample, as in the paper's code."""
 
 Overflow = Literal["count", "drop"]
-"""What happens to values outside the first sample's range: two outer bins, or nothing."""
+"""Values outside the first sample's range are counted in two outer bins, or dropped."""
 
 
 @dataclass(frozen=True)
@@ -38,35 +38,31 @@ class Bins:
         low = low.astype(np.float64)
         with np.errstate(divide="ignore", over="ignore"):
             per_unit = n_bins / (high - low)
-        # A constant feature has one bin that holds its value; anything else lies outside.
+        # A constant feature has its value in one bin; other values are in the outer bins.
         return cls(low, high, np.where(np.isfinite(per_unit), per_unit, 0.0), n_bins)
 
     def shares(self, values: Array, overflow: Overflow) -> Array:
         """The normalised histogram of each feature, shape (d, n_bins + 2), outer bins at the ends.
 
-        With overflow "drop" the outer bins stay 0, the rest is normalised to 1, and a feature
-        none of whose values lies in the range has an empty (all zero) histogram.
+        With overflow "drop" the outer bins are 0 and the others sum to 1; a feature without a
+        value in the range has an empty histogram (all zero).
         """
         return normalised(self.counts(values), len(values), overflow)
 
-    def of_features(self, few: slice) -> "Bins":
-        """The bins of some of the features."""
-        return Bins(self.low[few], self.high[few], self.per_unit[few], self.n_bins)
-
     @property
     def width(self) -> int:
-        """Bins of each feature, the two outer ones among them."""
+        """The number of bins of each feature, including the two outer ones."""
         return self.n_bins + 2
 
     def positions(self, values: Array) -> NDArray[np.unsignedinteger[Any]]:
         """The bin of every value, shape (n, d): 1 to n_bins, 0 below and n_bins + 1 above."""
-        # In place on one float64 copy: fresh temporaries of this size cost more than the sums.
+        # In place on one float64 copy: new arrays of this size cost more than the arithmetic.
         position = values - self.low
         position *= self.per_unit
         np.clip(position, 0, self.n_bins - 1, out=position)
         found = position.astype(np.min_scalar_type(self.n_bins + 1))
         found += 1
-        # Outer values are found by comparison, not by position: rounding must not move the maximum.
+        # Outer values are found by comparison: rounding must not put the maximum outside.
         np.copyto(found, 0, where=values < self.low)
         np.copyto(found, self.n_bins + 1, where=values > self.high)
         return found
@@ -76,17 +72,17 @@ class Bins:
         return self.tally(self.numbers(self.positions(values)))
 
     def numbers(self, positions: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.intp]:
-        """The bins of all features numbered in one row, for positions of shape (n, d)."""
+        """Bin numbers that are unique over all features, for positions of shape (n, d)."""
         return positions + np.arange(len(self.low)) * self.width
 
     def tally(self, numbers: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The counts of values of which `numbers` holds the bins, shape (d, n_bins + 2)."""
+        """How many of the bin numbers fall into each bin, shape (d, n_bins + 2)."""
         d = numbers.shape[1]
         return np.bincount(numbers.ravel(), minlength=d * self.width).reshape(d, self.width)
 
 
 def normalised(counts: NDArray[np.intp], n_values: int, overflow: Overflow) -> Array:
-    """Shares for counts of shape (d, bins): of all values, or with "drop" of those in the range."""
+    """Counts, shape (d, bins), as shares of all values; with "drop", of those in the range."""
     if overflow == "count":
         return np.asarray(counts / max(n_values, 1))
     if overflow != "drop":

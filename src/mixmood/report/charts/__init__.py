@@ -1,1 +1,1 @@
-"""Parts that every page and table is drawn from."""
+"""Charts, marks and number formats that pages and tables share."""

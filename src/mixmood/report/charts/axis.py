@@ -1,11 +1,11 @@
-"""The place of a value on a line, in percent of its width: pictures then fit any screen."""
+"""The place of a value on an axis, in percent of its width, so that pictures fit any screen."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDE_RATIO = 12
-"""How many times farther the farthest is than the nearest before the axis shows square roots."""
+"""If the farthest pool is more times as far as the nearest, the axis is spaced by square roots."""
 STEPS = (1, 2, 2.5, 5, 10)
 
 
@@ -19,7 +19,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Axis:
-    """A line from low to high; with `is_root` it starts at 0 and is spaced by square roots."""
+    """An axis from low to high; with `is_root` it starts at 0 and is spaced by square roots."""
 
     low: float
     high: float
@@ -27,20 +27,20 @@ class Axis:
 
     @classmethod
     def of_distances(cls, distances: Sequence[float], ends: Sequence[float]) -> "Axis":
-        """A line from 0 that holds every distance and every end of an interval or band."""
+        """An axis from 0 that includes every distance and every end of an interval or band."""
         high = max([*distances, *ends], default=0.0) * 1.04 or 1.0
         positive = [value for value in distances if value > 0]
         return cls(0.0, high, bool(positive) and high / min(positive) > WIDE_RATIO)
 
     @classmethod
     def of_values(cls, values: Sequence[float]) -> "Axis":
-        """A line that just holds every value."""
+        """An axis from the smallest to the largest value, with a small margin."""
         low, high = min(values), max(values)
         room = 0.02 * (high - low) or max(abs(high), 1.0) * 0.02
         return cls(low - room, high + room)
 
     def at(self, value: float) -> float:
-        """The place of a value in percent; what lies outside is put at the end.
+        """The place of a value in percent; a value outside the axis is put at its end.
 
         >>> Axis(0.0, 10.0).at(2.5), Axis(0.0, 10.0, is_root=True).at(2.5)
         (25.0, 50.0)
@@ -49,13 +49,13 @@ class Axis:
         return round(100 * (math.sqrt(share) if self.is_root else share), 2)
 
     def ticks(self, wanted: int = 5) -> list[Tick]:
-        """Round values along the line, about as many as wanted.
+        """Round values along the axis, about as many as wanted.
 
         >>> [tick.value for tick in Axis(0.0, 10.0).ticks()]
         [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
         """
         if self.is_root:
-            # Even places on the line are squares of even steps; rounded to values people know.
+            # Squares of equal steps are evenly spaced on this axis; then rounded to one digit.
             values = {_rounded(self.high * (k / wanted) ** 2) for k in range(wanted + 1)}
         else:
             step = _step((self.high - self.low) / wanted)
@@ -71,7 +71,7 @@ def _step(size: float) -> float:
 
 
 def _rounded(value: float) -> float:
-    """The value to one digit, downwards: it must not leave the axis."""
+    """The value rounded down to one digit, so that it stays on the axis."""
     if value <= 0:
         return 0.0
     power = 10.0 ** math.floor(math.log10(value) + 1e-9)

@@ -6,7 +6,7 @@ from mixmood.core.records.ranking import Ranking
 from mixmood.report.charts.marks import LABELLED, Mark, mark
 
 MISSED = 0.2
-"""A class is missed by a pool that gives it under this part of its share of the labelled set."""
+"""A pool misses a class whose share in it is below this part of the share in the labelled set."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class CoverageCell:
 
 @dataclass(frozen=True)
 class Coverage:
-    """A table of classes and sets. The longer list makes the rows, so that columns stay few."""
+    """A table of classes and sets; the longer of the two is in the rows, the shorter in columns."""
 
     heads: list[tuple[str, Mark | None]]
     rows: list[tuple[str, Mark | None, list[CoverageCell]]]
@@ -33,7 +33,7 @@ class Coverage:
 
 
 def coverage(ranking: Ranking) -> Coverage | None:
-    """The table, or None where the record holds no classes."""
+    """The table, or None if the record has no classes."""
     counts = ranking.labelled.classes
     if not counts or len(counts) < 2 or any(c.classes is None for c in ranking.candidates):
         return None
@@ -46,16 +46,16 @@ def coverage(ranking: Ranking) -> Coverage | None:
         (name, [word for word, cell in zip(own, row, strict=True) if cell.is_missed])
         for (name, _, _), row in zip(sets, cells, strict=True)
     ]
-    keys: list[tuple[str, Mark | None]] = [(name, key) for name, key, _ in sets]
-    words: list[tuple[str, Mark | None]] = [(word, None) for word in own]
-    is_turned = len(sets) > len(own)
-    if not is_turned:
-        keys, words = words, keys
+    row_heads: list[tuple[str, Mark | None]] = [(name, key) for name, key, _ in sets]
+    column_heads: list[tuple[str, Mark | None]] = [(word, None) for word in own]
+    has_sets_as_rows = len(sets) > len(own)
+    if not has_sets_as_rows:
+        row_heads, column_heads = column_heads, row_heads
         cells = [list(column) for column in zip(*cells, strict=True)]
     return Coverage(
-        heads=words,
-        rows=[(*key, row) for key, row in zip(keys, cells, strict=True)],
-        has_sets_as_rows=is_turned,
+        heads=column_heads,
+        rows=[(*head, row) for head, row in zip(row_heads, cells, strict=True)],
+        has_sets_as_rows=has_sets_as_rows,
         missed=[(name, lost) for name, lost in missed if lost],
     )
 

@@ -29,7 +29,7 @@ class Gains:
 
 
 def gains(ranking: Ranking) -> Gains | None:
-    """The chart, or None where nothing was probed."""
+    """The chart, or None if no pool was probed."""
     known = [
         (candidate, candidate.probe, mark(k))
         for k, candidate in enumerate(ranking.candidates)

@@ -1,4 +1,4 @@
-"""Inter and intra distances of each pool as two histograms that face each other."""
+"""Inter and intra distances of each pool as two histograms, above and below a common axis."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Histograms:
 
 
 def histograms(ranking: Ranking, measure: str) -> Histograms:
-    """What the draws gave, pool by pool; one axis and one height for all, so that they compare."""
+    """The histograms of all pools; they share one axis and one height, so that they compare."""
     results = [candidate.measures[measure] for candidate in ranking.candidates]
     axis = Axis.of_values([value for r in results for value in (*r.inter, *r.intra)])
     lists = [values for r in results for values in (r.inter, r.intra)]

@@ -1,4 +1,4 @@
-"""Numbers as a reader wants them: three digits, no exponents."""
+"""Numbers as text for readers: three digits, no exponents."""
 
 from collections.abc import Callable
 
@@ -46,7 +46,7 @@ def span(low: float, high: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, never rounded to a certainty that is not there.
+    """A share in percent; only exactly 0 and 1 are shown as 0 and 100 %.
 
     >>> percent(0.915), percent(0.9996), percent(1.0), percent(0.002), percent(0.0)
     ('92\u202f%', '>\u202f99\u202f%', '100\u202f%', '<\u202f1\u202f%', '0\u202f%')
@@ -55,12 +55,12 @@ def percent(share: float) -> str:
         return "<\u202f1\u202f%"
     if 0.995 <= share < 1:
         return ">\u202f99\u202f%"
-    # Rounded to two decimals first, so that 0.385 is rounded here as where it is shown as 0.39.
+    # Rounded to two decimals first: a share that is printed as 0.39 elsewhere is 39 % here.
     return f"{100 * float(f'{share:.2f}'):.0f}\u202f%"
 
 
 def chance(share: float) -> str:
-    """A probability counted over tables drawn from estimated errors, which cannot show certainty.
+    """A probability that is estimated by simulation, and so is never shown as 0 or 100 %.
 
     >>> chance(1.0), chance(0.915), chance(0.0)
     ('>\u202f99\u202f%', '92\u202f%', '<\u202f1\u202f%')
@@ -78,7 +78,7 @@ def p_value(value: float) -> str:
 
 
 def count(value: int) -> str:
-    """A whole number with its thousands set apart.
+    """A whole number with commas between thousands.
 
     >>> count(12000)
     '12,000'
@@ -87,7 +87,7 @@ def count(value: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time that took a while.
+    """A length of time in words.
 
     >>> duration(0.42), duration(14.25), duration(192.0), duration(45_300.0), duration(1e6)
     ('0.4 s', '14 s', '3 min 12 s', '12 h 35 min', '11.6 days')
@@ -103,7 +103,7 @@ def duration(seconds: float) -> str:
 
 
 def with_spread(mean: float, spread: float | None, form: Callable[[float], str] = fixed) -> str:
-    """A mean and its standard deviation, where there is one.
+    """A mean and its standard deviation, if there is one.
 
     >>> with_spread(0.5, None), with_spread(0.5, 0.25)
     ('0.500', '0.500 ± 0.250')

@@ -1,10 +1,10 @@
-"""Names from the outside, made safe to print."""
+"""Names from files and users, made safe to print."""
 
 import unicodedata
 
 
 def printable(text: str) -> str:
-    """The text with every control character shown as its code: a file name cannot drive a terminal.
+    """The text with control characters escaped, so that a file name cannot control a terminal.
 
     >>> printable("a" + chr(27) + "[2Jb")
     'a\\\\x1b[2Jb'

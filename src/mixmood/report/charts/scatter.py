@@ -1,4 +1,4 @@
-"""The map: every set's sample as points in percent of the picture."""
+"""The map: the sample of every set as points, with coordinates in percent of the picture."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from mixmood.core.records.ranking import Ranking
 from mixmood.report.charts.marks import LABELLED, Mark, mark
 
 ASPECT = 1.6
-"""Width by height, also in page.css: one unit is as long across as it is up."""
+"""Width divided by height, as in page.css: both axes have the same scale."""
 MARGIN = 4.0
 
 
@@ -31,10 +31,10 @@ class Cloud:
 
 
 def clouds(ranking: Ranking, material: PageMaterial) -> list[Cloud]:
-    """The pools in reverse order and the labelled set last: what matters most is drawn on top."""
+    """The pools in reverse order and the labelled set last, so that the best are drawn on top."""
     sets = [(ranking.labelled.name, LABELLED, material.labelled)]
     sets += [(c.name, mark(k), material.pools[c.name]) for k, c in enumerate(ranking.candidates)]
-    place = _Placing([point for _, _, view in sets for point in view.points])
+    place = _ToPercent([point for _, _, view in sets for point in view.points])
     return [
         Cloud(name, own, [_point(place(*p), t) for p, t in zip(v.points, v.tiles, strict=True)])
         for name, own, v in reversed(sets)
@@ -45,8 +45,8 @@ def _point(at: tuple[float, float], tile: Tile) -> MapPoint:
     return MapPoint(at[0], at[1], tile)
 
 
-class _Placing:
-    """From the plane of the features to percent of the picture."""
+class _ToPercent:
+    """Maps coordinates of the features' plane to percent of the picture."""
 
     def __init__(self, points: Sequence[tuple[float, float]]) -> None:
         xs, ys = zip(*points, strict=True)

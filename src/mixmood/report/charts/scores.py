@@ -1,4 +1,4 @@
-"""Scores of labelled and pool images as two histograms that face each other."""
+"""Scores of labelled and pool images as two histograms, above and below a common axis."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -15,9 +15,9 @@ class Strip:
     floor: NoiseFloor
     axis: Axis
     place: int
-    """The pool's place by this measure, 1 nearest."""
+    """The pool's rank by this measure; 1 is the nearest."""
     moved: int
-    """How many places nearer (negative) or farther than by the measure that ranks."""
+    """Its rank by this measure minus its rank by the main measure: negative is nearer."""
 
     @property
     def low(self) -> float:
@@ -50,7 +50,7 @@ class PoolStrips:
 
 
 def rows(ranking: Ranking) -> list[PoolStrips]:
-    """Every pool in its order, with strips of each measure on one axis per measure."""
+    """The pools in order of rank, with a strip for each measure; each measure has its own axis."""
     strips = {measure: _strips(ranking, measure) for measure in ranking.noise_floor}
     return [
         PoolStrips(candidate, mark(k), {measure: strips[measure][k] for measure in strips})
@@ -70,7 +70,7 @@ def _strips(ranking: Ranking, measure: str) -> list[Strip]:
 
 
 def nearest_by(ranking: Ranking) -> dict[str, list[str]]:
-    """The measures by the name of the pool that is nearest by them."""
+    """For each pool that is nearest by some measure, the names of these measures."""
     found: dict[str, list[str]] = {}
     for measure in ranking.noise_floor:
         best = ranking.ordered_by(measure)[0]

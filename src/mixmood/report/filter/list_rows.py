@@ -36,11 +36,11 @@ COLUMNS = tuple(field.name for field in fields(ListRow))
 
 @dataclass(frozen=True)
 class ListContent:
-    """All that the rows of a list are made from."""
+    """Everything that the rows of a list are made from."""
 
     pool: Pool
-    word: str
-    """How the list names the pool."""
+    pool_name: str
+    """The name of the pool in the list."""
     parts: PartFolder
     reasons: NDArray[np.uint8]
     class_names: Sequence[str]
@@ -59,7 +59,7 @@ class ListContent:
         nearest = int(part.nearest[place])
         return ListRow(
             path=located(self.pool, index),
-            pool=self.word,
+            pool=self.pool_name,
             index=index,
             score=round(float(part.scores[place]), 6) if is_readable else None,
             keep=int(reason == 0),

@@ -1,4 +1,4 @@
-"""Writing the list of a filter: text, CSV or Parquet, part by part, whole or not at all."""
+"""The list of a filter as text, CSV or Parquet, written part by part into a temporary file."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
@@ -13,14 +13,14 @@ from mixmood.report.filter.list_rows import COLUMNS, ListContent
 
 
 def write_list(path: Path, content: ListContent) -> None:
-    """Write the list in the form that the file's name asks for."""
+    """Write the list in the format of the file's suffix."""
     writer = writer_for(path)
     with atomic_file(path) as file:
         writer(file, content)
 
 
 def writer_for(path: Path) -> Callable[[IO[bytes], ListContent], None]:
-    """What writes a list of this name; refuse an unknown ending before any work is done."""
+    """The writer for a file of this name; refuse an unknown suffix before any work is done."""
     if path.suffix.lower() not in WRITERS:
         raise OptionError(
             f"The list needs a name that ends in {', '.join(WRITERS)}; got '{path.name}'."
@@ -43,7 +43,7 @@ def check_names(path: Path, names: Iterable[str]) -> None:
 
 
 def _write_text(file: IO[bytes], content: ListContent) -> None:
-    file.write(f"{TEXT_HEAD}{content.word}\n".encode("utf-8", "surrogateescape"))
+    file.write(f"{TEXT_HEAD}{content.pool_name}\n".encode("utf-8", "surrogateescape"))
     for rows in content.rows():
         file.write("".join(f"{row.path}\n" for row in rows if row.keep).encode())
 

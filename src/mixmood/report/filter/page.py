@@ -13,8 +13,8 @@ def filter_page(record: Filtering, material: FilterMaterial, command: str | None
 
     Args:
         record: The record.
-        material: Scores and pictures.
-        command: What was typed to get it.
+        material: The histogram of scores and the pictures.
+        command: The command that made it.
     """
     return render(
         "filter/filter.html",

@@ -13,7 +13,7 @@ def kept_sentence(record: Filtering) -> str:
 
 
 def filter_lines(record: Filtering) -> list[str]:
-    """What was kept, why the rest was not, and what to do next."""
+    """How many images were kept, why the others were not, and the expected effect."""
     share = record.useful_share
     low, high = share.interval
     lines = [

@@ -15,7 +15,7 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
         button.dataset.sort === "name"
           ? (a, b) => value(a).localeCompare(value(b), undefined, { numeric: true })
           : (a, b) => Number(value(a)) - Number(value(b));
-      /* What has no value comes last, whichever way the others go. */
+      /* Rows without a value come last in both directions. */
       const isMissing = (row) => Number(value(row) === undefined);
       const rows = [...body.rows].sort((a, b) => isMissing(a) - isMissing(b) || (up ? compare(a, b) : compare(b, a)));
       body.append(...rows);
@@ -23,8 +23,9 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
   }
 }
 
-/* A picture with points: the one nearest to the pointer, or the one with the focus, is described.
-   `fill(point)` puts the description into `hover`; returns what makes one point reachable by keyboard again. */
+/* A picture with points: the point nearest to the pointer, or the point with the focus, is described.
+   `fill(point)` puts the description into `hover`. Returns a function that puts one visible point into
+   the tab order; call it after points were hidden or shown. */
 const explore = (frame, hover, fill) => {
   const reach = 28;
   let shown = null;
@@ -54,15 +55,15 @@ const explore = (frame, hover, fill) => {
     hover.style.left = `${left}px`;
     hover.style.top = `${(above > 0 ? above : y + 16) - box.top}px`;
   };
-  /* The nearest point among some, by a cost of going (dx, dy); none if all costs are infinite. */
-  const nearest = (x, y, cost, except) => {
+  /* The point of least cost, by a function of the way (dx, dy) to it; null if all costs are infinite. */
+  const nearest = (x, y, costOf, except) => {
     let best = null;
     let least = Infinity;
     for (const point of points()) {
       if (point === except) continue;
       const [px, py] = centre(point);
-      const price = cost(px - x, py - y);
-      if (price < least) [best, least] = [point, price];
+      const cost = costOf(px - x, py - y);
+      if (cost < least) [best, least] = [point, cost];
     }
     return best;
   };
@@ -85,13 +86,13 @@ const explore = (frame, hover, fill) => {
     ArrowDown: (dx, dy) => (dy > 0 ? dy + 2 * Math.abs(dx) : Infinity),
     ArrowUp: (dx, dy) => (dy < 0 ? -dy + 2 * Math.abs(dx) : Infinity),
   };
-  /* One point at a time can be reached with Tab; the arrows hand that on. */
-  const open = (point) => {
+  /* Only one point is in the tab order; an arrow key puts the next point there instead. */
+  const putInTabOrder = (point) => {
     for (const other of frame.querySelectorAll('.point[tabindex="0"]')) other.setAttribute("tabindex", "-1");
     if (point) point.setAttribute("tabindex", "0");
   };
-  const renew = () => open(points().at(-1));
-  renew();
+  const resetTabOrder = () => putInTabOrder(points().at(-1));
+  resetTabOrder();
   frame.addEventListener("focusin", (event) => {
     const point = event.target.closest(".point");
     if (point) show(point);
@@ -104,10 +105,10 @@ const explore = (frame, hover, fill) => {
     event.preventDefault();
     const next = nearest(...centre(point), along[event.key], point);
     if (!next) return;
-    open(next);
+    putInTabOrder(next);
     next.focus();
   });
-  return renew;
+  return resetTabOrder;
 };
 
 /* The map of images. */
@@ -118,7 +119,7 @@ if (map) {
   const [image] = hover.getElementsByTagName("img");
   const [title] = hover.getElementsByTagName("b");
   const [place] = hover.getElementsByTagName("span");
-  const renew = explore(map, hover, (point) => {
+  const resetTabOrder = explore(map, hover, (point) => {
     const uri = pictures[point.parentNode.dataset.cloud][point.dataset.picture];
     image.hidden = !uri;
     if (uri) image.src = uri;
@@ -130,12 +131,12 @@ if (map) {
       const on = button.getAttribute("aria-pressed") !== "true";
       button.setAttribute("aria-pressed", String(on));
       map.querySelector(`.cloud[data-cloud="${button.dataset.cloud}"]`).toggleAttribute("hidden", !on);
-      renew();
+      resetTabOrder();
     });
   }
 }
 
-/* The plots of a test bed share one tip. */
+/* The plots of a test bed share one tooltip. */
 const tip = document.getElementById("tip");
 for (const canvas of document.querySelectorAll(".canvas")) {
   const [title] = tip.getElementsByTagName("b");
@@ -146,8 +147,8 @@ for (const canvas of document.querySelectorAll(".canvas")) {
   });
 }
 
-/* Filters: what has another value than the chosen one is off; what has no value of that kind stays.
-   On paper everything is shown: `off` hides on screens only. */
+/* Filters: elements with another value than the chosen one get the class `off`; elements without such a value stay.
+   The class hides on screens only: in print everything is shown. */
 const filters = document.getElementById("filters");
 if (filters) {
   const keyOf = (name) => name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
@@ -170,7 +171,7 @@ if (filters) {
   };
   filters.addEventListener("change", filter);
   filters.addEventListener("submit", (event) => event.preventDefault());
-  /* A browser may bring back what was chosen before. */
+  /* A browser may restore the choices of an earlier visit. */
   addEventListener("pageshow", filter);
   filter();
 }

@@ -1,4 +1,4 @@
-"""One self-contained page: no network, no foreign script, every name escaped."""
+"""One self-contained page: no network access, no external script, every name escaped."""
 
 import hashlib
 from base64 import b64encode
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixmood.report.charts import numbers
 from mixmood.report.charts.printable import printable
+from mixmood.report.page.facts import backbone_facts, in_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -32,7 +33,7 @@ def render(template: str, record_json: str, context: Mapping[str, Any]) -> str:
             script_hash=_csp_hash(script),
         )
     )
-    # A file name that is no UTF-8 arrives with lone surrogates, which no page can hold.
+    # A file name that is not UTF-8 has lone surrogates, which cannot be written as UTF-8.
     return page.encode("utf-8", "replace").decode()
 
 
@@ -54,7 +55,11 @@ def _environment() -> "Environment":
             *("fixed", "signed"),
         )
     }
-    environment.filters["printable"] = printable
+    environment.filters |= {
+        "printable": printable,
+        "in_words": in_words,
+        "backbone_facts": backbone_facts,
+    }
     environment.globals["span"] = numbers.span
     return environment
 
@@ -71,9 +76,10 @@ def _trusted(text: str) -> str:
 
 
 def inert_json(text: str) -> str:
-    """JSON that can end neither its script element nor a line of script, whatever names it holds.
+    """JSON that is safe inside a script element, whatever names it holds.
 
-    Escaped inside JSON strings, where alone these characters occur: it is still the same JSON.
+    The characters that could end the element or a line of script are escaped. They occur in JSON
+    strings only, so that the JSON still means the same.
     """
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -81,5 +87,5 @@ def inert_json(text: str) -> str:
 
 
 def _csp_hash(text: str) -> str:
-    """The source expression that allows just this inline text, as browsers compute it."""
+    """The source expression of a content security policy that allows this inline text only."""
     return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

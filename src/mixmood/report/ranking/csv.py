@@ -12,7 +12,7 @@ RANKING_COLUMNS = (
 
 
 def ranking_csv(ranking: Ranking) -> str:
-    """One row for each pool and measure; each measure's pools stand together, nearest first."""
+    """One row for each pool and measure; the pools of a measure are together, nearest first."""
     return csv_text(
         RANKING_COLUMNS,
         (

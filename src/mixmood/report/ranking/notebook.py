@@ -1,4 +1,4 @@
-"""A ranking in a notebook: a small table that needs no style of its own."""
+"""A ranking in a notebook: a small HTML table without a style sheet."""
 
 from html import escape
 

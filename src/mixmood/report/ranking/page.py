@@ -26,9 +26,9 @@ def ranking_page(
 
     Args:
         ranking: The record.
-        material: Pictures and map; the page does without them if None.
-        command: What was typed to get the ranking.
-        elapsed_s: How long it took.
+        material: Pictures and map; the page has neither if None.
+        command: The command that made the ranking.
+        elapsed_s: How long the ranking took.
     """
     drawn = clouds(ranking, material) if material else []
     pictures = [[point.tile.uri for point in cloud.points] for cloud in drawn]
@@ -56,7 +56,7 @@ def ranking_page(
 
 
 def _warnings(ranking: Ranking, material: PageMaterial | None) -> dict[str, list[str]]:
-    """Every warning with the pools that it is about; with none for the ranking as a whole."""
+    """Every warning with the names of its pools; no names if it is about the whole ranking."""
     found: dict[str, list[str]] = {text: [] for text in ranking.warnings}
     for candidate in ranking.candidates:
         seen = material.pools[candidate.name].warnings if material else ()

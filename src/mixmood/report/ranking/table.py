@@ -1,4 +1,4 @@
-"""The table of a ranking: numbers are never cut, the bar takes what room there is."""
+"""The table of a ranking: numbers are never cut, the bar fills the rest of the line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,19 +12,17 @@ from rich.text import Text
 
 from mixmood.core.records.ranking import SIGNIFICANT, Ranking
 from mixmood.report.charts.printable import printable
-from mixmood.report.charts.scale import DRAWN, TYPED, Marks, Scale
+from mixmood.report.charts.scale import ASCII, UNICODE, Marks, Scale
 
 BAR_WIDTH = 30
 LEAST_BAR = 10
-"""Narrower than this, a bar says nothing."""
+"""A narrower bar cannot be read and is left out."""
 LEAST_NAME = 12
-"""Where names would get at most this width, the bar is left out for them."""
+"""The bar is left out where it would leave names less than this width."""
 GAP = 2
 """Spaces between columns."""
-SPARED = ("images", "ranks", "p (Holm)", "P(best)")
-"""The columns that are left out, in this order, where a terminal is too narrow for all."""
-
-
+OPTIONAL = ("images", "ranks", "p (Holm)", "P(best)")
+"""Columns that are left out, in this order, if the terminal is too narrow for all."""
 STYLES = {"use": "green", "avoid": "red", "filter": "yellow", None: "", "unsure": ""}
 
 
@@ -52,14 +50,14 @@ class RankingTable:
     def __init__(self, ranking: Ranking, measure: str, is_plain: bool) -> None:
         """Show this measure; plain means ASCII bars and no line below the heads."""
         self._ranking, self._measure = ranking, measure
-        # The table of the measure that ranks has the order that was asked for, by gain or distance.
+        # The main table is in the order that was asked for, by gain or by distance.
         self._is_main = measure == ranking.measure
         self._pools = ranking.candidates if self._is_main else ranking.ordered_by(measure)
         self._is_plain = is_plain
-        self._marks: Marks = TYPED if is_plain else DRAWN
+        self._marks: Marks = ASCII if is_plain else UNICODE
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The table, with as much of a bar as there is room for."""
+        """The table, with the widest bar that fits."""
         table = self._frame()
         columns = self._columns(options.max_width)
         for column in columns:
@@ -89,14 +87,15 @@ class RankingTable:
         )
 
     def _columns(self, width: int) -> list[Column]:
-        """The columns that a width has room for."""
+        """The columns that fit into a width."""
         rank, name, *numbers = self._all_columns()
-        for head in SPARED:
-            # Where there is advice, the bar is worth more than the number of images.
+        for head in OPTIONAL:
+            # Where there is advice, the bar matters more than the number of images.
             bar = LEAST_BAR + GAP if head == "images" and numbers[-1].head == "advice" else 0
             if _total([rank, *numbers]) + min(name.width, LEAST_NAME) + bar > width:
                 numbers = [column for column in numbers if column.head != head]
-        name_width, bar_width = room(name.width, _total([rank, *numbers]), width)
+        others = _total([rank, *numbers])
+        name_width, bar_width = name_and_bar_widths(name.width, others, width)
         if bar_width:
             place = [column.head for column in numbers].index(self._measure) + 1
             numbers.insert(place, self._bars(bar_width))
@@ -151,16 +150,18 @@ class RankingTable:
         return Column(head if len(head) <= width else f"95 %{log}", bars, width, "left")
 
 
-def room(name: int, others: int, width: int) -> tuple[int, int]:
+def name_and_bar_widths(name: int, others: int, width: int) -> tuple[int, int]:
     """The widths of names and bar: first the bar shrinks, then names wrap, then the bar is dropped.
 
     Args:
         name: The width of the longest name.
-        others: That of the columns of numbers together with their gaps.
-        width: That of the terminal.
+        others: The width of the columns of numbers together with their gaps.
+        width: The width of the terminal.
 
-    >>> room(15, 48, 120), room(15, 48, 80), room(40, 48, 80), room(40, 48, 60)
-    ((15, 30), (15, 15), (20, 10), (12, 0))
+    >>> [name_and_bar_widths(*widths) for widths in ((15, 48, 120), (15, 48, 80))]
+    [(15, 30), (15, 15)]
+    >>> [name_and_bar_widths(*widths) for widths in ((40, 48, 80), (40, 48, 60))]
+    [(20, 10), (12, 0)]
     """
     left = width - others
     beside_bar = left - GAP - LEAST_BAR
@@ -172,7 +173,7 @@ def room(name: int, others: int, width: int) -> tuple[int, int]:
 
 
 def _total(columns: Sequence[Column]) -> int:
-    """The width of columns and of the gaps between them and one more."""
+    """The width of the columns, each with the gap after it."""
     return sum(column.width + GAP for column in columns)
 
 

@@ -39,20 +39,20 @@ def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
 
 
 def plain_text(view: RenderableType, width: int) -> str:
-    """What a view looks like without colours."""
+    """The text of a view, without colours."""
     stream = io.StringIO()
     Console(file=stream, width=width, no_color=True, highlight=False).print(view, crop=False)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
 
 
 def _answer(ranking: Ranking, measures: Sequence[str]) -> str:
-    """The verdict; with several measures, by which of them."""
+    """The verdict; if there are several measures, with the one that ranks."""
     ranked_by = f" Ranked by {ranking.measure}." if len(measures) > 1 else ""
     return printable(ranking.verdict) + ranked_by
 
 
 def _recommended(ranking: Ranking) -> Iterator[Text]:
-    """What to do, and what to type next: a command stays in one line, so that it can be copied."""
+    """The recommendation and the next command, which stays on one line so that it can be copied."""
     if ranking.recommendation is not None:
         yield Text(printable(ranking.recommendation.sentence), style="green")
         if ranking.recommendation.command is not None:
@@ -61,7 +61,7 @@ def _recommended(ranking: Ranking) -> Iterator[Text]:
 
 
 def _reasons(ranking: Ranking) -> Iterator[str]:
-    """Why each pool is to be used, filtered or avoided, in numbers."""
+    """Why each pool should be used, filtered or avoided, with the numbers."""
     advised = [pool for pool in ranking.candidates if pool.advice and pool.advice_reason]
     for pool in advised[:MOST_REASONS]:
         yield f"{pool.name}: {pool.advice}; {pool.advice_reason}."

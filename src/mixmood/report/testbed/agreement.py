@@ -17,7 +17,7 @@ COLUMNS = [field.name for field in fields(Agreement)]
 
 
 def agreement_view(rows: Sequence[Agreement], is_plain: bool = False) -> Table:
-    """One line for each row; the way of training only where rows differ in it."""
+    """One line for each row; regime, algorithm and contamination only where rows differ in them."""
     table = Table(box=None if is_plain else box.SIMPLE_HEAD, pad_edge=False)
     variant = [column for column in VARIANT if len({getattr(row, column) for row in rows}) > 1]
     words = ("task", *variant, "measure")
@@ -45,12 +45,12 @@ def agreement_json(rows: Sequence[Agreement]) -> str:
 
 
 def agreement_csv(rows: Sequence[Agreement]) -> str:
-    """One row for each task, number of labels, measure and way of training."""
+    """One row for each task, number of labels, measure, regime, algorithm and contamination."""
     return csv_text(COLUMNS, (list(asdict(row).values()) for row in rows))
 
 
 def _word(text: str) -> Text:
-    """A word from a table; as a plain string rich would read its brackets as commands."""
+    """A cell of text; in a plain string, rich would read brackets as markup."""
     return Text(printable(text))
 
 

@@ -1,4 +1,4 @@
-"""A number of Table 2 in words: a distance, a useful share or a gain that was probed."""
+"""A value of Table 2 as text: a distance, a useful share or the gain that the probe expects."""
 
 from mixmood.report.charts.numbers import fixed, number, signed, with_spread
 from mixmood.testbed.analysis.outlook import OutlookRow

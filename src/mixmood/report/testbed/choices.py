@@ -1,4 +1,4 @@
-"""The values by which the cells of a test bed differ: what its page can be filtered by."""
+"""The values in which the cells of a test bed differ; its page can be filtered by them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ TableRow = Cell | GroupKey | OverallRow
 
 @dataclass(frozen=True)
 class Choices:
-    """Every value of the keys that rows differ by, in the order of the tables."""
+    """All values of each key (task, number of labels, ...), in the order of the tables."""
 
     values: dict[str, list[Any]]
 
     @classmethod
     def of(cls, tables: Tables, predictors: Sequence[str] = ()) -> "Choices":
-        """All choices of three tables; predictors stand behind the measures."""
+        """All choices of the three tables; predictors come after the measures."""
         rows = tables.accuracies
         cells = [row for row in rows if not row.is_supervised] or rows
         return cls(
@@ -47,14 +47,15 @@ class Choices:
 
     @property
     def filters(self) -> dict[str, list[Any]]:
-        """The choices that leave something to choose, by their keys."""
+        """The keys that have more than one value, with their values."""
         return {key: found for key, found in self.values.items() if len(found) > 1}
 
     def marks(self, row: TableRow, *, without: str | None = None) -> dict[str, int]:
-        """The attributes that a row is found by: for every key it has, the place of its value.
+        """The HTML attributes by which a row is filtered: for every key, the index of its value.
 
-        A baseline is there for every algorithm and contamination, a pool without contamination
-        for every contamination. `without` names a key that is left out.
+        A key without an attribute matches every choice: a baseline belongs to every algorithm and
+        contamination, a pool without contamination to every contamination. `without` names a
+        key that is left out.
         """
         free = {without}
         if isinstance(row, Cell) and not row.percent:
@@ -66,7 +67,10 @@ class Choices:
         }
 
     def variant(self, row: Cell | GroupKey) -> str:
-        """How a row was trained, as far as rows differ in it; a baseline has a regime only."""
+        """Regime, algorithm and contamination of a row, each only if rows differ in it.
+
+        A baseline has a regime only.
+        """
         is_baseline = isinstance(row, Cell) and row.is_supervised
         keys = ("regime",) if is_baseline else VARIANT
         return ", ".join(str(getattr(row, key)) for key in keys if len(self.values[key]) > 1)

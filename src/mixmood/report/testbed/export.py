@@ -1,4 +1,4 @@
-"""All records of a store as one flat table, small enough to be kept with a paper."""
+"""All records of a store as one flat table, small enough to be published with a paper."""
 
 import gzip
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from mixmood.testbed.runs.record import MeasuredDistance, RunRecord
 
 
 def records_csv_gz(records: Sequence[RunRecord]) -> bytes:
-    """One row a run, gzipped CSV; the same records give the same bytes.
+    """Gzipped CSV with one row for each run; the same records give the same bytes.
 
     Accuracies by epoch are one column, separated by spaces.
     """
@@ -52,5 +52,5 @@ def _outlook(record: RunRecord) -> dict[str, object]:
 
 
 def _short(value: object) -> object:
-    """Six digits of a number: more are noise, and cannot be compressed."""
+    """A number rounded to six digits: more digits are noise, and make the file larger."""
     return float(f"{value:.6g}") if isinstance(value, float) else value

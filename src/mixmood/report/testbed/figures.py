@@ -1,4 +1,4 @@
-"""Two figures of a test bed, as SVG and PNG."""
+"""Figures of a test bed as SVG and PNG: accuracy against each distance, and against percent."""
 
 import io
 import warnings
@@ -22,7 +22,7 @@ def figures(tables: Tables) -> dict[str, bytes]:
     """The figures by file name: accuracy against distance by each measure, and against percent."""
     from matplotlib import rc_context
 
-    # A dollar in a name begins no formula, and a letter that the font lacks is no warning.
+    # A dollar sign in a name must not start a formula; letters missing in the font do not warn.
     with rc_context({"text.parse_math": False}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph \d+")
         drawn = {
@@ -81,9 +81,9 @@ def _scatter(tables: Tables, measure: str) -> Callable[["Axes", Panel], None]:
 
 def _lines(tables: Tables) -> Callable[["Axes", Panel], None]:
     def draw(axes: "Axes", panel: Panel) -> None:
-        mine = [row for row in tables.accuracies if (row.task, row.n_labelled) == panel]
-        clean = [row for row in mine if row.percent == 0 and not row.is_supervised]
         rows = _contaminated(tables, panel)
+        mine = _comparable(tables, panel, rows)
+        clean = [row for row in mine if row.percent == 0 and not row.is_supervised]
         for source in dict.fromkeys(row.source for row in rows):
             own = [*clean[:1], *(row for row in rows if row.source == source)]
             axes.errorbar(
@@ -112,6 +112,20 @@ def _contaminated(tables: Tables, panel: Panel) -> list[AccuracyRow]:
     return [row for row in rows if GroupKey.of(row) == GroupKey.of(rows[0])]
 
 
+def _comparable(tables: Tables, panel: Panel, rows: list[AccuracyRow]) -> list[AccuracyRow]:
+    """The rows of a panel of the regime, and if not supervised of the algorithm, of these rows."""
+    mine = [row for row in tables.accuracies if (row.task, row.n_labelled) == panel]
+    return [
+        row
+        for row in mine
+        if not rows
+        or (
+            row.regime == rows[0].regime
+            and (row.is_supervised or row.algorithm == rows[0].algorithm)
+        )
+    ]
+
+
 def _colour(tables: Tables, source: str) -> str:
     """The same colour for a source in every panel."""
     sources = list(dict.fromkeys(row.source for row in tables.accuracies if row.percent > 0))
@@ -122,7 +136,7 @@ def _saved(figure: "Figure", form: str) -> bytes:
     from matplotlib import rc_context
 
     buffer = io.BytesIO()
-    # Without a date and with fixed names inside, the same numbers give the same file.
+    # Without a date and with fixed ids, the same numbers give the same file.
     with rc_context({"svg.hashsalt": "mixmood"}):
         metadata = {"Date": None} if form == "svg" else {"Software": None}
         figure.savefig(buffer, format=form, dpi=120, metadata=metadata)

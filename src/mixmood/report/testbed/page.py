@@ -17,7 +17,7 @@ from mixmood.testbed.analysis.statistics.groups import GroupKey
 from mixmood.testbed.grid.cells import SUPERVISED
 
 N_EMPTY = 6
-"""How many cells without a run are named; of the others only the number is given."""
+"""How many cells without a run are named; the others are only counted."""
 SELECTIONS = {
     "last": "after the last epoch",
     "median": "the median of the last five epochs",
@@ -27,7 +27,7 @@ SELECTIONS = {
 
 
 def _by_group(record: Overview) -> list[AgreementRow]:
-    """Table 3 with the predictors of each group behind its measures."""
+    """Table 3 with the predictors of each group after its measures."""
     rows = [*record.table3, *record.predictors]
     order = list(dict.fromkeys(GroupKey.of(row) for row in rows))
     return sorted(rows, key=lambda row: order.index(GroupKey.of(row)))

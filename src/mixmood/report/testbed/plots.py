@@ -1,4 +1,4 @@
-"""Accuracy against distance, and against the share of foreign images, as points in percent."""
+"""Accuracy against distance, and against the share of foreign images, with places in percent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from mixmood.testbed.analysis.statistics.groups import GroupKey
 from mixmood.testbed.analysis.statistics.line import GroupLine
 from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow
 
-DODGE = 3.5
+SHIFT = 3.5
 """Pixels between the error bars of two sources at the same percentage."""
 SHARE = Axis(-7.0, 107.0)
-"""Percentages, with room at both sides for traces that are shifted."""
+"""The axis of percentages, with a margin at both ends for shifted traces."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Shares:
 
     data: dict[str, int]
     clean: PlottedCell | None
-    """The pool without foreign images, where all sources begin."""
+    """The pool without foreign images, where the lines of all sources start."""
     traces: list[Trace]
     baselines: list[tuple[AccuracyRow, float]]
     """Supervised rows and their heights."""
@@ -84,7 +84,7 @@ class PlotGroup:
 
 
 def plot_groups(record: Overview, choices: Choices, pools: Pools) -> list[PlotGroup]:
-    """The pictures of a test bed; the scatters of a group share their axis of accuracy."""
+    """The pictures of a test bed; the scatter plots of a group share their axis of accuracy."""
     tables = record.tables
     keys = dict.fromkeys(GroupKey.of(row) for row in tables.accuracies if row.percent > 0)
     groups = []
@@ -112,7 +112,7 @@ def _scatters(
     fits = (*record.lines, *record.predictor_lines)
     lines = {line.measure: line for line in fits if GroupKey.of(line) == key}
     heights = [accuracy[row.cell].accuracy_mean for row in drawn]
-    y_axis = _roomy([*heights, *(end for line in lines.values() for end in line.y)])
+    y_axis = _axis_with_margins([*heights, *(end for line in lines.values() for end in line.y)])
     found = []
     for place, measure in enumerate(choices.values["measure"]):
         own = [row for row in drawn if row.measure == measure]
@@ -137,19 +137,21 @@ def _scatters(
 def _value_axis(rows: Sequence[Valued]) -> Axis:
     values = [value_of(row) for row in rows]
     if isinstance(rows[0], DistanceRow):
-        # From 0, where the pool is as the labelled images are.
+        # From 0: a pool at distance 0 is like the labelled images.
         return Axis(0.0, 1.06 * max(values) or 1.0)
-    return _roomy(values)
+    return _axis_with_margins(values)
 
 
-def _point(row: AccuracyRow, far: Valued, x_axis: Axis, y_axis: Axis, pools: Pools) -> PlottedCell:
+def _point(
+    row: AccuracyRow, predictor: Valued, x_axis: Axis, y_axis: Axis, pools: Pools
+) -> PlottedCell:
     return PlottedCell(
-        x_axis.at(value_of(far)),
+        x_axis.at(value_of(predictor)),
         round(100 - y_axis.at(row.accuracy_mean), 2),
         pools.mark(row.source),
         pools.size(row.percent),
         pool_name(row),
-        f"{_accuracy(row)}; {value_words(far)}",
+        f"{_accuracy(row)}; {value_words(predictor)}",
     )
 
 
@@ -167,13 +169,13 @@ def _shares(
     own = [row for row in near if row.percent > 0 and GroupKey.of(row) == key]
     baselines = [row for row in near if row.is_supervised]
     ends = [end for row in (*clean, *own, *baselines) for end in spread_ends(row)]
-    axis = _roomy(ends)
+    axis = _axis_with_margins(ends)
     sources = [name for name in pools.sources if any(row.source == name for row in own)]
     middle = (len(sources) - 1) / 2
     traces = [
         Trace(
             pools.mark(source),
-            round((place - middle) * DODGE, 2),
+            round((place - middle) * SHIFT, 2),
             [
                 _share(row, axis, pools)
                 for row in sorted(own, key=lambda row: row.percent)
@@ -201,8 +203,8 @@ def _share(row: AccuracyRow, axis: Axis, pools: Pools) -> PlottedCell:
     return PlottedCell(SHARE.at(row.percent), mean, mark, 1.0, pool_name(row), text, low, high)
 
 
-def _roomy(values: list[float]) -> Axis:
-    """An axis on which no mark is cut by the frame."""
+def _axis_with_margins(values: list[float]) -> Axis:
+    """An axis with margins, so that no mark is cut by the frame."""
     low, high = min(values, default=0.0), max(values, default=0.0)
     room = 0.07 * (high - low) or 0.05
     return Axis(low - room, high + room)
@@ -214,5 +216,5 @@ def _accuracy(row: AccuracyRow) -> str:
 
 
 def _setting(row: AccuracyRow | GroupKey) -> tuple[object, ...]:
-    """Where baselines can be compared with pools."""
+    """The values that a baseline and a pool must share to be compared."""
     return row.task, row.n_labelled, row.regime

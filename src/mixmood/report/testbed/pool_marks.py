@@ -1,4 +1,4 @@
-"""Names and marks of the pools of a test bed, the same through the whole page."""
+"""Names and marks of the pools of a test bed, the same on the whole page."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ class Pools:
         return self.mark(row.source) if row.percent > 0 else LABELLED
 
     def size(self, percent: float) -> float:
-        """How large a mark is: more contamination, larger mark."""
+        """The relative size of a mark, which grows with the contamination."""
         if len(self.percents) < 2 or not percent:
             return 1.0
         place = self.percents.index(percent) / (len(self.percents) - 1)

@@ -1,4 +1,4 @@
-"""A table of words with some of them marked, as text, Markdown, LaTeX or CSV."""
+"""A table of text cells, some of them marked, as text, Markdown, LaTeX or CSV."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from mixmood.testbed.grid.cells import SUPERVISED
 
 @dataclass(frozen=True)
 class Word:
-    """A field of a table; `is_best` of its column, or `is_weak`: not significant."""
+    """A cell of a table; `is_best`: the best of its column, `is_weak`: not significant."""
 
     text: str
     is_best: bool = False
@@ -35,7 +35,7 @@ def render_sheet(sheet: Sheet, form: str) -> str:
 
 
 def _text(sheet: Sheet) -> str:
-    """Columns side by side; * is the best of its column, ~ is not significant."""
+    """Columns side by side; * marks the best of a column, ~ a value that is not significant."""
     rows = [[_plain(word) for word in row] for row in sheet.rows]
     widths = [max(map(len, column)) for column in zip(sheet.columns, *rows, strict=True)]
     lines = [
@@ -62,7 +62,7 @@ _MARKDOWN = {"\\": r"\\", "|": r"\|", "<": "&lt;", "*": r"\*", "`": r"\`"}
 
 def _markdown(sheet: Sheet) -> str:
     def escaped(text: str) -> str:
-        # The last makes links and pictures, which a page would fetch.
+        # The second replacement prevents links and pictures, which a page would fetch.
         return _replaced(text, _MARKDOWN).replace("](", r"]\(")
 
     def marked(word: Word) -> str:
@@ -117,7 +117,7 @@ def _escaped(text: str) -> str:
 
 
 def _replaced(text: str, words: Mapping[str, str]) -> str:
-    """The text on one line, each character that means something there replaced at once."""
+    """The text on one line, with the special characters of a format replaced in one pass."""
     return "".join(words.get(character, character) for character in _one_line(text))
 
 
@@ -133,9 +133,10 @@ _INTERVAL = "_interval"
 
 
 def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows of plain values as CSV, in the words of the paper's tables; nothing stands for None.
+    """Rows of plain values as CSV, with the column names of the paper's tables; None is empty.
 
-    As there, a supervised baseline has neither source nor percentage. An interval has two columns.
+    As in the paper, a supervised baseline has no source and no percentage. An interval has two
+    columns.
     """
     keys = list(rows[0]) if rows else []
     columns = [name for key in keys for name in _names(key)]

@@ -1,4 +1,4 @@
-"""The three tables of a test bed as sheets of words."""
+"""The three tables of a test bed as sheets of text cells."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from mixmood.testbed.analysis.tables import Tables
 from mixmood.testbed.grid.cells import SUPERVISED, Cell
 
 MISSING = Word("-")
-THREE = "{:.3f}".format
+THREE_DECIMALS = "{:.3f}".format
 
 
 def accuracy_sheet(tables: Tables) -> Sheet:
@@ -99,7 +99,7 @@ def _pool(cell: Cell, choices: Choices) -> str:
 def _accuracy_word(row: AccuracyRow | None, n_seeds: int) -> Word:
     if row is None:
         return MISSING
-    text = with_spread(row.accuracy_mean, row.accuracy_spread, THREE)
+    text = with_spread(row.accuracy_mean, row.accuracy_spread, THREE_DECIMALS)
     few = f" ({counted(row.n_runs, 'run')})" if row.n_runs < n_seeds else ""
     return Word(text + few, is_best=row.is_best)
 
@@ -107,7 +107,7 @@ def _accuracy_word(row: AccuracyRow | None, n_seeds: int) -> Word:
 def _distance_word(row: DistanceRow | None) -> Word:
     if row is None:
         return MISSING
-    text = with_spread(row.distance_mean, row.distance_spread, THREE)
+    text = with_spread(row.distance_mean, row.distance_spread, THREE_DECIMALS)
     return Word(text, is_weak=not row.is_significant)
 
 

@@ -27,16 +27,16 @@ class ErrorBar:
 
 @dataclass(frozen=True)
 class TableLine:
-    """A line of a table: a pool of one task, and its rows by column; None where there is none."""
+    """A line of a table: a pool of one task, and its cells by column; None where there is none."""
 
     name: str
     task: str
     variant: str
     mark: Mark | None
     data: dict[str, object]
-    """The attributes that it is filtered and sorted by."""
+    """The HTML attributes by which the line is filtered and sorted."""
     cells: Sequence[AccuracyRow | Valued | None]
-    reaches: Sequence[ErrorBar | None]
+    error_bars: Sequence[ErrorBar | None]
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ def accuracy_lines(rows: Sequence[AccuracyRow], choices: Choices, pools: Pools) 
     lines = []
     for own in found.values():
         cells = [own.get(n) for n in choices.values["n_labelled"]]
-        reaches = [None if row is None else _reach(row, axis) for row in cells]
+        error_bars = [None if row is None else _error_bar(row, axis) for row in cells]
         first = next(iter(own.values()))
         data = choices.marks(first, without="n_labelled")
         means = [None if row is None else row.accuracy_mean for row in cells]
-        lines.append(_line(first, cells, reaches, means, data, choices, pools))
+        lines.append(_line(first, cells, error_bars, means, data, choices, pools))
     return lines
 
 
@@ -101,7 +101,7 @@ def agreement_lines(
 
 
 def spread_ends(row: AccuracyRow) -> list[float]:
-    """An accuracy's mean and the ends of one standard deviation, kept between 0 and 1."""
+    """The mean accuracy, and the mean minus and plus one standard deviation, within 0 and 1."""
     mean, spread = row.accuracy_mean, row.accuracy_spread or 0.0
     return [mean, max(mean - spread, 0.0), min(mean + spread, 1.0)]
 
@@ -109,14 +109,14 @@ def spread_ends(row: AccuracyRow) -> list[float]:
 def _line(
     row: Cell,
     cells: Sequence[AccuracyRow | Valued | None],
-    reaches: Sequence[ErrorBar | None],
+    error_bars: Sequence[ErrorBar | None],
     means: Sequence[float | None],
     marks: dict[str, int],
     choices: Choices,
     pools: Pools,
 ) -> TableLine:
     name = pool_name(row)
-    # Without a value there is no attribute, and such a line is sorted to the end.
+    # A missing value has no attribute: the page sorts such a line to the end.
     values = {f"data-v{k}": mean for k, mean in enumerate(means) if mean is not None}
     return TableLine(
         name,
@@ -125,12 +125,12 @@ def _line(
         pools.mark_of(row),
         {**marks, "data-name": name, **values},
         cells,
-        reaches,
+        error_bars,
     )
 
 
 def line_key(row: AccuracyRow) -> tuple[object, ...]:
-    """The line of Table 1 that a row is in: all of a cell but its number of labels."""
+    """The line of Table 1 that a row is in: everything of a cell but its number of labels."""
     return row.task, row.algorithm, row.contamination, row.regime, row.source, row.percent
 
 
@@ -139,7 +139,7 @@ def _values(row: AgreementRow | OverallRow, *keys: str) -> dict[str, object]:
     return {f"data-{k.replace('_', '-')}": v for k, v in found.items() if v is not None}
 
 
-def _reach(row: AccuracyRow, axis: Axis) -> ErrorBar:
+def _error_bar(row: AccuracyRow, axis: Axis) -> ErrorBar:
     return ErrorBar(*(axis.at(end) for end in spread_ends(row)))
 
 

@@ -1,4 +1,4 @@
-"""A trained model in a notebook: a small table that needs no style of its own."""
+"""A trained model in a notebook: a small HTML table without a style sheet."""
 
 from collections.abc import Iterator
 from html import escape
@@ -12,7 +12,7 @@ from mixmood.ssl.output.record import TrainingRecord
 
 def training_html(record: HeadRecord | TrainingRecord) -> str:
     """Accuracy, algorithm, images and warnings, as a fragment of HTML."""
-    facts = _of_head(record) if isinstance(record, HeadRecord) else _of_network(record)
+    facts = _head_facts(record) if isinstance(record, HeadRecord) else _network_facts(record)
     rows = "".join(f"<tr><th>{_safe(name)}</th><td>{_safe(text)}</td></tr>" for name, text in facts)
     notes = "".join(f"<li>! {_safe(text)}</li>" for text in record.warnings)
     return (
@@ -22,7 +22,7 @@ def training_html(record: HeadRecord | TrainingRecord) -> str:
     )
 
 
-def _of_head(record: HeadRecord) -> Iterator[tuple[str, str]]:
+def _head_facts(record: HeadRecord) -> Iterator[tuple[str, str]]:
     if record.accuracy.test is not None:
         yield "test", f"{record.accuracy.test:.3f} on {counted(record.n_test, 'image')}"
     yield "algorithm", f"{record.algorithm}: {record.reason}"
@@ -33,7 +33,7 @@ def _of_head(record: HeadRecord) -> Iterator[tuple[str, str]]:
     yield "pool", f"{record.n_unlabelled} of {counted(record.n_pool, 'image')} used"
 
 
-def _of_network(record: TrainingRecord) -> Iterator[tuple[str, str]]:
+def _network_facts(record: TrainingRecord) -> Iterator[tuple[str, str]]:
     yield "epochs", str(len(record.epochs))
     yield "median of the last five", f"{record.accuracy_median:.3f}"
     if record.accuracy_selected is not None:

@@ -10,12 +10,12 @@ from mixmood.report.page.render import render
 from mixmood.ssl.head.record import HeadRecord
 
 MOST_CLASSES = 20
-"""With more, the tables of classes are left out of the page; the record has them."""
+"""With more classes, the page has no confusion matrix; the record has it."""
 
 
 @dataclass(frozen=True)
 class Mistakes:
-    """Labelled images of one class taken for another, by heads that had not seen them."""
+    """Labelled images of one class that were predicted as another when they were held out."""
 
     true: str
     predicted: str
@@ -31,9 +31,9 @@ class TrainingPictures:
     """The name of the labelled set."""
     pool: str | None
     mistakes: tuple[Mistakes, ...]
-    """The commonest first."""
+    """The most frequent first."""
     surest: Mapping[str, tuple[Tile, ...]]
-    """The surest images of the pool for each class."""
+    """The images of the pool with the highest confidence, for each class."""
 
 
 def training_page(
@@ -56,7 +56,7 @@ def training_page(
 
 
 def _rows(record: HeadRecord) -> list[tuple[str, int, list[tuple[float, bool]]]]:
-    """Class, number of images, and its cells: images, and whether they are right."""
+    """Name and size of each class, and its cells: how many images, and whether that is right."""
     return [
         (name, count, [(cell, place == column) for column, cell in enumerate(row)])
         for place, (name, count, row) in enumerate(

@@ -1,1 +1,1 @@
-"""What scores are fitted to, and how."""
+"""The rows and folds that scores are fitted to, and the fits."""

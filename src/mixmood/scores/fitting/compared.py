@@ -1,4 +1,4 @@
-"""Labelled and pool rows as cross-fitted scores compare them, with all products computed once."""
+"""The rows that cross-fitted scores compare, with all inner products computed once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,8 +12,9 @@ from mixmood.scores.fitting.fit import Fit
 from mixmood.scores.fitting.roots import roots
 
 AT_CENTRE = 1e-6
-"""Of a row's own length. What is nearer to the centre has no direction, and its cosines are 0:
-copies of one image differ from their mean by rounding, which products would magnify."""
+"""A row that is nearer to the centre than this part of its length has no direction: its cosines
+are 0. Copies of one image differ from their mean by rounding errors only, which a division by
+their length would magnify."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class ComparedRows:
     n_labelled: int
 
     def part(self, labelled: NDArray[np.int64], pool: NDArray[np.int64]) -> "ComparedRows":
-        """Some rows as the labelled ones and some as the pool; both are indices of all rows."""
+        """Some of the rows, by their indices: the labelled ones, and those of the pool."""
         chosen = np.concatenate([labelled, pool])
         products = self.products[np.ix_(chosen, chosen)]
         return ComparedRows(self.rows[chosen], products, len(labelled))
@@ -49,14 +50,14 @@ class ComparedRows:
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
-        """Of the moved rows, shape (n + m,); infinite for a row at the centre but for rounding."""
+        """Lengths of the moved rows, shape (n + m,); infinite for a row at the centre."""
         lengths = np.sqrt(np.einsum("ij,ij->i", self.moved, self.moved))
         is_apart = lengths > AT_CENTRE * np.sqrt(np.diagonal(self.products))
         return np.where(is_apart, lengths, np.inf)
 
     @cached_property
     def cosines(self) -> NDArray[np.float64]:
-        """Of the moved rows, shape (n + m, n + m)."""
+        """Cosines between the moved rows, shape (n + m, n + m)."""
         means = self.products[:, self.n_labelled :].mean(axis=1)
         moved = self.products - means[:, None] - (means - means[self.n_labelled :].mean())
         return np.asarray(moved / self.lengths[:, None] / self.lengths)

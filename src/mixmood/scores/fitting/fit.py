@@ -1,4 +1,4 @@
-"""What fitting a score gives, whatever its family."""
+"""The result of fitting a score, the same for every family."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +18,6 @@ class Fit:
 
     arrays: FitArrays
     labelled: Array
-    """Scores of the labelled images, each by a fit that has not seen it, shape (n,)."""
+    """Scores of the labelled images, each by a fit without it, shape (n,)."""
     pool: Array
-    """Scores of the pool's sample, each by a fit that has not seen it, shape (m,)."""
+    """Scores of the pool's sample, each by a fit without it, shape (m,)."""

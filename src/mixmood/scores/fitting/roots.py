@@ -1,4 +1,4 @@
-"""How features become the rows that scores compare."""
+"""The rows that scores compare: signed square roots of the features."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,12 +1,12 @@
-"""Random parts of large sets, so that the time of a fit has a limit."""
+"""Random parts of large sets, to limit the time of a fit."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 MOST_LABELLED = 2000
 MOST_POOL = 1000
-"""Rows of the pool in a fit. A share is then known to 0.02 at best by chance alone, which is less
-than what 60 labelled images leave open."""
+"""The largest number of pool rows in a fit. The standard error of a share is then up to 0.02, less
+than that from 60 labelled images."""
 
 
 def random_part(n_rows: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:

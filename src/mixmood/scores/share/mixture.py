@@ -1,13 +1,13 @@
-"""The share of a mixture that one known part has, from one score per image.
+"""The share of useful images in a pool, from one score for each image.
 
-The pool is share * labelled + (1 - share) * foreign. The part G(x) of the pool that scores above
-the best part x of the labelled images is then a mixture too, for which this model is fitted:
+The distribution of the pool is share * labelled + (1 - share) * foreign. Let G(x) be the part of
+the pool above the threshold that the part x of the labelled images exceeds. This model is fitted:
 
     G(x) = share * x + (1 - share) * Phi(b * Phi^-1(x) - shift)
 
 The second term is the ROC curve of two normal distributions, after any monotone change of the
-score (the binormal model of Dorfman and Alf, J. Math. Psychology, 1969). A bound that needs no
-model, the least slope of the curve, counts near foreign images among the best scores as useful: on
+score (the binormal model of Dorfman and Alf, J. Math. Psychology, 1969). The least slope of G is
+a bound that needs no model, but it counts near foreign images with high scores as useful: on
 development tasks with near sources it was too high by 0.05 to 0.2 on average, this model by 0.003.
 Where foreign and useful images differ little, a small share with a small shift fits as well as a
 large share with a large one, so that the separation of the two has a lower limit.
@@ -22,16 +22,18 @@ from scipy.special import ndtr, ndtri
 from mixmood.core.arrays import Array
 
 LEVELS = np.linspace(0.04, 0.96, 24)
-"""Parts of the labelled images above the thresholds."""
+"""The parts of the labelled images above the thresholds (x)."""
 SPREADS = (0.7, 1.0, 1.4)
-"""Values of b: how much wider the labelled scores are than the foreign ones."""
+"""Values of b: the spread of the labelled scores divided by that of the foreign ones."""
 SEPARATIONS = np.concatenate([np.linspace(0.4, 4.0, 37), [5.0, 6.0, 8.0]])
-"""Of the two means, in standard deviations at equal spread: AUROC = Phi(separation / sqrt 2)."""
+"""The distance of the two means, in standard deviations at equal spread: AUROC =
+Phi(separation / sqrt 2)."""
 FLOOR = 0.02
-"""Added to the variance x (1 - x) of a level: scores at the ends are not infinitely certain."""
+"""Added to the variance x (1 - x) of a level, so that the weights at the ends stay finite."""
 TOLERANCE = 0.2
-"""Of the squared error, for one labelled image. On development tasks 0 to 0.8 move the mean error
-from 0.040 to 0.039 for near sources and from 0.025 to 0.021 for far ones, and the bias by 0.02."""
+"""Fits whose squared error is larger by at most this, divided by the number of labelled images,
+count as equally good. On development tasks 0 to 0.8 move the mean error from 0.040 to 0.039 for
+near sources and from 0.025 to 0.021 for far ones, and the bias by 0.02."""
 
 
 @dataclass(frozen=True)
@@ -41,44 +43,44 @@ class MixtureShare:
     share: float
     error: float
     least: float
-    """The estimate if foreign images are as near as the model can still distinguish."""
+    """The estimate at the smallest separation of foreign and useful images in the model."""
 
 
-def area(labelled: Array, pool: Array) -> float:
-    """Chance that a labelled image scores above a pool image, ties counted half (the AUC)."""
-    rises = np.sort(pool)
-    below = np.searchsorted(rises, labelled, side="left")
-    ties = np.searchsorted(rises, labelled, side="right") - below
+def auc(labelled: Array, pool: Array) -> float:
+    """The probability that a labelled image scores above a pool image, ties counted half."""
+    ascending = np.sort(pool)
+    below = np.searchsorted(ascending, labelled, side="left")
+    ties = np.searchsorted(ascending, labelled, side="right") - below
     return float((below + ties / 2).mean() / len(pool))
 
 
 def pool_above(labelled: Array, pool: Array, importance: Array | None = None) -> Array:
     """The part of the pool above the threshold of each of LEVELS, ties counted half."""
     if labelled.min() == labelled.max():
-        # One step: what ties with it is as far above each threshold as the labelled images are.
+        # All labelled scores are equal: a tie counts as above in the part x of the cases.
         return np.asarray((pool > labelled[0]).mean() + (pool == labelled[0]).mean() * LEVELS)
     order = np.argsort(labelled, kind="stable")
     own = np.ones(len(labelled)) if importance is None else importance[order]
     above = (np.cumsum(own[::-1])[::-1] - own / 2) / own.sum()
     thresholds = np.interp(LEVELS, above[::-1], labelled[order][::-1])
-    rises = np.sort(pool)
-    below = np.searchsorted(rises, thresholds, side="left")
-    ties = np.searchsorted(rises, thresholds, side="right") - below
+    ascending = np.sort(pool)
+    below = np.searchsorted(ascending, thresholds, side="left")
+    ties = np.searchsorted(ascending, thresholds, side="right") - below
     return np.asarray(1 - (below + ties / 2) / len(pool))
 
 
 def binormal_share(
     labelled: Array, pool: Array, least_separation: float, importance: Array | None = None
 ) -> float:
-    """The share of least squared error, over all separations and spreads that are allowed.
+    """The share with the least squared error, over all allowed separations and spreads.
 
-    Of fits that are nearly as good, the one with the fewest foreign images counts.
+    Of fits that are nearly as good, the one with the largest share is taken.
 
     Args:
         labelled: Cross-fitted scores of the labelled images, shape (n,).
         pool: Cross-fitted scores of pool images, shape (m,).
-        least_separation: Of foreign and useful images.
-        importance: How much each labelled image counts, shape (n,); the same if None.
+        least_separation: The smallest allowed separation of foreign and useful images.
+        importance: The weight of each labelled image, shape (n,); equal weights if None.
     """
     is_allowed = min(least_separation, SEPARATIONS[-1]) <= _SEPARATION_OF + 1e-9
     curves = _CURVES[is_allowed]
@@ -101,9 +103,8 @@ def mixture_share(
 ) -> MixtureShare:
     """The share of a pool that is like the labelled images, from cross-fitted scores.
 
-    Its error comes from random halves of the images: the variance over halves is that of the
-    whole, because leaving half of the images out doubles the variance and the overlap with the
-    whole takes half of it.
+    Its standard error is the spread over random halves of the images. It needs no factor: a half
+    has twice the variance of the whole, and drawing it without replacement halves the variance.
     """
     n, m = len(labelled), len(pool)
     halves = np.empty(n_halves)

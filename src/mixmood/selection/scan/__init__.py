@@ -1,1 +1,1 @@
-"""Scoring every image of a pool of any size, in parts that survive a kill."""
+"""Scores every image of a pool of any size; finished parts are kept if the process is killed."""

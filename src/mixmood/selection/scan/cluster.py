@@ -1,8 +1,8 @@
-"""A scan on a cluster: Ray Data hands out ranges, actors score them, the driver writes the parts.
+"""A scan on a cluster: Ray Data distributes ranges, actors score them, the driver writes the parts.
 
-Ray schedules, retries and restarts; nothing else depends on it. A part is named by its range: the
-order in which parts come back does not matter, and what is written when the driver dies is kept.
-Nodes share nothing but what the pool is opened from.
+Ray schedules, retries and restarts. A part is named by its range: parts may come back in any
+order, and parts that are written when the driver dies are kept. The nodes need to share only the
+source of the pool, such as a network folder.
 """
 
 import logging
@@ -28,20 +28,20 @@ from mixmood.selection.scorer import packed_scorer, unpacked_scorer
 ADDRESS = "RAY_ADDRESS"
 """The variable that names the cluster, as for every program that uses Ray."""
 ACTOR_CPUS = 0.9
-"""Below 1: actors that hold all processors leave none for Ray Data's own tasks, and it hangs."""
+"""Below 1: actors that take all processors leave none for Ray Data's own tasks, and it hangs."""
 BLOCKS_PER_ACTOR = 64
-"""Ranges go out in so many blocks for each actor: a million blocks would burden the driver."""
+"""The ranges of each actor come in at most so many blocks: a million would slow the driver down."""
 
 
 @dataclass(frozen=True)
-class ScanOrder:
-    """All that a worker on another machine needs to open the pool.
+class SharedPool:
+    """The arguments with which a worker on another machine opens the pool.
 
     Attributes:
-        source: What the pool is opened from: a path that all nodes see, a URL or an object.
-        fingerprint: What the pool's must be there.
+        source: A path that all nodes see, a URL or an object.
+        fingerprint: The fingerprint that the pool must have on the worker.
         seed: Of a noise pool.
-        frames: Which frames of a DICOM file count.
+        frames: Which frames of a DICOM file are used.
     """
 
     source: Any
@@ -53,19 +53,19 @@ class ScanOrder:
 class ScanWorker:
     """An actor: it opens the pool and loads the backbone once, then scores ranges."""
 
-    def __init__(self, order: ScanOrder, scorer: bytes, device: str) -> None:
-        """Open nothing yet: an error then belongs to a call, and can be handed to the driver."""
-        self._order, self._scorer, self._device = order, scorer, device
+    def __init__(self, shared: SharedPool, scorer: bytes, device: str) -> None:
+        """Open nothing yet: an error during a call can be returned to the driver."""
+        self._shared, self._scorer, self._device = shared, scorer, device
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """The parts of the ranges of a batch, as the contents of their files."""
+        """The parts of the ranges of a batch, as the bytes of their files."""
         starts, stops = batch["start"].tolist(), batch["stop"].tolist()
         parts, problem = [b""] * len(starts), ""
         try:
             for k, (start, stop) in enumerate(zip(starts, stops, strict=True)):
                 parts[k] = packed_part(self._scan.scored(start, stop, Silent()))
         except MixmoodError as error:
-            # As a value: Ray would wrap it, repeat the call and write about it.
+            # Returned as a value: Ray would wrap an exception, repeat the call and log it.
             problem = str(error)
         contents = np.array(parts, dtype=object)
         return {**batch, "part": contents, "problem": np.full(len(starts), problem)}
@@ -74,9 +74,9 @@ class ScanWorker:
     def _scan(self) -> Scan:
         from mixmood.features.backbones.registry import load_backbone
 
-        order, scorer = self._order, unpacked_scorer(self._scorer)
-        pool = open_pool(order.source, seed=order.seed, frames=order.frames)
-        if pool.fingerprint != order.fingerprint:
+        shared, scorer = self._shared, unpacked_scorer(self._scorer)
+        pool = open_pool(shared.source, seed=shared.seed, frames=shared.frames)
+        if pool.fingerprint != shared.fingerprint:
             raise InputError(
                 f"{pool.name} holds other images on a worker than here. All nodes must see the "
                 "same files under the same path."
@@ -94,7 +94,7 @@ class ScanWorker:
 
 def scan_ray(
     scan: Scan,
-    order: ScanOrder,
+    shared: SharedPool,
     ranges: Sequence[tuple[int, int]],
     folder: Path,
     progress: Progress,
@@ -102,22 +102,22 @@ def scan_ray(
     """Score every range on the cluster at RAY_ADDRESS, or on a Ray started here, and write it.
 
     Args:
-        scan: What is scored with what; `jobs` is the number of actors. If it is None, there is
-            one for each core, or for each card where cards compute.
-        order: How workers elsewhere open the same pool.
-        ranges: First index and the index behind the last of each part.
-        folder: Where the parts go; workers need not see it.
+        scan: Pool, scorer and backbone; `jobs` is the number of actors. If it is None, there is
+            one for each core, or for each GPU if the backbone uses GPUs.
+        shared: How workers on other machines open the same pool.
+        ranges: The first index of each part, and the index after its last one.
+        folder: Where the driver writes the parts; workers need not see it.
         progress: Called after every block of ranges.
     """
     if not ranges:
         return
-    # Ray's own processes write their messages to this one's stderr; errors of calls come back.
+    # Ray's processes would log to our stderr; errors of calls are returned anyway.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     ray = RaySpread(os.environ.get(ADDRESS) or None).connected(scan.jobs or 0)
     try:
         unit = "GPU" if device_of(scan) == "cuda" else "CPU"
         n_actors = scan.jobs or max(1, int(ray.cluster_resources().get(unit, 1)))
-        for batch in _scored(ray, scan, order, ranges, n_actors):
+        for batch in _scored(ray, scan, shared, ranges, n_actors):
             for start, content in zip(batch["start"].tolist(), batch["part"], strict=True):
                 write_packed(folder, start, bytes(content))
             progress.advance(scan.pool.name, int((batch["stop"] - batch["start"]).sum()))
@@ -131,12 +131,12 @@ def device_of(scan: Scan) -> str:
 
 
 def actor_resources(device: str) -> dict[str, float]:
-    """What Ray sets aside for an actor: a part of a core, and a card where one computes."""
+    """The resources that Ray reserves for an actor: a part of a core, and a GPU if one is used."""
     return {"num_cpus": ACTOR_CPUS, **({"num_gpus": 1.0} if device == "cuda" else {})}
 
 
 def _scored(
-    ray: Any, scan: Scan, order: ScanOrder, ranges: Sequence[tuple[int, int]], n_actors: int
+    ray: Any, scan: Scan, shared: SharedPool, ranges: Sequence[tuple[int, int]], n_actors: int
 ) -> Iterator[dict[str, Any]]:
     """Blocks of scored ranges, in the order in which they are finished."""
     data = _ray_data()
@@ -146,7 +146,7 @@ def _scored(
     device = device_of(scan)
     scored = data.from_items(rows, override_num_blocks=n_blocks).map_batches(
         ScanWorker,
-        fn_constructor_args=(order, packed_scorer(scan.scorer), device),
+        fn_constructor_args=(shared, packed_scorer(scan.scorer), device),
         batch_size=None,
         batch_format="numpy",
         compute=data.ActorPoolStrategy(size=n_actors),
@@ -159,12 +159,12 @@ def _scored(
             yield batch
     except ray.exceptions.RayError as error:
         raise InputError(
-            f"The scan failed on a worker: {reason(error)}. Go on with it by --resume."
+            f"The scan failed on a worker: {reason(error)}. Continue it with --resume."
         ) from error
 
 
 def _ray_data() -> Any:
-    """The library, without the lines that it writes about its own options and steps."""
+    """The module `ray.data`, with its progress bars, warnings and log messages off."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

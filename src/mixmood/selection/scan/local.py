@@ -19,7 +19,7 @@ LONGEST_PROBLEM = 200
 
 @dataclass(frozen=True)
 class Scan:
-    """What every range is scored with."""
+    """A pool, and what its ranges are scored with."""
 
     pool: Pool
     scorer: Scorer
@@ -28,7 +28,7 @@ class Scan:
     cache: FeatureCache | None
 
     def scored(self, start: int, stop: int, progress: Progress) -> ScanPart:
-        """The part of the images from `start` to before `stop`."""
+        """The results for the images `start` to `stop` - 1."""
         indices = np.arange(start, stop)
         if isinstance(self.pool, FeatureSource):
             progress.advance(self.pool.name, len(indices))
@@ -41,7 +41,7 @@ class Scan:
             self.backbone,
             jobs=self.jobs,
             cache=self.cache,
-            progress=_Within(progress),
+            progress=_RangeProgress(progress),
         )
         problems = {index - start: text[:LONGEST_PROBLEM] for index, text in found.unreadable}
         return self.scorer.part(found.features, found.kept - start, len(indices), problems)
@@ -50,23 +50,23 @@ class Scan:
 def scan_local(
     scan: Scan, ranges: Iterable[tuple[int, int]], folder: Path, progress: Progress
 ) -> None:
-    """Score and write every range; what is written when it is stopped is kept."""
+    """Score and write every range; parts that are written when it is stopped are kept."""
     for start, stop in ranges:
         write_part(folder, start, scan.scored(start, stop, progress))
 
 
-class _Within:
-    """Progress of one range within the bar of the whole scan, which began before."""
+class _RangeProgress:
+    """The progress of one range, shown in the bar of the whole scan."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
 
     def start(self, task: str, total: int | None) -> None:
-        """Ignore: the bar of the scan is there already."""
+        """Do nothing: the bar of the scan has started already."""
 
     def advance(self, task: str, steps: int = 1) -> None:
         """Move the bar of the scan."""
         self._progress.advance(task, steps)
 
     def finish(self, task: str) -> None:
-        """Ignore: other ranges follow."""
+        """Do nothing: other ranges follow."""

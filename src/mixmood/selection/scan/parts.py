@@ -1,10 +1,10 @@
-"""The folder of a scan: one whole file for every range of the pool that was scored.
+"""The folder of a scan: one file for every range of the pool that was scored.
 
-scan.json          what is scanned with what; a scan goes on only where this is the same
+scan.json          pool, backbone and filter; a scan is resumed only if they are the same
 part-START.npz     the scores of a range of images
 
-A range is scored as a whole and its file appears as a whole. Which process scores it, and in which
-order, changes nothing: the parts are read in the order of the pool.
+A file is written under a temporary name and renamed, so that it is never incomplete. Which process
+scores a range, and in which order, changes nothing: the parts are read in the order of the pool.
 """
 
 import json
@@ -29,13 +29,13 @@ PART_SIZE = 2048
 
 @dataclass(frozen=True)
 class ScanPart:
-    """What a scan found out about consecutive images of a pool, one entry for each.
+    """The results of a scan for consecutive images of a pool, one entry for each.
 
     Attributes:
         scores: Larger is more like the labelled images; meaningless where unreadable.
         nearest: The index of the nearest labelled image.
-        is_copy: Whether the image is a copy of that one.
-        codes: For finding duplicates within the pool, shape (n, 2).
+        is_copy: Whether the image is a copy of that labelled image.
+        codes: Hash codes by which duplicates within the pool are found, shape (n, 2).
         classes: The code of the predicted class, -1 without classes.
         confidence: Its probability; 0 without classes.
         problems: Why an image could not be read; empty where it could.
@@ -50,7 +50,7 @@ class ScanPart:
     problems: NDArray[np.str_]
 
     def __len__(self) -> int:
-        """How many images the part is about."""
+        """The number of images of the part."""
         return len(self.scores)
 
     @property
@@ -72,7 +72,7 @@ PART_KINDS = {
 
 
 def ranges(n_images: int) -> list[tuple[int, int]]:
-    """The parts of a pool: pairs of first index and the index behind the last.
+    """The ranges of all parts of a pool: the first index, and the index after the last one.
 
     >>> ranges(5000)
     [(0, 2048), (2048, 4096), (4096, 5000)]
@@ -82,10 +82,10 @@ def ranges(n_images: int) -> list[tuple[int, int]]:
 
 
 class PartFolder:
-    """The parts of one scan, beside the file that they become."""
+    """The parts of one scan, in a folder beside the output file."""
 
     def __init__(self, folder: Path, n_images: int) -> None:
-        """Name the folder; nothing is touched yet."""
+        """Remember the folder; nothing is read or written yet."""
         self.folder = folder
         self._n_images = n_images
 
@@ -95,16 +95,16 @@ class PartFolder:
         return cls(out.with_name(f"{out.name}.parts"), n_images)
 
     def begin(self, head: Mapping[str, Any], *, resume: bool) -> None:
-        """Make the folder, or go on with the scan in it if that is the same and asked for."""
+        """Make the folder; or, with `resume`, check that the scan in it has the same `head`."""
         head = {**head, "part size": PART_SIZE}
         if (self.folder / HEAD).exists():
             if not resume:
                 raise OutputError(
-                    f"{self.folder} holds an unfinished scan. Go on with it by --resume, or "
+                    f"{self.folder} holds an unfinished scan. Continue it with --resume, or "
                     "delete that folder."
                 )
             self._check_same(head)
-            # One look at the folder for all parts: there may be half a million.
+            # The folder is listed once, not once for each part: there may be half a million.
             for leftover in self.folder.glob(".part-*"):
                 leftover.unlink(missing_ok=True)
             return
@@ -118,12 +118,8 @@ class PartFolder:
         return [
             (start, stop)
             for start, stop in ranges(self._n_images)
-            if not has_part(self.folder, start)
+            if not (self.folder / _name(start)).exists()
         ]
-
-    def write(self, start: int, part: ScanPart) -> None:
-        """Keep a part, whole or not at all."""
-        write_part(self.folder, start, part)
 
     def __iter__(self) -> Iterator[tuple[int, ScanPart]]:
         """The first index and the content of every part, in the order of the pool."""
@@ -131,13 +127,13 @@ class PartFolder:
             yield start, self._read(start, stop - start)
 
     def __len__(self) -> int:
-        """How many images the parts are about."""
+        """The number of images of all parts together."""
         return self._n_images
 
     def remove(self) -> None:
-        """Delete the folder: its content is in the output now.
+        """Delete the folder, whose content is in the output now.
 
-        What names the scan goes last, so that a kill in the middle leaves a scan to go on with.
+        scan.json is deleted last, so that a kill during the deletion leaves a scan to resume.
         """
         for path in sorted(self.folder.glob("part-*.npz")):
             path.unlink(missing_ok=True)
@@ -167,29 +163,24 @@ class PartFolder:
         different = sorted(key for key in wanted if known.get(key) != wanted[key])
         if different:
             raise InputError(
-                f"The scan in {self.folder} was begun with another {' and '.join(different)}. "
+                f"The scan in {self.folder} was started with another {' and '.join(different)}. "
                 "Give the same options, or delete that folder."
             )
 
 
 def write_part(folder: Path, start: int, part: ScanPart) -> None:
-    """Write one part as a whole."""
+    """Write one part; a file that is there is complete."""
     write_packed(folder, start, packed_part(part))
 
 
 def packed_part(part: ScanPart) -> bytes:
-    """The content of the file of a part."""
+    """A part as the bytes of its file."""
     return packed_arrays({name: getattr(part, name) for name in PART_KINDS})
 
 
 def write_packed(folder: Path, start: int, content: bytes) -> None:
-    """Write a part that was packed elsewhere, as a whole."""
+    """Write a part from the bytes of `packed_part`."""
     write_atomic(folder / _name(start), content)
-
-
-def has_part(folder: Path, start: int) -> bool:
-    """Whether the part that begins at this index is written."""
-    return (folder / _name(start)).exists()
 
 
 def _name(start: int) -> str:
@@ -197,4 +188,4 @@ def _name(start: int) -> str:
 
 
 def _damaged(path: Path, why: str) -> InputError:
-    return InputError(f"{path} is damaged: {why}. Delete it and go on with --resume.")
+    return InputError(f"{path} is damaged: {why}. Delete it and continue with --resume.")

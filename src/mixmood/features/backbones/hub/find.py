@@ -99,10 +99,12 @@ def _has_weights(folder: Path) -> bool:
 def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
+        if not isinstance(content, dict):
+            raise ValueError("it holds no settings by name")
     except (OSError, ValueError, RecursionError) as error:
-        raise BackboneError(f"Cannot read {path}: {reason(error)}.") from error
-    if not isinstance(content, dict):
-        raise BackboneError(f"Cannot read {path}: it holds no settings.")
+        raise BackboneError(
+            f"Cannot read {path}: {reason(error)}. Fetch or save the model again."
+        ) from error
     return content
 
 

@@ -56,7 +56,8 @@ def steps_of(settings: dict[str, Any]) -> PixelSteps:
     if not 0 < crop <= side <= LARGEST_SIDE:
         raise BackboneError(
             f"The processor of the model crops {crop} pixels out of {side}; both must be 1 to "
-            f"{LARGEST_SIDE}, and the second no less than the first."
+            f"{LARGEST_SIDE}, and the second no less than the first. Set them in its "
+            "preprocessor_config.json."
         )
     factor = float(settings.get("rescale_factor", 1 / 255)) if settings.get("do_rescale") else 1.0
     is_normal = bool(settings.get("do_normalize"))

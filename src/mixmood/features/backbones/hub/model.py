@@ -112,8 +112,7 @@ class HubBackbone:
         if not len(batch):
             return np.empty((0, self.width), np.float32)
         features = self._in_parts(batch)
-        if not np.isfinite(features).all():
-            raise BackboneError(f"{self.name} gave features that are not finite.")
+        self._check_finite(features)
         return features
 
     def _in_parts(self, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -160,6 +159,7 @@ class HubBackbone:
         for pooling in possible_poolings(output, has_pooler, has_class_token):
             vector = vector_of(output, pooling)
             if vector.ndim == 2 and vector.shape[1] > 0:
+                self._check_finite(vector)
                 self._check_repeats(vector, pooling)
                 return pooling, int(vector.shape[1])
         raise BackboneError(
@@ -179,6 +179,13 @@ class HubBackbone:
             raise BackboneError(
                 f"{self.name} cannot embed an image: {reason(error)}. Choose a model of images."
             ) from error
+
+    def _check_finite(self, features: NDArray[np.float32]) -> None:
+        if not np.isfinite(features).all():
+            raise BackboneError(
+                f"{self.name} gave features that are not finite. Check its weights, and the mean "
+                "and std in its preprocessor_config.json."
+            )
 
     def _check_repeats(self, vector: NDArray[np.float32], pooling: str) -> None:
         """Refuse a model that masks random parts of an image, as ViT-MAE does."""

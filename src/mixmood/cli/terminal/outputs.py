@@ -1,0 +1,42 @@
+"""Output files of a command, checked before any work is done."""
+
+import os
+from collections.abc import Iterable
+
+from mixmood.core.errors import OptionError
+from mixmood.core.files.atomic import check_writable
+from mixmood.core.files.places import expanded
+
+
+def check_outputs(
+    inputs: Iterable[str],
+    *,
+    json: str | None = None,
+    csv: str | None = None,
+    html: str | None = None,
+) -> None:
+    """Refuse an output that cannot be written, or would overwrite an input or another output.
+
+    Args:
+        inputs: Paths that the command reads, with their options; other words do no harm.
+        json: A file, - for stdout, or None.
+        csv: The same for CSV, or for the list of a filter.
+        html: A file or None.
+    """
+    from mixmood.data.pools.path_options import split_options
+
+    if html == "-":
+        raise OptionError("The page is written to a file, not to stdout. Give --html FILE.")
+    targets = [target for target in (json, csv, html) if target is not None]
+    places = [target if target == "-" else os.path.realpath(target) for target in targets]
+    read = {os.path.realpath(split_options(expanded(path)).path) for path in inputs}
+    for target, place in zip(targets, places, strict=True):
+        if place in read:
+            raise OptionError(f"{target} is one of the inputs. Name another file to write.")
+        if places.count(place) > 1 and place != os.devnull:
+            raise OptionError(
+                f"Two results would be written to {target}, the second over the first. "
+                "Give each a file of its own."
+            )
+        if target != "-":
+            check_writable(target)
