@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mixmood.core.errors import OptionError
+from mixmood.core.errors import OptionError, ShapeError
 from mixmood.heads.fitting.directions import canonical_order, directions
 from mixmood.heads.fitting.problem import head_problem
 from mixmood.heads.mixmatch import MixMatchHead, logit_gradient, sharpened
@@ -117,6 +117,13 @@ def test_the_geometric_mean_by_hand():
     assert joined(own, graph, 0.5) == pytest.approx([0.75, 0.25])
     assert joined(own, graph, 0.0) == pytest.approx(own)
     assert joined(own, graph, 1.0) == pytest.approx(graph)
+
+
+def test_weights_of_other_rows_are_refused():
+    features, codes = rng().normal(size=(6, 3)), np.arange(6) % 2
+    for weights in (np.ones((2, 5)), np.ones(6)):
+        with pytest.raises(ShapeError, match=r"weights must be \(B, 6\); got \(\d"):
+            head_problem(features, codes, 2, weights=weights)
 
 
 def test_settings_outside_their_range_are_refused():

@@ -108,7 +108,9 @@ def test_bad_arrays_are_refused():
     targets, weights, penalties = one_hot(codes, 3), np.ones((2, 60)), np.ones(2)
     with pytest.raises(ShapeError, match=r"\(2, 59\)"):
         fit_logistic(features, targets, weights[:, 1:], penalties)
-    with pytest.raises(ShapeError, match="finite"):
+    with pytest.raises(ShapeError, match="Features and targets must be finite; got NaN"):
         fit_logistic(np.full_like(features, np.nan), targets, weights, penalties)
     with pytest.raises(ShapeError, match="a smallest penalty of 0 and a smallest weight of 1"):
         fit_logistic(features, targets, weights, 0 * penalties)
+    with pytest.raises(ShapeError, match="Penalties must be above 0 and weights"):
+        fit_logistic(features, targets, -weights, penalties)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mixmood.core.errors import UnreadableImageError
+from mixmood.core.errors import ShapeError, UnreadableImageError
 from mixmood.core.progress import Silent
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import ImageSource
@@ -101,14 +101,8 @@ def test_the_seed_and_the_name_decide_the_order():
     assert orders[0] != orders[1] != orders[2] != orders[0]
 
 
-def test_images_without_a_backbone_are_a_programming_error():
-    sample = Reading(Numbered(), 10, 0, None, 1, None, Silent())
-    with pytest.raises(TypeError, match="needs a backbone"):
-        sample.grow(5)
-
-
 def test_images_without_a_backbone_are_refused(rng):
     images = open_pool(rng.integers(0, 256, (4, 8, 8), dtype=np.uint8))
     reading = Reading(images, 4, 0, None, None, None, Silent())
-    with pytest.raises(TypeError, match="A pool of images needs a backbone"):
+    with pytest.raises(ShapeError, match="holds images, but the labelled set holds features"):
         reading.grow(2)

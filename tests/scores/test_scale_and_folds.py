@@ -26,7 +26,9 @@ def test_the_threshold_is_reached_by_that_share_of_the_labelled_images(share):
 
 
 def test_a_share_outside_0_to_1_is_refused():
-    with pytest.raises(OptionError, match="got 1.5"):
+    with pytest.raises(
+        OptionError, match=r"The share of labelled images must be in \(0, 1\]; got 1\.5"
+    ):
         typical_threshold(np.ones(3), 1.5)
 
 

@@ -123,6 +123,12 @@ def test_bad_features_are_refused_with_a_way_out(family, world):
         fit_score(labelled[:1], pool, labels[:1], family)
     with pytest.raises(ShapeError, match="must have 24 features a row.*got 23"):
         fit_score(labelled, pool[:, 1:], labels, family)
+    with pytest.raises(
+        ShapeError, match=r"The labelled images must be an \(n, d\) array of numbers; got shape"
+    ):
+        fit_score(labelled[0], pool, labels, family)
+    with pytest.raises(ShapeError, match=r"The pool must be an .* got shape \(180, 24\) of <U"):
+        fit_score(labelled, pool.astype(str), labels, family)
     with pytest.raises(ShapeError, match="one label for each labelled image, 45"):
         fit_score(labelled, pool, labels[1:], family)
     with pytest.raises(ShapeError, match="The pool must be finite"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mixmood.core.errors import InputError
+from mixmood.core.errors import InputError, MissingExtraError
 from mixmood.core.progress import Silent
 from mixmood.data.arrays.array_pools import array_pool
 from mixmood.data.pools.pool import FeatureSource
@@ -67,6 +67,13 @@ class DiesOnce(FeatureSource):
         return self._rows[indices]
 
 
+class Fails(DiesOnce):
+    """Rows whose reader fails in a way that nobody foresaw."""
+
+    def features(self, indices):
+        raise RuntimeError("the shelf fell over")
+
+
 class Counts(Silent):
     """Adds up the steps."""
 
@@ -121,6 +128,24 @@ def test_a_pool_that_differs_on_a_worker_is_refused(scan, tmp_path):
     with pytest.raises(InputError, match="array holds other images on a worker"):
         scan_ray(local, shared, ranges(100), tmp_path, Silent())
     assert written(tmp_path) == {}
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_that_fails_unforeseen_is_said_with_the_way_on(scan, tmp_path):
+    from ray import cloudpickle
+
+    local, rows = scan
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    shared = SharedPool(Fails(rows, tmp_path / "unused"), Fails.fingerprint)
+    with pytest.raises(InputError, match="The scan failed on a worker: .* Continue it with"):
+        scan_ray(local, shared, ranges(100), tmp_path, Silent())
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_ray_without_its_data_library_is_said(scan, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray.data", None)
+    with pytest.raises(MissingExtraError, match=r"--backend ray needs .*mixmood\[cluster\]"):
+        scan_ray(scan[0], SharedPool(None, ""), ranges(100), tmp_path, Silent())
 
 
 def test_nothing_is_started_where_nothing_is_missing(scan, tmp_path, monkeypatch):

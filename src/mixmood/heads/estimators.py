@@ -1,5 +1,6 @@
 """The heads as scikit-learn estimators: y = -1 is unlabelled, as in sklearn.semi_supervised."""
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,15 +25,16 @@ EXPECTED_FAILED_CHECKS: dict[str, str] = {
 """Checks of scikit-learn that cannot pass, and why; for `check_estimator`."""
 
 
-class _HeadClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _HeadClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """The common part of the three classifiers."""
 
     random_state: Any
     classes_: NDArray[Any]
     head_: LinearHead
 
+    @abstractmethod
     def _head(self) -> Head:
-        raise NotImplementedError
+        """The settings, as a head."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to features, shape (n, d), and their classes, shape (n,), -1 where unknown."""

@@ -8,7 +8,7 @@ from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
 from mixmood.core.words import either_form
 from mixmood.data.pools.pool import FeatureSource, Pool
-from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.backbones.backbone import Backbone, needed_backbone
 from mixmood.features.extraction.extract import extract
 from mixmood.features.extraction.noticed import noticed
 
@@ -96,15 +96,14 @@ class Reading:
     def _read(self, indices: Rows) -> tuple[Array, Rows]:
         if isinstance(self.pool, FeatureSource):
             return self.pool.features(indices), indices
-        if self._backbone is None:
-            raise TypeError("A pool of images needs a backbone.")
+        backbone = needed_backbone(self._backbone, self.pool)
         # Features that depend on the batch would change if images came class by class.
-        may_sort = not self._backbone.is_batch_dependent
+        may_sort = not backbone.is_batch_dependent
         in_order = indices[self.pool.reading_order(indices)] if may_sort else indices
         extraction = extract(
             self.pool,
             in_order,
-            self._backbone,
+            backbone,
             jobs=self._jobs,
             cache=self._cache,
             progress=self._progress,

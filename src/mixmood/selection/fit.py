@@ -13,7 +13,7 @@ from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
 from mixmood.data.pools.kept import located
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool
-from mixmood.features.backbones.backbone import Backbone, network_digest
+from mixmood.features.backbones.backbone import Backbone, needed_backbone, network_digest
 from mixmood.features.backbones.onnx.file import is_onnx_file
 from mixmood.features.extraction.extract import extract
 from mixmood.heads.fitting.problem import head_problem
@@ -41,12 +41,10 @@ class FeatureReader:
         """The features of the readable images among these, and the indices of those images."""
         if isinstance(pool, FeatureSource):
             return pool.features(indices), indices
-        if self.backbone is None:
-            raise TypeError("A pool of images needs a backbone.")
         found = extract(
             pool,
             indices,
-            self.backbone,
+            needed_backbone(self.backbone, pool),
             jobs=self.jobs,
             cache=self.cache,
             progress=self.progress,

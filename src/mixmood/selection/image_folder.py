@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from mixmood.core.arrays import Rows
-from mixmood.core.errors import InputError, OutputError, UnreadableImageError, reason
+from mixmood.core.errors import InputError, OutputError
 from mixmood.core.files.atomic import write_atomic
 from mixmood.core.files.places import make_folder
 from mixmood.core.progress import Progress
@@ -83,16 +83,10 @@ def _linked(source: bytes, target: Path) -> bool:
 def _copied(pool: ImageSource, index: int, target: Path) -> None:
     from PIL import Image
 
-    try:
-        raw = pool.fetch(index)
-        if isinstance(raw, bytes):
-            write_atomic(target, raw)
-        else:
-            picture = next(iter(pool.read([index])))
-            if isinstance(picture, UnreadableImageError):
-                raise picture
-            encoded = io.BytesIO()
-            Image.fromarray(picture).save(encoded, "png")
-            write_atomic(target.with_name(f"{target.name}.png"), encoded.getvalue())
-    except OSError as error:
-        raise OutputError(f"Cannot write {target}: {reason(error)}.") from error
+    raw = pool.fetch(index)
+    if isinstance(raw, bytes):
+        write_atomic(target, raw)
+        return
+    content = io.BytesIO()
+    Image.fromarray(pool.picture(index)).save(content, "PNG")
+    write_atomic(target.with_name(f"{target.name}.png"), content.getvalue())

@@ -35,10 +35,9 @@ class KeepRule:
         )
         if n_set != 1:
             raise OptionError(f"Give one of auto, a share, a count or a threshold; got {n_set}.")
-        if self.share is not None and not 0 < self.share < 1:
-            raise _wrong_keep(self.share)
-        if self.count is not None and self.count < 1:
-            raise _wrong_keep(self.count)
+        is_wrong_share = self.share is not None and not 0 < self.share < 1
+        if is_wrong_share or (self.count is not None and self.count < 1):
+            raise _wrong_keep(self.share if is_wrong_share else self.count)
         if self.threshold is not None and not np.isfinite(self.threshold):
             raise OptionError(f"A threshold must be a finite number; got {self.threshold}.")
 
@@ -55,7 +54,7 @@ def parse_keep(keep: str | float) -> KeepRule:
         number = float(keep)
     except ValueError:
         raise _wrong_keep(keep) from None
-    if isinstance(keep, bool) or not np.isfinite(number) or number <= 0:
+    if isinstance(keep, bool) or not np.isfinite(number):
         raise _wrong_keep(keep)
     if number < 1:
         return KeepRule(share=number)
@@ -102,6 +101,7 @@ def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> ND
 
 
 def _wrong_keep(value: object) -> OptionError:
+    shown = f"{value:g}" if isinstance(value, float) else value
     return OptionError(
-        f"--keep takes auto, a share between 0 and 1 or a whole number of at least 1; got {value}."
+        f"--keep takes auto, a share between 0 and 1 or a whole number of at least 1; got {shown}."
     )

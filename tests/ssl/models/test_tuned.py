@@ -1,10 +1,12 @@
 """The fine-tuned backbone begins as the frozen one with its head."""
 
+import sys
+
 import numpy as np
 import pytest
 import torch
 
-from mixmood.core.errors import OptionError
+from mixmood.core.errors import MissingExtraError, OptionError
 from mixmood.features.backbones.registry import efficientnet_lite0
 from mixmood.heads import fit_head
 from mixmood.ssl.loop.train import train
@@ -77,3 +79,10 @@ def test_grey_images_are_refused():
     assert model_spec("efficientnet-lite0") == TunedSpec()
     with pytest.raises(OptionError, match="takes RGB images; got 1 channels"):
         TunedSpec().build((1, 64, 64), 2)
+
+
+def test_a_missing_onnx_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    message = r"Fine-tuning the backbone needs packages .*mixmood\[train\]"
+    with pytest.raises(MissingExtraError, match=message):
+        model_spec("efficientnet-lite0").build((3, SIDE, SIDE), 2)

@@ -112,6 +112,12 @@ def test_prediction_names_what_it_cannot_read(labelled, pool, quick, tmp_path, t
         predict(out, np.zeros((4, 9), dtype=np.float32))
 
 
+def test_images_for_a_model_that_was_trained_on_features_are_refused(rng):
+    trained = train((rng.normal(size=(12, 4)), np.arange(12) % 2))
+    with pytest.raises(InputError, match="The model was trained on features: give features of the"):
+        predict(trained.model, np.zeros((2, 8, 8), np.uint8))
+
+
 def test_images_for_a_model_of_features_without_a_backbone_are_refused():
     taken = SimpleNamespace(input="features", size=None, backbone=lambda: None)
     source = SimpleNamespace(name="web")

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.errors import OptionError
+from mixmood.core.errors import OptionError, ShapeError
+from mixmood.data.pools.pool import ImageSource
 
 DEFAULT_RESOLUTION = 96
 SMALLEST_RESOLUTION = 64
@@ -55,6 +56,16 @@ class MovableBackbone(Backbone, Protocol):
 
     def use_device(self, device: str) -> None:
         """Compute on this device from now on; BackboneError if it cannot be used."""
+
+
+def needed_backbone(backbone: Backbone | None, pool: ImageSource) -> Backbone:
+    """What embeds a pool of images; ShapeError where there is none, for features were given."""
+    if backbone is None:
+        raise ShapeError(
+            f"{pool.name} holds images, but the labelled set holds features. Give both as images, "
+            "or both as features of one backbone."
+        )
+    return backbone
 
 
 def network_digest(backbone: Backbone) -> str:

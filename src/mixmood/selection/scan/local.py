@@ -9,7 +9,7 @@ import numpy as np
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.progress import Progress
 from mixmood.data.pools.pool import FeatureSource, Pool
-from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.backbones.backbone import Backbone, needed_backbone
 from mixmood.features.extraction.extract import extract
 from mixmood.selection.scan.parts import ScanPart, write_part
 from mixmood.selection.scorer import Scorer
@@ -33,12 +33,10 @@ class Scan:
         if isinstance(self.pool, FeatureSource):
             progress.advance(self.pool.name, len(indices))
             return self.scorer.part(self.pool.features(indices), indices - start, len(indices), {})
-        if self.backbone is None:
-            raise TypeError("A pool of images needs a backbone.")
         found = extract(
             self.pool,
             indices,
-            self.backbone,
+            needed_backbone(self.backbone, self.pool),
             jobs=self.jobs,
             cache=self.cache,
             progress=_RangeProgress(progress),

@@ -157,7 +157,10 @@ class PartFolder:
         try:
             found = json.loads(path.read_bytes())
         except (OSError, ValueError, RecursionError) as error:
-            raise _damaged(path, reason(error)) from error
+            # Parts without it would be taken for files of somebody else.
+            raise InputError(
+                f"{path} is damaged: {reason(error)}. Delete that folder and scan again."
+            ) from error
         wanted = json.loads(json.dumps(head))
         known = found if isinstance(found, dict) else {}
         different = sorted(key for key in wanted if known.get(key) != wanted[key])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache.features import FeatureCache
-from mixmood.core.errors import InputError, ShapeError
+from mixmood.core.errors import InputError
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
 from mixmood.core.words import counted, either_form
@@ -17,7 +17,7 @@ from mixmood.data.decoding.pixel_range import PixelRange
 from mixmood.data.labels.needed import needed_labels
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
-from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.backbones.backbone import Backbone, needed_backbone
 from mixmood.features.extraction.extract import extract
 from mixmood.features.extraction.noticed import noticed
 from mixmood.ssl.input.pictures import unreadable_note
@@ -72,13 +72,9 @@ class Embedder:
         asked = np.arange(len(pool)) if rows is None else rows
         if isinstance(pool, FeatureSource):
             return Embedded(pool, np.asarray(pool.features(asked)), asked, 0)
-        if self._backbone is None:
-            raise ShapeError(
-                f"{pool.name} holds images, but the labelled set holds features. Give both as "
-                "images, or both as features of one backbone."
-            )
+        backbone = needed_backbone(self._backbone, pool)
         found = extract(
-            pool, asked, self._backbone, jobs=self._jobs, cache=self._cache, progress=self._progress
+            pool, asked, backbone, jobs=self._jobs, cache=self._cache, progress=self._progress
         )
         if found.unreadable:
             self._warn(

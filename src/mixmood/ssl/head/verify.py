@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.errors import InputError, OutputError
-from mixmood.data.pools.pool import FeatureSource
+from mixmood.core.arrays import Rows
+from mixmood.core.errors import OutputError
+from mixmood.data.pools.pool import ImageSource
 from mixmood.heads.linear import LinearHead
-from mixmood.ssl.head.embedding import Embedded
 from mixmood.ssl.head.graph import FEATURES, PROBABILITIES, TYPICALITY
 from mixmood.ssl.head.task import HeadTask
 from mixmood.ssl.head.typicality import Typicality
@@ -24,8 +24,9 @@ def check_model(
 
     features = task.labelled.features[:N_CHECKED]
     given: dict[str, Any] = {FEATURES: np.asarray(features, np.float32)}
-    if takes != FEATURES and task.backbone is not None:
-        given = {takes: _pictures(task.labelled, task.backbone.resolution, len(features))}
+    if takes != FEATURES and task.backbone and isinstance(task.labelled.pool, ImageSource):
+        rows = task.labelled.rows[:N_CHECKED]
+        given = {takes: _pictures(task.labelled.pool, rows, task.backbone.resolution)}
     try:
         found, typical = open_session(model).run([PROBABILITIES, TYPICALITY], given)
     except Exception as error:
@@ -41,10 +42,8 @@ def check_model(
         )
 
 
-def _pictures(labelled: Embedded, side: int, count: int) -> NDArray[np.uint8]:
+def _pictures(pool: ImageSource, rows: Rows, side: int) -> NDArray[np.uint8]:
     from mixmood.ssl.input.pictures import pictures_at
 
-    if isinstance(labelled.pool, FeatureSource):
-        raise InputError(f"{labelled.pool.name} holds features; images were wanted.")
-    read = pictures_at(labelled.pool, labelled.rows[:count].tolist(), (side, side))
+    read = pictures_at(pool, rows.tolist(), (side, side))
     return np.stack([np.asarray(picture) for picture, _ in read])

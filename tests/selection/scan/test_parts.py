@@ -1,0 +1,65 @@
+"""The folder of a scan: what is in it that does not belong there is refused, and named."""
+
+import numpy as np
+import pytest
+
+from mixmood.core.errors import InputError, OutputError
+from mixmood.core.files.plain_arrays import packed_arrays
+from mixmood.selection.scan.parts import PART_KINDS, PartFolder, ScanPart, write_part
+
+
+def part(n_rows):
+    """Of images that all score 0."""
+    kinds = {"f": float, "i": np.int64, "b": bool, "u": np.uint64, "U": "U9"}
+    shapes = {"codes": (n_rows, 2)}
+    return ScanPart(
+        **{
+            name: np.zeros(shapes.get(name, n_rows), kinds[kind])
+            for name, kind in PART_KINDS.items()
+        }
+    )
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """A scan of three images that was begun and has its only part."""
+    folder = PartFolder(tmp_path / "scan", 3)
+    folder.begin({"pool": "a"}, resume=False)
+    write_part(folder.folder, 0, part(3))
+    return folder
+
+
+def test_a_part_comes_back_as_it_was_written(parts):
+    ((start, found),) = parts
+    assert (start, len(found), found.scores.tolist()) == (0, 3, [0.0, 0.0, 0.0])
+    parts.begin({"pool": "a"}, resume=True)
+    assert parts.missing() == []
+
+
+def test_a_folder_of_other_files_is_left_alone(tmp_path):
+    (tmp_path / "holiday.png").touch()
+    with pytest.raises(OutputError, match="holds other files. Choose another --out"):
+        PartFolder(tmp_path, 3).begin({}, resume=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["holiday.png"]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("scores", np.zeros(2)), ("scores", np.zeros(3, int)), ("problems", np.zeros(3))],
+)
+def test_a_part_whose_arrays_do_not_fit_is_refused(parts, name, values):
+    arrays = {key: getattr(part(3), key) for key in PART_KINDS} | {name: values}
+    (parts.folder / "part-000000000000.npz").write_bytes(packed_arrays(arrays))
+    message = f"part-000000000000.npz is damaged: its array '{name}' does not fit. Delete it"
+    with pytest.raises(InputError, match=message):
+        list(parts)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000])
+def test_a_scan_whose_head_is_damaged_is_begun_again(parts, content):
+    (parts.folder / "scan.json").write_bytes(content)
+    with pytest.raises(InputError, match=r"scan.json is damaged: .* Delete that folder and scan"):
+        parts.begin({"pool": "a"}, resume=True)
+    parts.remove()
+    parts.begin({"pool": "a"}, resume=True)
+    assert parts.missing() == [(0, 3)]
