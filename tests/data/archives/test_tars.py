@@ -112,7 +112,9 @@ def test_a_gzipped_tar_that_is_cut_while_it_is_read_gives_unreadable_images(pack
     path = pack("tar.gz", {"1.png": rng.bytes(5000)})
     source = opened(path)
     path.write_bytes(path.read_bytes()[:3000])
-    with pytest.raises(UnreadableImageError, match="1.png: cannot be unpacked: the compressed data ends"):
+    with pytest.raises(
+        UnreadableImageError, match="1.png: cannot be unpacked: the compressed data ends"
+    ):
         source.fetch(0)
 
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from mixmood.core.errors import OptionError
-from mixmood.ssl.loop.average import Average
+from mixmood.ssl.loop.average import Average, Interpolation
 from mixmood.ssl.loop.network import Network, device_named, is_mixed
 from mixmood.ssl.models.registry import model_spec
 
@@ -72,6 +72,18 @@ def test_an_average_follows_the_weights():
         net.model.head.weight += 1.0
     average.update(0)
     assert torch.allclose(average.model.head.weight, start + 0.9, atol=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_interpolated_weights_depend_on_the_initial_and_the_present_ones_alone(share):
+    net = network()
+    between = Interpolation(net.model, share)
+    start = net.model.head.weight.detach().clone()
+    for update, step in enumerate((5.0, -3.0)):
+        with torch.no_grad():
+            net.model.head.weight += step
+        between.update(update)
+    assert torch.allclose(between.model.head.weight, start + 2.0 * share, atol=1e-6)
 
 
 def test_bfloat16_passes_give_nearly_the_logits_of_single_precision():

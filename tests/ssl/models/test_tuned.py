@@ -59,7 +59,7 @@ def test_it_trains_with_the_algorithms_of_networks(images, algorithm):
         updates=2, epochs=1, batch_size=4,
     )  # fmt: skip
     assert trained.record.accuracy_last == 1.0
-    assert trained.record.configuration["model"] == {"backbone": "efficientnet-lite0"}
+    assert trained.record.configuration["model"] == {"backbone": "efficientnet-lite0", "share": 0.5}
     assert trained.record.configuration["learning_rate"] == 1e-4
 
 

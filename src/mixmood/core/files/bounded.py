@@ -28,12 +28,19 @@ def read_image_file(path: str | bytes, where: str) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 raise UnreadableImageError(f"{where}: not a plain file.")
             check_size(status.st_size, where)
-            # os.read allocates as many bytes as it is asked for.
-            return os.read(handle, status.st_size)
+            return _read_all(handle, status.st_size)
         finally:
             os.close(handle)
     except (OSError, ValueError) as error:
         raise UnreadableImageError(f"{where}: cannot be read: {reason(error)}.") from error
+
+
+def _read_all(handle: int, size: int) -> bytes:
+    """Up to `size` bytes; file systems in user space may give fewer at once than they have."""
+    data = os.read(handle, size)
+    while len(data) < size and (more := os.read(handle, size - len(data))):
+        data += more
+    return data
 
 
 def read_at(path: str | Path, offset: int, size: int, where: str) -> bytes:

@@ -67,6 +67,9 @@ class ScanWorker:
         except MixmoodError as error:
             # Returned as a value: Ray would wrap an exception, repeat the call and log it.
             problem = str(error)
+        except Exception as error:
+            # Ray's own text for it is a page in which the cause is hard to find.
+            problem = _failure(f"{type(error).__name__}: {reason(error)}")
         contents = np.array(parts, dtype=object)
         return {**batch, "part": contents, "problem": np.full(len(starts), problem)}
 
@@ -158,9 +161,11 @@ def _scored(
                 raise InputError(problem)
             yield batch
     except ray.exceptions.RayError as error:
-        raise InputError(
-            f"The scan failed on a worker: {reason(error)}. Continue it with --resume."
-        ) from error
+        raise InputError(_failure(reason(error))) from error
+
+
+def _failure(cause: str) -> str:
+    return f"The scan failed on a worker: {cause}. Continue it with --resume."
 
 
 def _ray_data() -> Any:

@@ -25,7 +25,7 @@ from mixmood.ssl.augmentation.weak import Augment
 from mixmood.ssl.input.images import Images
 from mixmood.ssl.input.task import Labelled, Task
 from mixmood.ssl.loop import checkpoint
-from mixmood.ssl.loop.average import Average
+from mixmood.ssl.loop.average import Follower
 from mixmood.ssl.loop.evaluate import accuracy
 from mixmood.ssl.loop.network import Network
 from mixmood.ssl.loop.order import Order
@@ -64,7 +64,7 @@ class Loop:
         network: Network,
         *,
         augment: Augment,
-        average: Average | None,
+        average: Follower | None,
     ) -> None:
         """Prepare the first update."""
         self.task, self.plan, self.length = task, plan, length

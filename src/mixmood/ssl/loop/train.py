@@ -18,7 +18,7 @@ from mixmood.ssl.algorithms.registry import algorithm_named
 from mixmood.ssl.augmentation.weak import augmentation
 from mixmood.ssl.input.task import CodesLike, ImagesLike, Task, checked_task
 from mixmood.ssl.loop import checkpoint
-from mixmood.ssl.loop.average import Average
+from mixmood.ssl.loop.average import Average, Follower, Interpolation
 from mixmood.ssl.loop.configuration import configuration_of
 from mixmood.ssl.loop.loop import Loop
 from mixmood.ssl.loop.network import Network, device_named
@@ -105,7 +105,7 @@ def train(
         method,
         network,
         augment=weak,
-        average=_average(network.model, method, plan.ema),
+        average=_follower(network.model, spec, method, plan.ema),
     )
     if saved is not None:
         _restore(loop, saved, folder)
@@ -178,14 +178,16 @@ def _built(spec: Spec, task: Task, seed: int) -> nn.Module:
         return spec.build(task.labelled.images.shape, task.n_classes)
 
 
-def _average(model: nn.Module, algorithm: Algorithm, ema: float) -> Average | None:
+def _follower(model: nn.Module, spec: Spec, algorithm: Algorithm, ema: float) -> Follower | None:
     if ema and algorithm.teacher_decay:
         raise OptionError(
             f"{algorithm.name} has an average of its own; got ema = {ema:g} too. "
             "Set teacher_decay instead."
         )
     decay = algorithm.teacher_decay or ema
-    return Average(model, decay) if decay else None
+    if decay:
+        return Average(model, decay)
+    return Interpolation(model, spec.share) if isinstance(spec, TunedSpec) else None
 
 
 def _trained(loop: Loop, configuration: dict[str, Any]) -> Trained:

@@ -59,6 +59,8 @@ class TunedSpec:
     """The packaged backbone, fine-tuned from the solution of the frozen head."""
 
     backbone: str = TUNED
+    share: float = 0.5
+    """How far the kept weights lie on the way from the frozen network to the fine-tuned one."""
 
     def build(self, shape: tuple[int, int, int], n_classes: int) -> "nn.Module":
         """The network; images must have three channels."""
