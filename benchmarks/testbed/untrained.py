@@ -12,6 +12,7 @@ from benchmarks.testbed.predictors import gains, scores
 from benchmarks.testbed.records import Pool, pools_of, read_rows, units_of
 from benchmarks.testbed.units import Unit, by_unit, mean_correlation, mean_over, pearson
 from benchmarks.testbed.written import write_summary
+from mixmood.core.words import counted
 
 Units = dict[Unit, list[Pool]]
 MEASURES = ("l1", "l2", "js", "cosine", "classifier")
@@ -34,8 +35,8 @@ def summary(folder: Path) -> str:
     lines = [
         "# The untrained network",
         "",
-        f"{len(tasks)} tasks, {len(seeds)} seeds, 60 labels, MixMatch; Pearson's r of nearness and "
-        "gain, within a task and seed.",
+        f"{counted(len(tasks), 'task')}, {counted(len(seeds), 'seed')}, 60 labels, MixMatch; "
+        "Pearson's r of nearness and gain, within a task and seed.",
         "",
         "| measure | EfficientNet-Lite0, 30 draws | untrained, 5 draws | difference |",
         "|---|---|---|---|",
