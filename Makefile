@@ -13,7 +13,8 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 INPUTS := pyproject.toml constraints.txt
 PEERS  := benchmarks/peers/.venv
-# Processes that the tests are divided among; each computes with one thread.
+# Processes that the tests are divided among; each computes with one thread. A file stays with one
+# process as long as there is work for the other: what its tests share is made once.
 WORKERS ?= 2
 
 .PHONY: demo test check .types .pytest raises fuzz kills load bench bench-peers docs dist clean
@@ -32,7 +33,7 @@ test check: $(VENV)/.dev-installed
 	$(BIN)/mypy
 
 .pytest:
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # In one process, where coverage knows which test it is in. The readers' harness would take
 # coverage's own files for a finding.

@@ -13,6 +13,7 @@ import threading
 import zipfile
 from collections import Counter
 from contextlib import nullcontext, suppress
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -124,9 +125,12 @@ def packed(kind, folder):
     return path
 
 
-@pytest.mark.parametrize("end", ENDS)
+KINDS = ("folder", "zip", "tar", "tar.gz", "npy", "npz", "packed.npz", "parquet")
+
+
 @pytest.mark.parametrize(
-    "kind", ["folder", "zip", "tar", "tar.gz", "npy", "npz", "packed.npz", "parquet"]
+    ("kind", "end"),
+    [*product(KINDS, ("done", "error")), ("folder", "interrupt"), ("tar.gz", "interrupt")],
 )
 def test_a_ranking_leaves_nothing_behind(kind, end, tmp_path, temporary, rng):
     labelled = save_images(tmp_path / "labelled", 12, rng)

@@ -59,7 +59,7 @@ def test_a_killed_scan_goes_on_and_ends_with_the_same_bytes(in_images, tmp_path,
     assert "holds an unfinished scan. Continue it with --resume" in refused.stderr
     other = invoke(*small("--score", "knn", "--resume", "--out", out))
     assert other.exit_code == 1
-    assert "begun with another labelled set or score" in other.stderr
+    assert "started with another labelled set or score" in other.stderr
     first = tmp_path / "killed.csv.parts" / "part-000000000000.npz"
     written_at = first.stat().st_mtime_ns
     seen = []

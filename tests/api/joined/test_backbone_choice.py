@@ -137,7 +137,7 @@ def test_the_accuracy_of_a_head_is_lower_by_what_the_choice_made_it_too_good(set
     line = f"cross-validated, less {100 * optimism:.1f} points for the choice of backbone"
     assert line in done.stdout
     page = (sets / "run" / "report.html").read_text()
-    assert f"{100 * optimism:.1f} points taken off the accuracy for the choice" in page
+    assert f"{100 * optimism:.1f} points subtracted from the accuracy for the choice" in page
 
 
 def test_where_the_optimism_cannot_be_known_a_warning_says_so(sets):

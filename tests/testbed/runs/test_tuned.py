@@ -35,7 +35,7 @@ def test_there_is_one_supervised_baseline(bed):
 
 def test_a_record_has_epochs_distances_share_and_probe(job):
     record = execute(job)
-    assert record.training.configuration["model"] == {"backbone": "efficientnet-lite0"}
+    assert record.training.configuration["model"]["backbone"] == "efficientnet-lite0"
     assert len(record.epochs) == 1
     assert record.accuracy.last == record.epochs[0].test_accuracy
     assert record.distances["cosine"].distance > 0
