@@ -86,3 +86,24 @@ def test_a_missing_onnx_is_said(monkeypatch):
     message = r"Fine-tuning the backbone needs packages .*mixmood\[train\]"
     with pytest.raises(MissingExtraError, match=message):
         model_spec("efficientnet-lite0").build((3, SIDE, SIDE), 2)
+
+
+def test_a_resumed_run_interpolates_from_the_frozen_weights_too(images, tmp_path):
+    """The checkpoint holds fine-tuned weights; the initial ones are made again."""
+    pixels, codes = images
+
+    def run(name, on_epoch=lambda epoch: None):
+        return train(
+            pixels, codes, None, pixels, codes, model="efficientnet-lite0", algorithm="supervised",
+            updates=2, epochs=2, batch_size=4, threads=1, out=tmp_path / name, resume=True,
+            on_epoch=on_epoch,
+        ).model.state_dict()  # fmt: skip
+
+    def stop(epoch):
+        raise KeyboardInterrupt
+
+    whole = run("whole")
+    with pytest.raises(KeyboardInterrupt):
+        run("stopped", stop)
+    resumed = run("stopped")
+    assert all(torch.equal(weights, resumed[name]) for name, weights in whole.items())

@@ -64,11 +64,11 @@ class Loop:
         network: Network,
         *,
         augment: Augment,
-        average: Follower | None,
+        follower: Follower | None,
     ) -> None:
         """Prepare the first update."""
         self.task, self.plan, self.length = task, plan, length
-        self.algorithm, self.network, self.average = algorithm, network, average
+        self.algorithm, self.network, self.follower = algorithm, network, follower
         self.pool = task.unlabelled if algorithm.needs_pool else None
         self._augment = augment
         counts = torch.bincount(task.labelled.codes.cpu(), minlength=task.n_classes).float()
@@ -109,8 +109,8 @@ class Loop:
 
     @property
     def tested(self) -> nn.Module:
-        """The model that is tested: the averaged one, if there is one."""
-        return self.network.model if self.average is None else self.average.model
+        """The model that is tested: the one that follows the model in training, if there is one."""
+        return self.network.model if self.follower is None else self.follower.model
 
     def run(
         self,
@@ -167,8 +167,8 @@ class Loop:
         self._optimiser.zero_grad(set_to_none=True)
         losses.total.backward()  # type: ignore[no-untyped-call]
         self._optimiser.step()
-        if self.average is not None:
-            self.average.update(update)
+        if self.follower is not None:
+            self.follower.update(update)
         self._tally.add(losses)
         self.n_done += 1
 
@@ -200,7 +200,7 @@ class Loop:
 
         return Step(
             network=self.network,
-            teacher=None if self.average is None else self.average.model,
+            teacher=None if self.follower is None else self.follower.model,
             targets=self._one_hot[torch.from_numpy(rows)],
             class_weights=self._class_weights,
             pool_weights=self._pool_weights,
@@ -278,7 +278,7 @@ class Loop:
             "sums": self._tally.sums,
             "model": self.network.model.state_dict(),
             "optimiser": self._optimiser.state_dict(),
-            "average": None if self.average is None else self.average.model.state_dict(),
+            "average": None if self.follower is None else self.follower.model.state_dict(),
             "selected": self.selected,
         }
 
@@ -296,5 +296,5 @@ class Loop:
             self.tested.load_state_dict(self.selected)
         self.network.model.load_state_dict(state["model"])
         self._optimiser.load_state_dict(state["optimiser"])
-        if self.average is not None:
-            self.average.model.load_state_dict(state["average"])
+        if self.follower is not None:
+            self.follower.model.load_state_dict(state["average"])

@@ -105,7 +105,7 @@ def train(
         method,
         network,
         augment=weak,
-        average=_follower(network.model, spec, method, plan.ema),
+        follower=_follower(network.model, spec, method, plan.ema),
     )
     if saved is not None:
         _restore(loop, saved, folder)
