@@ -19,6 +19,6 @@ class Grouped:
 
         All rows are kept if fewer than `min_rows` would be left.
         """
-        kept = self.groups != np.arange(n_groups)[:, None]
+        kept: Mask = self.groups != np.arange(n_groups)[:, None]
         kept[np.count_nonzero(kept, axis=1) < min_rows] = True
         return kept
