@@ -84,7 +84,7 @@ def _shares_without_each(
             is_kept = sample.is_kept(group)
             np.subtract(whole, bins.tally(numbers[~is_kept]), out=found)
             found[narrowed.features[own]] = narrow[own]
-            normalised(found, np.count_nonzero(is_kept), overflow, out=found)
+            normalised(found, int(is_kept.sum()), overflow, out=found)
         yield shares
 
 
