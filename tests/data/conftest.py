@@ -215,7 +215,7 @@ def server():
     """Serves the files that it is given, on this machine, until the test ends."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         running.files, running.asked, running.cut = {}, [], None
-        thread = threading.Thread(target=running.serve_forever)
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield running
         running.shutdown()

@@ -116,11 +116,15 @@ def _default(one: Field[Any]) -> Any:
 
 
 def check_kinds(plan: Any) -> None:
-    """Refuse values that are not of the kind their field declares: numbers, words, bools."""
+    """Refuse values that are not of the kind their field declares: numbers, words, bools.
+
+    A default of None means that the value is chosen later.
+    """
     hints = get_type_hints(type(plan))
-    for name, value in ((one.name, getattr(plan, one.name)) for one in fields(plan)):
+    for one in fields(plan):
+        name, value = one.name, getattr(plan, one.name)
         wanted = _kinds(hints[name])
-        if not wanted or (value is None and type(None) in wanted):
+        if not wanted or (value is None and (type(None) in wanted or one.default is None)):
             continue
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         is_whole = isinstance(value, int) and not isinstance(value, bool)

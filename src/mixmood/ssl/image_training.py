@@ -9,6 +9,7 @@ from mixmood.core.errors import MissingExtraError
 from mixmood.core.progress import Progress
 from mixmood.ssl.input.pools import PoolLoader
 from mixmood.ssl.models.registry import TUNED
+from mixmood.ssl.output.pool_use import pool_warnings
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
 from mixmood.ssl.output.tracking import log_to_mlflow
 from mixmood.ssl.output.write import write_run
@@ -34,8 +35,7 @@ def train_on_images(
     check_torch()
     from mixmood.ssl.loop.train import train
 
-    if plan.model == TUNED:
-        plan = plan.for_tuning()
+    plan = plan.settled(plan.model == TUNED)
     warnings: list[str] = []
 
     def note(message: str) -> None:
@@ -57,12 +57,8 @@ def train_on_images(
         progress=progress,
         on_epoch=on_epoch,
     )
-    if was_pool_unused(trained.record):
-        threshold = trained.record.configuration["settings"].get("threshold")
-        note(
-            f"No guess reached the threshold of {threshold:g} in the whole run: the pool was not "
-            "used. Train longer, or set a lower threshold."
-        )
+    for message in pool_warnings(trained.record, splits.labelled[1]):
+        note(message)
     fitted = splits.pixel_range
     record = dataclasses.replace(
         trained.record,
@@ -74,11 +70,6 @@ def train_on_images(
     if plan.mlflow is not None:
         log_to_mlflow(record, plan.mlflow, plan.folder)
     return record
-
-
-def was_pool_unused(record: TrainingRecord) -> bool:
-    """Whether the algorithm has a threshold that no guess reached in any epoch."""
-    return all(epoch.share_sure == 0 for epoch in record.epochs)
 
 
 def parsed_settings(algorithm: str, words: list[str]) -> dict[str, Setting]:

@@ -43,7 +43,7 @@ class Recipe:
         check_kinds(self)
         _check_count("epochs", self.epochs)
         _check_count("batch_size", self.batch_size)
-        if not 0 < self.learning_rate < math.inf:
+        if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
             raise OptionError(f"learning_rate must be a number above 0; got {self.learning_rate}.")
         if not 0 <= self.weight_decay < math.inf:
             raise OptionError(f"weight_decay must be 0 or a number above; got {self.weight_decay}.")
@@ -58,7 +58,7 @@ TUNING: dict[str, Any] = {
     "augment": "crop",
     "image_size": 96,
 }
-"""Defaults of the fine-tuned backbone, which replace those of networks from scratch."""
+"""Defaults of the fine-tuned backbone where they differ from those of networks from scratch."""
 RECIPE = frozenset(one.name for one in fields(Recipe))
 
 
@@ -68,7 +68,8 @@ class TrainingPlan(Recipe):
 
     `mixmood train`, `mixmood.train`, the test bed and the training loop share it. From Python,
     `model` may also be a `torch.nn.Module`, `algorithm` an object with a `loss`, and `augment` an
-    `Augment`.
+    `Augment`. `epochs`, `learning_rate` and `augment` are None until `settled`, unless given: their
+    defaults depend on the model.
     """
 
     model: Any = option(
@@ -100,7 +101,17 @@ class TrainingPlan(Recipe):
         "Use at most this many pool images for a head: a random sample of a larger pool.",
         only=HEAD,
     )
-    augment: Any = option("paper", "paper, flips, flip-crop, crop or none.")
+    epochs: int = option(
+        None,
+        "Passes over the pool (over the labelled images for supervised).",
+        shown="50; efficientnet-lite0: 5 equal parts of its updates",
+    )
+    learning_rate: float = option(
+        None, "Peak of the one-cycle policy.", shown="0.0002; efficientnet-lite0: 0.0001"
+    )
+    augment: Any = option(
+        None, "paper, flips, flip-crop, crop or none.", shown="paper; efficientnet-lite0: crop"
+    )
     settings: Mapping[str, Setting] = field(default_factory=dict)
     """Settings of the algorithm that differ from its defaults."""
     image_size: int | None = option(
@@ -151,16 +162,12 @@ class TrainingPlan(Recipe):
                 raise OptionError(f"The {what} share must lie between 0 and 1; got {share:g}.")
         self._check_use()
 
-    def for_tuning(self) -> Self:
-        """The plan with the defaults of fine-tuning for all options that have their own default."""
-        return replace(
-            self,
-            **{
-                name: value
-                for name, value in TUNING.items()
-                if getattr(self, name) == type(self).__dataclass_fields__[name].default
-            },
-        )
+    def settled(self, is_tuned: bool) -> Self:
+        """The plan with the defaults of its kind of network for all options that were not given."""
+        defaults: dict[str, Any] = {one.name: one.default for one in fields(Recipe)}
+        defaults |= TUNING if is_tuned else {}
+        left = [one.name for one in fields(self) if getattr(self, one.name) is None]
+        return replace(self, **{name: defaults[name] for name in left if name in defaults})
 
     @property
     def is_head(self) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from mixmood.api.joined.mlflow_runs import metric_name
 from mixmood.core import mlflow_log
 from mixmood.core.errors import MissingExtraError, OutputError
 
-mlflow = pytest.importorskip("mlflow")
+# MLflow takes seconds to import: not where tests are only collected.
+pytestmark = pytest.mark.skipif(find_spec("mlflow") is None, reason="MLflow is not installed")
 QUICK = {"draws": 4, "probe": False, "jobs": 1}
 
 
@@ -36,7 +38,9 @@ def features():
 @pytest.mark.filterwarnings("ignore")
 def latest(uri):
     """The run that was logged last, and its files."""
-    client = mlflow.tracking.MlflowClient(uri)
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(uri)
     experiment = client.get_experiment_by_name(mlflow_log.EXPERIMENT)
     run = client.search_runs([experiment.experiment_id], max_results=1)[0]
     return run, {file.path for file in client.list_artifacts(run.info.run_id)}

@@ -40,12 +40,55 @@ def coco(tree):
 
 
 def test_coco_annotations_of_one_class_an_image_are_classes(coco):
-    pool = open_pool(coco([(1, 7), (1, 7), (2, 8), (3, 8)]))
-    assert dict(zip(map(pool.locate, range(3)), classes_of(pool), strict=True)) == {
+    assert classes_by_image(coco([(1, 7), (1, 7), (2, 8), (3, 8)])) == {
         "train/1.png": "rose",
         "train/2.png": "tulip",
         "val/3.png": "tulip",
     }
+
+
+def annotate(path, kinds):
+    """Write annotations of one object an image: its class by the name of its file."""
+    content = {
+        "images": [{"id": number, "file_name": name} for number, name in enumerate(kinds)],
+        "categories": [{"id": kind, "name": kind} for kind in set(kinds.values())],
+        "annotations": [{"image_id": n, "category_id": k} for n, k in enumerate(kinds.values())],
+    }
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content))
+
+
+def classes_by_image(folder):
+    pool = open_pool(folder)
+    return dict(zip(map(pool.locate, range(len(pool))), classes_of(pool), strict=True))
+
+
+def test_images_of_one_name_in_two_folders_are_told_apart_by_their_folders(tree):
+    folder = tree({"train/1.png": 1, "val/1.png": 2})
+    annotate(folder / "annotations" / "all.json", {"train/1.png": "rose", "val/1.png": "tulip"})
+    assert classes_by_image(folder) == {"train/1.png": "rose", "val/1.png": "tulip"}
+
+
+def test_annotations_beside_their_images_are_of_their_folder(tree):
+    folder = tree({"train/1.png": 1, "val/1.png": 2})
+    for part, kind in (("train", "rose"), ("val", "tulip")):
+        annotate(folder / part / "_annotations.coco.json", {"1.png": kind})
+    assert classes_by_image(folder) == {"train/1.png": "rose", "val/1.png": "tulip"}
+
+
+def test_annotations_may_name_folders_that_are_not_there(tree):
+    folder = tree({"1.png": 1, "2.png": 2})
+    annotate(folder / "annotations" / "all.json", {"train/1.png": "rose", "./2.png": "tulip"})
+    assert classes_by_image(folder) == {"1.png": "rose", "2.png": "tulip"}
+
+
+@pytest.mark.parametrize(
+    "kinds", [{"1.png": "rose"}, {"a/1.png": "rose", "b/1.png": "tulip"}], ids=["once", "twice"]
+)
+def test_a_name_that_several_images_have_gives_none_of_them_a_class(tree, kinds):
+    folder = tree({"train/1.png": 1, "val/1.png": 2})
+    annotate(folder / "annotations" / "all.json", kinds)
+    assert open_pool(folder).labels is None
 
 
 @pytest.mark.parametrize("objects", [[(1, 7), (1, 8), (2, 8), (3, 8)], [(1, 7), (2, 8)]])

@@ -143,6 +143,8 @@ def test_what_cannot_be_read_is_named(name, message):
 
 
 TRIPLE = {"SamplesPerPixel": 3, "PlanarConfiguration": 0, "Rows": 64}
+HSV = TRIPLE | {"PhotometricInterpretation": "HSV"}
+"""Of an earlier standard: read as RGB, its colours would be wrong."""
 
 
 @pytest.mark.parametrize(
@@ -156,6 +158,7 @@ TRIPLE = {"SamplesPerPixel": 3, "PlanarConfiguration": 0, "Rows": 64}
             "its header states 40 bits per pixel; 1 to 32 are allowed",
         ),
         (1, {"PhotometricInterpretation": "RGB"}, "a DICOM file of colours in an unknown form"),
+        (3, HSV, "a DICOM file of colours in an unknown form"),
     ],
 )
 def test_a_header_that_no_image_has_is_named(n_copies, elements, message):

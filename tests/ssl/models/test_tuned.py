@@ -71,8 +71,18 @@ def test_the_body_learns_slower_than_the_head():
 
 
 def test_its_defaults_replace_only_what_was_not_asked_for():
-    plan = TrainingPlan(model="efficientnet-lite0", updates=7).for_tuning()
+    plan = TrainingPlan(model="efficientnet-lite0", updates=7).settled(is_tuned=True)
     assert (plan.updates, plan.image_size, plan.augment) == (7, 96, "crop")
+    assert (plan.epochs, plan.learning_rate) == (5, 1e-4)
+
+
+def test_defaults_of_networks_from_scratch_can_be_asked_for():
+    asked = {"epochs": 50, "learning_rate": 2e-4, "augment": "paper"}
+    plan = TrainingPlan(model="efficientnet-lite0", **asked).settled(is_tuned=True)
+    assert {name: getattr(plan, name) for name in asked} == asked
+    scratch = TrainingPlan(model="wrn-thin").settled(is_tuned=False)
+    assert {name: getattr(scratch, name) for name in asked} == asked
+    assert scratch.updates is None
 
 
 def test_grey_images_are_refused():

@@ -5,7 +5,8 @@ An image has a class if all its objects are of one class.
 
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,9 @@ from mixmood.data.labels.folder_names import labels_from_table
 from mixmood.data.labels.tables import lines_of
 from mixmood.data.pools.pool import Labels
 
-COCO_FILES = ("annotations/*.json", "*annotations*.json", "*/_annotations.coco.json")
+BESIDE_IMAGES = "_annotations.coco.json"
+"""Lies in the folder of the images that it names."""
+COCO_FILES = ("annotations/*.json", "*annotations*.json", f"*/{BESIDE_IMAGES}")
 YOLO_LISTS = ("data.yaml", "dataset.yaml", "classes.txt", "obj.names")
 MOST_JSON_BYTES = 256 * 2**20
 _INLINE = re.compile(r"^names:\s*[\[{](.*)[\]}]$")
@@ -29,10 +32,39 @@ def labels_from_coco(folder: Path, names: Names) -> Labels | None:
     classes: dict[str, set[str]] = {}
     for pattern in COCO_FILES:
         for path in sorted(folder.glob(pattern)):
+            beside = f"{path.parent.name}/" if path.name == BESIDE_IMAGES else ""
             for file, kind in _coco_pairs(path):
-                classes.setdefault(file.rpartition("/")[2], set()).add(kind)
-    found = (classes.get(_text(name).rpartition("/")[2], set()) for name in names)
-    return _labels(found, len(names)) if classes else None
+                classes.setdefault(beside + file.removeprefix("./"), set()).add(kind)
+    if not classes:
+        return None
+    files = _annotated_files([_text(name) for name in names], classes)
+    n_images = Counter(files)
+    found = (classes[file] if file and n_images[file] == 1 else set() for file in files)
+    return _labels(found, len(names))
+
+
+def _annotated_files(names: list[str], annotated: Collection[str]) -> list[str | None]:
+    """The annotated file that each image is, by the longest common end of their paths.
+
+    Annotations name files below a folder of their own, which may be above or below that of the
+    images. None for an image that is not annotated, or whose name several annotated files have.
+
+    >>> _annotated_files(["a/1.png", "a/2.png", "3.png"], ["1.png", "b/1.png", "2.png", "c/3.png"])
+    ['1.png', '2.png', 'c/3.png']
+    """
+    by_end: dict[str, str | None] = {}
+    for file in annotated:
+        for end in _ends(file):
+            by_end[end] = None if end in by_end else file
+    by_end |= {file: file for file in annotated}
+    return [next((by_end[end] for end in _ends(name) if end in by_end), None) for name in names]
+
+
+def _ends(path: str) -> Iterator[str]:
+    """A path without none, one, two ... of its first folders."""
+    while path:
+        yield path
+        path = path.partition("/")[2]
 
 
 def labels_from_yolo(folder: Path, names: Names) -> Labels | None:

@@ -24,6 +24,11 @@ DICOM_START = 132
 T = TypeVar("T")
 
 GREY = ("MONOCHROME1", "MONOCHROME2")
+COLOURS = (
+    "RGB", "PALETTE COLOR", "YBR_FULL", "YBR_FULL_422", "YBR_PARTIAL_420", "YBR_RCT", "YBR_ICT",
+)  # fmt: skip
+"""Those that pydicom decodes to RGB; the standard once had others, such as HSV."""
+UNKNOWN_COLOURS = "it is a DICOM file of colours in an unknown form"
 SMALLEST_SPAN = 1e-30
 
 
@@ -130,6 +135,8 @@ def _frame(data: Any, index: int | None) -> Frame:
     kind = str(data.PhotometricInterpretation)
     if kind == "PALETTE COLOR":
         values = pixels.apply_color_lut(values, data)
+    if kind not in GREY + COLOURS:
+        raise DicomError(UNKNOWN_COLOURS)
     if kind not in GREY:
         return Frame(_eight_bits(values), None, PixelRange(0, 255), False)
     if values.ndim != 2:
@@ -189,7 +196,7 @@ def _full_range(data: Any) -> PixelRange:
 def _eight_bits(values: NDArray[Any]) -> NDArray[np.uint8]:
     """Colours as uint8, shape (height, width, 3)."""
     if values.ndim != 3 or values.shape[2] not in (3, 4) or values.dtype.kind != "u":
-        raise DicomError("it is a DICOM file of colours in an unknown form")
+        raise DicomError(UNKNOWN_COLOURS)
     most = 2 ** (8 * values.dtype.itemsize) - 1
     colours = values[:, :, :3]
     if most == 255:

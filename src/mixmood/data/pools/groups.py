@@ -1,14 +1,21 @@
 """Images that belong together: of one patient, one video, one site."""
 
 import re
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.data.files.manifest import ManifestSource
 from mixmood.data.pools.pool import Pool
+
+
+@runtime_checkable
+class HasColumns(Protocol):
+    """A pool that is a table."""
+
+    def column(self, name: str) -> list[str] | None:
+        """The values of a column, one for each image; None without it."""
 
 
 def group_names(pool: Pool, column_or_pattern: str) -> list[str]:
@@ -16,11 +23,13 @@ def group_names(pool: Pool, column_or_pattern: str) -> list[str]:
 
     Args:
         pool: The pool.
-        column_or_pattern: A column of the pool, if it is a CSV or TSV list of paths; or a regular
-            expression that is searched for in the path of each image. Its first capture group is
-            the name of the image's group, as in `patient(\\d+)`; without one, the whole match is.
+        column_or_pattern: A column of the pool, if it is a CSV or TSV list of paths or a Parquet
+            table; or a regular expression that is searched for in the path of each image. Its
+            first capture group is the name of the image's group, as in `patient(\\d+)`; without
+            one, the whole match is.
     """
-    if isinstance(pool, ManifestSource) and (column := pool.column(column_or_pattern)) is not None:
+    column = pool.column(column_or_pattern) if isinstance(pool, HasColumns) else None
+    if column is not None:
         return column
     try:
         pattern = re.compile(column_or_pattern)

@@ -110,17 +110,27 @@ class ParquetSource(ImageSource):
         """The classes of the label column; None without such a column or if a label is missing."""
         if self._columns.label is None:
             return None
-        try:
-            parts = [_read_column(path, self._columns.label, None) for path in self._paths]
-            values = [value for part in parts for value in part.to_pylist()]
-        except Exception as error:
-            raise InputError(
-                f"{self.name}: the column of labels, '{self._columns.label}', cannot be read: "
-                f"{reason(error)}."
-            ) from error
+        values = self._values(self._columns.label, "labels")
         if any(value in (None, -1, "") for value in values):
             return None
         return labels_from_values(np.array(values), self.name, self._columns.class_names)
+
+    def column(self, name: str) -> list[str] | None:
+        """The values of a column as text, one for each image; None without it."""
+        with _pyarrow_parquet().ParquetFile(self._paths[0]) as file:
+            plain = [field.name for field in file.schema_arrow if not field.type.num_fields]
+        names = {own.lower(): own for own in plain if own != self._columns.image}
+        found = names.get(name.strip().lower())
+        return None if found is None else [str(value) for value in self._values(found, "groups")]
+
+    def _values(self, column: str, what: str) -> list[Any]:
+        try:
+            parts = [_read_column(path, column, None) for path in self._paths]
+            return [value for part in parts for value in part.to_pylist()]
+        except Exception as error:
+            raise InputError(
+                f"{self.name}: the column of {what}, '{column}', cannot be read: {reason(error)}."
+            ) from error
 
     def _load(self, group: _Group) -> Any:
         if group in self._kept:

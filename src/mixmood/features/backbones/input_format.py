@@ -60,13 +60,17 @@ def layout_setting(settings: Mapping[str, str]) -> str | None:
     return None if layout is None else layout.lower()
 
 
-def positive_number(settings: Mapping[str, str], key: str) -> float | None:
+def positive_number(
+    settings: Mapping[str, str], key: str, *, is_whole: bool = False
+) -> float | None:
     """A positive number among the settings; None if it is not there."""
     if key not in settings:
         return None
     values = _numbers(settings[key])
-    if len(values) != 1 or not values[0] > 0:
-        raise OptionError(f"{key} must be one positive number; got '{settings[key]}'.")
+    fits = len(values) == 1 and values[0] > 0 and (values[0].is_integer() or not is_whole)
+    if not fits:
+        kind = "positive whole number" if is_whole else "positive number"
+        raise OptionError(f"{key} must be one {kind}; got '{settings[key]}'.")
     return values[0]
 
 

@@ -89,7 +89,7 @@ def train(
     )
     place = device_named(plan.device)
     spec = model_spec(plan.model) if isinstance(plan.model, str) else plan.model
-    plan = plan.for_tuning() if isinstance(spec, TunedSpec) else plan
+    plan = plan.settled(isinstance(spec, TunedSpec))
     method, length = _method(task, plan)
     weak = augmentation(plan.augment)
     configuration = configuration_of(plan, length, method, spec, weak, task)

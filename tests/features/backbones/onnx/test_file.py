@@ -248,6 +248,8 @@ def test_a_size_that_the_layers_cannot_take_is_refused(save):
         ("rnge=1", "Unknown option of an ONNX file 'rnge'. Did you mean 'range'"),
         ("range=1&layout=nhcw", "Unknown layout 'nhcw'. Did you mean"),
         ("range=0", "range must be one positive number; got '0'"),
+        ("range=1&resolution=96.7", "resolution must be one positive whole number; got '96.7'"),
+        ("range=1&resolution=inf", "resolution must be one positive whole number; got 'inf'"),
         ("range=white", "range must be one positive number; got 'white'"),
         ("range=1&mean=1,2", "mean must be one or three numbers .* got '1,2'"),
         ("range=1&std=0", "std must be one or three positive numbers .* got '0'"),

@@ -157,7 +157,7 @@ def _resolution(
 ) -> int:
     height, width = node.shape[2:] if input_format.layout == "nchw" else node.shape[1:3]
     fixed = {side for side in (height, width) if isinstance(side, int)}
-    stated = positive_number(settings, "resolution")
+    stated = positive_number(settings, "resolution", is_whole=True)
     side = asked or (int(stated) if stated else None) or next(iter(fixed), DEFAULT_RESOLUTION)
     if not 1 <= side <= LARGEST_SIDE or fixed - {side}:
         raise BackboneError(
