@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Mask
 from mixmood.core.errors import OptionError
 
 N_BINS = 15
@@ -75,18 +75,21 @@ class Bins:
         """Bin numbers that are unique over all features, for positions of shape (n, d)."""
         return positions + np.arange(len(self.low)) * self.width
 
-    def tally(self, numbers: NDArray[np.intp]) -> NDArray[np.intp]:
-        """How many of the bin numbers fall into each bin, shape (d, n_bins + 2)."""
+    def tally(self, numbers: NDArray[np.intp], kept: Mask | None = None) -> NDArray[np.intp]:
+        """How many of the bin numbers, or of those kept, fall in each bin, (d, n_bins + 2)."""
         d = numbers.shape[1]
-        return np.bincount(numbers.ravel(), minlength=d * self.width).reshape(d, self.width)
+        counted = numbers.ravel() if kept is None else numbers[kept]
+        return np.bincount(counted, minlength=d * self.width).reshape(d, self.width)
 
 
-def normalised(counts: NDArray[np.intp], n_values: int, overflow: Overflow) -> Array:
-    """Counts, shape (d, bins), as shares of all values; with "drop", of those in the range."""
+def normalised(
+    counts: NDArray[np.intp], n_values: NDArray[np.intp] | int, overflow: Overflow
+) -> Array:
+    """Counts, shape (..., d, bins), as shares of all values; with "drop", of those in the range."""
     if overflow == "count":
-        return np.asarray(counts / max(n_values, 1))
+        return np.asarray(counts / np.maximum(n_values, 1))
     if overflow != "drop":
         raise OptionError(f"overflow must be 'count' or 'drop'; got {overflow!r}.")
     inner = counts.copy()
-    inner[:, [0, -1]] = 0
-    return np.asarray(inner / np.maximum(inner.sum(axis=1, keepdims=True), 1))
+    inner[..., [0, -1]] = 0
+    return np.asarray(inner / np.maximum(inner.sum(axis=-1, keepdims=True), 1))
