@@ -8,6 +8,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 pytest_plugins = [
+    "tests.fixtures.backbone",
     "tests.fixtures.browser",
     "tests.fixtures.once",
     "tests.fixtures.scheduling",

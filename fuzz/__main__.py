@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 from fuzz.child import FELL, feed, input_of, lay_out
@@ -154,7 +155,9 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # The processes that do the work are forked: what asks the system for its fonts does so here.
-    import matplotlib.font_manager  # noqa: F401
+    # The processes that do the work are forked: what several of them need is imported here once,
+    # and so is what asks the system for its fonts.
+    for _name in ("matplotlib.font_manager", "scipy.stats", "mixmood.ssl.loop.train"):
+        import_module(_name)
 
     sys.exit(main())

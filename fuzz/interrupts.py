@@ -33,12 +33,12 @@ PATIENCE_S = 60
 
 def rank(place: Path) -> list[str]:
     """Rank a pool without anything in the cache."""
-    return CacheScene(place).command()
+    return [*MIXMOOD, *CacheScene(place).command()]
 
 
 def train(place: Path) -> list[str]:
     """Train a very small network."""
-    return TrainScene(place).command()
+    return [*MIXMOOD, *TrainScene(place).command()]
 
 
 def testbed(place: Path) -> list[str]:

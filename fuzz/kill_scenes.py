@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from fuzz.killing import MIXMOOD, run_to_end
+from fuzz.killing import run_to_end
 from mixmood.core.cache.features import FILE_NAME
 from mixmood.data.sets.embedded import digits, photo_patches
 
@@ -33,7 +33,7 @@ class Scene(ABC):
 
     @abstractmethod
     def command_in(self, folder: Path) -> list[str]:
-        """The command that writes to a folder."""
+        """The words after `mixmood` of the command that writes to a folder."""
 
     @abstractmethod
     def remember(self) -> None:
@@ -70,13 +70,13 @@ class CacheScene(Scene):
 
     def prepare(self) -> None:
         """Folders of small JPEGs."""
-        self.labelled = _jpegs(self.place / "labelled", 60, 1)
-        self.pool = _jpegs(self.place / "pool", 250, 2)
+        self.labelled = _jpegs(self.place / "labelled", 30, 1)
+        self.pool = _jpegs(self.place / "pool", 120, 2)
 
     def command_in(self, folder: Path) -> list[str]:
         """Rank the pool."""
         outputs = ["--cache", str(folder), "--json", str(folder / "ranking.json")]
-        return [*MIXMOOD, "rank", str(self.labelled), f"pool={self.pool}", "-q", *outputs]
+        return ["rank", str(self.labelled), f"pool={self.pool}", "-q", *outputs]
 
     def remember(self) -> None:
         """All rows, and the ranking."""
@@ -111,8 +111,8 @@ class ReportScene(Scene):
 
     def prepare(self) -> None:
         """Folders of a few JPEGs; all features soon are in the cache."""
-        self.labelled = _jpegs(self.place / "labelled", 40, 1)
-        self.pool = _jpegs(self.place / "pool", 60, 2)
+        self.labelled = _jpegs(self.place / "labelled", 12, 1)
+        self.pool = _jpegs(self.place / "pool", 12, 2)
         self.seed = 0
         self.known: dict[str, set[bytes]] = {}
 
@@ -124,7 +124,7 @@ class ReportScene(Scene):
     def _command(self, folder: Path, seed: int) -> list[str]:
         outputs = [f"--{kind}={folder / f'report.{kind}'}" for kind in ("json", "csv", "html")]
         options = ["--cache", str(self.place / "cache"), "--seed", str(seed), "-q"]
-        return [*MIXMOOD, "rank", str(self.labelled), f"pool={self.pool}", *options, *outputs]
+        return ["rank", str(self.labelled), f"pool={self.pool}", *options, *outputs]
 
     def remember(self) -> None:
         """The reports of both seeds; what differs between two runs is not compared."""
@@ -172,8 +172,8 @@ class TrainScene(Scene):
             f"--{option}={self.place / name}.npz"
             for option, name in (("labelled", "labelled"), ("unlabelled", "pool"), ("test", "test"))
         ]
-        size = ["--model", "wrn-tiny:groups=1,first_filters=8", "--epochs", "20"]
-        return [*MIXMOOD, "train", *inputs, *size, "--out", str(folder), "--resume"]
+        size = ["--model", "wrn-tiny:groups=1,first_filters=8", "--epochs", "10"]
+        return ["train", *inputs, *size, "--out", str(folder), "--resume"]
 
     def remember(self) -> None:
         """Weights and record, but for the times."""

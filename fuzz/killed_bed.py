@@ -9,15 +9,14 @@ from fuzz.killing import MIXMOOD, environment
 from fuzz.tiny_bed import TINY
 from mixmood.testbed.runs.store import Store
 
-KILLER = Path(__file__).parents[1] / "tests" / "jobs" / "kill_often.py"
-
 
 def kill_bed_repeatedly(place: Path, n_kills: int, seed: int) -> tuple[int, int, int, list[str]]:
     """How often the driver was killed and ended by itself, what it left, and what is wrong."""
     bed = place / "bed.toml"
     bed.write_text(TINY.replace("seeds = 2", f"seeds = {n_kills}"))
     killed, whole = place / "killed", place / "whole"
-    command = [sys.executable, str(KILLER), str(bed), str(killed), str(n_kills), str(seed)]
+    words = [str(bed), str(killed), str(n_kills), str(seed)]
+    command = [sys.executable, "-m", "fuzz.kill_often", *words]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
     n_killed, n_rewritten, _ = map(int, done.stdout.split())
     findings = [f"testbed: {n_rewritten} records were written twice"] if n_rewritten else []

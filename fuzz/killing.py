@@ -1,10 +1,12 @@
 """Runs processes that are killed, and processes that are not."""
 
 import os
-import subprocess
+import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
+from typing import IO, NoReturn
 
 MIXMOOD = [sys.executable, "-m", "mixmood"]
 LINGER_S = 20
@@ -16,25 +18,52 @@ def environment() -> dict[str, str]:
     return os.environ | {"OMP_NUM_THREADS": "1"}
 
 
-def is_killed(command: list[str], seconds: float) -> bool:
-    """Kill a process after some seconds; False if it ended before, without an error."""
-    with subprocess.Popen(
-        command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    ) as process:
-        try:
-            _, said = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            return process.returncode < 0
-    if process.returncode:
-        raise RuntimeError(f"{' '.join(command)} failed: {said.decode()[-2000:]}")
+def is_killed(words: list[str], seconds: float) -> bool:
+    """Kill a command of mixmood after some seconds; False if it ended before, without an error.
+
+    Its process is forked from this one: what is imported here need not be imported there, so that
+    kills hit the work and not the start of an interpreter.
+    """
+    with tempfile.TemporaryFile() as said:
+        child = os.fork()
+        if not child:
+            _live(words, said)
+        deadline = time.monotonic() + seconds
+        ended, status = 0, 0
+        while not ended and time.monotonic() < deadline:
+            time.sleep(0.002)
+            ended, status = os.waitpid(child, os.WNOHANG)
+        if not ended:
+            os.kill(child, signal.SIGKILL)
+            status = os.waitpid(child, 0)[1]
+            return os.WIFSIGNALED(status)
+        if status:
+            said.seek(0)
+            message = said.read().decode()[-2000:]
+            raise RuntimeError(f"mixmood {' '.join(words)} failed: {message}")
     return False
 
 
-def run_to_end(command: list[str]) -> None:
+def _live(words: list[str], said: IO[bytes]) -> NoReturn:
+    """Run a command in a forked process, with its errors in a file; it never returns."""
+    from mixmood.__main__ import main
+
+    code = 1
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(said.fileno(), sys.stderr.fileno())
+        sys.argv = ["mixmood", *words]
+        main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def run_to_end(words: list[str]) -> None:
     """Run a command undisturbed; its failure is an error here."""
-    is_killed(command, 3600)
+    is_killed(words, 3600)
 
 
 def members(session: int) -> list[int]:

@@ -132,15 +132,18 @@ KINDS = ("folder", "zip", "tar", "tar.gz", "npy", "npz", "packed.npz", "parquet"
     ("kind", "end"),
     [*product(KINDS, ("done", "error")), ("folder", "interrupt"), ("tar.gz", "interrupt")],
 )
-def test_a_ranking_leaves_nothing_behind(kind, end, tmp_path, temporary, rng):
+def test_a_ranking_leaves_nothing_behind(kind, end, tmp_path, temporary, rng, small_backbone):
     labelled = save_images(tmp_path / "labelled", 12, rng)
     pool = packed(kind, save_images(tmp_path / "pool", 12, rng))
     cache = tmp_path / "cache"
 
     def run(seed):
-        options = {"draws": 2, "seed": seed, "resolution": 64, "progress": Stops(ENDS[end])}
+        options = {"draws": 2, "seed": seed, "progress": Stops(ENDS[end])}
         with ending(ENDS[end]):
-            mixmood.rank(labelled, {"pool": pool}, cache=cache, **options).to_html()
+            report = mixmood.rank(
+                labelled, {"pool": pool}, cache=cache, backbone=small_backbone, **options
+            )
+            report.to_html()
 
     run(0)
     before = held(labelled, pool, cache)

@@ -1,19 +1,29 @@
 """A few of the kills of `make kills`; there are a hundred in the long run."""
 
 import os
-import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from fuzz.kill_scenes import SCENES
-from fuzz.kills import kill_repeatedly
+from fuzz.killing import environment
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills as POSIX does")
+ROOT = Path(__file__).parents[2]
+SEED = "67"
+"""Kills while features are cached, while reports are written and in the middle of a training."""
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", SCENES)
-def test_a_killed_process_leaves_nothing_half_and_ends_as_if_it_had_lived(name, tmp_path):
-    outcome = kill_repeatedly(SCENES[name](tmp_path), 1, random.Random(0))
-    assert outcome.findings == []
-    assert outcome.n_kills == 1
+def test_a_killed_process_leaves_nothing_half_and_ends_as_if_it_had_lived():
+    done = subprocess.run(
+        [sys.executable, "-m", "fuzz.kills", "--kills", "1", "--seed", SEED, "--only", *SCENES],
+        cwd=ROOT, env=environment(), capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = {name: rest for name, *rest in map(str.split, done.stdout.splitlines()[1:-1])}
+    n_kills, n_findings = ({name: int(row[k]) for name, row in counts.items()} for k in (0, 3))
+    assert n_kills == dict.fromkeys(SCENES, 1)
+    assert n_findings == dict.fromkeys(SCENES, 0)

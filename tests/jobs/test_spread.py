@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fuzz.tiny_bed import TINY
+from fuzz.tiny_bed import FROZEN, TINY
 
 from mixmood.core.errors import InputError, MissingExtraError, OptionError, TrainingError
 from mixmood.jobs.call import Call
@@ -20,12 +20,14 @@ from mixmood.jobs.local import spread_local
 from mixmood.testbed.grid.cells import runs
 from mixmood.testbed.grid.config import parse_config
 from mixmood.testbed.runs.driver import drive
-from mixmood.testbed.runs.run import execute, job_for
+from mixmood.testbed.runs.run import execute, execute_batch, job_for
 from mixmood.testbed.runs.store import Store
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[2]
 N_KILLS = 3
 """A few: `make kills` does eight times as many."""
+BED = TINY.replace("seeds = 2", "seeds = 1")
+"""Four runs."""
 
 
 def without_times(record):
@@ -38,9 +40,13 @@ def content(records):
 
 
 @pytest.fixture
-def jobs(tiny, tmp_path):
-    cache = str(tmp_path / "cache")
-    return [job_for(tiny, run, cache=cache) for run in runs(tiny)]
+def jobs(tmp_path):
+    return jobs_of(BED, tmp_path / "cache")
+
+
+def jobs_of(text, cache):
+    bed = parse_config(text, "tiny")
+    return [job_for(bed, run, cache=str(cache)) for run in runs(bed)]
 
 
 @pytest.fixture
@@ -50,9 +56,8 @@ def calls(jobs):
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    """The content of every record of the tiny test bed, made one after another in this process."""
-    bed, cache = parse_config(TINY, "tiny"), str(tmp_path_factory.mktemp("cache"))
-    return content(execute(job_for(bed, run, cache=cache)) for run in runs(bed))
+    """The content of every record of the test bed, made one after another in this process."""
+    return content(map(execute, jobs_of(BED, tmp_path_factory.mktemp("cache"))))
 
 
 @pytest.fixture
@@ -116,17 +121,18 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_loky_and_ray_give_the_records_of_a_plain_loop(jobs, calls, store, plain):
-    """One run with a pool and one without."""
-    chosen = [0, next(i for i, job in enumerate(jobs) if job.run.source == "gaussian")]
-    jobs, calls = [jobs[i] for i in chosen], [calls[i] for i in chosen]
-    assert len({job.run.algorithm for job in jobs}) == 2
-    wanted = {job.key: plain[job.key] for job in jobs}
+def test_loky_and_ray_give_the_records_of_a_plain_loop(jobs, store, plain, tmp_path):
+    """A run that trains a network with a pool, and one of a head, which needs neither."""
+    network = next(job for job in jobs if job.run.source == "gaussian")
+    head = next(job for job in jobs_of(FROZEN, tmp_path / "cache") if job.run.is_supervised)
+    pair = [network, head]
+    wanted = content(execute_batch([head])) | {network.key: plain[network.key]}
     begun = []
+    calls = [Call(job.key, execute_batch, [job]) for job in pair]
     outcomes = spread_local(calls, 2, begun.append)
-    assert content(outcome.value for outcome in outcomes) == wanted
+    assert content(record for outcome in outcomes for record in outcome.value) == wanted
     assert sorted(call.key for call in begun) == sorted(wanted)
-    drive(jobs, store, RaySpread(), n_jobs=2)
+    drive(pair, store, RaySpread(), n_jobs=2)
     assert content(store.records()) == wanted
 
 
@@ -275,17 +281,20 @@ def test_a_negative_share_of_a_gpu_is_refused():
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_driver_killed_at_random_moments_ends_with_the_records_of_one_that_was_not(
-    tiny_file, tmp_path, plain
+    tmp_path, plain
 ):
+    (tmp_path / "bed.toml").write_text(BED)
     outcome = subprocess.run(
         [
             sys.executable,
-            HERE / "kill_often.py",
-            tiny_file,
+            "-m",
+            "fuzz.kill_often",
+            tmp_path / "bed.toml",
             tmp_path / "killed",
             str(N_KILLS),
             "0",
         ],
+        cwd=ROOT,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
@@ -296,4 +305,4 @@ def test_a_driver_killed_at_random_moments_ends_with_the_records_of_one_that_was
     assert n_rewritten == 0
     assert n_before_end > 0
     assert content(Store(tmp_path / "killed").records()) == plain
-    assert len(plain) == 8
+    assert len(plain) == 4

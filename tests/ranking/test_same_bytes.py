@@ -16,7 +16,7 @@ import mixmood
 from mixmood.cli.main import app
 from mixmood.features.backbones.onnx.network import OnnxBackbone
 
-OPTIONS = {"draws": 2, "sample_size": 6, "resolution": 64, "measures": ("cosine", "js")}
+OPTIONS = {"draws": 2, "sample_size": 6, "resolution": 64, "measures": ("cosine", "l2")}
 READING = OPTIONS | {"measures": ("l2",), "probe": False}
 """For what changes how images are read: the distances then tell whether the features changed."""
 
@@ -128,14 +128,18 @@ def test_the_way_a_path_is_written_changes_no_byte(desk, expected_of_reading, fo
     assert without_command(found) == without_command(expected_of_reading)
 
 
-def with_another_hash_seed(words):
-    """Run a command in a process whose seed of hashes is not the one of this process."""
+def with_another_hash_seed(words, folder):
+    """Run a command in a process whose seed of hashes is not the one of this process.
+
+    Returns what the process imported.
+    """
     seed = "1" if os.environ.get("PYTHONHASHSEED") == "0" else "0"
-    subprocess.run(
-        [sys.executable, "-m", "mixmood", *words],
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "mixmood", *words],
         env=os.environ | {"PYTHONHASHSEED": seed, "OMP_NUM_THREADS": "1"},
-        check=True, capture_output=True,
+        cwd=folder, check=True, capture_output=True, text=True,
     )  # fmt: skip
+    return {line.rpartition(" ")[2] for line in done.stderr.splitlines()}
 
 
 def in_this_process(words):
@@ -144,24 +148,37 @@ def in_this_process(words):
 
 
 @pytest.mark.slow
-def test_the_seed_of_pythons_hashes_changes_no_byte(desk, monkeypatch):
+def test_the_seed_of_pythons_hashes_changes_no_byte(desk, monkeypatch, small_backbone):
     monkeypatch.chdir(desk)
     words = ["rank", "labelled", "near", "noise:gaussian", "--draws", "3"]
-    words += ["--measure", "all", "--resolution", "64"]
+    words += ["--measure", "all", "--backbone", small_backbone]
     names = [("json", "csv"), ("other.json", "other.csv")]
     own, other = ([f"--json={json_}", f"--csv={csv}"] for json_, csv in names)
     in_this_process([*words, *own])
-    with_another_hash_seed([*words, *other])
+    with_another_hash_seed([*words, *other], desk)
     for name, other_name in zip(*names, strict=True):
         assert (desk / name).read_bytes() == (desk / other_name).read_bytes()
 
 
-@pytest.mark.slow
-def test_the_seed_of_pythons_hashes_changes_nothing_in_a_training(desk, tmp_path, monkeypatch):
-    monkeypatch.chdir(desk)
+@pytest.fixture(scope="module")
+def trained(desk, tmp_path_factory):
+    """A training in this process and one in another: both folders, and what the other imported."""
+    own, other = (tmp_path_factory.mktemp("trained") for _ in "ab")
     quick = ["--model", "wrn-tiny", "--epochs", "2", "--updates", "4", "--batch-size", "4"]
-    words = ["train", "--labelled", "labelled", "--unlabelled", "near", *quick, "--threads", "1"]
-    in_this_process([*words, "--out", str(tmp_path / "own")])
-    with_another_hash_seed([*words, "--out", str(tmp_path / "other")])
-    own, other = (tmp_path / name / "model.onnx" for name in ("own", "other"))
-    assert own.read_bytes() == other.read_bytes()
+    sets = ["--labelled", str(desk / "labelled"), "--unlabelled", str(desk / "near")]
+    words = ["train", *sets, *quick, "--threads", "1"]
+    in_this_process([*words, "--out", str(own)])
+    return own, other, with_another_hash_seed([*words, "--out", str(other)], desk)
+
+
+@pytest.mark.slow
+def test_the_seed_of_pythons_hashes_changes_nothing_in_a_training(trained):
+    own, other, _ = trained
+    assert (own / "model.onnx").read_bytes() == (other / "model.onnx").read_bytes()
+
+
+def test_a_training_does_not_import_the_compiler_of_torch(trained):
+    """It takes as long as torch itself."""
+    imported = trained[2]
+    assert {"torch", "torch.optim"} <= imported
+    assert "torch._dynamo" not in imported

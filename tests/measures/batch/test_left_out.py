@@ -15,11 +15,12 @@ def grouped(rng, n, n_groups, shift=0.0, width=9):
 
 
 def plain(x, others, n_groups, names, overflow):
+    first, *rest = (sample.kept(n_groups) for sample in (x, *others))
     return np.stack(
         [
             compare(
-                x.rows[x.is_kept(group)],
-                [other.rows[other.is_kept(group)] for other in others],
+                x.rows[first[group]],
+                [other.rows[kept[group]] for other, kept in zip(others, rest, strict=True)],
                 names,
                 overflow,
             )

@@ -1,6 +1,7 @@
 """Runs on frozen features: splits and distances as from scratch, one accuracy, no epochs."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -49,8 +50,24 @@ def jobs(bed, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def records(jobs):
-    return [record for batch in batches(jobs) for record in execute_batch(batch)]
+def executed(jobs):
+    """The records of all runs, and how often distances and shares were computed for them."""
+    n_calls = Counter()
+
+    def counted(place, name):
+        compute = getattr(place, name)
+        return lambda *given: n_calls.update([name]) or compute(*given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for place, name in ((LabelledDraws, "quickly_measured"), (RunOutlook, "share")):
+            patch.setattr(place, name, counted(place, name))
+        records = [record for batch in batches(jobs) for record in execute_batch(batch)]
+    return records, n_calls
+
+
+@pytest.fixture(scope="module")
+def records(executed):
+    return executed[0]
 
 
 def without_times(record):
@@ -82,17 +99,10 @@ def test_images_and_distances_are_those_of_the_other_regime(tiny, records):
         assert ours == getattr(theirs.distances["cosine"], name)
 
 
-def test_distances_of_a_pool_are_computed_once_for_all_algorithms(jobs, monkeypatch):
-    calls, compute = [], LabelledDraws.quickly_measured
-
-    def counted(*arguments):
-        calls.append(arguments)
-        return compute(*arguments)
-
-    monkeypatch.setattr(LabelledDraws, "quickly_measured", counted)
-    found = [record for batch in batches(jobs) for record in execute_batch(batch)]
-    assert len(calls) == 3  # clean, other half, noise
-    assert len(found) == len(jobs) == 7
+def test_distances_and_share_of_a_pool_are_computed_once_for_all_algorithms(executed, jobs):
+    records, n_calls = executed
+    assert n_calls == {"quickly_measured": 3, "share": 3}  # clean, other half, noise
+    assert len(records) == len(jobs) == 7
 
 
 def test_a_record_has_share_and_probe_of_its_own_algorithm(records):
@@ -119,14 +129,6 @@ def test_the_gain_of_a_record_follows_from_what_the_probe_measured(records):
     again = gain_of(effect, record.useful_share.share, right, probe.algorithm)
     assert again.points == pytest.approx(probe.gain)
     assert again.interval == pytest.approx(probe.interval)
-
-
-def test_the_share_of_a_pool_is_estimated_once_for_all_algorithms(jobs, monkeypatch):
-    calls, compute = [], RunOutlook.share
-    monkeypatch.setattr(RunOutlook, "share", lambda *own: calls.append(1) or compute(*own))
-    for batch in batches(jobs):
-        execute_batch(batch)
-    assert len(calls) == 3  # clean, other half, noise
 
 
 def test_images_of_several_splits_are_embedded_once(bed, tmp_path, monkeypatch):

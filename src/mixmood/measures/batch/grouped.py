@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Rows
+from mixmood.core.arrays import Array, Mask, Rows
 
 
 @dataclass(frozen=True)
@@ -15,7 +14,11 @@ class Grouped:
     rows: Array
     groups: Rows
 
-    def is_kept(self, group: int, min_rows: int = 1) -> NDArray[np.bool_]:
-        """Which rows are not in a group, shape (n,); all rows if fewer than `min_rows` are left."""
-        kept = self.groups != group
-        return kept if np.count_nonzero(kept) >= min_rows else np.ones_like(kept)
+    def kept(self, n_groups: int, min_rows: int = 1) -> Mask:
+        """For each group, which rows are not in it, shape (groups, n).
+
+        All rows are kept if fewer than `min_rows` would be left.
+        """
+        kept: Mask = self.groups != np.arange(n_groups)[:, None]
+        kept[np.count_nonzero(kept, axis=1) < min_rows] = True
+        return kept

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Rows
+from mixmood.core.arrays import Array, Mask, Rows
 from mixmood.measures.batch.grouped import Grouped
 from mixmood.measures.registry import MEASURES, Measure
 from mixmood.measures.shared.checks import check_pair
@@ -51,10 +51,7 @@ def left_out_distances(
 
 def _between_rows(x: Grouped, y: Grouped, n_groups: int, measure: Measure) -> Array:
     """The distance without each group, shape (groups,)."""
-    in_x, in_y = (
-        np.array([sample.is_kept(group, measure.min_rows) for group in range(n_groups)])
-        for sample in (x, y)
-    )
+    in_x, in_y = (sample.kept(n_groups, measure.min_rows) for sample in (x, y))
     if measure.between_subsets is None:
         pairs = zip(in_x, in_y, strict=True)
         return np.array([measure(x.rows[kept_x], y.rows[kept_y]) for kept_x, kept_y in pairs])
@@ -73,18 +70,15 @@ def _shares_without_each(
     """
     bins = Bins.over(samples[0].rows, N_BINS)
     narrowed = _Narrowed.of(samples[0], bins, n_groups)
-    binned = []
-    for sample in samples:
-        numbers = bins.numbers(bins.positions(sample.rows))
-        binned.append((sample, numbers, bins.tally(numbers), narrowed.counts(sample, n_groups)))
+    binned = [_Binned.of(sample, bins, narrowed, n_groups) for sample in samples]
     shares = np.empty((len(samples), len(bins.low), bins.width))
     for group in range(n_groups):
         own = slice(*np.searchsorted(narrowed.groups, [group, group + 1]))
-        for found, (sample, numbers, whole, narrow) in zip(shares, binned, strict=True):
-            is_kept = sample.is_kept(group)
-            np.subtract(whole, bins.tally(numbers[~is_kept]), out=found)
-            found[narrowed.features[own]] = narrow[own]
-            normalised(found, int(is_kept.sum()), overflow, out=found)
+        for found, one in zip(shares, binned, strict=True):
+            left_out = ~one.kept[group]
+            np.subtract(one.counts, bins.tally(one.numbers[left_out]), out=found)
+            found[narrowed.features[own]] = one.narrowed_counts[own]
+            normalised(found, len(left_out) - int(left_out.sum()), overflow, out=found)
         yield shares
 
 
@@ -92,7 +86,8 @@ def _shares_without_each(
 class _Narrowed:
     """The pairs of a group and a feature whose range is smaller without the group, and its bins.
 
-    `groups` and `features` have shape (pairs,); groups are in ascending order.
+    `groups`, in ascending order, and `features` have shape (pairs,). A feature is in at most two
+    pairs: with the group of its lowest and with that of its highest value.
     """
 
     groups: Rows
@@ -101,14 +96,29 @@ class _Narrowed:
 
     @classmethod
     def of(cls, x: Grouped, whole: Bins, n_groups: int) -> "_Narrowed":
-        kept = (x.rows[x.is_kept(group)] for group in range(n_groups))
-        low, high = np.stack([(rows.min(axis=0), rows.max(axis=0)) for rows in kept], axis=1)
-        groups, features = np.nonzero((low != whole.low) | (high != whole.high))
-        pairs = groups, features
+        left = [x.rows[kept] for kept in x.kept(n_groups)]
+        low, high = (np.stack([bound(rows, axis=0) for rows in left]) for bound in (np.min, np.max))
+        groups, features = pairs = np.nonzero((low != whole.low) | (high != whole.high))
         return cls(groups, features, Bins.between(low[pairs], high[pairs], whole.n_bins))
 
-    def counts(self, sample: Grouped, n_groups: int) -> NDArray[np.intp]:
-        """The counts of a sample in the bins of each pair, without its group, (pairs, bins)."""
-        is_kept = np.stack([sample.is_kept(group) for group in range(n_groups)], axis=1)
-        numbers = self.bins.numbers(self.bins.positions(sample.rows[:, self.features]))
-        return self.bins.tally(numbers[is_kept[:, self.groups]])
+
+@dataclass(frozen=True)
+class _Binned:
+    """A sample with the bins of its values over the range of the whole first sample.
+
+    `kept` says for each group which rows are not in it, shape (groups, n); `narrowed_counts` are
+    the counts of these rows in the bins of each pair of `_Narrowed`, shape (pairs, bins).
+    """
+
+    kept: Mask
+    numbers: NDArray[np.intp]
+    counts: NDArray[np.intp]
+    narrowed_counts: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, sample: Grouped, bins: Bins, narrowed: _Narrowed, n_groups: int) -> "_Binned":
+        kept, numbers = sample.kept(n_groups), bins.numbers(bins.positions(sample.rows))
+        narrow = narrowed.bins
+        places = narrow.numbers(narrow.positions(sample.rows[:, narrowed.features]))
+        narrowed_counts = narrow.tally(places, kept[narrowed.groups].T)
+        return cls(kept, numbers, bins.tally(numbers), narrowed_counts)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Mask
 from mixmood.core.errors import OptionError
 
 N_BINS = 15
@@ -75,10 +75,11 @@ class Bins:
         """Bin numbers that are unique over all features, for positions of shape (n, d)."""
         return positions + np.arange(len(self.low)) * self.width
 
-    def tally(self, numbers: NDArray[np.intp]) -> NDArray[np.intp]:
-        """How many of the bin numbers fall into each bin, shape (d, n_bins + 2)."""
-        d = len(self.low)
-        return np.bincount(numbers.ravel(), minlength=d * self.width).reshape(d, self.width)
+    def tally(self, numbers: NDArray[np.intp], kept: Mask | None = None) -> NDArray[np.intp]:
+        """How many of the bin numbers, or of those kept, fall in each bin, (d, n_bins + 2)."""
+        d = numbers.shape[1]
+        counted = numbers.ravel() if kept is None else numbers[kept]
+        return np.bincount(counted, minlength=d * self.width).reshape(d, self.width)
 
 
 def normalised(

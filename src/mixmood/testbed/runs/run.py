@@ -6,7 +6,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -120,13 +120,15 @@ def _head(job: Job) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """The versions of the packages that influence the results."""
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "none"
-    return found
+    return {package: _version_of(package) for package in PACKAGES}
+
+
+@cache  # every run of a worker asks for it, and reading the metadata of a package takes 10 ms
+def _version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
 
 
 def drawn(job: Job, decoded: Decoded | None = None) -> Split:

@@ -1,4 +1,6 @@
-"""Runs a test bed in a process that is killed again and again: `kill_often.py FILE STORE N SEED`.
+"""Runs a test bed in a process that is killed again and again.
+
+    python -m fuzz.kill_often FILE STORE N SEED
 
 The driver is forked from this process, which has everything imported already: kills hit the
 work and not the start of an interpreter. Prints how often it killed, and whether a record that
@@ -12,32 +14,27 @@ import sys
 import time
 from pathlib import Path
 
-import onnxruntime  # noqa: F401 - as well
-
-import mixmood.features.backbones.registry
-import mixmood.features.extraction.extract
-import mixmood.ranking.probe.measure
-import mixmood.ranking.statistics.score
-import mixmood.ssl.loop.train
-import mixmood.testbed.runs.network  # noqa: F401 - imported before the fork
+import fuzz.preloaded  # noqa: F401 - before the forks
 from mixmood.jobs.local import spread_local
 from mixmood.testbed.grid.cells import runs
-from mixmood.testbed.grid.config import load_config
+from mixmood.testbed.grid.config import Config, load_config
 from mixmood.testbed.runs.driver import drive
 from mixmood.testbed.runs.run import job_for
 from mixmood.testbed.runs.store import Store
 
 
-def work(config, folder):
+def work(config: Config, folder: Path) -> None:
+    """Run the test bed to its end."""
     jobs = [job_for(config, run, cache=str(folder.parent / "cache")) for run in runs(config)]
     drive(jobs, Store.make(folder, config), spread_local, n_jobs=1)
 
 
-def n_records(folder):
+def n_records(folder: Path) -> int:
+    """How many records there are."""
     return len(list((folder / "runs").glob("*.json")))
 
 
-def killed(config, folder, n_more, seconds):
+def is_killed(config: Config, folder: Path, n_more: int, seconds: float) -> bool:
     """Kill the driver at some moment after `n_more` further records; False if it ended before."""
     wanted = n_records(folder) + n_more
     child = os.fork()
@@ -54,10 +51,12 @@ def killed(config, folder, n_more, seconds):
         return False
 
 
-def main(file, store, n_kills, seed):
+def main(file: str, store: str, n_kills: int, seed: int) -> None:
+    """Kill the driver n times, let it run to its end, and print what was counted."""
     config, folder = load_config(file), Path(store)
-    rng, seen, n_killed, n_rewritten = random.Random(seed), {}, 0, 0
-    while n_killed < n_kills and killed(config, folder, rng.randrange(2), rng.uniform(0, 0.2)):
+    rng, n_killed, n_rewritten = random.Random(seed), 0, 0
+    seen: dict[Path, int] = {}
+    while n_killed < n_kills and is_killed(config, folder, rng.randrange(2), rng.uniform(0, 0.2)):
         n_killed += 1
         for path in (folder / "runs").glob("*.json"):
             n_rewritten += seen.setdefault(path, path.stat().st_mtime_ns) != path.stat().st_mtime_ns

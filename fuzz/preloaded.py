@@ -1,0 +1,15 @@
+"""Imports what commands import, for a process that forks others: they begin with their work."""
+
+from importlib import import_module
+
+MODULES = """
+    matplotlib.backends.backend_agg matplotlib.figure onnx onnxruntime torch.onnx
+    mixmood.api.rank mixmood.api.train mixmood.cli.main mixmood.features.backbones.registry
+    mixmood.features.extraction.extract mixmood.ranking.probe.measure mixmood.ranking.rank
+    mixmood.ranking.statistics.score mixmood.report.ranking.page mixmood.report.ranking.text
+    mixmood.ssl.image_training mixmood.ssl.loop.train mixmood.ssl.output.onnx_export
+    mixmood.testbed.runs.network
+"""
+
+for _name in MODULES.split():
+    import_module(_name)
