@@ -7,7 +7,6 @@ fitted without that fold is used. No list of folds is stored.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
 
 from mixmood.core.arrays import Array, Codes
 
@@ -85,5 +84,8 @@ def _groups(rows: Array) -> NDArray[np.int64]:
     if len(rows) > MOST_TO_GROUP:
         return np.zeros(len(rows), np.int64)
     n_groups = max(1, min(MOST_GROUPS, len(rows) // GROUP_SIZE))
+    # Imported here: images with classes need no groups, and it takes 0.3 s.
+    from scipy.cluster.hierarchy import fcluster, linkage
+
     tree = linkage(rows, "ward")
     return np.asarray(fcluster(tree, n_groups, "maxclust") - 1, np.int64)
