@@ -1,9 +1,9 @@
 """Label spreading over a graph of neighbours, combined with logistic regression for safety."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from mixmood.core.arrays import Array
 from mixmood.heads.checks import check_setting
@@ -13,6 +13,9 @@ from mixmood.heads.linear import LinearHeads
 from mixmood.heads.supervised import supervised_base
 from mixmood.numerics.neighbours import cosine_neighbours
 from mixmood.numerics.softmax import softmax
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -90,11 +93,14 @@ class PropagationHead:
         return np.asarray(kept[1])
 
 
-def neighbour_graph(rows: Array, n_neighbours: int) -> sparse.csr_array:
+def neighbour_graph(rows: Array, n_neighbours: int) -> "csr_array":
     """D^-1/2 A D^-1/2 of the symmetric graph of nearest neighbours by cosine, shape (n, n).
 
     A holds max(cosine, 0) for pairs of rows of which one is among the other's nearest.
     """
+    # Imported here: other heads do not need it, and it takes 0.2 s.
+    from scipy import sparse
+
     found = cosine_neighbours(rows, None, n_neighbours)
     n_rows, k = found.indices.shape
     near = np.maximum(found.similarities.ravel().astype(float), 0.0)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import ShapeError
-from mixmood.measures.batch import left_out
 from mixmood.measures.batch.grouped import Grouped
 from mixmood.measures.batch.left_out import left_out_distances
 from mixmood.measures.registry import MEASURES, Measure, compare
@@ -31,10 +30,8 @@ def plain(x, others, n_groups, names, overflow):
     )
 
 
-@pytest.mark.parametrize(("overflow", "at_once"), [("count", left_out.AT_ONCE), ("drop", 20)])
-def test_it_is_what_comparing_the_rows_that_are_left_gives(rng, overflow, at_once, monkeypatch):
-    """All groups at once, and two at a time."""
-    monkeypatch.setattr(left_out, "AT_ONCE", at_once)
+@pytest.mark.parametrize("overflow", ["count", "drop"])
+def test_it_is_what_comparing_the_rows_that_are_left_gives(rng, overflow):
     x, others = grouped(rng, 31, 7), [grouped(rng, 20, 7, 0.5), grouped(rng, 44, 7, 2.0)]
     names = list(MEASURES)
     fast = left_out_distances(x, others, 7, names, overflow)

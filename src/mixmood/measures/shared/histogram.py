@@ -83,13 +83,16 @@ class Bins:
 
 
 def normalised(
-    counts: NDArray[np.intp], n_values: NDArray[np.intp] | int, overflow: Overflow
+    counts: NDArray[np.intp] | Array, n_values: int, overflow: Overflow, out: Array | None = None
 ) -> Array:
-    """Counts, shape (..., d, bins), as shares of all values; with "drop", of those in the range."""
+    """Counts, shape (d, bins), as shares of all values; with "drop", of those in the range.
+
+    They are written to `out` where it is given, which may be `counts`.
+    """
     if overflow == "count":
-        return np.asarray(counts / np.maximum(n_values, 1))
+        return np.asarray(np.divide(counts, max(n_values, 1), out=out))
     if overflow != "drop":
         raise OptionError(f"overflow must be 'count' or 'drop'; got {overflow!r}.")
     inner = counts.copy()
-    inner[..., [0, -1]] = 0
-    return np.asarray(inner / np.maximum(inner.sum(axis=-1, keepdims=True), 1))
+    inner[:, [0, -1]] = 0
+    return np.asarray(np.divide(inner, np.maximum(inner.sum(axis=1, keepdims=True), 1), out=out))

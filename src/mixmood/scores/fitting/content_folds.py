@@ -84,7 +84,7 @@ def _groups(rows: Array) -> NDArray[np.int64]:
     n_groups = min(MOST_GROUPS, len(rows) // GROUP_SIZE)
     if n_groups < 2 or len(rows) > MOST_TO_GROUP:
         return np.zeros(len(rows), np.int64)
-    # Imported here: most labelled sets have classes, and this is an eighth of all imports.
+    # Imported here: images with classes need no groups, and it takes 0.3 s.
     from scipy.cluster.hierarchy import fcluster, linkage
 
     tree = linkage(rows, "ward")
