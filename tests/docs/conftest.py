@@ -6,6 +6,7 @@ import shutil
 import sys
 import zipfile
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -85,19 +86,20 @@ def smoke_store(once, shared_cache):
     def fill(folder):
         from mixmood.cli.main import app
 
-        words = ["testbed", "run", "smoke", "--store", str(folder / "store"), "--jobs", "1"]
-        result = CliRunner().invoke(app, [*words, "--cache", str(shared_cache)])
+        words = ["testbed", "run", "smoke", "--store", str(folder / "store")]
+        quick = [*SHORTER["testbed run"], "--cache", str(shared_cache)]
+        result = CliRunner().invoke(app, [*words, *quick])
         assert result.exit_code == 0, result.output
 
     return once("smoke", fill) / "store"
 
 
 @pytest.fixture
-def run_command(monkeypatch, request):
+def run_command(monkeypatch, request, mlflow_database):
     """Runs a line that starts with `mixmood` and returns what it printed.
 
     The demonstration was run by `cold_demo`, and the runs of the test bed `smoke` by `smoke_store`:
-    the command finds their records.
+    the command finds their records. A database of MLflow is there, but empty.
     """
 
     def run(line, is_shortened=True):
@@ -107,6 +109,9 @@ def run_command(monkeypatch, request):
             return request.getfixturevalue("cold_demo").stdout
         if smoke := re.match(r"mixmood testbed run smoke --store (\S+)", line):
             shutil.copytree(request.getfixturevalue("smoke_store"), smoke[1])
+        database = re.search(r"--mlflow sqlite:///(\S+)", line)
+        if database and not Path(database[1]).exists():
+            mlflow_database(database[1])
         words = shlex.split(line, comments=True)[1:]
         for command, options in SHORTER.items() if is_shortened else ():
             is_head = command == "train" and not re.search("--model (?!head)", line)
