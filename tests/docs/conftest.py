@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from mixmood.data.sets.embedded import digits
 
 SHORTER = {
+    "demo": ["--draws", "4", "--no-probe"],
     "rank": ["--draws", "4", "--no-probe"],
     "train": ["--epochs", "1", "--updates", "4"],  # of networks; a head takes no time
     "testbed run": ["--seeds", "1", "--jobs", "1"],
