@@ -104,8 +104,7 @@ def test_a_second_run_from_the_cache_gives_the_same_bytes(folders, monkeypatch):
     monkeypatch.chdir(folders)
     words = ("rank", "labelled", "near", "--draws", 3, "--measure", "l2", "--json", "-")
     first, second, uncached = (
-        in_process(*words, *more).stdout
-        for more in ((), ("--jobs", 1), ("--cache", "none"))
+        in_process(*words, *more).stdout for more in ((), ("--jobs", 1), ("--cache", "none"))
     )
     assert json.loads(first)["best"] == "near"
     assert first == second == uncached
