@@ -6,7 +6,6 @@ import shutil
 import sys
 import zipfile
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -96,11 +95,11 @@ def smoke_store(once, shared_cache):
 
 
 @pytest.fixture
-def run_command(monkeypatch, request, mlflow_database):
+def run_command(monkeypatch, request):
     """Runs a line that starts with `mixmood` and returns what it printed.
 
     The demonstration was run by `cold_demo`, and the runs of the test bed `smoke` by `smoke_store`:
-    the command finds their records. A database of MLflow is there, but empty.
+    the command finds their records.
     """
 
     def run(line, is_shortened=True):
@@ -110,9 +109,6 @@ def run_command(monkeypatch, request, mlflow_database):
             return request.getfixturevalue("cold_demo").stdout
         if smoke := re.match(r"mixmood testbed run smoke --store (\S+)", line):
             shutil.copytree(request.getfixturevalue("smoke_store"), smoke[1])
-        database = re.search(r"--mlflow sqlite:///(\S+)", line)
-        if database and not Path(database[1]).exists():
-            mlflow_database(database[1])
         words = shlex.split(line, comments=True)[1:]
         for command, options in SHORTER.items() if is_shortened else ():
             is_head = command == "train" and not re.search("--model (?!head)", line)
