@@ -16,6 +16,8 @@ PEERS  := benchmarks/peers/.venv
 # Processes that the tests are divided among; each computes with one thread. A file stays with one
 # process as long as there is work for the other: what its tests share is made once.
 WORKERS ?= 2
+# Tests start a hundred processes: each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test check .types .pytest raises fuzz kills load bench bench-peers docs dist clean
 .DELETE_ON_ERROR:

@@ -132,7 +132,8 @@ def claims(rows: list[Row]) -> list[str]:
             lines.append(
                 f"- {n_labelled} labels, clean pools: auto minus {name} {points(ahead)} points"
             )
-    for percent in ("50", "100"):
+    foreign = {place[4] for place in gains} - {"0"}
+    for percent in sorted(foreign, key=int):
         some = {place: gain for place, gain in gains.items() if place[4] == percent}
         lines.append(
             f"- auto minus supervised, {percent} % foreign, all kinds: {points(some)} points"

@@ -140,9 +140,16 @@ def sets():
     return of_class(rng, codes), codes, pools
 
 
-def test_a_labelled_set_with_classes_is_probed(sets):
+@pytest.fixture(scope="module")
+def ranked(sets):
+    """The ranking with default options, which several tests look at."""
     features, codes, pools = sets
-    report = mixmood.rank(Labelled(features, codes), pools, **QUICK)
+    return mixmood.rank(Labelled(features, codes), pools, cache=None, **QUICK)
+
+
+def test_a_labelled_set_with_classes_is_probed(sets, ranked):
+    features, codes, pools = sets
+    report = ranked
     same, foreign = (
         next(c for c in report.candidates if c.name == name) for name in ("same", "foreign")
     )
@@ -173,18 +180,17 @@ def test_permuted_labels_are_never_told_to_use_a_pool(sets):
         assert report.by == "distance"
 
 
-def test_pools_are_ordered_by_gain_unless_distance_is_asked_for(sets):
+def test_pools_are_ordered_by_gain_unless_distance_is_asked_for(sets, ranked):
     features, codes, pools = sets
     by_distance = mixmood.rank(Labelled(features, codes), pools, **QUICK, by="distance")
     assert [c.rank for c in by_distance.candidates] == [
         c.measures["cosine"].rank for c in by_distance.candidates
     ]
-    report = mixmood.rank(Labelled(features, codes), pools, **QUICK)
-    gains = [candidate.probe.gain for candidate in report.candidates]
-    assert report.by == "gain"
+    gains = [candidate.probe.gain for candidate in ranked.candidates]
+    assert ranked.by == "gain"
     assert gains == sorted(gains, reverse=True)
-    assert sum(candidate.p_best for candidate in report.candidates) == pytest.approx(1)
-    assert "gain" in report.to_text(120)
+    assert sum(candidate.p_best for candidate in ranked.candidates) == pytest.approx(1)
+    assert "gain" in ranked.to_text(120)
 
 
 def test_without_classes_there_is_no_probe_and_a_note_says_how_to_get_one(sets):
@@ -232,20 +238,19 @@ def test_options_that_make_no_sense_are_refused(sets, options, message):
         mixmood.rank(sets[0], sets[2], **options)
 
 
-def test_groups_come_from_the_path_and_must_match_every_image(sets):
+def test_groups_come_from_the_path_and_must_match_every_image(sets, ranked):
     features, codes, pools = sets
     labelled = Labelled(features, codes)
     every_ten = mixmood.rank(labelled, pools, **QUICK, groups=r"\[(\d)\d?\]")
-    alone = mixmood.rank(labelled, pools, **QUICK)
     assert every_ten.candidates[0].probe is not None
-    assert every_ten.candidates[0].probe != alone.candidates[0].probe
+    assert every_ten.candidates[0].probe != ranked.candidates[0].probe
     # The second one matches, but its capture group takes no part in the match.
     for groups in ("patient", r"(patient)|\["):
         with pytest.raises(InputError, match=r"is not a column of mine and is not found in mine\["):
             mixmood.rank(labelled, pools, **QUICK, groups=groups)
 
 
-def test_groups_may_be_a_column_of_the_list(tmp_path):
+def test_groups_may_be_a_column_of_the_list(tmp_path, small_backbone):
     """The column names the same groups as the pattern does: the probe is the same."""
     rng = np.random.default_rng(0)
     lines = ["path,label,patient"]
@@ -257,7 +262,7 @@ def test_groups_may_be_a_column_of_the_list(tmp_path):
     (tmp_path / "list.csv").write_text("\n".join(lines))
     pools = {"noise": rng.integers(0, 255, (30, 16, 16), dtype=np.uint8)}
     by_column, by_pattern = (
-        mixmood.rank(tmp_path / "list.csv", pools, **QUICK, groups=groups, cache=None)
+        mixmood.rank(tmp_path / "list.csv", pools, **QUICK, groups=groups, backbone=small_backbone)
         for groups in ("patient", r"p(\d+)-")
     )
     assert by_column.candidates[0].probe is not None

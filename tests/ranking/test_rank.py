@@ -89,8 +89,9 @@ def test_a_small_labelled_set_shrinks_the_sample_with_a_notice(sets):
 
 
 def test_several_measures_come_from_the_same_draws(sets):
-    alone = mixmood.rank(*sets, measures="js", draws=8).candidates[0]
-    together = mixmood.rank(*sets, measures="all", draws=8).candidates
+    few = sets[0][:24], {name: sets[1][name][:60] for name in ("near", "far")}
+    alone = mixmood.rank(*few, measures="js", draws=8).candidates[0]
+    together = mixmood.rank(*few, measures="all", draws=8).candidates
     same = next(c for c in together if c.name == alone.name)
     assert same.measures["js"].inter == alone.measures["js"].inter
     assert sorted(same.measures) == sorted(MEASURES)
@@ -108,12 +109,13 @@ def test_images_in_folders_are_ranked_and_the_labels_are_told(tmp_path, rng):
     assert report.backbone["name"] == "efficientnet-lite0"
 
 
-def test_an_unreadable_image_is_replaced_counted_and_named(tmp_path, rng):
+def test_an_unreadable_image_is_replaced_counted_and_named(tmp_path, rng, small_backbone):
     folder_of(tmp_path / "labelled", noise(rng, 16))
     broken = folder_of(tmp_path / "pool", noise(rng, 16))
     for i in range(7):
         (broken / f"broken-{i}.png").write_bytes(b"\x89PNG\r\n\x1a\n nothing")
-    report = mixmood.rank(tmp_path / "labelled", {"pool": broken}, draws=2, sample_size=8)
+    quick = {"draws": 2, "sample_size": 8, "backbone": small_backbone}
+    report = mixmood.rank(tmp_path / "labelled", {"pool": broken}, **quick)
     (candidate,) = report.candidates
     assert candidate.n_images == 23
     assert candidate.n_unreadable > 0
@@ -122,13 +124,14 @@ def test_an_unreadable_image_is_replaced_counted_and_named(tmp_path, rng):
     assert candidate.warnings[0].count("broken-") == min(candidate.n_unreadable, 5)
 
 
-def test_a_pool_with_too_few_readable_images_is_set_aside(tmp_path, rng):
+def test_a_pool_with_too_few_readable_images_is_set_aside(tmp_path, rng, small_backbone):
     folder_of(tmp_path / "labelled", noise(rng, 16))
     pool = folder_of(tmp_path / "pool", noise(rng, 3))
     for i in range(20):
         (pool / f"broken-{i}.png").write_bytes(b"")
     pools = {"pool": pool, "good": folder_of(tmp_path / "good", noise(rng, 9))}
-    report = mixmood.rank(tmp_path / "labelled", pools, draws=2)
+    quick = {"draws": 2, "backbone": small_backbone}
+    report = mixmood.rank(tmp_path / "labelled", pools, **quick)
     assert [candidate.name for candidate in report.candidates] == ["good"]
     (aside,) = report.set_aside
     assert (aside.name, aside.reason) == (
@@ -138,9 +141,9 @@ def test_a_pool_with_too_few_readable_images_is_set_aside(tmp_path, rng):
     )
     assert "! set aside, pool: it holds only 3 readable images" in report.to_text()
     with pytest.raises(InputError, match="With strict, every pool must be ranked. Could not rank"):
-        mixmood.rank(tmp_path / "labelled", pools, draws=2, strict=True)
+        mixmood.rank(tmp_path / "labelled", pools, **quick, strict=True)
     with pytest.raises(InputError, match="No pool can be ranked. 'pool': it holds only 3 readable"):
-        mixmood.rank(tmp_path / "labelled", {"pool": pool}, draws=2)
+        mixmood.rank(tmp_path / "labelled", {"pool": pool}, **quick)
 
 
 def test_a_pool_that_cannot_be_opened_is_set_aside_but_a_missing_path_is_an_error(sets, tmp_path):
@@ -153,24 +156,28 @@ def test_a_pool_that_cannot_be_opened_is_set_aside_but_a_missing_path_is_an_erro
         mixmood.rank(labelled, {"near": pools["near"], "gone": tmp_path / "gone"})
 
 
-def test_labelled_images_are_decoded_for_their_size_only_where_noise_needs_it(rng, monkeypatch):
+def test_labelled_images_are_decoded_for_their_size_only_where_noise_needs_it(
+    rng, monkeypatch, small_backbone
+):
     looked = []
     monkeypatch.setattr(
         "mixmood.data.pools.candidates.noise_size", lambda labelled: looked.append(1) or 16
     )
     labelled, other = noise(rng, 9), noise(rng, 9)
-    mixmood.rank(labelled, {"other": other, "sized": "noise:gaussian?count=9&size=8"}, draws=2)
+    quick = {"draws": 2, "backbone": small_backbone}
+    mixmood.rank(labelled, {"other": other, "sized": "noise:gaussian?count=9&size=8"}, **quick)
     assert looked == []
-    mixmood.rank(labelled, {"other": other, "noise": "noise:gaussian?count=9"}, draws=2)
+    mixmood.rank(labelled, {"other": other, "noise": "noise:gaussian?count=9"}, **quick)
     assert looked == [1]
 
 
-def test_a_labelled_set_with_too_few_readable_images_is_refused(tmp_path, rng):
+def test_a_labelled_set_with_too_few_readable_images_is_refused(tmp_path, rng, small_backbone):
     labelled = folder_of(tmp_path / "labelled", noise(rng, 5))
     for i in range(20):
         (labelled / f"broken-{i}.png").write_bytes(b"")
+    pools = {"noise": "noise:gaussian?count=40"}
     with pytest.raises(InputError, match="at least 8 labelled images; got 5"):
-        mixmood.rank(labelled, {"noise": "noise:gaussian?count=40"}, draws=2)
+        mixmood.rank(labelled, pools, draws=2, backbone=small_backbone)
 
 
 def test_features_cannot_be_mixed_with_images(sets):
@@ -206,7 +213,7 @@ def test_a_sample_larger_than_the_pool_is_refused(sets, rng):
         mixmood.dissimilarity(sets[0], features(rng, 12))
 
 
-def test_progress_is_told_for_every_image_and_pool(rng):
+def test_progress_is_told_for_every_image_and_pool(rng, small_backbone):
     class Listener:
         def __init__(self):
             self.done, self.totals, self.finished = {}, {}, set()
@@ -221,7 +228,8 @@ def test_progress_is_told_for_every_image_and_pool(rng):
             self.finished.add(task)
 
     listener = Listener()
-    mixmood.rank(noise(rng, 16), {"a": noise(rng, 20)}, draws=2, progress=listener, cache=None)
+    quick = {"draws": 2, "backbone": small_backbone, "cache": None}
+    mixmood.rank(noise(rng, 16), {"a": noise(rng, 20)}, **quick, progress=listener)
     assert listener.done == {"array": 16, "a": 16, "probe": 1}
     assert listener.totals == {"array": 16, "a": 16, "statistics": 0, "probe": 1}
     assert listener.finished == {"array", "a", "statistics", "probe"}
@@ -242,14 +250,15 @@ def test_cifar_with_its_own_classes_first_and_noise_last(image_packs):
     known = np.flatnonzero(labels < 5)
     order = np.random.default_rng(0).permutation(known)
     report = mixmood.rank(
-        images[order[:150]],
+        images[order[:100]],
         {
-            "same": images[order[150:950]],
-            "other half": images[labels >= 5][:800],
-            "gaussian": "noise:gaussian?count=800",
-            "salt and pepper": "noise:salt-and-pepper?count=800",
+            "same": images[order[100:300]],
+            "other half": images[labels >= 5][:200],
+            "gaussian": "noise:gaussian?count=200",
+            "salt and pepper": "noise:salt-and-pepper?count=200",
         },
-        draws=8,
+        draws=4,
+        resolution=64,
     )
     names = [candidate.name for candidate in report.candidates]
     assert names[0] == "same"

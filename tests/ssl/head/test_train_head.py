@@ -20,6 +20,17 @@ from mixmood.ssl.head.record import HeadRecord
 
 
 @pytest.fixture(scope="module")
+def known_photos(tmp_path_factory):
+    return tmp_path_factory.mktemp("known")
+
+
+@pytest.fixture(autouse=True)
+def own_cache(known_photos, monkeypatch):
+    """All tests train on the same photos: one cache, so that each is embedded once."""
+    monkeypatch.setenv("MIXMOOD_CACHE", str(known_photos))
+
+
+@pytest.fixture(scope="module")
 def run(photos, tmp_path_factory):
     """A finished run with a pool and test images, and its folder."""
     out = tmp_path_factory.mktemp("run") / "out"
@@ -95,7 +106,8 @@ def test_neither_torch_nor_onnx_nor_scikit_learn_is_needed(photos, tmp_path):
         "assert sys.modules['torch'] is None\n"
     )
     words = ["train", "--labelled", photos / "labelled", "--unlabelled", photos / "pool"]
-    command = [sys.executable, "-c", code, *map(str, [*words, "--out", tmp_path / "run"])]
+    words += ["--out", tmp_path / "run", "--cache", "none"]
+    command = [sys.executable, "-c", code, *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 5

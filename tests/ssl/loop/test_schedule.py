@@ -1,13 +1,14 @@
 import pytest
 import torch
 
+from mixmood.ssl.loop.optimiser import AdamW
 from mixmood.ssl.loop.schedule import PAPER_RAMP_SHARE, one_cycle, ramp
 
 
 @pytest.mark.parametrize("n_updates", [10, 97, 1000])
 def test_the_one_cycle_policy_is_that_of_torch(n_updates):
     weights = [torch.nn.Parameter(torch.zeros(1))]
-    optimiser = torch.optim.AdamW(weights, lr=1.0)
+    optimiser = AdamW(weights, lr=1.0)
     torchs = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, max_lr=0.1, total_steps=n_updates, pct_start=0.3, final_div_factor=1e4
     )

@@ -2,11 +2,11 @@
 
 import platform
 import warnings
-from importlib import metadata
 from typing import Any
 
 from mixmood.core.errors import BackboneError
 from mixmood.core.suggest import unknown_name
+from mixmood.core.version import package_version
 from mixmood.features.backbones.runtime import onnx_runtime
 
 AUTO, CPU = "auto", "cpu"
@@ -41,9 +41,7 @@ def is_surely_cpu(device: str) -> bool:
     """
     if device != AUTO:
         return device == CPU
-    try:
-        metadata.version("onnxruntime")
-    except metadata.PackageNotFoundError:
+    if package_version("onnxruntime") is None:
         return False
     return platform.system() != "Darwin" and not _has_gpu_package()
 
@@ -97,10 +95,4 @@ def _session(runtime: Any, model: bytes, options: Any, name: str) -> Any:
 
 
 def _has_gpu_package() -> bool:
-    for package in ("onnxruntime-gpu", "onnxruntime-directml"):
-        try:
-            metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-        return True
-    return False
+    return any(map(package_version, ("onnxruntime-gpu", "onnxruntime-directml")))

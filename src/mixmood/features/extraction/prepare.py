@@ -3,7 +3,6 @@
 import hashlib
 import threading
 from dataclasses import dataclass
-from importlib import metadata
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Picture
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import UnreadableImageError
+from mixmood.core.version import package_version
 from mixmood.data.decoding.decode import decode, decode_square, wide_values
 from mixmood.data.decoding.pixel_range import FULL, PixelRange
 from mixmood.data.decoding.quiet import QUIET
@@ -180,7 +180,7 @@ def cache_space(backbone: Backbone, pixel_range: PixelRange | None = None) -> by
     """
     import PIL
 
-    decoders = f"pillow {PIL.__version__} simplejpeg {metadata.version('simplejpeg')}"
+    decoders = f"pillow {PIL.__version__} simplejpeg {package_version('simplejpeg')}"
     words = f"{backbone.fingerprint} {decoders} onnxruntime {_runtime_version()}"
     if pixel_range is not None:
         words += f" range {pixel_range.low:g} {pixel_range.high:g}"
@@ -189,8 +189,5 @@ def cache_space(backbone: Backbone, pixel_range: PixelRange | None = None) -> by
 
 def _runtime_version() -> str:
     """The version of ONNX Runtime, from its package metadata, so that it need not be loaded."""
-    try:
-        return metadata.version("onnxruntime")
-    except metadata.PackageNotFoundError:
-        # Builds for other hardware have other package names.
-        return str(onnx_runtime().__version__)
+    # Builds for other hardware have other package names.
+    return package_version("onnxruntime") or str(onnx_runtime().__version__)

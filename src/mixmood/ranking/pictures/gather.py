@@ -1,12 +1,12 @@
 """Images and a map, which the page of a ranking shows beside its record."""
 
 from collections.abc import Iterable, Mapping
-from importlib.metadata import version
 
 import numpy as np
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.records.page_material import PageMaterial, SetPictures, Tile
+from mixmood.core.version import package_version
 from mixmood.data.decoding.thumbnail import thumbnail
 from mixmood.data.pools.pool import FeatureSource
 from mixmood.ranking.pictures.appearance import PictureTraits, SetTraits, contrasts
@@ -33,7 +33,7 @@ def gather_page_material(labelled: Reading, pools: Mapping[str, Reading]) -> Pag
             name: _pool_pictures(pool, projection, compared, traits) for name, pool in pools.items()
         },
         variance=projection.variance,
-        versions={name: version(name) for name in LIBRARIES},
+        versions={name: package_version(name) or "none" for name in LIBRARIES},
     )
 
 

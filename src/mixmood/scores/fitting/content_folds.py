@@ -81,9 +81,9 @@ def best_n_folds(class_sizes: NDArray[np.integer]) -> int:
 
 
 def _groups(rows: Array) -> NDArray[np.int64]:
-    if len(rows) > MOST_TO_GROUP:
+    n_groups = min(MOST_GROUPS, len(rows) // GROUP_SIZE)
+    if n_groups < 2 or len(rows) > MOST_TO_GROUP:
         return np.zeros(len(rows), np.int64)
-    n_groups = max(1, min(MOST_GROUPS, len(rows) // GROUP_SIZE))
     # Imported here: images with classes need no groups, and it takes 0.3 s.
     from scipy.cluster.hierarchy import fcluster, linkage
 

@@ -6,13 +6,12 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from importlib.metadata import PackageNotFoundError, version
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mixmood.core.errors import InputError, MixmoodError
-from mixmood.core.version import __version__
+from mixmood.core.version import __version__, package_version
 from mixmood.data.splits.split import Decoded, Split, data_fingerprint, draw_split
 from mixmood.testbed.grid.cells import Run
 from mixmood.testbed.grid.config import FROZEN, Config
@@ -120,15 +119,7 @@ def _head(job: Job) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """The versions of the packages that influence the results."""
-    return {package: _version_of(package) for package in PACKAGES}
-
-
-@cache  # every run of a worker asks for it, and reading the metadata of a package takes 10 ms
-def _version_of(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "none"
+    return {package: package_version(package) or "none" for package in PACKAGES}
 
 
 def drawn(job: Job, decoded: Decoded | None = None) -> Split:
