@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fuzz.killing import is_over, members
-from fuzz.tiny_bed import TINY
+from fuzz.tiny_bed import FROZEN, TINY
 from PIL import Image
 
 TWO_RUNS = (
@@ -36,6 +36,7 @@ def desk(tmp_path_factory):
             Image.fromarray(pixels).save(root / name / f"{index}.png")
     np.save(root / "pool.npy", rng.integers(0, 256, (9, 8, 8, 3), dtype=np.uint8))
     (root / "bed.toml").write_text(TWO_RUNS)
+    (root / "frozen.toml").write_text(FROZEN)
     return root
 
 
@@ -114,10 +115,19 @@ def test_a_training_and_its_classifier_end_clean(start, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", ["done", "SIGINT", "SIGTERM", "a terminal's Ctrl-C"])
-def test_a_test_bed_ends_clean_and_takes_its_workers_along(start, tmp_path, end):
+@pytest.mark.parametrize(
+    ("end", "bed"),
+    [
+        ("done", "bed.toml"),
+        ("SIGINT", "bed.toml"),
+        # Without torch, which takes most of the time.
+        ("SIGTERM", "frozen.toml"),
+        ("a terminal's Ctrl-C", "frozen.toml"),
+    ],
+)
+def test_a_test_bed_ends_clean_and_takes_its_workers_along(start, tmp_path, end, bed):
     store = tmp_path / "store"
-    process = start("testbed", "run", "bed.toml", "--store", store, "--jobs", 2)
+    process = start("testbed", "run", bed, "--store", store, "--jobs", 2)
     if end != "done":
         while len(members(process.pid)) < 5:  # itself, two watchmen, two workers
             assert process.poll() is None

@@ -5,15 +5,13 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
+
+from mixmood.cli.main import app
 
 
-def mixmood(*words):
-    return subprocess.run(
-        [sys.executable, "-m", "mixmood", *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=280,
-    )
+def invoke(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.mark.slow
@@ -34,10 +32,10 @@ def test_the_demo_puts_the_same_classes_first_and_noise_last(cold_demo):
 
 def test_correlate_gives_table_json_and_csv(paper_tables, tmp_path):
     tables = (paper_tables / "table1_accuracy.csv", paper_tables / "table2_distances.csv")
-    result = mixmood(
+    result = invoke(
         "correlate", *tables, "--json", tmp_path / "a.json", "--csv", tmp_path / "a.csv"
     )
-    assert result.returncode == 0, result.stderr
+    assert result.exit_code == 0, result.stderr
     assert "Pearson" in result.stdout
     rows = json.loads((tmp_path / "a.json").read_text())["rows"]
     assert len(rows) == 36
@@ -48,17 +46,17 @@ def test_correlate_gives_table_json_and_csv(paper_tables, tmp_path):
 
 
 def test_correlate_with_the_tables_the_wrong_way_round_says_so(paper_tables):
-    result = mixmood(
+    result = invoke(
         "correlate", paper_tables / "table2_distances.csv", paper_tables / "table1_accuracy.csv"
     )
-    assert result.returncode == 1
+    assert result.exit_code == 1
     assert "Accuracies come first, distances second" in result.stderr
 
 
 def test_correlate_does_not_write_over_its_tables(tmp_path):
     (tmp_path / "a.csv").write_text("task\n")
-    result = mixmood("correlate", tmp_path / "a.csv", "b.csv", "--csv", tmp_path / "." / "a.csv")
-    assert result.returncode == 2
+    result = invoke("correlate", tmp_path / "a.csv", "b.csv", "--csv", tmp_path / "." / "a.csv")
+    assert result.exit_code == 2
     assert "a.csv is one of the inputs. Name another file to write." in result.stderr
     assert (tmp_path / "a.csv").read_text() == "task\n"
 
@@ -72,13 +70,15 @@ def test_a_task_called_like_a_command_of_rich_is_printed_as_it_is(tmp_path):
         "task,ood_source,ood_percent,measure,distance_mean\n"
         + "".join(f"[/x],s{i},100,[bold],{i}\n" for i in (1, 2, 3))
     )
-    result = mixmood("correlate", tmp_path / "a.csv", tmp_path / "d.csv")
-    assert result.returncode == 0, result.stderr
+    result = invoke("correlate", tmp_path / "a.csv", tmp_path / "d.csv")
+    assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines()[1].split()[:4] == ["[/x]", "[/y]", "60", "[bold]"]
 
 
 def test_correlate_writes_csv_to_stdout_and_nothing_else(paper_tables):
     tables = (paper_tables / "table1_accuracy.csv", paper_tables / "table2_distances.csv")
-    result = mixmood("correlate", *tables, "--csv", "-")
+    words = [sys.executable, "-m", "mixmood", "correlate", *tables, "--csv", "-"]
+    result = subprocess.run(words, capture_output=True, text=True, timeout=280)
+    assert result.stderr == ""
     assert len(result.stdout.splitlines()) == 37
     assert result.stdout.startswith("task,n_labelled,measure,pearson")

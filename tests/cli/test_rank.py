@@ -27,6 +27,10 @@ def mixmood(*words, **options):
     )
 
 
+def in_process(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
 def folder_of(directory, n, low=0, high=256):
     rng = np.random.default_rng(low)
     directory.mkdir(parents=True)
@@ -84,22 +88,25 @@ def test_json_and_csv_hold_the_same_ranking(run):
 
 
 def test_json_to_stdout_prints_nothing_else(folders):
-    result = mixmood("rank", "labelled", "near", "--draws", 2, "--json", "-", cwd=folders)
+    words = ("--draws", 2, "--no-probe", "--json", "-")
+    result = mixmood("rank", "labelled", "near", *words, cwd=folders)
     assert json.loads(result.stdout)["best"] == "near"
 
 
-def test_csv_to_stdout_prints_nothing_else(folders):
-    result = mixmood("rank", "labelled", "near", "--draws", 2, "--csv", "-", cwd=folders)
+def test_csv_to_stdout_prints_nothing_else(folders, monkeypatch):
+    monkeypatch.chdir(folders)
+    result = in_process("rank", "labelled", "near", "--draws", 2, "--no-probe", "--csv", "-")
     (row,) = csv.DictReader(result.stdout.splitlines())
     assert (row["name"], row["measure"]) == ("near", "cosine")
 
 
-def test_a_second_run_from_the_cache_gives_the_same_bytes(folders):
+def test_a_second_run_from_the_cache_gives_the_same_bytes(folders, monkeypatch):
+    monkeypatch.chdir(folders)
     words = ("rank", "labelled", "near", "--draws", 3, "--measure", "l2", "--json", "-")
     first, second, uncached = (
-        mixmood(*words, *more, cwd=folders).stdout
-        for more in ((), ("--jobs", 1), ("--cache", "none"))
+        in_process(*words, *more).stdout for more in ((), ("--jobs", 1), ("--cache", "none"))
     )
+    assert json.loads(first)["best"] == "near"
     assert first == second == uncached
 
 
@@ -226,11 +233,12 @@ def test_help_imports_nothing_heavy():
     assert result.stdout.strip() == "set()", result
 
 
-def test_a_small_pool_is_set_aside_and_the_rest_is_ranked(folders):
+def test_a_small_pool_is_set_aside_and_the_rest_is_ranked(folders, monkeypatch):
+    monkeypatch.chdir(folders)
     prepare_mistakes(folders)
     words = ("--measure", "l2", "--draws", 3, "--no-probe", "--json", "-")
-    result = mixmood("rank", "labelled", "near", "few", *words, cwd=folders)
-    assert result.returncode == 0, result.stderr
+    result = in_process("rank", "labelled", "near", "few", *words)
+    assert result.exit_code == 0, result.stderr
     record = json.loads(result.stdout)
     assert [c["name"] for c in record["candidates"]] == ["near"]
     assert [one["name"] for one in record["set_aside"]] == ["few"]

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from mixmood.data.sets.embedded import digits
 
 SHORTER = {
+    "demo": ["--draws", "4", "--no-probe"],
     "rank": ["--draws", "4", "--no-probe"],
     "train": ["--epochs", "1", "--updates", "4"],  # of networks; a head takes no time
     "testbed run": ["--seeds", "1", "--jobs", "1"],
@@ -85,8 +86,9 @@ def smoke_store(once, shared_cache):
     def fill(folder):
         from mixmood.cli.main import app
 
-        words = ["testbed", "run", "smoke", "--store", str(folder / "store"), "--jobs", "1"]
-        result = CliRunner().invoke(app, [*words, "--cache", str(shared_cache)])
+        words = ["testbed", "run", "smoke", "--store", str(folder / "store")]
+        quick = [*SHORTER["testbed run"], "--cache", str(shared_cache)]
+        result = CliRunner().invoke(app, [*words, *quick])
         assert result.exit_code == 0, result.output
 
     return once("smoke", fill) / "store"

@@ -10,6 +10,7 @@ import sys
 import tarfile
 import zipfile
 import zlib
+from functools import cache
 
 import numpy as np
 import pytest
@@ -61,22 +62,30 @@ def image_with_too_many_pixels(folder):
 
 
 def image_with_a_gigabyte_of_text(folder):
-    text = b"Comment\0\0" + zlib.compress(bytes(2**30 // 4), 9)
+    text = b"Comment\0\0" + zlib.compress(bytes(2**30 // 4), 1)
     (folder / "1.png").write_bytes(png(1, (b"zTXt", text)))
     return folder
 
 
-def zip_of_a_gigabyte(folder):
-    packed = zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1)
+@cache
+def packed_gigabyte():
+    """The bytes of a zip, made once: to pack zeros takes seconds."""
+    buffer = io.BytesIO()
+    packed = zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
     with packed as archive, archive.open("1.png", "w", force_zip64=True) as member:
         for _ in range(2**10):
             member.write(bytes(2**20))
+    return buffer.getvalue()
+
+
+def zip_of_a_gigabyte(folder):
+    (folder / "a.zip").write_bytes(packed_gigabyte())
     return folder / "a.zip"
 
 
 def zip_that_hides_a_gigabyte(folder):
     """The table of contents says 1000 bytes."""
-    data = bytearray(zip_of_a_gigabyte(folder).read_bytes())
+    data = bytearray(packed_gigabyte())
     entry = data.index(b"PK\1\2")
     data[entry + 24 : entry + 28] = (1000).to_bytes(4, "little")
     (folder / "a.zip").write_bytes(data)

@@ -116,9 +116,6 @@ def rank_planned(
     progress: Progress | None = None,
 ) -> RankReport:
     """`rank` with its options as a checked plan."""
-    from mixmood.features.backbones.registry import load_backbone
-    from mixmood.ranking.rank import rank as rank_pools
-
     log = mlflow_log(plan.mlflow)
     listener = progress or Silent()
     with open_cache(plan.cache) or nullcontext() as store:
@@ -127,6 +124,10 @@ def rank_planned(
         )
         opened = open_candidates(candidates, base, plan.seed, store, plan.frames)
         base, pools, _ = scaled_alike(base, opened.pools)
+        # Imported only now: a mistake in a path is reported a second earlier.
+        from mixmood.features.backbones.registry import load_backbone
+        from mixmood.ranking.rank import rank as rank_pools
+
         needs_backbone = not isinstance(base, FeatureSource)
         choice = choose_backbone(base, ChoiceOptions.of(plan, plan.groups), store, listener)
         plan = plan if choice is None else replace(plan, backbone=choice.chosen)
