@@ -31,4 +31,4 @@ def kill_bed_repeatedly(place: Path, n_kills: int, seed: int) -> tuple[int, int,
 
 def _content(folder: Path) -> list[str]:
     records = Store(folder).records()
-    return [json.dumps(r | {"times": None}, sort_keys=True) for r in records]
+    return [json.dumps(r.to_dict() | {"times": None}, sort_keys=True) for r in records]
