@@ -8,12 +8,11 @@ import sys
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from fuzz.tiny_bed import FROZEN, TINY
 
-from mixmood.core.errors import InputError, MissingExtraError, OptionError, TrainingError
+from mixmood.core.errors import TrainingError
 from mixmood.jobs.call import Call
 from mixmood.jobs.cluster import RaySpread
 from mixmood.jobs.local import spread_local
@@ -249,32 +248,6 @@ def test_an_error_within_a_call_is_its_outcome_and_the_others_go_on():
 def test_no_jobs_need_no_engine():
     assert list(spread_local([], 2, lambda job: None)) == []
     assert list(RaySpread()([], 2, lambda job: None)) == []
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1:9", "auto"])
-def test_a_cluster_that_does_not_answer_is_told(calls, address):
-    with pytest.raises(OptionError, match=f"No Ray cluster answers at '{address}'"):
-        list(RaySpread(address)(calls, 0, lambda call: None))
-
-
-def test_a_ray_that_does_not_start_is_an_error_with_a_way_out(monkeypatch):
-    def late(**_):
-        raise Exception("The current node timed out during startup.")
-
-    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=late))
-    with pytest.raises(InputError, match=r"could not be started: The current node.*less busy"):
-        RaySpread().connected(1)
-
-
-def test_ray_is_an_extra(calls, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match=r"--backend ray needs.*mixmood\[cluster\]"):
-        list(RaySpread()(calls, 1, lambda call: None))
-
-
-def test_a_negative_share_of_a_gpu_is_refused():
-    with pytest.raises(OptionError, match="gpus_per_run must be 0 or above; got -1"):
-        RaySpread(gpus_per_run=-1)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks the process that is killed")

@@ -14,7 +14,6 @@ import mixmood
 from mixmood.api.predict import predict
 from mixmood.api.train import train
 from mixmood.core.errors import InputError, OptionError, OutputError, ShapeError, TrainingError
-from mixmood.ssl.head.describe import confusion
 from mixmood.ssl.head.embedding import Embedded, warn_of_copies
 from mixmood.ssl.head.record import HeadRecord
 
@@ -291,15 +290,3 @@ def test_a_folder_that_holds_a_run_is_not_overwritten(run, photos):
 def test_an_option_that_does_not_fit_is_refused(photos, options, message):
     with pytest.raises(OptionError, match=message):
         train(photos / "labelled", **options)
-
-
-def test_a_confusion_table_counts_every_repeat_by_its_share_and_leaves_out_who_was_never_tested():
-    nothing = [np.nan, np.nan]
-    logits = np.array([[[1, 0], [1, 0], nothing], [[1, 0], [0, 1], nothing]])
-    assert confusion(logits, np.array([0, 1, 1]), 2) == ((1.0, 0.0), (0.5, 0.5))
-    assert confusion(logits, np.array([0, 1, 1]), 1000) is None
-
-
-def test_what_is_no_record_is_refused():
-    with pytest.raises(InputError, match="This is no record of a head"):
-        HeadRecord.from_json('{"schema": 1, "model": "wrn"}')
