@@ -35,9 +35,9 @@ def share(found: dict) -> str:
     )
 
 
-def orders(summary: dict) -> list[str]:
-    """What orders the pools best, at 60 labels."""
-    table = summary["report"][MAIN]
+def orders(summary: dict, n_labelled: int) -> list[str]:
+    """What orders the pools best, with this many labels."""
+    table = summary["report"][f"{n_labelled} labels, mixmatch"]
     lines = [
         f"{table['n_tasks']} tasks, {table['n_task_seeds']} tasks and seeds, {table['n_pools']} "
         "pools.",
@@ -140,7 +140,9 @@ def scratch(summary: dict) -> list[str]:
 
 
 TABLES: dict[str, Callable[[dict], list[str]]] = {
-    "orders": orders,
+    "orders": lambda summary: orders(summary, 60),
+    "orders 20": lambda summary: orders(summary, 20),
+    "orders 150": lambda summary: orders(summary, 150),
     "heads": heads,
     "chances": lambda summary: chances(summary, "report"),
     "simulated": lambda summary: chances(summary, "simulated"),
@@ -156,7 +158,7 @@ def filled(text: str, summary: dict) -> str:
         lines = TABLES[match[1]](summary)
         return "\n".join([f"<!-- gains {match[1]} -->", "", *lines, "", "<!-- end -->"])
 
-    return re.sub(r"<!-- gains ([a-z]+) -->\n.*?<!-- end -->", block, text, flags=re.DOTALL)
+    return re.sub(r"<!-- gains ([a-z0-9 ]+) -->\n.*?<!-- end -->", block, text, flags=re.DOTALL)
 
 
 def main() -> None:
