@@ -26,7 +26,7 @@ WRITTEN = json.loads((GOLDEN / "written_by.json").read_text())
 @pytest.fixture
 def old_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(PIL, "__version__", WRITTEN["pillow"])
-    monkeypatch.setattr(prepare.metadata, "version", lambda package: WRITTEN[package])
+    monkeypatch.setattr(prepare, "package_version", WRITTEN.get)
     shutil.copy(GOLDEN / FILE_NAME, tmp_path / FILE_NAME)
     with FeatureCache(tmp_path) as cache:
         yield cache
