@@ -17,8 +17,6 @@ from mixmood.ssl.algorithms.registry import ALGORITHMS
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-PAGE_IDS = [str(page.relative_to(ROOT)) for page in PAGES]
-
 NOT_RUN = {
     "README.md": ["make demo", "make test", "pip install"],
     "docs/index.md": ["pip install"],
@@ -103,6 +101,14 @@ def is_shell(block):
     return block.kind in ("sh", "console", "indented")
 
 
+def is_run(block):
+    return block.kind == "python" or is_shell(block)
+
+
+def page_id(page):
+    return str(page.relative_to(ROOT))
+
+
 def printed_by(block):
     """What a block with `$` says that its only command prints; None if it says nothing."""
     lines = block.text.splitlines()
@@ -111,7 +117,7 @@ def printed_by(block):
 
 
 def is_left_out(page, line):
-    beginnings = NOT_RUN.get(str(page.relative_to(ROOT)), [])
+    beginnings = NOT_RUN.get(page_id(page), [])
     return any(line.startswith(beginning) for beginning in beginnings)
 
 
@@ -126,9 +132,12 @@ def kept_families():
         family.update(members)
 
 
+WITH_CODE = [page for page in PAGES if any(map(is_run, blocks_of(page)))]
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder", "own_cache", "kept_families")
-@pytest.mark.parametrize("page", PAGES, ids=PAGE_IDS)
+@pytest.mark.parametrize("page", WITH_CODE, ids=page_id)
 def test_every_block_of_a_page_runs(page, run_command):
     names = {"__name__": "__main__"}
     printed = None
@@ -140,7 +149,6 @@ def test_every_block_of_a_page_runs(page, run_command):
             assert printed.strip() == block.text.strip(), f"{where}: it printed\n{printed}"
         elif is_shell(block):
             run_shell(page, block, run_command, where)
-        check_data(block)
         printed = printed if block.kind == "python" else None
 
 
@@ -197,11 +205,12 @@ def check_data(block):
         tomllib.loads(block.text)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=PAGE_IDS)
-def test_a_block_says_what_it_is(page):
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_a_block_says_what_it_is_and_data_can_be_read(page):
     for block in blocks_of(page):
         known = {"python", "sh", "console", "text", "indented", "json", "toml", "csv", "latex"}
         assert block.kind in known, f"{page.name}, line {block.line}: {block.kind or 'no kind'}"
+        check_data(block)
 
 
 def test_the_list_of_lines_that_are_not_run_has_no_idle_entry():
