@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,8 @@ from mixmood.selection.scan.local import Scan, scan_local
 from mixmood.selection.scan.parts import PartFolder, ranges
 from mixmood.selection.scorer import Scorer
 
-pytest.importorskip("ray")
 pytestmark = [
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed"),
     pytest.mark.slow,
     pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore"),  # Ray's own, at import and at its end
