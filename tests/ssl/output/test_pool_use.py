@@ -1,46 +1,21 @@
 """What a user is told of the pool's part in a training."""
 
 import pytest
+from tests.fixtures.training_records import a_record, an_epoch
 
 from mixmood.ssl.output.pool_use import nearly_lost_class, pool_warnings
-from mixmood.ssl.output.record import EpochRecord, TrainingRecord
 
 CODES = [0] * 15 + [1] * 30 + [2] * 15
 """A quarter, a half and a quarter of the labelled images."""
 
 
 def epoch(number, shares, sure=None):
-    return EpochRecord(
-        epoch=number,
-        n_updates=50 * number,
-        learning_rate=1e-3,
-        loss=0.5,
-        loss_labelled=0.4,
-        loss_unlabelled=None if shares is None else 0.1,
-        share_dropped=None,
-        pseudo_label_shares=shares,
-        test_accuracy=0.5,
-        validation_accuracy=None,
-        elapsed_s=float(number),
-        share_sure=sure,
-    )
+    return an_epoch(number, n_updates=50 * number, pseudo_label_shares=shares, share_sure=sure)
 
 
 def record(*epochs, batch_size=16):
-    return TrainingRecord(
-        configuration={"settings": {"threshold": 0.95}, "batch_size": batch_size},
-        class_names=("cat", "dog", "owl"),
-        n_labelled=60,
-        n_unlabelled=300,
-        n_test=40,
-        n_validation=0,
-        n_parameters=5,
-        device="cpu",
-        n_threads=1,
-        epochs=epochs,
-        elapsed_s=3.0,
-        images_per_s=10.0,
-    )
+    configuration = {"settings": {"threshold": 0.95}, "batch_size": batch_size}
+    return a_record(*epochs, configuration=configuration, class_names=("cat", "dog", "owl"))
 
 
 @pytest.mark.parametrize(
