@@ -15,6 +15,7 @@ from benchmarks.testbed.predictors import gains, scores
 from benchmarks.testbed.records import pools_of, read_rows, units_of
 from benchmarks.testbed.units import Mean, by_unit, mean_correlation, pearson
 from mixmood.core.files.atomic import write_atomic
+from mixmood.core.words import counted
 from mixmood.measures.registry import MEASURES
 
 ROOT = Path(__file__).parents[2]
@@ -64,8 +65,9 @@ def predicted(name: str, n_labelled: str, algorithm: str = MAIN) -> list[str]:
     if not units:
         return ["Not run yet."]
     tasks, seeds = {task for task, _ in units}, {seed for _, seed in units}
-    size = f"{len(tasks)} tasks, {len(seeds)} seeds, {sum(map(len, units.values()))} runs."
-    return [size, "", *predictors.table(units)]
+    n_runs = sum(map(len, units.values()))
+    sizes = (counted(len(tasks), "task"), counted(len(seeds), "seed"), counted(n_runs, "run"))
+    return [f"{', '.join(sizes)}.", "", *predictors.table(units)]
 
 
 def short() -> list[str]:
