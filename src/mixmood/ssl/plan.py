@@ -60,6 +60,7 @@ TUNING: dict[str, Any] = {
 }
 """Defaults of the fine-tuned backbone where they differ from those of networks from scratch."""
 RECIPE = frozenset(one.name for one in fields(Recipe))
+_TEXTS = option_texts(Recipe)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,14 +104,18 @@ class TrainingPlan(Recipe):
     )
     epochs: int = option(
         None,
-        "Passes over the pool (over the labelled images for supervised).",
-        shown="50; efficientnet-lite0: 5 equal parts of its updates",
+        _TEXTS["epochs"].help,
+        shown=f"{Recipe.epochs}; {DEFAULT_BACKBONE}: {TUNING['epochs']} equal parts of its updates",
     )
     learning_rate: float = option(
-        None, "Peak of the one-cycle policy.", shown="0.0002; efficientnet-lite0: 0.0001"
+        None,
+        _TEXTS["learning_rate"].help,
+        shown=f"{Recipe.learning_rate:g}; {DEFAULT_BACKBONE}: {TUNING['learning_rate']:g}",
     )
     augment: Any = option(
-        None, "paper, flips, flip-crop, crop or none.", shown="paper; efficientnet-lite0: crop"
+        None,
+        _TEXTS["augment"].help,
+        shown=f"{Recipe.augment}; {DEFAULT_BACKBONE}: {TUNING['augment']}",
     )
     settings: Mapping[str, Setting] = field(default_factory=dict)
     """Settings of the algorithm that differ from its defaults."""

@@ -5,7 +5,8 @@ import json
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -110,27 +111,30 @@ class ParquetSource(ImageSource):
         """The classes of the label column; None without such a column or if a label is missing."""
         if self._columns.label is None:
             return None
-        values = self._values(self._columns.label, "labels")
+        with self._naming(f"the column of labels, '{self._columns.label}',"):
+            values = self._values(self._columns.label)
         if any(value in (None, -1, "") for value in values):
             return None
         return labels_from_values(np.array(values), self.name, self._columns.class_names)
 
     def column(self, name: str) -> list[str] | None:
         """The values of a column as text, one for each image; None without it."""
-        with _pyarrow_parquet().ParquetFile(self._paths[0]) as file:
-            plain = [field.name for field in file.schema_arrow if not field.type.num_fields]
-        names = {own.lower(): own for own in plain if own != self._columns.image}
-        found = names.get(name.strip().lower())
-        return None if found is None else [str(value) for value in self._values(found, "groups")]
+        with self._naming(f"the column '{name}'"):
+            plain = [own for own in _plain_columns(self._paths[0]) if own != self._columns.image]
+            found = next((own for own in plain if own.lower() == name.strip().lower()), None)
+            return None if found is None else [str(value) for value in self._values(found)]
 
-    def _values(self, column: str, what: str) -> list[Any]:
+    def _values(self, column: str) -> list[Any]:
+        parts = [_read_column(path, column, None) for path in self._paths]
+        return [value for part in parts for value in part.to_pylist()]
+
+    @contextmanager
+    def _naming(self, what: str) -> Iterator[None]:
+        """An error of pyarrow, which may be of any kind, names the pool and what was read."""
         try:
-            parts = [_read_column(path, column, None) for path in self._paths]
-            return [value for part in parts for value in part.to_pylist()]
+            yield
         except Exception as error:
-            raise InputError(
-                f"{self.name}: the column of {what}, '{column}', cannot be read: {reason(error)}."
-            ) from error
+            raise InputError(f"{self.name}: {what} cannot be read: {reason(error)}.") from error
 
     def _load(self, group: _Group) -> Any:
         if group in self._kept:
@@ -182,6 +186,12 @@ def _metadata(path: Path, label: str | None) -> tuple[_Columns, list[_Group]]:
     except Exception as error:
         raise InputError(f"Cannot open {path} as a Parquet file: {reason(error)}.") from error
     return _choose_columns(path, schema, label), groups
+
+
+def _plain_columns(path: Path) -> list[str]:
+    """The columns of single values."""
+    with _pyarrow_parquet().ParquetFile(path) as file:
+        return [field.name for field in file.schema_arrow if not field.type.num_fields]
 
 
 def _read_column(path: Path, column: str, group: int | None) -> Any:
