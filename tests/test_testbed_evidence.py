@@ -1,14 +1,25 @@
 """The tables that docs/results.md is made of, from records whose truth is known."""
 
 import gzip
+import json
 
 import numpy as np
 import pytest
 from benchmarks.testbed import claims, dose, predictors
+from benchmarks.testbed.measure import lacks_something, measured_again
 from benchmarks.testbed.records import pools_of, read_rows, units_of
+from benchmarks.testbed.restore import restore
 from benchmarks.testbed.units import best, chosen, correlation_of_means, mean_over, pearson
+from fuzz.tiny_bed import FROZEN, TINY
 
 from mixmood.core.files.spreadsheet import csv_text
+from mixmood.report.testbed.export import records_csv_gz
+from mixmood.testbed.grid.cells import runs
+from mixmood.testbed.grid.config import parse_config
+from mixmood.testbed.runs.network import measured_pool
+from mixmood.testbed.runs.record import MeasuredDistance, RunRecord
+from mixmood.testbed.runs.run import drawn, job_for
+from mixmood.testbed.runs.store import Store
 
 COLUMNS = (
     "task", "ood_source", "ood_percent", "n_labelled", "algorithm", "regime", "seed",
@@ -124,3 +135,83 @@ def test_the_correlation_of_means_is_that_of_the_paper_and_not_of_each_seed():
     assert found.value > 0.9
     assert found.low < found.value < found.high
     assert np.mean([pearson(x[unit], y[unit]) for unit in x]) < 0.6
+
+
+def record_of(job):
+    """A record with a value of its own in every field that is published."""
+    run, rng = job.run, np.random.default_rng(int(job.key, 16))
+    at_most_one = [round(float(value), 4) for value in rng.random(8)]
+    is_frozen, has_pool = run.regime == "frozen", not run.is_supervised
+    epochs = [
+        {"epoch": k, "test_accuracy": value, "pseudo_label_shares": None}
+        for k, value in enumerate(at_most_one[:2], 1)
+    ]
+    if has_pool:
+        epochs[-1]["pseudo_label_shares"] = [0.25, 0.75]
+    names = MeasuredDistance.model_fields
+    numbers = ("change", "error", "unrest", "accuracy", "supervised", "gain")
+    by_choice = zip(("best", "last", "median", "validation"), at_most_one, strict=False)
+    return RunRecord.model_validate_json(
+        json.dumps(
+            {
+                "key": job.key, "run": run.to_dict(), "data": job.data, "mixmood": "0.1.0",
+                "versions": {"numpy": "2"}, "classes": ["0", "4"],
+                "training": None if is_frozen else {"epochs": epochs},
+                "accuracy": {"test": at_most_one[0]} if is_frozen else dict(by_choice),
+                "test_halves": at_most_one[:2] if is_frozen else None,
+                "distances": {"cosine": dict.fromkeys(names, at_most_one[3])} if has_pool else None,
+                "useful_share": {
+                    "share": at_most_one[4], "interval": [0.0, 1.0], "is_trustworthy": True,
+                } if has_pool else None,
+                "probe": {
+                    **dict(zip(numbers, at_most_one, strict=False)), "algorithm": "mixmatch",
+                    "is_learnable": False, "interval": [-1.5, 2.5], "p_helps": at_most_one[6],
+                } if has_pool else None,
+                "times": {"training_s": 1.5, "total_s": 2.0, "cpu_s": 1.25},
+            }
+        )
+    )  # fmt: skip
+
+
+def published_in(folder, records):
+    """Publish records as `mixmood testbed tables` does, and read what was written."""
+    (folder / "records.csv.gz").write_bytes(records_csv_gz(records))
+    return read_rows(folder)
+
+
+@pytest.mark.parametrize("preset", [TINY, FROZEN], ids=["networks", "heads"])
+def test_a_store_restored_from_published_records_publishes_the_same(preset, tmp_path):
+    config = parse_config(preset, "tiny")
+    jobs = [job_for(config, run) for run in runs(config)]
+    published = published_in(tmp_path, [record_of(job) for job in jobs])
+    n_rows = len(published)
+    assert restore(tmp_path, tmp_path / "store", config) == (n_rows, n_rows)
+    order = {job.key: place for place, job in enumerate(jobs)}
+    found = sorted(Store(tmp_path / "store").records(), key=lambda record: order[record.key])
+    assert published_in(tmp_path, found) == published
+
+
+def test_rows_of_another_protocol_are_not_restored(tmp_path):
+    """They would never be used: their keys are those of other runs."""
+    theirs, ours = (parse_config(TINY.replace("0.002", rate), "tiny") for rate in ("0.1", "0.2"))
+    jobs = [job_for(theirs, run) for run in runs(theirs)]
+    published_in(tmp_path, [record_of(job) for job in jobs])
+    assert restore(tmp_path, tmp_path / "store", ours) == (0, len(jobs))
+
+
+def test_a_pool_is_measured_again_on_the_images_of_its_run(tmp_path, tiny):
+    """The distance in the record must come out the same; the rest is added."""
+    job = job_for(tiny, runs(tiny)[-1], cache=None)
+    before = measured_pool(job, drawn(job))
+    record = record_of(job)
+    content = record.to_dict() | {"run": record.run, "useful_share": None, "probe": None}
+    old = RunRecord.model_validate(content | {"distances": before["distances"]}, strict=False)
+    assert lacks_something(old)
+    new = measured_again(old, tiny, "none")
+    assert not lacks_something(new)
+    assert new.distances["cosine"] == old.distances["cosine"]
+    assert new.accuracy == old.accuracy
+    moved = {name: each | {"distance": 9.0} for name, each in before["distances"].items()}
+    other = RunRecord.model_validate(content | {"distances": moved}, strict=False)
+    with pytest.raises(SystemExit, match="cosine was 9.0 and is"):
+        measured_again(other, tiny, "none")

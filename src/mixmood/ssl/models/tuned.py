@@ -95,7 +95,7 @@ class TunedNetwork(nn.Module):
             if kind == "Conv":
                 x = self.body[parameter](x)
             elif kind == "Clip":
-                x = x.clamp(*parameter)
+                x = functional.hardtanh(x, *parameter)
             elif kind == "Add":
                 x = x + values[inputs[1]]
             elif kind == "GlobalAveragePool":

@@ -25,7 +25,7 @@ def network_results(job: Job) -> dict[str, Any]:
     limit_threads(job.threads)
     split = drawn(job)
     start = time.perf_counter()
-    found = {"distances": None} if job.run.is_supervised else _measured(job, split)
+    found = {"distances": None} if job.run.is_supervised else measured_pool(job, split)
     distances_s = time.perf_counter() - start
     trained = train_on(job, split)
     return description(job, split) | {
@@ -45,7 +45,7 @@ def network_results(job: Job) -> dict[str, Any]:
     }
 
 
-def _measured(job: Job, split: Split) -> dict[str, Any]:
+def measured_pool(job: Job, split: Split) -> dict[str, Any]:
     """Distances, useful share and probe of the run's pool."""
     labelled, pool = sample_features(job, split)
     outlook = RunOutlook(labelled, split.labels, len(split.class_names), job.run.seed)

@@ -1,0 +1,133 @@
+"""A store from published records, so that a test bed can be continued where its store is lost.
+
+    python -m benchmarks.testbed.restore results/paper-tuned STORE
+    mixmood testbed run paper-tuned --store STORE
+
+The name of the folder is that of the preset. `records.csv.gz` has less than the records: losses and
+the options of the training are not in it. Tables, pages and `records.csv.gz` do not need them: they
+are the same from the restored store.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from benchmarks.testbed.records import read_rows
+from mixmood.testbed.grid.cells import runs
+from mixmood.testbed.grid.config import Config, load_config
+from mixmood.testbed.runs.record import MeasuredDistance, PoolProbe, PoolShare, RunRecord
+from mixmood.testbed.runs.run import Job, job_for
+from mixmood.testbed.runs.store import Store
+
+Row = dict[str, str]
+TIMES = ("training_s", "distances_s", "images_per_s", "total_s", "cpu_s")
+
+
+def restore(folder: Path, store: Path, config: Config, home: Path | None = None) -> tuple[int, int]:
+    """Write the records of a folder of results into a store; returns how many, and how many rows.
+
+    A row whose key no run of the present protocol and data has is left out: it would not be used.
+    """
+    jobs = {job.key: job for job in (job_for(config, run, home) for run in runs(config))}
+    rows = read_rows(folder)
+    made = Store.make(store, config)
+    found = [record_of(row, jobs[row["key"]]) for row in rows if row["key"] in jobs]
+    for record in found:
+        made.write(record)
+    return len(found), len(rows)
+
+
+def record_of(row: Row, job: Job) -> RunRecord:
+    """The record of a run, as far as its row has it."""
+    versions = _below(row, "version_")
+    by_name = {name: float(value) for name, value in _below(row, "accuracy_").items() if _is(value)}
+    halves = [by_name.pop(name, None) for name in ("half_1", "half_2")]
+    return RunRecord(
+        key=job.key,
+        run=job.run,
+        data=job.data,
+        mixmood=row["mixmood"],
+        versions=versions,
+        classes=row["classes"].split(),
+        training=_training(row),
+        accuracy=by_name,
+        test_halves=None if None in halves else tuple(halves),
+        distances=_distances(row),
+        useful_share=_share(row),
+        probe=_probe(row),
+        times={name: float(row[name]) for name in TIMES if row.get(name)},
+    )
+
+
+def _below(row: Row, prefix: str) -> Row:
+    """The filled columns whose name begins so, without the prefix."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in row.items()
+        if name.startswith(prefix) and value
+    }
+
+
+def _is(value: str) -> bool:
+    """Whether a column is one number, and not one for each epoch."""
+    return " " not in value
+
+
+def _training(row: Row) -> dict[str, Any] | None:
+    """The epochs of a network; guesses are known of the last one."""
+    accuracies = [float(word) for word in row["accuracy_by_epoch"].split()]
+    if not accuracies:
+        return None
+    epochs: list[dict[str, Any]] = [
+        {"epoch": number, "test_accuracy": accuracy, "pseudo_label_shares": None}
+        for number, accuracy in enumerate(accuracies, 1)
+    ]
+    epochs[-1]["pseudo_label_shares"] = [float(word) for word in row["last_guesses"].split()]
+    return {"epochs": epochs}
+
+
+def _distances(row: Row) -> dict[str, MeasuredDistance] | None:
+    names = [name.removesuffix("_distance") for name in row if name.endswith("_distance")]
+    found = {
+        name: MeasuredDistance(
+            **{part: float(row[f"{name}_{part}"]) for part in MeasuredDistance.model_fields}
+        )
+        for name in names
+        if row[f"{name}_distance"]
+    }
+    return found or None
+
+
+def _share(row: Row) -> PoolShare | None:
+    if not row.get("share"):
+        return None
+    return PoolShare(
+        share=float(row["share"]),
+        interval=(float(row["share_low"]), float(row["share_high"])),
+        is_trustworthy=row["share_is_trustworthy"] == "True",
+    )
+
+
+def _probe(row: Row) -> PoolProbe | None:
+    found = _below(row, "probe_")
+    if not found:
+        return None
+    named = {"algorithm": found.pop("algorithm")}
+    is_learnable, ends = found.pop("is_learnable") == "True", (found.pop("low"), found.pop("high"))
+    numbers = {name: float(value) for name, value in found.items()}
+    interval = (float(ends[0]), float(ends[1]))
+    return PoolProbe(**named, **numbers, is_learnable=is_learnable, interval=interval)
+
+
+def main() -> None:
+    """Restore a store."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("store", type=Path)
+    given = parser.parse_args()
+    n_made, n_rows = restore(given.results, given.store, load_config(given.results.name))
+    print(f"{n_made} of {n_rows} runs are in {given.store}.")
+
+
+if __name__ == "__main__":
+    main()
