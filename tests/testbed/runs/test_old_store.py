@@ -51,13 +51,18 @@ def test_tables_of_accuracies_and_distances_are_the_same(old, form, number):
     )
 
 
+def as_near(value):
+    """What equals a value but for rounding: processors may differ in the last digit of a sum."""
+    return pytest.approx(value, rel=1e-12) if isinstance(value, float) else value
+
+
 def test_all_numbers_but_intervals_are_the_same(old):
     """Intervals of two seeds covered too little, and are not given any more."""
     before = json.loads((GOLDEN / "store_tables" / "tables.json").read_text())
     now = json.loads(json.dumps(make_tables(old, "last").to_dict()))
     for name in ("table1", "table2", "table3"):
         for old_row, new_row in zip(before[name], now[name], strict=True):
-            assert {k: v for k, v in old_row.items() if not k.endswith("_interval")}.items() <= {
-                k: v for k, v in new_row.items() if not isinstance(v, dict | list)
-            }.items()
+            for key, value in old_row.items():
+                if not key.endswith("_interval"):
+                    assert new_row[key] == as_near(value)
     assert all(row["pearson_interval"] is None for row in now["table3"])
