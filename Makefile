@@ -54,7 +54,7 @@ kills: $(VENV)/.dev-installed
 	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz.interrupts
 
 load: $(VENV)/.dev-installed
-	$(BIN)/python -m benchmarks.load
+	$(BIN)/python -m benchmarks.speed.load
 
 bench: $(VENV)/.dev-installed
 	$(BIN)/python -m benchmarks

@@ -13,8 +13,8 @@ import subprocess
 import sys
 
 from benchmarks.cases import CASES
-from benchmarks.processes import ROOT
-from benchmarks.results import Outcome, lines_of, merge, surroundings
+from benchmarks.measuring.processes import ROOT
+from benchmarks.measuring.results import Outcome, lines_of, merge, surroundings
 
 
 def main() -> int:
@@ -43,7 +43,13 @@ def main() -> int:
 
 def run(name: str, is_tiny: bool) -> dict | None:
     """The outcome of a case in a process of its own; None if it failed."""
-    command = [sys.executable, "-m", "benchmarks.one", name, *(["--tiny"] if is_tiny else [])]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.measuring.one",
+        name,
+        *(["--tiny"] if is_tiny else []),
+    ]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         print(f"{name} failed; what it said is above.", file=sys.stderr)

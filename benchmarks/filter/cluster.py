@@ -24,7 +24,7 @@ from typing import Any
 from unittest import mock
 
 from benchmarks.filter.timed_worker import TimedWorker
-from benchmarks.material import small_jpegs
+from benchmarks.measuring.material import small_jpegs
 from mixmood.core.progress import Silent
 from mixmood.data.files.folder import FolderSource
 from mixmood.features.backbones.registry import load_backbone

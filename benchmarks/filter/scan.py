@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.material import small_jpegs
+from benchmarks.measuring.material import small_jpegs
 from mixmood.core.progress import Silent
 from mixmood.data.decoding.decode import decode_square
 from mixmood.data.files.folder import FolderSource

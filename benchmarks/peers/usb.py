@@ -16,7 +16,7 @@ import warnings
 
 import benchmarks.peers.torchvision_operators  # noqa: F401 - before torchvision
 import torch
-from benchmarks.updates import (
+from benchmarks.speed.updates import (
     BATCH,
     N_CLASSES,
     N_LABELLED,

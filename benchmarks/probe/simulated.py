@@ -2,9 +2,9 @@
 
     python -m benchmarks.probe.simulated FEATURES ROWS.jsonl --runs 20
 
-As in `benchmarks.calibration`, an image is a random one of a pack with its features moved by a
-tenth of their deviation, so that there are any number of images and every run draws
-new ones. Classes 5 to 9 are labelled; pools are of the same classes, half of the other
+As in `benchmarks.statistics.calibration`, an image is a random one of a pack with its features
+moved by a tenth of their deviation, so that there are any number of images and every run draws new
+ones. Classes 5 to 9 are labelled; pools are of the same classes, half of the other
 ones, wholly of the other ones, and SVHN. Rows are those of `benchmarks.probe.cases`.
 """
 

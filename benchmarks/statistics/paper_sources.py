@@ -1,6 +1,6 @@
 """`rank` on the paper's three tasks, each with its sources at 100 %.
 
-    python -m benchmarks.paper_sources [SEED]
+    python -m benchmarks.statistics.paper_sources [SEED]
 
 150 labelled images of five random classes; pools of 3000: the same classes, the other half, the
 paper's other sources, and noise in the size of the labelled images. Needs the image packs
@@ -17,7 +17,7 @@ import numpy as np
 
 import mixmood
 
-PACKS = Path(os.environ.get("MIXMOOD_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
+PACKS = Path(os.environ.get("MIXMOOD_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
 SOURCES = {
     "mnist": ("svhn", "tiny_imagenet"),
     "cifar10": ("tiny_imagenet", "svhn"),

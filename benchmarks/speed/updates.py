@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from benchmarks.row import interleaved
+from benchmarks.measuring.row import interleaved
 from mixmood.ssl.algorithms.mixmatch import MixMatch
 from mixmood.ssl.augmentation.weak import AUGMENTATIONS
 from mixmood.ssl.input.task import Task, checked_task

@@ -1,4 +1,4 @@
-"""Runs a command and prints its time and memory: `python -m benchmarks.child CMD...`.
+"""Runs a command and prints its time and memory: `python -m benchmarks.measuring.child CMD...`.
 
 A process inherits the peak memory of the process that started it, so a large process cannot
 measure a small one. This small process starts the command instead; it imports nothing large.

@@ -1,4 +1,7 @@
-"""Runs one case and prints its outcome as JSON: `python -m benchmarks.one NAME [--tiny]`."""
+"""Runs one case and prints its outcome as JSON.
+
+python -m benchmarks.measuring.one NAME [--tiny]
+"""
 
 import importlib
 import json
@@ -7,7 +10,7 @@ import time
 from dataclasses import asdict
 
 from benchmarks.cases import CASES
-from benchmarks.row import Effort, SkippedError
+from benchmarks.measuring.row import Effort, SkippedError
 
 
 def main(name: str, is_tiny: bool) -> None:

@@ -5,7 +5,7 @@ import statistics
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.row import Effort, Row, interleaved
+from benchmarks.measuring.row import Effort, Row, interleaved
 from mixmood.measures.registry import MEASURES
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.statistics.score import score

@@ -1,8 +1,8 @@
-"""How time and memory of `rank` grow with its input: `python -m benchmarks.load`.
+"""How time and memory of `rank` grow with its input: `python -m benchmarks.speed.load`.
 
-    python -m benchmarks.load                  all cases, up to a million files
-    python -m benchmarks.load pools zip        these alone
-    python -m benchmarks.load --most 10000     no case larger than this
+    python -m benchmarks.speed.load                  all cases, up to a million files
+    python -m benchmarks.speed.load pools zip        these alone
+    python -m benchmarks.speed.load --most 10000     no case larger than this
 
 Every row is one process, without a cache; its peak memory is that of the operating system. Growth
 is relative to the row above: the size, the processor time and the memory, each as a factor.
@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.commands import linked_pool
-from benchmarks.material import LOOKS, small_jpegs
-from benchmarks.processes import Cost, cost, rank_command
+from benchmarks.measuring.material import LOOKS, small_jpegs
+from benchmarks.measuring.processes import Cost, cost, rank_command
+from benchmarks.speed.commands import linked_pool
 
 N_LABELLED, N_IMAGES = 160, 160
 
@@ -119,7 +119,7 @@ def growth(size: int, now: Cost, before: tuple[int, Cost] | None) -> str:
 
 def main() -> None:
     """Print one row for each size of each case."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.load")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.load")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of: {', '.join(CASES)}")
     parser.add_argument("--most", type=int, default=10**9, help="leave out larger cases")
     asked = parser.parse_args()

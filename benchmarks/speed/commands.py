@@ -6,9 +6,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.material import five_pools, small_jpegs
-from benchmarks.processes import cost, rank_command
-from benchmarks.row import Effort, Row, interleaved, ratios
+from benchmarks.measuring.material import five_pools, small_jpegs
+from benchmarks.measuring.processes import cost, rank_command
+from benchmarks.measuring.row import Effort, Row, interleaved, ratios
 
 N_LABELLED, N_POOL = 160, 2400
 FOLDER_SIZE = 1000

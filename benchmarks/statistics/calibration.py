@@ -1,6 +1,6 @@
 """How well p-values, intervals and probabilities of a ranking are calibrated.
 
-    python -m benchmarks.calibration [permutation|intervals|best]... [--runs N] [--jobs N]
+    python -m benchmarks.statistics.calibration [permutation|intervals|best]... [--runs N]
 
 Simulated rankings of real features, with known true distances. Images of five classes of CIFAR-10
 are the labelled population; pools come from the same classes, from a mixture with the other five,
@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.paper_sources import pack
+from benchmarks.statistics.paper_sources import pack
 from mixmood.data.pools.open import open_pool
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction.extract import extract

@@ -1,7 +1,7 @@
 """Does a ranking that stops early find the same nearest pool, and how much time does it save?
 
-python -m benchmarks until                       the case, all of it
-python -m benchmarks.early FOLDER MINUTES        the same in parts: results in FOLDER are kept
+python -m benchmarks until                              the case, all of it
+python -m benchmarks.statistics.early FOLDER MINUTES    in parts: results in FOLDER are kept
 
 All times are processor times, which other load on the machine changes little. The time of a run is
 the sum of the start of the command, its images at the measured time of an image, its statistics,
@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.material import pack
-from benchmarks.processes import cost, rank_command
-from benchmarks.row import Effort, Row
+from benchmarks.measuring.material import pack
+from benchmarks.measuring.processes import cost, rank_command
+from benchmarks.measuring.row import Effort, Row
 from mixmood.core.cores import checked_jobs
 from mixmood.core.progress import Silent
 from mixmood.core.seeds import rng_for

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist, cosine, jensenshannon
 from threadpoolctl import threadpool_limits
 
-from benchmarks.row import Effort, Row, interleaved, ratios
+from benchmarks.measuring.row import Effort, Row, interleaved, ratios
 from mixmood.measures.registry import PAPER
 from mixmood.ranking.statistics.distances import drawn_distances
 from mixmood.ranking.statistics.draws import labelled_pairs, subsets

@@ -7,10 +7,10 @@ import numpy as np
 from PIL import Image, ImageFilter
 from sklearn.datasets import load_sample_images
 
-from benchmarks.row import SkippedError
+from benchmarks.measuring.row import SkippedError
 from mixmood.data.sets.embedded import photo_patches
 
-PACKS = Path(os.environ.get("MIXMOOD_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
+PACKS = Path(os.environ.get("MIXMOOD_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
 LOOKS = {
     # Pools that differ as pools of a user may: the same photos, and others made of them.
     "same": lambda picture: picture,

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from benchmarks.updates import (
+from benchmarks.speed.updates import (
     BATCH,
     N_CLASSES,
     N_LABELLED,

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from benchmarks.row import Effort, Row, SkippedError, interleaved, ratios
+from benchmarks.measuring.row import Effort, Row, SkippedError, interleaved, ratios
 
 AGAINST = "a plain loop: transformers' model and processor, DataLoader of 2 workers, batches of 16"
 

@@ -4,7 +4,7 @@ import statistics
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from benchmarks.row import Effort, Row, SkippedError, interleaved, ratios
+from benchmarks.measuring.row import Effort, Row, SkippedError, interleaved, ratios
 from mixmood.core.cores import n_cores
 
 N_UPDATES = {"thin": 100, "small": 50}
@@ -14,7 +14,7 @@ N_ROUNDS = 4
 
 def train_once(name: str, n_threads: int, n_updates: int) -> None:
     """A run from arrays to its record, as a worker of the test bed does it."""
-    from benchmarks.updates import N_LABELLED, N_POOL, SETTINGS, labels
+    from benchmarks.speed.updates import N_LABELLED, N_POOL, SETTINGS, labels
     from mixmood.ssl.loop.threads import limit_threads
     from mixmood.ssl.loop.train import train
 
@@ -36,7 +36,7 @@ def two_runs(effort: Effort) -> list[Row]:
 
 def compared(workers: ProcessPoolExecutor, name: str, effort: Effort) -> list[Row]:
     """One alone, two at once, and one with two threads, alternately."""
-    from benchmarks.updates import SETTINGS
+    from benchmarks.speed.updates import SETTINGS
 
     n_updates = 6 if effort.is_tiny else N_UPDATES[name]
 

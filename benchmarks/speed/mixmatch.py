@@ -4,9 +4,9 @@ import statistics
 
 import torch
 
-from benchmarks.plain_mixmatch import PlainMixMatch
-from benchmarks.row import Effort, Row, ratios
-from benchmarks.updates import BATCH, SETTINGS, Setting, our_loop, rounds_of
+from benchmarks.measuring.row import Effort, Row, ratios
+from benchmarks.speed.plain_mixmatch import PlainMixMatch
+from benchmarks.speed.updates import BATCH, SETTINGS, Setting, our_loop, rounds_of
 
 ROUNDS = {"thin": (15, 10), "small": (15, 8), "paper": (5, 2)}
 """For each setting, how many rounds, and how often each work takes its turn in a round."""

@@ -4,10 +4,10 @@ import json
 import statistics
 import subprocess
 
-from benchmarks.fidelity import PYTHON
-from benchmarks.processes import ROOT
-from benchmarks.row import Effort, Row, SkippedError, ratios
-from benchmarks.updates import BATCH, SETTINGS, Setting
+from benchmarks.measuring.processes import ROOT
+from benchmarks.measuring.row import Effort, Row, SkippedError, ratios
+from benchmarks.speed.fidelity import PYTHON
+from benchmarks.speed.updates import BATCH, SETTINGS, Setting
 
 ROUNDS = {"thin": (10, 6), "small": (8, 5), "paper": (4, 2)}
 """For each setting, how many rounds, and how often each work takes its turn in a round."""

@@ -11,9 +11,9 @@ from scripts.export_backbone import EPSILON, blocks, read_weights, same_pads, wo
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
-from benchmarks.extraction import Engine
-from benchmarks.material import large_jpegs, small_jpegs
-from benchmarks.row import Effort, Row, SkippedError, interleaved, ratios
+from benchmarks.measuring.material import large_jpegs, small_jpegs
+from benchmarks.measuring.row import Effort, Row, SkippedError, interleaved, ratios
+from benchmarks.speed.extraction import Engine
 
 
 class Unit(nn.Module):

@@ -1,6 +1,6 @@
 """Does semi-supervised training learn from its pool? Paired over seeds, resumable.
 
-    python -m benchmarks.learns --task mnist --seeds 5 --store learns/
+    python -m benchmarks.statistics.learns --task mnist --seeds 5 --store learns/
 
 For each seed: five classes drawn at random, 60 labelled images, a validation and a test set
 disjoint from them, and pools of 3000 images: `in` (the same five classes), `other-half` (the
@@ -22,7 +22,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.data.pools.noise import NoiseSource
 from mixmood.ssl.output.record import TrainingRecord
 
-ROOT = Path(os.environ.get("MIXMOOD_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
+ROOT = Path(os.environ.get("MIXMOOD_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
 N_LABELLED, N_VALIDATION, N_TEST, N_POOL = 60, 100, 1500, 3000
 ARMS = {
     "supervised": ("supervised", "in"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Cost:
 def cost(command: list[str]) -> Cost:
     """Run a command to its end and return its time and memory; its failure is an error here."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.child", *command],
+        [sys.executable, "-m", "benchmarks.measuring.child", *command],
         cwd=ROOT,
         capture_output=True,
         text=True,

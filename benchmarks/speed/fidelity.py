@@ -4,10 +4,10 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from benchmarks.commands import N_LABELLED, N_POOL
-from benchmarks.material import LOOKS, five_pools
-from benchmarks.processes import ROOT, cost, rank_command
-from benchmarks.row import Effort, Row, SkippedError, ratios
+from benchmarks.measuring.material import LOOKS, five_pools
+from benchmarks.measuring.processes import ROOT, cost, rank_command
+from benchmarks.measuring.row import Effort, Row, SkippedError, ratios
+from benchmarks.speed.commands import N_LABELLED, N_POOL
 
 PYTHON = ROOT / "benchmarks" / "peers" / ".venv" / "bin" / "python"
 N_LARGE_POOL = 20_000

@@ -1,4 +1,6 @@
-"""How often 95 % intervals over seeds contain the truth: `python -m benchmarks.seed_intervals`.
+"""How often 95 % intervals over seeds contain the truth.
+
+python -m benchmarks.statistics.seed_intervals
 
 A simulated group has eight pools whose true mean distances and accuracies are known. Every run
 adds noise to both, part of it shared by all runs of a seed, as their images are. The interval

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from benchmarks.material import large_jpegs, small_jpegs
-from benchmarks.row import Effort, Row, interleaved, ratios
+from benchmarks.measuring.material import large_jpegs, small_jpegs
+from benchmarks.measuring.row import Effort, Row, interleaved, ratios
 from mixmood.core.cores import checked_jobs
 from mixmood.data.decoding.decode import decode_square
 from mixmood.data.files.folder import FolderSource

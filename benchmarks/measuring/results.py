@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from benchmarks.cases import CASES
-from benchmarks.processes import ROOT
-from benchmarks.row import Row
+from benchmarks.measuring.processes import ROOT
+from benchmarks.measuring.row import Row
 from mixmood.core.files.atomic import write_atomic
 
 STORE = ROOT / "benchmarks" / "results.json"

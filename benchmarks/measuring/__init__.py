@@ -1,0 +1,1 @@
+"""How a case is run in a process of its own, measured, and its outcome kept."""

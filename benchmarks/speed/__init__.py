@@ -1,0 +1,1 @@
+"""Speed and memory of single steps and of whole commands, compared with other tools and limits."""

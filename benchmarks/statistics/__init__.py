@@ -1,0 +1,1 @@
+"""Whether p-values, intervals, early stops and training hold what they promise."""
