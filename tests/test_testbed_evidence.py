@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks.testbed import claims, dose, predictors
+from benchmarks.testbed import claims, dose, predictors, variants
 from benchmarks.testbed.measure import lacks_something, measured_again
 from benchmarks.testbed.records import pools_of, read_rows, units_of
 from benchmarks.testbed.restore import restore
@@ -57,9 +57,15 @@ def folder(tmp_path):
             rows.append(run(task, seed, "", "", level, "supervised"))
             for source, percent in [("none", 0), *((s, p) for s in SOURCES for p in (50, 100))]:
                 rows.append(run(task, seed, source, percent, level + 0.05 - percent / 1000))
+    return written(tmp_path, rows)
+
+
+def written(folder, rows):
+    """A folder of results with these rows."""
     text = csv_text(COLUMNS, ([row[name] for name in COLUMNS] for row in rows))
-    (tmp_path / "records.csv.gz").write_bytes(gzip.compress(text.encode()))
-    return tmp_path
+    folder.mkdir(exist_ok=True)
+    (folder / "records.csv.gz").write_bytes(gzip.compress(text.encode()))
+    return folder
 
 
 def test_a_gain_is_the_difference_from_the_supervised_run_of_the_same_images(folder):
@@ -135,6 +141,22 @@ def test_the_correlation_of_means_is_that_of_the_paper_and_not_of_each_seed():
     assert found.value > 0.9
     assert found.low < found.value < found.high
     assert np.mean([pearson(x[unit], y[unit]) for unit in x]) < 0.6
+
+
+def test_variants_are_compared_on_the_seeds_that_both_have(tmp_path):
+    """The second seed of the variant lacks a pool: it is left out of the mean of all pools."""
+    cells = [(seed, *pool) for seed in (0, 1) for pool in (("none", 0, 0.5), ("svhn", 50, 0.3))]
+    both = [run("digits", seed, source, percent, level) for seed, source, percent, level in cells]
+    more = [
+        run("digits", seed, source, percent, level + 0.1 + seed / 20)
+        for seed, source, percent, level in cells[:3]
+    ]
+    written(tmp_path / "digits", both)
+    written(tmp_path / "digits-labelled", more)
+    _, _, clean, half, every, *_ = variants.lines(tmp_path)
+    assert clean == "| digits | 60 | none 0 % | 50.0 | 62.5 | +12.5 | 50.0 | 60.0 | 2 |"
+    assert half == "| digits | 60 | svhn 50 % | 30.0 | 40.0 | +10.0 | 30.0 | 40.0 | 1 |"
+    assert every == "| digits | 60 | mean of all 2 | 40.0 | 50.0 | +10.0 | 40.0 | 50.0 | 1 |"
 
 
 def record_of(job):

@@ -14,11 +14,14 @@ from benchmarks.testbed.units import Unit, mean_over
 BEDS = ("digits", "paper-small")
 Place = tuple[str, str, str, str]
 """Task, labels, source and percentage."""
+Cells = dict[Place, dict[Unit, float]]
+Pairs = dict[Unit, tuple[float, float]]
+"""Accuracy with class weights in both losses, and in the labelled one only."""
 
 
-def accuracies(folder: Path) -> dict[Place, dict[Unit, float]]:
+def accuracies(folder: Path) -> Cells:
     """Accuracy of the last epoch of each cell of MixMatch, by task and seed."""
-    found: dict[Place, dict[Unit, float]] = {}
+    found: Cells = {}
     for row in read_rows(folder):
         if row["algorithm"] == "mixmatch":
             place = row["task"], row["n_labelled"], row["ood_source"], row["ood_percent"]
@@ -27,7 +30,7 @@ def accuracies(folder: Path) -> dict[Place, dict[Unit, float]]:
 
 
 def lines(results: Path) -> list[str]:
-    """One row a cell; the difference is over the seeds that both have."""
+    """One row a cell, and one for all cells of a task; over the seeds that both have."""
     made = []
     for name in BEDS:
         try:
@@ -39,20 +42,46 @@ def lines(results: Path) -> list[str]:
             f"| `{name}`: task | labels | pool | both losses | labelled loss only | difference "
             "(points) | lowest of both | lowest of labelled only | seeds |",
             "|---|---|---|---|---|---|---|---|---|",
+            *_rows(both, labelled),
+            "",
         ]
-        for place, mine in labelled.items():
-            theirs = both.get(place, {})
-            shared = sorted(mine.keys() & theirs.keys())
-            if not shared:
-                continue
-            a, b = (np.array([values[unit] for unit in shared]) for values in (theirs, mine))
-            apart = mean_over({unit: mine[unit] - theirs[unit] for unit in shared}, "seeds")
-            task, n_labelled, source, percent = place
-            words = (task, n_labelled, f"{source} {float(percent or 0):g} %", f"{a.mean():.1f}")
-            words += (f"{b.mean():.1f}", apart.text(1, sign=True), f"{a.min():.1f}")
-            made.append("| " + " | ".join([*words, f"{b.min():.1f}", str(len(shared))]) + " |")
-        made.append("")
     return made
+
+
+def _rows(both: Cells, labelled: Cells) -> list[str]:
+    """The rows of a test bed, task by task."""
+    pairs = {place: _paired(both.get(place, {}), mine) for place, mine in labelled.items()}
+    made = []
+    for task, n_labelled in dict.fromkeys(place[:2] for place in pairs):
+        own = {place: pair for place, pair in pairs.items() if place[:2] == (task, n_labelled)}
+        for (_, _, source, percent), pair in own.items():
+            if pair:
+                pool = f"{source} {float(percent or 0):g} %"
+                made.append(_row((task, n_labelled, pool), pair))
+        if whole := _means(list(own.values())):
+            made.append(_row((task, n_labelled, f"mean of all {len(own)}"), whole))
+    return made
+
+
+def _paired(theirs: dict[Unit, float], mine: dict[Unit, float]) -> Pairs:
+    """Both accuracies of the seeds that have both."""
+    return {unit: (theirs[unit], mine[unit]) for unit in sorted(theirs.keys() & mine.keys())}
+
+
+def _means(cells: list[Pairs]) -> Pairs:
+    """The mean over all pools, of the seeds that have all of them."""
+    whole = set.intersection(*(set(pairs) for pairs in cells))
+    return {
+        unit: tuple(np.mean([pairs[unit] for pairs in cells], axis=0)) for unit in sorted(whole)
+    }
+
+
+def _row(words: tuple[str, ...], pairs: Pairs) -> str:
+    theirs, mine = np.array(list(pairs.values())).T
+    apart = mean_over({unit: b - a for unit, (a, b) in pairs.items()}, "seeds")
+    words += (f"{theirs.mean():.1f}", f"{mine.mean():.1f}", apart.text(1, sign=True))
+    words += (f"{theirs.min():.1f}", f"{mine.min():.1f}", str(len(pairs)))
+    return "| " + " | ".join(words) + " |"
 
 
 def main() -> None:
