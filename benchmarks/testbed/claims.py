@@ -19,11 +19,13 @@ from benchmarks.testbed.units import (
     Unit,
     by_unit,
     correlation_of_means,
+    mean_correlation,
     mean_over,
     pearson,
     spearman,
 )
 from benchmarks.testbed.written import write_summary
+from mixmood.core.words import counted
 from mixmood.testbed.analysis.published import (
     published_accuracies,
     published_correlations,
@@ -53,9 +55,8 @@ def numbers(units: Units) -> dict[str, Mean]:
     foreign = {unit: [p for p in pools if p.percent == 100] for unit, pools in units.items()}
 
     def over(own: Units, f, *names: str) -> Mean:
-        return mean_over(
-            by_unit(own, lambda p: float(np.mean([-f(scores(p, n), gains(p)) for n in names]))),
-            "seeds",
+        return mean_correlation(
+            by_unit(own, lambda p: float(np.mean([-f(scores(p, n), gains(p)) for n in names])))
         )
 
     def is_noise(pool: Pool) -> bool:
@@ -145,6 +146,17 @@ def paper_numbers(n_labelled: int) -> dict[str, float]:
     }
 
 
+def table(columns: dict[str, dict[str, Mean]], n_labelled: int) -> list[str]:
+    """Every claim, with a column for each of these and one for the paper."""
+    lines = [f"| | {' | '.join(columns)} | paper |", "|---|" + "---|" * (len(columns) + 1)]
+    for claim, theirs in paper_numbers(n_labelled).items():
+        digits = 2 if claim.startswith("r") else 1
+        words = [found[claim].text(digits, sign=True) for found in columns.values()]
+        word = f"{theirs:+.{digits}f}" if np.isfinite(theirs) else "-"
+        lines.append(f"| {claim} | {' | '.join(words)} | {word} |")
+    return lines
+
+
 def summary(folder: Path) -> str:
     """The claims of all algorithms and numbers of labels."""
     pools = pools_of(read_rows(folder))
@@ -152,16 +164,18 @@ def summary(folder: Path) -> str:
     lines = ["# The paper's claims", ""]
     for n_labelled in sorted({pool.row["n_labelled"] for pool in pools}, key=int):
         found = {name: numbers(whole(units_of(pools, n_labelled, name))) for name in algorithms}
-        paper = paper_numbers(int(n_labelled))
-        lines += [f"## {n_labelled} labels", "", f"| | {' | '.join(algorithms)} | paper |"]
-        lines.append("|---|" + "---|" * (len(algorithms) + 1))
-        for claim, theirs in paper.items():
-            digits = 2 if claim.startswith("r") else 1
-            words = [found[name][claim].text(digits, sign=True) for name in algorithms]
-            word = f"{theirs:+.{digits}f}" if np.isfinite(theirs) else "-"
-            lines.append(f"| {claim} | {' | '.join(words)} | {word} |")
-        lines.append("")
+        lines += [f"## {n_labelled} labels", "", *table(found, int(n_labelled)), ""]
     return "\n".join(lines)
+
+
+def by_regime(folders: dict[str, Path]) -> list[str]:
+    """The claims for MixMatch with 60 labels in each regime."""
+    columns = {}
+    for regime, folder in folders.items():
+        units = whole(units_of(pools_of(read_rows(folder)), "60", "mixmatch"))
+        seeds = counted(len({seed for _, seed in units}), "seed")
+        columns[f"{regime} ({seeds})"] = numbers(units)
+    return table(columns, 60)
 
 
 if __name__ == "__main__":

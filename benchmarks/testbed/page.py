@@ -26,6 +26,8 @@ BEDS = (
     "digits-labelled",
 )  # fmt: skip
 
+REGIMES = {"frozen": "paper-frozen", "fine-tuned": "paper-tuned", "from scratch": "paper-small"}
+
 
 def runs() -> list[str]:
     """The number of runs of each test bed."""
@@ -119,6 +121,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "predictors tuned": lambda: predicted("paper-tuned", "60"),
     "predictors scratch": lambda: predicted("paper-small", "60"),
     "claims": lambda: text_of(claims.summary, "paper-frozen"),
+    "regimes": lambda: claims.by_regime({name: RESULTS / bed for name, bed in REGIMES.items()}),
     "dose": lambda: text_of(dose.summary, "dose"),
     "measures": lambda: text_of(choice.summary, "measures"),
     "untrained": lambda: text_of(untrained.summary, "untrained"),
