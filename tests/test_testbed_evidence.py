@@ -107,6 +107,12 @@ def test_claims_stand_beside_the_numbers_of_the_paper(folder):
     assert "| r of cosine and accuracy, in each seed | -1.00 [-1.00, -1.00] | - |" in text
 
 
+def test_claims_have_a_column_for_each_regime(folder):
+    head, _, clean, *_ = claims.by_regime({"frozen": folder, "tuned": folder})
+    assert head == "| | frozen (4 seeds) | tuned (4 seeds) | paper |"
+    assert clean.startswith("| clean pool against no pool | +5.0 [+5.0, +5.0] | +5.0 [+5.0, +5.0]")
+
+
 def test_units_without_all_pools_are_left_out(folder):
     units = units_of(pools_of(read_rows(folder)), "60", "mixmatch")
     units["mnist", 0] = units["mnist", 0][:3]
