@@ -63,6 +63,14 @@ def test_the_same_inputs_and_seed_give_the_same_bytes(sets):
     assert first != other
 
 
+def test_options_may_be_numbers_of_numpy(sets):
+    plain = mixmood.rank(*sets, draws=4, seed=3, until=1.0).to_json()
+    assert (
+        mixmood.rank(*sets, draws=np.int64(4), seed=np.uint8(3), until=np.float32(1)).to_json()
+        == plain
+    )
+
+
 def test_the_order_of_the_candidates_changes_nothing(sets):
     labelled, pools = sets
     assert (

@@ -86,6 +86,31 @@ def test_arrays_in_memory_are_pools():
     assert (open_pool(IMAGES).name, open_pool(IMAGES, "x").name) == ("array", "x")
 
 
+@pytest.mark.parametrize("kind", [list, tuple, np.array, "series"])
+def test_an_array_and_its_classes_are_a_pool_whatever_holds_the_classes(kind):
+    make = pytest.importorskip("pandas").Series if kind == "series" else kind
+    features, words = np.zeros((4, 3)), ["b", "a", "b", "b"]
+    for pair in ((features, make(words)), [features, make(words)]):
+        pool = open_pool(pair)
+        assert isinstance(pool, FeatureArray)
+        assert pool.labels.counts() == {"a": 1, "b": 3}
+
+
+def test_two_images_are_not_taken_for_an_array_and_its_classes():
+    pixels = np.zeros((8, 8, 3), np.uint8)
+    assert len(open_pool([pixels, pixels])) == 2
+    assert len(open_pool([pixels, (pixels, 0)])) == 2
+
+
+def test_a_table_of_pandas_is_an_array_of_features():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(np.arange(12.0).reshape(4, 3))
+    pool = open_pool((table, [0, 1, 0, 1]))
+    assert isinstance(pool, FeatureArray)
+    np.testing.assert_array_equal(pool.features(np.arange(4)), table.to_numpy())
+    assert open_pool(table).width == 3
+
+
 def test_a_pool_is_passed_through_and_a_new_name_does_not_change_the_old_one():
     pool = open_pool(IMAGES, "old")
     assert open_pool(pool) is pool

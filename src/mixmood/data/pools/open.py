@@ -122,11 +122,12 @@ def _opened(
 
 
 def _open_object(what: Any, name: str | None) -> Pool:
-    if isinstance(what, np.ndarray):
-        return array_pool(what, name or "array")
+    if (rows := _array(what)) is not None:
+        return array_pool(rows, name or "array")
     if _is_array_and_labels(what):
         name = name or "array"
-        return array_pool(what[0], name, labels_from_values(np.asarray(what[1]), name))
+        labels = labels_from_values(np.asarray(what[1]), name)
+        return array_pool(_array(what[0]), name, labels)
     if isinstance(what, list | tuple):
         return from_list(what, name or "images")
     if is_hugging_face(what):
@@ -139,15 +140,32 @@ def _open_object(what: Any, name: str | None) -> Pool:
     )
 
 
+def _array(what: Any) -> Any:
+    """An array, or a table of pandas as an array; None for anything else."""
+    if isinstance(what, np.ndarray):
+        return what
+    is_table = hasattr(what, "to_numpy") and len(getattr(what, "shape", ())) == 2
+    return what.to_numpy() if is_table else None
+
+
 def _is_array_and_labels(what: Any) -> bool:
-    """Whether `what` is a pair (X, y): an array of images or features, and the classes."""
+    """Whether `what` is a pair (X, y): an array of images or features, and the classes.
+
+    The classes have one axis, which no image has: two images are never taken for such a pair.
+    """
     return (
-        isinstance(what, tuple)
+        isinstance(what, list | tuple)
         and len(what) == 2
-        and isinstance(what[0], np.ndarray)
-        and isinstance(what[1], np.ndarray | list)
-        and np.ndim(what[1]) == 1
+        and _array(what[0]) is not None
+        and _has_one_axis(what[1])
     )
+
+
+def _has_one_axis(values: Any) -> bool:
+    try:
+        return np.ndim(values) == 1
+    except ValueError:  # Items of several shapes are no classes.
+        return False
 
 
 def _open_path(path: Path, name: str | None, cache: FeatureCache | None, role: str) -> Pool:
