@@ -78,6 +78,23 @@ def test_the_images_are_never_the_output(run, tmp_path):
     assert listed.read_text() == "path\n"
 
 
+@pytest.mark.parametrize("name", ["model.onnx", "record.json"])
+def test_the_files_of_the_model_are_never_the_output(run, name):
+    before = (run / "run" / name).read_bytes()
+    result = invoke("--model", run / "run", run / "labelled", "--csv", run / "run" / name)
+    assert result.exit_code == 2
+    assert f"{name} is one of the inputs. Name another file to write." in result.stderr
+    assert (run / "run" / name).read_bytes() == before
+
+
+def test_files_that_are_no_images_are_named_on_stderr(run, tmp_path):
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    (tmp_path / "b.heic").write_bytes(b"photo")
+    result = invoke("--model", run / "run", tmp_path)
+    assert result.exit_code == 0
+    assert "1 file was passed over: 1 .heic (convert it first" in result.stderr
+
+
 def test_unreadable_images_are_counted_on_stderr(run, tmp_path):
     Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
     (tmp_path / "b.png").write_bytes(b"broken")

@@ -117,6 +117,23 @@ def test_images_in_folders_are_ranked_and_the_labels_are_told(tmp_path, rng):
     assert report.backbone["name"] == "efficientnet-lite0"
 
 
+def test_an_image_beside_the_class_folders_is_named_where_classes_are_missing(
+    tmp_path, rng, small_backbone
+):
+    for index in range(16):
+        folder = tmp_path / "labelled" / ("" if index == 5 else "ab"[index % 2])
+        folder.mkdir(parents=True, exist_ok=True)
+        picture = rng.integers(0, 255, (8, 8, 3), dtype=np.uint8)
+        Image.fromarray(picture).save(folder / f"{index}.png")
+    pool = rng.integers(0, 255, (20, 8, 8, 3), dtype=np.uint8)
+    report = mixmood.rank(tmp_path / "labelled", {"pool": pool}, draws=4, cache=None)
+    assert report.labelled.classes is None
+    assert report.warnings == (
+        "labelled: 1 of 16 images is in no class folder, such as 5.png: the set counts as "
+        "unlabelled.",
+    )
+
+
 def test_an_unreadable_image_is_replaced_counted_and_named(tmp_path, rng, small_backbone):
     folder_of(tmp_path / "labelled", noise(rng, 16))
     broken = folder_of(tmp_path / "pool", noise(rng, 16))
