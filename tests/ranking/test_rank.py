@@ -1,6 +1,8 @@
 """The main job, on features and on images."""
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -61,6 +63,15 @@ def test_the_same_inputs_and_seed_give_the_same_bytes(sets):
     first, again, other = (mixmood.rank(*sets, seed=seed, draws=8).to_json() for seed in (3, 3, 4))
     assert first == again
     assert first != other
+
+
+def test_a_report_can_be_pickled_and_copied(rng, small_backbone):
+    pools = rng.integers(0, 255, (2, 20, 8, 8, 3), dtype=np.uint8)
+    report = mixmood.rank(pools[0], {"pool": pools[1]}, draws=4, cache=None)
+    for same in (pickle.loads(pickle.dumps(report)), copy.deepcopy(report)):
+        assert same == report
+        assert same.to_json() == report.to_json()
+        assert "pool" in same.to_html()
 
 
 def test_options_may_be_numbers_of_numpy(sets):

@@ -102,13 +102,20 @@ def test_two_images_are_not_taken_for_an_array_and_its_classes():
     assert len(open_pool([pixels, (pixels, 0)])) == 2
 
 
-def test_a_table_of_pandas_is_an_array_of_features():
-    pandas = pytest.importorskip("pandas")
-    table = pandas.DataFrame(np.arange(12.0).reshape(4, 3))
+@pytest.mark.parametrize(("module", "make"), [("pandas", "DataFrame"), ("torch", "tensor")])
+def test_a_table_of_pandas_and_a_tensor_with_two_axes_are_features(module, make):
+    values = np.arange(12.0).reshape(4, 3)
+    table = getattr(pytest.importorskip(module), make)(values)
     pool = open_pool((table, [0, 1, 0, 1]))
     assert isinstance(pool, FeatureArray)
-    np.testing.assert_array_equal(pool.features(np.arange(4)), table.to_numpy())
+    np.testing.assert_array_equal(pool.features(np.arange(4)), values)
     assert open_pool(table).width == 3
+
+
+def test_a_tensor_that_is_no_array_is_refused_with_the_reason():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(InputError, match="Features cannot be read as an array: Can't call numpy"):
+        open_pool(torch.zeros((4, 3), requires_grad=True))
 
 
 def test_a_pool_is_passed_through_and_a_new_name_does_not_change_the_old_one():

@@ -141,11 +141,15 @@ def _open_object(what: Any, name: str | None) -> Pool:
 
 
 def _array(what: Any) -> Any:
-    """An array, or a table of pandas as an array; None for anything else."""
+    """An array, or a table of pandas or a tensor with two axes as one; None for anything else."""
     if isinstance(what, np.ndarray):
         return what
-    is_table = hasattr(what, "to_numpy") and len(getattr(what, "shape", ())) == 2
-    return what.to_numpy() if is_table else None
+    if not hasattr(what, "__array__") or len(getattr(what, "shape", ())) != 2:
+        return None
+    try:
+        return np.asarray(what)
+    except Exception as error:  # A tensor on a graphics card, or with a gradient.
+        raise InputError(f"Features cannot be read as an array: {reason(error)}.") from error
 
 
 def _is_array_and_labels(what: Any) -> bool:
