@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mixmood.core.errors import InputError
+from mixmood.core.errors import InputError, OptionError
 from mixmood.data.archives.tars import TarSource
 from mixmood.data.archives.zips import ZipSource
 from mixmood.data.arrays.array_pools import FeatureArray, ImageArray
@@ -141,6 +141,12 @@ def test_a_missing_path_is_refused(tmp_path):
 def test_an_impossible_path_is_refused(path):
     with pytest.raises(InputError, match=r"Cannot open the pool .*: .*\. Check the path"):
         open_pool(path)
+
+
+@pytest.mark.parametrize("path", ["", " "])
+def test_an_empty_path_is_not_the_current_folder(path):
+    with pytest.raises(OptionError, match="The labelled set has an empty path. Is a variable"):
+        open_pool(path, role="labelled set")
 
 
 def test_a_missing_path_is_called_by_its_role(tmp_path):

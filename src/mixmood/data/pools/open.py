@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mixmood.core.cache.features import FeatureCache
-from mixmood.core.errors import InputError, reason
+from mixmood.core.errors import InputError, OptionError, reason
 from mixmood.core.files.places import expanded
 from mixmood.core.suggest import near_path
 from mixmood.data.archives.tars import TarSource
@@ -116,6 +116,9 @@ def _opened(
         return open_hub(what, name)
     if isinstance(what, str) and "://" in what:
         return _open_url(what, name)
+    if isinstance(what, str) and not what.strip():
+        # As a path it would be the current folder, with all that is below it.
+        raise OptionError(f"The {role} has an empty path. Is a variable of the shell not set?")
     if isinstance(what, str | os.PathLike):
         return _open_path(Path(what), name, cache, role)
     return _open_object(what, name)
