@@ -96,6 +96,18 @@ class FolderSource(PathSource):
         return self._root + b"/" + self._names[index]
 
 
+def is_read_by_a_folder(file: Path, folder: Path) -> bool:
+    """Whether a file exists that belongs to a folder of images: an image, or its labels.csv.
+
+    Args:
+        file: The file, as a resolved path.
+        folder: The folder, as a resolved path.
+    """
+    is_own = is_image_name(os.fsencode(file.name)) and file.is_relative_to(folder)
+    is_table = file.name in FILES and file.parent == folder
+    return (is_own or is_table) and file.is_file()
+
+
 class _Walk:
     """Yields the relative path of every image below a folder, and counts the other files."""
 
