@@ -1,6 +1,7 @@
 """The filter command as a user types it, on small folders of images and on features."""
 
 import json
+import shutil
 import zipfile
 
 import numpy as np
@@ -32,6 +33,17 @@ def test_the_list_has_a_row_for_every_image_and_names_every_reason(in_images, tm
     assert "Classes of the kept images: flat" in result.stdout
     assert "mixmood train --labelled labelled --unlabelled" in result.stderr
     assert not (tmp_path / "kept.csv.parts").exists()
+
+
+def test_files_that_are_not_read_and_missing_classes_are_noted(images, tmp_path, monkeypatch):
+    for name in ("labelled", "crawl"):
+        shutil.copytree(images / name, tmp_path / name)
+    (tmp_path / "crawl" / "photo.heic").write_bytes(b"photo")
+    (tmp_path / "labelled" / "flat" / "2.png").rename(tmp_path / "labelled" / "2.png")
+    monkeypatch.chdir(tmp_path)
+    result = filtered(*small("--keep", 15, "--out", "kept.csv"))
+    assert "Note: crawl: 1 file was passed over: 1 .heic (convert it first" in result.stdout
+    assert "Note: labelled: 1 of 12 images is in no class folder, such as 2.png" in result.stdout
 
 
 def test_the_classes_of_useful_images_are_recognised(in_images, tmp_path):

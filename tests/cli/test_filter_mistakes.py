@@ -92,6 +92,14 @@ def test_more_images_than_can_be_compared_with_each_other_are_refused(in_feature
     assert "diverse compares all kept images with each other, at most 3; " in result.stderr
 
 
+def test_the_labels_of_a_folder_are_not_replaced(in_images, tmp_path):
+    (tmp_path / "labels.csv").write_text("path,label\n1,x\n2,y\n")
+    result = invoke(tmp_path, "crawl", "--out", tmp_path / "labels.csv")
+    assert result.exit_code == 2
+    assert "labels.csv is one of the inputs. Name another file to write." in result.stderr
+    assert (tmp_path / "labels.csv").read_text() == "path,label\n1,x\n2,y\n"
+
+
 def test_a_list_from_which_the_pool_is_read_is_not_replaced(in_features, tmp_path):
     first, second = tmp_path / "a.csv", tmp_path / "b.csv"
     filtered("labelled.npy", "half.npy", "--out", first)

@@ -78,6 +78,36 @@ def test_the_images_are_never_the_output(run, tmp_path):
     assert listed.read_text() == "path\n"
 
 
+@pytest.mark.parametrize("name", ["model.onnx", "record.json"])
+def test_the_files_of_the_model_are_never_the_output(run, name):
+    before = (run / "run" / name).read_bytes()
+    result = invoke("--model", run / "run", run / "labelled", "--csv", run / "run" / name)
+    assert result.exit_code == 2
+    assert f"{name} is one of the inputs. Name another file to write." in result.stderr
+    assert (run / "run" / name).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "a.png", "sub/b.png"])
+def test_images_and_labels_in_the_folder_of_the_images_are_never_the_output(run, tmp_path, name):
+    (tmp_path / "sub").mkdir()
+    for image in ("a.png", "sub/b.png"):
+        Image.new("RGB", (8, 8)).save(tmp_path / image)
+    (tmp_path / "labels.csv").write_text("path,label\na.png,dark\nb.png,light\n")
+    before = (tmp_path / name).read_bytes()
+    result = invoke("--model", run / "run", tmp_path, "--csv", tmp_path / name)
+    assert result.exit_code == 2
+    assert f"{name} is one of the inputs. Name another file to write." in result.stderr
+    assert (tmp_path / name).read_bytes() == before
+
+
+def test_files_that_are_no_images_are_named_on_stderr(run, tmp_path):
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    (tmp_path / "b.heic").write_bytes(b"photo")
+    result = invoke("--model", run / "run", tmp_path)
+    assert result.exit_code == 0
+    assert "1 file was passed over: 1 .heic (convert it first" in result.stderr
+
+
 def test_unreadable_images_are_counted_on_stderr(run, tmp_path):
     Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
     (tmp_path / "b.png").write_bytes(b"broken")

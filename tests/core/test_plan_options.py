@@ -2,7 +2,9 @@
 
 import inspect
 from dataclasses import dataclass, field
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError
@@ -15,6 +17,7 @@ class Plan:
     share: float | None = option(None, "How much.")
     name: str = option("x", "Its name.")
     is_quick: bool = option(False, "Whether to hurry.")
+    folder: str | Path | None = option(None, "Where.")
     more: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -52,7 +55,7 @@ def test_the_signature_and_the_docstring_list_the_options():
     assert parameters["size"].default == 3
     assert parameters["more"].default == {}
     assert "size: How large." in work.__doc__
-    assert list(option_texts(Plan)) == ["size", "share", "name", "is_quick"]
+    assert list(option_texts(Plan)) == ["size", "share", "name", "is_quick", "folder"]
 
 
 @pytest.mark.parametrize(
@@ -64,6 +67,7 @@ def test_the_signature_and_the_docstring_list_the_options():
         ({"share": "much"}, "share must be a number; got 'much'"),
         ({"name": 7}, "name must be a word; got 7"),
         ({"is_quick": 1}, "is_quick must be a bool; got 1"),
+        ({"folder": True}, "folder must be a path; got True"),
     ],
 )
 def test_a_value_of_another_kind_is_refused(values, message):
@@ -74,3 +78,19 @@ def test_a_value_of_another_kind_is_refused(values, message):
 def test_whole_numbers_are_numbers_and_nothing_may_be_left_out():
     assert Plan(share=1).share == 1
     assert Plan(share=None).share is None
+    assert Plan(folder="x").folder == "x"
+    assert Plan(folder=Path("x")).folder == Path("x")
+
+
+def test_numbers_of_numpy_become_numbers_of_python():
+    """A record with a number of NumPy could not be written as JSON."""
+    plan = plan_from(
+        Plan, {"size": np.int64(5), "share": np.float32(0.5), "is_quick": np.bool_(True)}
+    )
+    assert plan == Plan(size=5, share=0.5, is_quick=True)
+    assert [type(v) for v in (plan.size, plan.share, plan.is_quick)] == [int, float, bool]
+
+
+def test_a_path_becomes_text_where_a_word_is_wanted():
+    assert plan_from(Plan, {"name": Path("net.onnx")}).name == "net.onnx"
+    assert plan_from(Plan, {"folder": Path("run")}).folder == Path("run")

@@ -45,6 +45,22 @@ def test_words_are_classes_too(kind):
     assert (kind().fit(X, words).predict(X) == words).mean() > 0.85
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_may_stand_beside_minus_one(kind):
+    X, truth, y = clouds()
+    words = np.array(["cat", "dog", "owl"], object)[truth]
+    model = kind().fit(X, np.where(y >= 0, words, -1))
+    assert model.classes_.tolist() == ["cat", "dog", "owl"]
+    assert (model.predict(X) == words).mean() > 0.85
+
+
+def test_minus_one_as_a_text_is_refused():
+    X, truth, y = clouds()
+    words = np.where(y >= 0, np.array(["cat", "dog", "owl"])[truth], "-1")
+    with pytest.raises(ValueError, match='y holds the text "-1". For classes that are texts'):
+        MixMatchClassifier().fit(X, words)
+
+
 def test_estimators_work_in_pipelines_searches_and_clones():
     X, _, y = clouds()
     pipeline = make_pipeline(StandardScaler(), PropagationClassifier())

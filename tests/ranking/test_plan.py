@@ -31,11 +31,16 @@ def test_an_unknown_option_is_refused_with_the_nearest_name():
     ("options", "message"),
     [
         ({"measures": ()}, "at least one measure; got none"),
+        ({"measures": None}, "at least one measure; got none"),
         ({"measures": ("cosin",)}, "Did you mean 'cosine'"),
         ({"sample_size": 0}, "sample_size must be at least 1; got 0"),
         ({"draws": 1}, "draws must be at least 2, to have a spread; got 1"),
         ({"until": 0.5}, "until must be over 0.5"),
+        ({"until": "none"}, "until must be a number; got 'none'"),
         ({"jobs": 0}, "jobs must be at least 1; got 0"),
+        ({"draws": 4.5}, "draws must be a whole number; got 4.5"),
+        ({"seed": None}, "seed must be a whole number; got None"),
+        ({"cache": True}, "cache must be a path; got True"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, message):

@@ -1,6 +1,8 @@
 """The main job, on features and on images."""
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -63,6 +65,23 @@ def test_the_same_inputs_and_seed_give_the_same_bytes(sets):
     assert first != other
 
 
+def test_a_report_can_be_pickled_and_copied(rng, small_backbone):
+    pools = rng.integers(0, 255, (2, 20, 8, 8, 3), dtype=np.uint8)
+    report = mixmood.rank(pools[0], {"pool": pools[1]}, draws=4, cache=None)
+    for same in (pickle.loads(pickle.dumps(report)), copy.deepcopy(report)):
+        assert same == report
+        assert same.to_json() == report.to_json()
+        assert "pool" in same.to_html()
+
+
+def test_options_may_be_numbers_of_numpy(sets):
+    plain = mixmood.rank(*sets, draws=4, seed=3, until=1.0).to_json()
+    assert (
+        mixmood.rank(*sets, draws=np.int64(4), seed=np.uint8(3), until=np.float32(1)).to_json()
+        == plain
+    )
+
+
 def test_the_order_of_the_candidates_changes_nothing(sets):
     labelled, pools = sets
     assert (
@@ -107,6 +126,23 @@ def test_images_in_folders_are_ranked_and_the_labels_are_told(tmp_path, rng):
     assert report.labelled.classes == {"bright": 8, "dark": 8}
     assert {c.name for c in report.candidates} == {"same", "gaussian"}
     assert report.backbone["name"] == "efficientnet-lite0"
+
+
+def test_an_image_beside_the_class_folders_is_named_where_classes_are_missing(
+    tmp_path, rng, small_backbone
+):
+    for index in range(16):
+        folder = tmp_path / "labelled" / ("" if index == 5 else "ab"[index % 2])
+        folder.mkdir(parents=True, exist_ok=True)
+        picture = rng.integers(0, 255, (8, 8, 3), dtype=np.uint8)
+        Image.fromarray(picture).save(folder / f"{index}.png")
+    pool = rng.integers(0, 255, (20, 8, 8, 3), dtype=np.uint8)
+    report = mixmood.rank(tmp_path / "labelled", {"pool": pool}, draws=4, cache=None)
+    assert report.labelled.classes is None
+    assert report.warnings == (
+        "labelled: 1 of 16 images is in no class folder, such as 5.png: the set counts as "
+        "unlabelled.",
+    )
 
 
 def test_an_unreadable_image_is_replaced_counted_and_named(tmp_path, rng, small_backbone):

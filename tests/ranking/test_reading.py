@@ -40,7 +40,7 @@ class Numbered(ImageSource):
 
     def fetch(self, index):
         if index % 10 == 0:
-            raise UnreadableImageError(f"{index}.png is broken")
+            raise UnreadableImageError(f"{index}.png is broken.")
         return np.full((8, 8, 3), index, np.uint8)
 
 
@@ -83,6 +83,7 @@ def test_broken_images_are_replaced_by_others_and_named():
     assert "images tried could not be read and were left out" in sample.warnings[0]
     assert sample.warnings[0].count("is broken") == 5
     assert sample.warnings[0].endswith(", ...")
+    assert ".;" not in sample.warnings[0]
 
 
 def test_a_pool_with_too_few_images_gives_what_it_has():

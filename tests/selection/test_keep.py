@@ -31,7 +31,9 @@ def choose(scores, rule, auto_threshold, aside=None, classes=None, n_classes=0):
     return reasons == 0, np.array([REASONS[code] for code in reasons])
 
 
-@pytest.mark.parametrize("word", ["0", "-3", "2.5", "nan", "inf", "many", "", 0, -0.5, 1.5, True])
+@pytest.mark.parametrize(
+    "word", ["0", "-3", "2.5", "nan", "inf", "many", "", 0, -0.5, 1.5, "1.0", 1.0, True]
+)
 def test_a_keep_that_makes_no_sense_is_refused(word):
     with pytest.raises(OptionError, match="--keep takes auto, a share between 0 and 1 or a whole"):
         parse_keep(word)

@@ -155,7 +155,9 @@ def filter_planned(
                 named = with_frames_option(inputs.source, plan.frames)
                 _write_list(target, reference_for(named, target), job, decision)
             _make_folders(job, decision)
-            record = describe(job, decision, base.name if base else str(plan.load), _notes(plan))
+            record = describe(
+                job, decision, base.name if base else str(plan.load), _notes(job, base)
+            )
             if base is not None:
                 distance, gains = before_and_after(base, job, decision)
                 record = replace(record, distance=distance, probe=gains)
@@ -167,10 +169,13 @@ def filter_planned(
     return kept
 
 
-def _notes(plan: FilterPlan) -> tuple[str, ...]:
-    if plan.load is None:
-        return ()
-    return ("The useful share is that of the pool on which the filter was fitted.",)
+def _notes(job: "FilterJob", labelled: Pool | None) -> tuple[str, ...]:
+    """Sentences about files that were not read, classes that were not found and a saved filter."""
+    notes = [f"{job.pool.name}: {note}" for note in getattr(job.pool, "notes", ())]
+    if labelled is None:
+        return (*notes, "The useful share is that of the pool on which the filter was fitted.")
+    own = (*getattr(labelled, "notes", ()), labelled.why_unlabelled)
+    return (*(f"{labelled.name}: {note}" for note in own if note), *notes)
 
 
 def _save(path: Path, scorer: "Scorer") -> None:

@@ -60,7 +60,7 @@ def predict_planned(
     if classifier.pixel_range is not None:
         source = source.scaled_by(classifier.pixel_range)
     n_tried, n_poor = poor_range(source)
-    for text in noticed(n_tried, 0, n_poor, source.pixel_range):
+    for text in (*source.notes, *noticed(n_tried, 0, n_poor, source.pixel_range)):
         notify(f"{source.name}: {text}")
     kept: list[int] = []
     parts = list(classified(classifier, source, kept, progress))

@@ -42,6 +42,13 @@ class RankReport(Ranking):
         object.__setattr__(report, "_elapsed_s", elapsed_s)
         return report
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles hold: the record. Their page has no pictures.
+
+        Pools and caches hold locks and open files, which cannot be copied.
+        """
+        return {name: value for name, value in vars(self).items() if name != "_ranked"}
+
     def __repr__(self) -> str:
         """One line: the nearest pool, and how many were compared."""
         best = self.candidates[0]

@@ -221,6 +221,11 @@ def _prepare_folder(folder: Path | None, resume: bool) -> None:
             f"The folder {folder} holds a run already. Train it again with --resume, or choose "
             "another folder."
         )
+    if any((folder / name).exists() for name in (run_files.CHECKPOINT, run_files.WEIGHTS)):
+        raise OutputError(
+            f"The folder {folder} holds the run of a network, which a head would overwrite. Give "
+            "--model as in that run, or choose another folder."
+        )
     sweep(folder, *run_files.ALL)
 
 

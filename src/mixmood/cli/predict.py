@@ -8,6 +8,7 @@ import typer
 
 from mixmood.cli.terminal.outputs import check_outputs
 from mixmood.cli.terminal.plan_command import takes
+from mixmood.ssl.output import run_files
 from mixmood.ssl.prediction_plan import PredictionPlan
 
 
@@ -29,7 +30,8 @@ def predict(
     from mixmood.cli.terminal.streams import put, say
     from mixmood.core.words import counted
 
-    check_outputs((images,), csv=csv)
+    own_files = [str(model), *(str(model / name) for name in run_files.ALL)]
+    check_outputs((images, *own_files), csv=csv)
     with progress_bars(is_quiet=False) as bars:
         predictions = predict_planned(
             model, images, plan, bars, lambda message: say(f"Warning: {message}")

@@ -1,8 +1,10 @@
 """Options declared once, as fields of a plan that command line and Python share."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from inspect import Parameter, Signature, get_annotations
+from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -14,7 +16,14 @@ P = TypeVar("P")
 KEY = "option"
 """Where a field's metadata holds its `OptionText`."""
 
-KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a word", bool: "a bool"}
+KINDS: dict[Any, str] = {
+    Path: "a path",
+    int: "a whole number",
+    float: "a number",
+    str: "a word",
+    bool: "a bool",
+}
+"""The kinds of values that are checked; a field of several kinds is called by the first."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,8 @@ def plan_from(plan: type[P], options: Mapping[str, Any], start: P | None = None)
 
     Args:
         plan: The kind of plan.
-        options: Values by the name of their field.
+        options: Values by the name of their field. NumPy's numbers become Python's, which can be
+            written as JSON; a path becomes text where a word is wanted.
         start: A plan that gives the other values; the defaults if None.
 
     >>> @dataclass(frozen=True)
@@ -91,7 +101,16 @@ def plan_from(plan: type[P], options: Mapping[str, Any], start: P | None = None)
     for name in options:
         if name not in known:
             raise unknown_name("option", name, known)
-    return plan(**options) if start is None else replace(start, **options)  # type: ignore[type-var]
+    hints = get_type_hints(plan)
+    plain = {name: _plain(value, hints[name]) for name, value in options.items()}
+    return plan(**plain) if start is None else replace(start, **plain)  # type: ignore[type-var]
+
+
+def _plain(value: Any, hint: Any) -> Any:
+    """A number of NumPy as Python's own, a path as text where a word is wanted; else the value."""
+    if isinstance(value, os.PathLike) and str in (kinds := _kinds(hint)) and Path not in kinds:
+        return os.fspath(value)
+    return value.item() if getattr(value, "shape", None) == () else value
 
 
 def with_options(function: Any, plan: type) -> None:
@@ -116,7 +135,7 @@ def _default(one: Field[Any]) -> Any:
 
 
 def check_kinds(plan: Any) -> None:
-    """Refuse values that are not of the kind their field declares: numbers, words, bools.
+    """Refuse values that are not of the kind their field declares: numbers, words, bools, paths.
 
     A default of None means that the value is chosen later.
     """
@@ -132,14 +151,15 @@ def check_kinds(plan: Any) -> None:
             (int in wanted and is_whole)
             or (float in wanted and is_number)
             or (str in wanted and isinstance(value, str))
+            or (Path in wanted and isinstance(value, os.PathLike))
             or (bool in wanted and isinstance(value, bool))
         )
         if not fits:
-            kind = next(KINDS[part] for part in wanted if part in KINDS)
+            kind = next(word for part, word in KINDS.items() if part in wanted)
             raise OptionError(f"{name} must be {kind}; got {value!r:.100}.")
 
 
 def _kinds(hint: Any) -> tuple[Any, ...]:
-    """The types that a field takes, if all are numbers, words, bools or None; else empty."""
+    """The types that a field takes, if all are in KINDS or None; else empty."""
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     return parts if all(part in KINDS or part is type(None) for part in parts) else ()

@@ -39,8 +39,8 @@ class _HeadClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to features, shape (n, d), and their classes, shape (n,), -1 where unknown."""
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
-        check_classification_targets(y)
-        is_labelled = np.ones(len(y), bool) if y.dtype.kind not in "iuf" else y != UNLABELLED
+        is_labelled = _is_labelled(y)
+        check_classification_targets(y[is_labelled])
         self.classes_, codes = np.unique(y[is_labelled], return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -74,6 +74,20 @@ class _HeadClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
     def _checked(self, X: Any) -> NDArray[Any]:
         checked = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
         return np.asarray(checked)
+
+
+def _is_labelled(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which samples have a class, shape (n,).
+
+    Texts stand beside -1 in an array of objects. An array of texts would hold "-1", which is
+    refused, as in sklearn.semi_supervised.
+    """
+    if y.dtype.kind == "U" and (y == str(UNLABELLED)).any():
+        raise ValueError(
+            'y holds the text "-1". For classes that are texts give an array with dtype=object, '
+            "and the number -1 where a class is unknown."
+        )
+    return np.array([isinstance(value, str) or value != UNLABELLED for value in y.tolist()], bool)
 
 
 class MixMatchClassifier(_HeadClassifier):

@@ -69,8 +69,8 @@ class RankingPlan(LoggedPlan):
         from mixmood.measures.registry import check_measures
 
         super().__post_init__()
-        given: Sequence[str] | str = self.measures  # Python users may give one name
-        names = (given,) if isinstance(given, str) else tuple(given)
+        given: Sequence[str] | str | None = self.measures  # Python users may give one name
+        names = (given,) if isinstance(given, str) else tuple(() if given is None else given)
         object.__setattr__(self, "measures", check_measures(names))
         if not self.measures:
             raise OptionError("measures must name at least one measure; got none.")

@@ -118,8 +118,9 @@ class Reading:
     @property
     def problems(self) -> str:
         """The first images that could not be read, each with its reason; empty if there is none."""
-        named = "; ".join(message for _, message in sorted(self._unreadable)[:N_NAMED])
-        return named + (", ..." if self.n_unreadable > N_NAMED else "")
+        first = sorted(self._unreadable)[:N_NAMED]
+        named = "; ".join(message.rstrip(".") for _, message in first)
+        return named + (", ..." if self.n_unreadable > N_NAMED else "." if named else "")
 
     @property
     def n_unreadable(self) -> int:

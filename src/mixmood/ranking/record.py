@@ -83,7 +83,11 @@ def ranking_record(
         best=candidates[0].name,
         verdict=verdict(scores, plan.measure),
         noise_floor=scores.noise_floor,
-        warnings=tuple(f"{labelled.pool.name}: {warning}" for warning in labelled.warnings),
+        warnings=tuple(
+            f"{labelled.pool.name}: {warning}"
+            for warning in (*labelled.warnings, labelled.pool.why_unlabelled)
+            if warning
+        ),
         notes=(
             *_notes(labelled, situation),
             *_reading_note(pools, scores, situation),

@@ -186,8 +186,8 @@ def _notes(decision: Decision, scorer: Scorer) -> list[str]:
     found = []
     if decision.scanned.problems:
         n_unreadable = int((decision.reasons == REASONS.index(UNREADABLE)).sum())
-        more = "; ..." if n_unreadable > len(decision.scanned.problems) else ""
-        named = "; ".join(decision.scanned.problems)
+        more = "; ..." if n_unreadable > len(decision.scanned.problems) else "."
+        named = "; ".join(problem.rstrip(".") for problem in decision.scanned.problems)
         word = "image" if n_unreadable == 1 else "images"
         found.append(f"{n_unreadable} {word} could not be read: {named}{more}")
     if not decision.is_kept.any():

@@ -58,8 +58,9 @@ def parse_keep(keep: str | float) -> KeepRule:
         raise _wrong_keep(keep)
     if number < 1:
         return KeepRule(share=number)
-    if number != int(number):
-        raise _wrong_keep(keep)
+    # 1.0 could be one image or all of them: neither is guessed.
+    if number != int(number) or (number == 1 and "." in str(keep)):
+        raise _wrong_keep(str(keep))
     return KeepRule(count=int(number))
 
 

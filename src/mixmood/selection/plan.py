@@ -66,6 +66,7 @@ class FilterPlan(LoggedPlan):
         """Refuse options that make no sense, before any image is read."""
         from mixmood.scores.registry import score_family
 
+        object.__setattr__(self, "keep", str(self.keep))  # Python users may give a number
         super().__post_init__()
         score_family(self.score)
         if self.threshold is not None and self.keep != "auto":

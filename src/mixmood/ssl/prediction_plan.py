@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from mixmood.core.cores import checked_jobs
+from mixmood.core.plan_options import check_kinds
 from mixmood.features.extraction.plan import device_option, jobs_option
 
 
@@ -14,5 +15,6 @@ class PredictionPlan:
     device: str = device_option()
 
     def __post_init__(self) -> None:
-        """Refuse a number of threads below one."""
+        """Refuse values of another kind, and a number of threads below one."""
+        check_kinds(self)
         checked_jobs(self.jobs)

@@ -89,6 +89,8 @@ def test_labels_without_class_names_are_named_by_their_values(tmp_path):
     assert pool.labels.counts() == {"5": 5, "6": 4}
     words = labels_from_values(np.array(["b", "a", "b"]), "x")
     assert words.counts() == {"a": 1, "b": 2}
+    objects = labels_from_values(np.array(["b", "a", "b"], object), "x")
+    assert objects.counts() == {"a": 1, "b": 2}
 
 
 @pytest.mark.parametrize("key", ["images", "x", "anything"])

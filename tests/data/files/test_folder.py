@@ -7,6 +7,7 @@ import pytest
 
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.files.folder import FolderSource
+from mixmood.data.labels.needed import needed_labels
 
 
 def names_of(source):
@@ -36,6 +37,19 @@ def test_class_folders_give_labels(tree):
 
 def test_a_folder_without_class_folders_has_no_labels(tree):
     assert FolderSource(tree({"1.png": 1}), "pool").labels is None
+
+
+def test_images_beside_the_class_folders_are_named_as_the_reason_for_no_labels(tree):
+    source = FolderSource(tree({"cat/1.png": 1, "dog/1.png": 2, "3.png": 3}), "pool")
+    assert source.labels is None
+    assert source.why_unlabelled.startswith("1 of 3 images is in no class folder, such as 3.png:")
+    with pytest.raises(InputError, match=r"has no classes\. 1 of 3 images is in no class folder"):
+        needed_labels(source)
+
+
+@pytest.mark.parametrize("files", [("1.png",), ("a/1.png", "2.png"), ("a/1.png", "b/1.png")])
+def test_sets_without_class_folders_and_labelled_ones_need_no_reason(tree, files):
+    assert FolderSource(tree(dict.fromkeys(files, 1)), "pool").why_unlabelled == ""
 
 
 def test_opening_reads_no_image(tree, monkeypatch):
@@ -104,6 +118,10 @@ def test_links_count_only_inside_the_pool(tree, values_of):
     source = FolderSource(root, "pool")
     assert names_of(source) == ["in.png", "all/1.png"]
     assert values_of(source) == [1, 1]
+    assert source.notes == (
+        "2 links to files or folders elsewhere were not followed: copy the images into the "
+        "folder, or make hard links.",
+    )
 
 
 def test_the_pool_itself_may_be_a_link(tree, tmp_path):

@@ -32,6 +32,8 @@ def test_a_list_in_which_a_label_is_blank_counts_as_unlabelled(blank, listed):
     pool = listed(f"path,label\nsub/2.png,dog\n1.png,{blank}\n", "list.csv")
     assert len(pool) == 2
     assert pool.labels is None
+    assert pool.why_unlabelled.startswith("1 of its 2 labels are blank")
+    assert pool.why_unlabelled.endswith("The first is that of 1.png.")
 
 
 @pytest.mark.parametrize("head", ["path,label", "label,file", "\ufeffPath,Class", "image, target "])
@@ -44,6 +46,18 @@ def test_a_csv_has_a_column_of_paths_and_perhaps_one_of_labels(head, listed, val
     assert values_of(pool) == [3, 1]
     assert pool.labels.counts() == {"cat": 1, "dog": 1}
     assert [pool.labels.names[code] for code in pool.labels.codes] == ["dog", "cat"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("path,label\n1.png,dog\n".encode("utf-16"), "it is text in UTF-16: save it in UTF-8"),
+        (b"path,label\r1.png,dog\r", "its lines end as on old Macintoshes"),
+    ],
+)
+def test_a_list_as_old_spreadsheets_save_it_is_refused_with_the_reason(text, why, listed):
+    with pytest.raises(InputError, match=why):
+        listed(text, "list.csv")
 
 
 def test_a_tsv_has_tabs(listed, values_of):

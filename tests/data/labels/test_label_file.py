@@ -122,3 +122,14 @@ def test_a_parquet_file_takes_its_classes_from_the_column_asked_for(tmp_path, pn
     assert open_pool(f"{tmp_path}/a.parquet?label=species").labels.names == ("rose", "tulip")
     with pytest.raises(OptionError, match="Unknown label column 'specie'. Did you mean 'species'"):
         open_pool(f"{tmp_path}/a.parquet?label=specie")
+
+
+def test_an_image_of_several_classes_makes_the_set_unlabelled_and_is_named(tree):
+    folder = tree(FILES)
+    text = "path,label\n1,rose\n2,rose\na/2.png,tulip\n2,rose\n3,tulip\n"
+    (folder / "labels.csv").write_text(text)
+    pool = open_pool(folder)
+    assert pool.labels is None
+    assert "several classes to 1 of 3 images, such as a/2.png: the set counts as" in pool.notes[0]
+    (folder / "labels.csv").write_text("path,label\n1,rose\n2,rose\na/2.png,rose\n3,tulip\n")
+    assert open_pool(folder).labels.counts() == {"rose": 2, "tulip": 1}

@@ -71,3 +71,13 @@ def test_unreadable_labelled_images_decide_nothing(tmp_path):
     for i in range(9):
         (tmp_path / f"{i}.png").write_bytes(b"nothing")
     assert noise_size(open_pool(tmp_path)) is None
+
+
+def test_one_array_is_one_pool_and_not_a_list_of_its_rows(labelled):
+    opened = open_candidates(images(), labelled, 0)
+    assert [len(pool) for pool in opened.pools.values()] == [9]
+
+
+def test_a_name_that_is_a_number_is_refused(labelled):
+    with pytest.raises(OptionError, match="The name of a pool must be a text; got 1"):
+        open_candidates({1: images()}, labelled, 0)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mixmood.core.errors import InputError
+from mixmood.core.errors import InputError, OptionError
 from mixmood.data.archives.tars import TarSource
 from mixmood.data.archives.zips import ZipSource
 from mixmood.data.arrays.array_pools import FeatureArray, ImageArray
@@ -86,6 +86,38 @@ def test_arrays_in_memory_are_pools():
     assert (open_pool(IMAGES).name, open_pool(IMAGES, "x").name) == ("array", "x")
 
 
+@pytest.mark.parametrize("kind", [list, tuple, np.array, "series"])
+def test_an_array_and_its_classes_are_a_pool_whatever_holds_the_classes(kind):
+    make = pytest.importorskip("pandas").Series if kind == "series" else kind
+    features, words = np.zeros((4, 3)), ["b", "a", "b", "b"]
+    for pair in ((features, make(words)), [features, make(words)]):
+        pool = open_pool(pair)
+        assert isinstance(pool, FeatureArray)
+        assert pool.labels.counts() == {"a": 1, "b": 3}
+
+
+def test_two_images_are_not_taken_for_an_array_and_its_classes():
+    pixels = np.zeros((8, 8, 3), np.uint8)
+    assert len(open_pool([pixels, pixels])) == 2
+    assert len(open_pool([pixels, (pixels, 0)])) == 2
+
+
+@pytest.mark.parametrize(("module", "make"), [("pandas", "DataFrame"), ("torch", "tensor")])
+def test_a_table_of_pandas_and_a_tensor_with_two_axes_are_features(module, make):
+    values = np.arange(12.0).reshape(4, 3)
+    table = getattr(pytest.importorskip(module), make)(values)
+    pool = open_pool((table, [0, 1, 0, 1]))
+    assert isinstance(pool, FeatureArray)
+    np.testing.assert_array_equal(pool.features(np.arange(4)), values)
+    assert open_pool(table).width == 3
+
+
+def test_a_tensor_that_is_no_array_is_refused_with_the_reason():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(InputError, match="Features cannot be read as an array: Can't call numpy"):
+        open_pool(torch.zeros((4, 3), requires_grad=True))
+
+
 def test_a_pool_is_passed_through_and_a_new_name_does_not_change_the_old_one():
     pool = open_pool(IMAGES, "old")
     assert open_pool(pool) is pool
@@ -109,6 +141,12 @@ def test_a_missing_path_is_refused(tmp_path):
 def test_an_impossible_path_is_refused(path):
     with pytest.raises(InputError, match=r"Cannot open the pool .*: .*\. Check the path"):
         open_pool(path)
+
+
+@pytest.mark.parametrize("path", ["", " "])
+def test_an_empty_path_is_not_the_current_folder(path):
+    with pytest.raises(OptionError, match="The labelled set has an empty path. Is a variable"):
+        open_pool(path, role="labelled set")
 
 
 def test_a_missing_path_is_called_by_its_role(tmp_path):

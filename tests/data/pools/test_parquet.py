@@ -63,8 +63,28 @@ def test_a_column_called_label_gives_labels_without_metadata(written):
     assert open_pool(written([1, 2, 3], label=["b", "a", "b"])).labels.counts() == {"a": 1, "b": 2}
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.large_string())],
+    ids=str,
+)
+def test_texts_are_classes_however_they_are_stored(kind, written):
+    """Of pandas, texts are large strings, and categories a dictionary."""
+    labels = pa.array(["b", "a", "b"]).cast(kind)
+    pool = open_pool(written([1, 2, 3], label=labels))
+    assert pool.labels.counts() == {"a": 1, "b": 2}
+    assert pool.why_unlabelled == ""
+
+
+def test_a_column_of_bools_gives_labels(written):
+    pool = open_pool(written([1, 2, 3], label=[True, False, True]))
+    assert pool.labels.counts() == {"False": 1, "True": 2}
+
+
 def test_a_column_of_numbers_called_target_is_no_class(written):
-    assert open_pool(written([1, 2, 3], target=[0.5, 1.5, 2.5])).labels is None
+    pool = open_pool(written([1, 2, 3], target=[0.5, 1.5, 2.5]))
+    assert pool.labels is None
+    assert "column 'target' holds values of the type double; classes are" in pool.why_unlabelled
 
 
 def test_labels_that_cannot_be_read_are_an_error(written):
@@ -104,7 +124,9 @@ def test_a_small_row_group_that_unpacks_to_much_is_unreadable(tmp_path, monkeypa
 
 @pytest.mark.parametrize("labels", [[1, -1, 0], [1, None, 0], ["cat", "", "dog"]])
 def test_missing_labels_mean_that_there_are_none(labels, written):
-    assert open_pool(written([1, 2, 3], metadata=FEATURES, kind=labels)).labels is None
+    pool = open_pool(written([1, 2, 3], metadata=FEATURES, kind=labels))
+    assert pool.labels is None
+    assert pool.why_unlabelled == "1 of 3 labels in 'kind' are missing."
 
 
 @pytest.mark.parametrize(

@@ -268,6 +268,15 @@ def test_nothing_is_written_when_training_fails(photos, tmp_path):
     assert not list((tmp_path / "run").iterdir())
 
 
+@pytest.mark.parametrize("name", ["checkpoint.pt", "model.pt"])
+def test_a_head_does_not_overwrite_the_run_of_a_network(photos, tmp_path, name):
+    """As when --model is forgotten beside --resume."""
+    (tmp_path / name).write_bytes(b"network")
+    with pytest.raises(OutputError, match="holds the run of a network, which a head would overw"):
+        train(photos / "labelled", out=tmp_path, resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
 def test_a_folder_that_holds_a_run_is_not_overwritten(run, photos):
     out, _ = run
     with pytest.raises(OutputError, match="holds a run already. Train it again with --resume"):

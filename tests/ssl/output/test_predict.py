@@ -9,7 +9,7 @@ import torch
 
 from mixmood.api.predict import predict
 from mixmood.api.train import train
-from mixmood.core.errors import InputError, MissingExtraError, OptionError, OutputError
+from mixmood.core.errors import InputError, MissingExtraError, OptionError, OutputError, ShapeError
 from mixmood.core.progress import Silent
 from mixmood.ssl.loop.standardise import Standardise
 from mixmood.ssl.models.registry import model_spec
@@ -116,6 +116,13 @@ def test_images_for_a_model_that_was_trained_on_features_are_refused(rng):
     trained = train((rng.normal(size=(12, 4)), np.arange(12) % 2))
     with pytest.raises(InputError, match="The model was trained on features: give features of the"):
         predict(trained.model, np.zeros((2, 8, 8), np.uint8))
+
+
+def test_features_of_another_width_are_refused_with_both_widths(rng):
+    trained = train((rng.normal(size=(12, 4)), np.arange(12) % 2))
+    message = "array has 5 features for each image, and the model takes 4. Extract them as"
+    with pytest.raises(ShapeError, match=message):
+        trained.predict(rng.normal(size=(3, 5)))
 
 
 def test_images_for_a_model_of_features_without_a_backbone_are_refused():

@@ -10,6 +10,7 @@ from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.files.atomic import check_writable
 from mixmood.core.files.places import expanded
 from mixmood.core.progress import Progress
+from mixmood.data.files.folder import is_read_by_a_folder
 from mixmood.data.pools.candidates import with_noise_settings
 from mixmood.data.pools.kept_list import chain_of_lists, pool_reference
 from mixmood.data.pools.open import open_pool
@@ -56,7 +57,10 @@ def _check_inputs_stay(labelled: Any, pool: Any, out: Path | None, plan: FilterP
     if isinstance(pool, str | Path):
         inputs += chain_of_lists(expanded(pool))
     for target in (out, plan.save):
-        if target is not None and Path(target).resolve() in inputs:
+        place = None if target is None else Path(target).resolve()
+        if place is not None and (
+            place in inputs or any(is_read_by_a_folder(place, one) for one in inputs)
+        ):
             raise OptionError(f"{target} is one of the inputs. Name another file to write.")
     for folder in (plan.link, plan.copy):
         place = None if folder is None else Path(folder).resolve()

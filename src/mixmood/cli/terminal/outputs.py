@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 from mixmood.core.errors import OptionError
 from mixmood.core.files.atomic import check_writable
@@ -23,6 +24,7 @@ def check_outputs(
         csv: The same for CSV, or for the list of a filter.
         html: A file or None.
     """
+    from mixmood.data.files.folder import is_read_by_a_folder
     from mixmood.data.pools.path_options import split_options
 
     if html == "-":
@@ -31,7 +33,7 @@ def check_outputs(
     places = [target if target == "-" else os.path.realpath(target) for target in targets]
     read = {os.path.realpath(split_options(expanded(path)).path) for path in inputs}
     for target, place in zip(targets, places, strict=True):
-        if place in read:
+        if place in read or any(is_read_by_a_folder(Path(place), Path(one)) for one in read):
             raise OptionError(f"{target} is one of the inputs. Name another file to write.")
         if places.count(place) > 1 and place != os.devnull:
             raise OptionError(

@@ -140,7 +140,12 @@ def array_pool(rows: RowStore, name: str, labels: Labels | None = None) -> Pool:
 def labels_from_values(
     values: NDArray[Any], name: str, class_names: tuple[str, ...] | None = None
 ) -> Labels:
-    """Labels from one integer or text per image; `class_names` are the names of the integers."""
+    """Labels from one integer or text per image; `class_names` are the names of the integers.
+
+    Texts may be Python objects, as in a column of pandas.
+    """
+    if values.dtype.hasobject and all(isinstance(value, str) for value in values.flat):
+        values = values.astype(str)
     if values.ndim != 1 or values.dtype.kind not in "iubU":
         raise ShapeError(
             f"{name}: labels must be a 1-D array of integers or texts, "

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mixmood.core.errors import InputError, reason
 from mixmood.core.files.bounded import read_image_file
-from mixmood.core.words import counted
+from mixmood.core.words import counted, either_form
 from mixmood.data.files.named_files import PathSource
 from mixmood.data.files.names import (
     Names,
@@ -46,13 +46,19 @@ class FolderSource(PathSource):
         walk = _Walk(self._root)
         self._names = Names.sorted(walk)
         self.notes = walk.passed_over.notes()
+        n_links = walk.n_leaving
         if not len(self._names):
-            n_links = walk.n_leaving
             links = f", including {counted(n_links, 'link')} to files elsewhere" if n_links else ""
             raise InputError(
                 f"No images in the folder {path}: found {walk.n_others} files below it{links}. "
                 f"{' '.join((*self.notes, ''))}Give a folder with files like .png or .jpg, in "
                 "sub-folders or not."
+            )
+        if n_links:
+            self.notes += (
+                f"{counted(n_links, 'link')} to files or folders elsewhere "
+                f"{either_form(n_links, 'was', 'were')} not followed: copy the images into the "
+                "folder, or make hard links.",
             )
 
     @cached_property
@@ -75,6 +81,12 @@ class FolderSource(PathSource):
             or super().labels
         )
 
+    @property
+    def why_unlabelled(self) -> str:
+        """A sentence about images beside the class folders; with labels.csv, a note says more."""
+        folder = Path(os.fsdecode(self._root))
+        return "" if label_file_in(folder) is not None else super().why_unlabelled
+
     def fetch(self, index: int) -> bytes:
         """The bytes of the file."""
         return read_image_file(self.file_path(index), shown_bytes(self._names[index]))
@@ -82,6 +94,18 @@ class FolderSource(PathSource):
     def file_path(self, index: int) -> bytes:
         """The path of the file."""
         return self._root + b"/" + self._names[index]
+
+
+def is_read_by_a_folder(file: Path, folder: Path) -> bool:
+    """Whether a file exists that belongs to a folder of images: an image, or its labels.csv.
+
+    Args:
+        file: The file, as a resolved path.
+        folder: The folder, as a resolved path.
+    """
+    is_own = is_image_name(os.fsencode(file.name)) and file.is_relative_to(folder)
+    is_table = file.name in FILES and file.parent == folder
+    return (is_own or is_table) and file.is_file()
 
 
 class _Walk:
@@ -124,9 +148,11 @@ class _Walk:
                 yield prefix + name
             else:
                 self.n_others += 1
-                if not is_image_name(name):
+                if self._is_link_elsewhere(entry):
+                    self.n_leaving += 1
+                elif not is_image_name(name):
                     self.passed_over.add(name)
-                elif self._is_link_inside(entry):
+                elif entry.is_symlink() and entry.is_file():
                     yield prefix + name
 
     def _is_dicom(self, entry: os.DirEntry[bytes]) -> bool:
@@ -139,9 +165,14 @@ class _Walk:
         except OSError:
             return False
 
-    def _is_link_inside(self, entry: os.DirEntry[bytes]) -> bool:
-        if not entry.is_symlink() or not entry.is_file():
+    def _is_link_elsewhere(self, entry: os.DirEntry[bytes]) -> bool:
+        """Whether an image or a folder is a link to one that is not in the pool."""
+        name = entry.name
+        if not entry.is_symlink() or not (
+            entry.is_file()
+            if is_image_name(name)
+            else entry.is_dir() and not is_foreign_folder(name)
+        ):
             return False
-        inside = os.path.realpath(entry.path).startswith(self._root + b"/")
-        self.n_leaving += not inside
-        return inside
+        target = os.path.realpath(entry.path) + b"/"
+        return not target.startswith(self._root.rstrip(b"/") + b"/")

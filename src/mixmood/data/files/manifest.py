@@ -77,8 +77,12 @@ class ManifestSource(PathSource):
         """A sentence about blank labels; empty if there are none."""
         if b"" not in self._table:
             return ""
-        n_blank = self._codes.count(self._table[b""])
-        return f"{n_blank} of its {len(self)} labels are blank: fill them in, or drop these rows."
+        blank = self._table[b""]
+        n_blank, first = self._codes.count(blank), self.locate(self._codes.index(blank))
+        return (
+            f"{n_blank} of its {len(self)} labels are blank: fill them in, or drop these rows. "
+            f"The first is that of {first}."
+        )
 
     def column(self, name: str) -> list[str] | None:
         """The values of a column of a CSV or TSV list, one for each image; None without it."""

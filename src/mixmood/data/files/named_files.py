@@ -3,7 +3,7 @@
 from functools import cached_property
 
 from mixmood.data.files.names import Names, shown_bytes
-from mixmood.data.labels.folder_names import labels_from_folders
+from mixmood.data.labels.folder_names import images_without_class_folder, labels_from_folders
 from mixmood.data.pools.pool import ImageSource, Labels
 
 
@@ -33,3 +33,8 @@ class PathSource(ImageSource):
     def labels(self) -> Labels | None:
         """The classes from the names of folders; see `labels_from_folders`."""
         return labels_from_folders(self._names)
+
+    @property
+    def why_unlabelled(self) -> str:
+        """A sentence about images beside the class folders; empty if there are none."""
+        return images_without_class_folder(self._names) if self.labels is None else ""

@@ -5,6 +5,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from mixmood.core.words import either_form
 from mixmood.data.files.names import Names, shown_bytes
 from mixmood.data.pools.pool import Labels
 
@@ -34,6 +35,29 @@ def labels_from_folders(names: Names) -> Labels | None:
         if len(table) > MOST_CLASSES:
             return None
     return labels_from_table(codes, table) if len(table) > 1 else None
+
+
+def images_without_class_folder(names: Names) -> str:
+    """A sentence about images beside the class folders; empty if there are none of either.
+
+    >>> images_without_class_folder(Names.in_order([b"cat/1.png", b"dog/2.png", b"3.png"]))
+    '1 of 3 images is in no class folder, such as 3.png: the set counts as unlabelled.'
+    """
+    skip, folders = _shared_folder(names), set()
+    first, n_outside = b"", 0
+    for name in names:
+        folder, slash, _ = name[skip:].partition(b"/")
+        if slash:
+            folders.add(folder)
+            continue
+        first, n_outside = first or name, n_outside + 1
+    if not n_outside or len(folders) < 2:
+        return ""
+    verb = either_form(n_outside, "is", "are")
+    return (
+        f"{n_outside:,} of {len(names):,} images {verb} in no class folder, such as "
+        f"{shown_bytes(first)}: the set counts as unlabelled."
+    )
 
 
 def labels_from_table(codes: NDArray[np.int32], table: dict[bytes, int]) -> Labels:

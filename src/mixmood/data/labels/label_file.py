@@ -17,6 +17,8 @@ FILES = ("labels.csv", "labels.tsv", "metadata.csv")
 NAME_COLUMNS = (*PATH_COLUMNS, "id", "image_id", "name")
 AMBIGUOUS = -2
 """In place of an index: several images have this name."""
+SEVERAL = -3
+"""In place of a class: rows give the image different classes."""
 
 
 def label_file_in(folder: Path) -> Path | None:
@@ -25,7 +27,7 @@ def label_file_in(folder: Path) -> Path | None:
 
 
 def labels_from_file(path: Path, names: Names, column: str | None) -> tuple[Labels | None, str]:
-    """The classes of all images; or None, and a sentence about an image without a class.
+    """The classes of all images; or None, and a sentence about an image without one class.
 
     A row names its image by the path below the folder, by the name of the file, or by that name
     without its suffix. InputError if no row names an image, or the table cannot be read.
@@ -46,6 +48,12 @@ def labels_from_file(path: Path, names: Names, column: str | None) -> tuple[Labe
         raise InputError(
             f"{path} has labels, but none of its rows names an image of the folder; its first row "
             f"names '{first[:60]}'. Write paths relative to the folder."
+        )
+    if n_several := int((codes == SEVERAL).sum()):
+        where = shown_bytes(names[int(np.argmax(codes == SEVERAL))])
+        return None, (
+            f"{path.name} gives several classes to {n_several} of {len(names)} images, such as "
+            f"{where}: the set counts as unlabelled."
         )
     if n_missing:
         where = shown_bytes(names[int(np.argmax(codes < 0))])
@@ -79,7 +87,8 @@ def _codes(
             )
         label = _bytes(row[at_label])
         if place >= 0 and label:
-            codes[place] = table.setdefault(label, len(table))
+            code = table.setdefault(label, len(table))
+            codes[place] = code if codes[place] in (-1, code) else SEVERAL
     return codes, table, first
 
 

@@ -14,7 +14,7 @@ WAYS = (
 def needed_labels(pool: Pool, role: str = "labelled set") -> Labels:
     """The classes of a pool's images; without any, an InputError names the ways to give them."""
     if pool.labels is None:
-        why = getattr(pool, "why_unlabelled", "")
+        why = pool.why_unlabelled
         because = " ".join([*getattr(pool, "notes", ()), *([why] if why else [])])
         raise InputError(
             f"The {role} {pool.name} has no classes. {because + ' ' if because else ''}"

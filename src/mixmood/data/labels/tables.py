@@ -23,6 +23,8 @@ def table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """
     text = (line.decode("utf-8", "surrogateescape") for line in lines_of(path))
     first = next(text, "")
+    if "\r" in first.rstrip("\r\n"):
+        raise ValueError("its lines end as on old Macintoshes: save it as CSV in UTF-8")
     reader = csv.reader(chain([first], text), delimiter=_delimiter(first), strict=True)
     head = [word.strip().lower() for word in next(reader, [])]
     yield 1, head
@@ -55,9 +57,12 @@ def label_column(head: Sequence[str], wanted: str | None) -> int | None:
 
 
 def lines_of(path: Path) -> Iterator[bytes]:
-    """The lines of a text file; ValueError if one is too long for a line of text."""
+    """The lines of a text file; ValueError if it is UTF-16 or a line is too long for text."""
     with path.open("rb") as file:
-        file.seek(3 if file.read(3) == b"\xef\xbb\xbf" else 0)
+        start = file.read(3)
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise ValueError("it is text in UTF-16: save it in UTF-8")
+        file.seek(3 if start == b"\xef\xbb\xbf" else 0)
         while line := file.readline(LONGEST_LINE):
             if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
                 raise ValueError(f"a line is longer than {LONGEST_LINE} bytes")

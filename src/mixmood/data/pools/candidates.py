@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,9 +89,15 @@ def _named(
 ) -> Iterator[tuple[str | None, Any]]:
     """The name of each candidate, None if none was given, and its path or object."""
     if isinstance(candidates, Mapping):
-        yield from candidates.items()
+        for name, what in candidates.items():
+            if name is not None and not isinstance(name, str):
+                raise OptionError(f"The name of a pool must be a text; got {name!r:.100}.")
+            yield name, what
         return
-    for what in [candidates] if isinstance(candidates, str | Path) else candidates:
+    # One pool may be given without a list; the rows of an array are not pools.
+    is_one = isinstance(candidates, str | Path | np.ndarray)
+    listed: Iterable[Any] = [candidates] if is_one else candidates
+    for what in listed:
         match = NAMED.fullmatch(what) if isinstance(what, str) else None
         # A file or folder may be called `x=y`: if it exists, it is the candidate.
         if match and not os.path.exists(expanded(what)):  # noqa: PTH110 - takes any text

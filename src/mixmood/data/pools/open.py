@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mixmood.core.cache.features import FeatureCache
-from mixmood.core.errors import InputError, reason
+from mixmood.core.errors import InputError, OptionError, reason
 from mixmood.core.files.places import expanded
 from mixmood.core.suggest import near_path
 from mixmood.data.archives.tars import TarSource
@@ -116,17 +116,21 @@ def _opened(
         return open_hub(what, name)
     if isinstance(what, str) and "://" in what:
         return _open_url(what, name)
+    if isinstance(what, str) and not what.strip():
+        # As a path it would be the current folder, with all that is below it.
+        raise OptionError(f"The {role} has an empty path. Is a variable of the shell not set?")
     if isinstance(what, str | os.PathLike):
         return _open_path(Path(what), name, cache, role)
     return _open_object(what, name)
 
 
 def _open_object(what: Any, name: str | None) -> Pool:
-    if isinstance(what, np.ndarray):
-        return array_pool(what, name or "array")
+    if (rows := _array(what)) is not None:
+        return array_pool(rows, name or "array")
     if _is_array_and_labels(what):
         name = name or "array"
-        return array_pool(what[0], name, labels_from_values(np.asarray(what[1]), name))
+        labels = labels_from_values(np.asarray(what[1]), name)
+        return array_pool(_array(what[0]), name, labels)
     if isinstance(what, list | tuple):
         return from_list(what, name or "images")
     if is_hugging_face(what):
@@ -139,15 +143,36 @@ def _open_object(what: Any, name: str | None) -> Pool:
     )
 
 
+def _array(what: Any) -> Any:
+    """An array, or a table of pandas or a tensor with two axes as one; None for anything else."""
+    if isinstance(what, np.ndarray):
+        return what
+    if not hasattr(what, "__array__") or len(getattr(what, "shape", ())) != 2:
+        return None
+    try:
+        return np.asarray(what)
+    except Exception as error:  # A tensor on a graphics card, or with a gradient.
+        raise InputError(f"Features cannot be read as an array: {reason(error)}.") from error
+
+
 def _is_array_and_labels(what: Any) -> bool:
-    """Whether `what` is a pair (X, y): an array of images or features, and the classes."""
+    """Whether `what` is a pair (X, y): an array of images or features, and the classes.
+
+    The classes have one axis, which no image has: two images are never taken for such a pair.
+    """
     return (
-        isinstance(what, tuple)
+        isinstance(what, list | tuple)
         and len(what) == 2
-        and isinstance(what[0], np.ndarray)
-        and isinstance(what[1], np.ndarray | list)
-        and np.ndim(what[1]) == 1
+        and _array(what[0]) is not None
+        and _has_one_axis(what[1])
     )
+
+
+def _has_one_axis(values: Any) -> bool:
+    try:
+        return np.ndim(values) == 1
+    except ValueError:  # Items of several shapes are no classes.
+        return False
 
 
 def _open_path(path: Path, name: str | None, cache: FeatureCache | None, role: str) -> Pool:

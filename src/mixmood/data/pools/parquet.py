@@ -1,7 +1,6 @@
 """A pool in Parquet files with a column of images, as Hugging Face stores its data sets."""
 
 import hashlib
-import json
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
@@ -14,22 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, reason
-from mixmood.core.suggest import unknown_name
 from mixmood.data.arrays.array_pools import labels_from_values
-from mixmood.data.labels.tables import LABEL_COLUMNS
+from mixmood.data.pools.parquet_columns import Columns, choose_columns, unfit_labels
 from mixmood.data.pools.pool import ImageSource, Labels
 
 _MAX_GROUP_BYTES = 2 * 2**30
 _ROWS_PER_BATCH = 16
 _CACHE_BYTES = 256 * 2**20
-_IMAGE_COLUMNS = ("image", "img", "picture", "photo", "bytes")
-
-
-class _Columns(NamedTuple):
-    image: str
-    is_struct: bool
-    label: str | None
-    class_names: tuple[str, ...] | None
+_MISSING = (None, -1, "")
+"""Labels that stand for no class; -1 is that of Hugging Face."""
 
 
 class _Group(NamedTuple):
@@ -104,18 +96,37 @@ class ParquetSource(ImageSource):
     def fingerprint(self) -> str:
         """A digest of the sizes of all row groups: a change of an image nearly always shows."""
         sizes = [(group.n_rows, group.n_bytes) for group in self._groups]
-        return hashlib.sha256(f"parquet {self._columns} {sizes}".encode()).hexdigest()
+        # The underscore is of an earlier name of the type: lists of earlier filters stay valid.
+        return hashlib.sha256(f"parquet _{self._columns} {sizes}".encode()).hexdigest()
 
     @cached_property
     def labels(self) -> Labels | None:
         """The classes of the label column; None without such a column or if a label is missing."""
         if self._columns.label is None:
             return None
-        with self._naming(f"the column of labels, '{self._columns.label}',"):
-            values = self._values(self._columns.label)
-        if any(value in (None, -1, "") for value in values):
+        values = self._label_values
+        if any(value in _MISSING for value in values):
             return None
         return labels_from_values(np.array(values), self.name, self._columns.class_names)
+
+    @property
+    def why_unlabelled(self) -> str:
+        """A sentence about missing labels, or labels that are no classes; empty without either."""
+        if self.labels is not None:
+            return ""
+        if self._columns.label is None:
+            with (
+                self._naming("its columns"),
+                _pyarrow_parquet().ParquetFile(self._paths[0]) as file,
+            ):
+                return unfit_labels(file.schema_arrow)
+        n_missing = sum(value in _MISSING for value in self._label_values)
+        return f"{n_missing} of {len(self)} labels in '{self._columns.label}' are missing."
+
+    @property
+    def _label_values(self) -> list[Any]:
+        with self._naming(f"the column of labels, '{self._columns.label}',"):
+            return self._values(str(self._columns.label))
 
     def column(self, name: str) -> list[str] | None:
         """The values of a column as text, one for each image; None without it."""
@@ -169,7 +180,7 @@ def _pyarrow_parquet() -> Any:
     return pyarrow.parquet
 
 
-def _metadata(path: Path, label: str | None) -> tuple[_Columns, list[_Group]]:
+def _metadata(path: Path, label: str | None) -> tuple[Columns, list[_Group]]:
     parquet = _pyarrow_parquet()
     try:
         with parquet.ParquetFile(path) as file:
@@ -185,7 +196,7 @@ def _metadata(path: Path, label: str | None) -> tuple[_Columns, list[_Group]]:
                 raise ValueError(f"it claims {n_rows} rows in {n_stored} bytes")
     except Exception as error:
         raise InputError(f"Cannot open {path} as a Parquet file: {reason(error)}.") from error
-    return _choose_columns(path, schema, label), groups
+    return choose_columns(path, schema, label), groups
 
 
 def _plain_columns(path: Path) -> list[str]:
@@ -216,49 +227,3 @@ def _read_group(file: Any, column: str, group: int) -> Any:
         if n_bytes > _MAX_GROUP_BYTES:
             raise ValueError(f"its row group unpacks to more than {_MAX_GROUP_BYTES} bytes")
     return pyarrow.chunked_array(pieces)
-
-
-def _choose_columns(path: Path, schema: Any, wanted: str | None) -> _Columns:
-    import pyarrow
-
-    stated = _hugging_face_features(schema)
-    structs = [field.name for field in schema if pyarrow.types.is_struct(field.type)]
-    structs = [name for name in structs if schema.field(name).type.get_field_index("bytes") >= 0]
-    binaries = [
-        field.name
-        for field in schema
-        if pyarrow.types.is_binary(field.type) or pyarrow.types.is_large_binary(field.type)
-    ]
-    named = [name for name in binaries if name.lower() in _IMAGE_COLUMNS]
-    stored = [*structs, *binaries]
-    images = [name for name in stored if stated.get(name, {}).get("_type") == "Image"]
-    chosen = next(iter([*images, *structs, *named]), None)
-    if chosen is None:
-        raise InputError(
-            f"{path} has no column of images (bytes, or a struct with a field 'bytes'); "
-            f"it has: {', '.join(schema.names) or 'none'}."
-        )
-    classes = [name for name in schema.names if stated.get(name, {}).get("_type") == "ClassLabel"]
-    usual = [
-        field.name
-        for field in schema
-        if field.name.lower() in LABEL_COLUMNS
-        and (pyarrow.types.is_integer(field.type) or pyarrow.types.is_string(field.type))
-    ]
-    if wanted is not None and wanted not in schema.names:
-        raise unknown_name("label column", wanted, schema.names)
-    label = wanted or next(iter([*classes, *usual]), None)
-    names = stated.get(label, {}).get("names") if label is not None else None
-    class_names = tuple(map(str, names)) if names and isinstance(names, list) else None
-    return _Columns(chosen, chosen in structs, label, class_names)
-
-
-def _hugging_face_features(schema: Any) -> dict[str, dict[str, Any]]:
-    """The Hugging Face description of each column; empty if the metadata has none."""
-    try:
-        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
-    except (KeyError, TypeError, ValueError, RecursionError):
-        return {}
-    if not isinstance(features, dict):
-        return {}
-    return {name: stated for name, stated in features.items() if isinstance(stated, dict)}

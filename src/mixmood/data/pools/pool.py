@@ -55,6 +55,14 @@ class Source(ABC):
         """The classes of the images; None if the pool has none."""
         return None
 
+    @property
+    def why_unlabelled(self) -> str:
+        """A sentence about images that keep the pool from having classes; empty if there are none.
+
+        It is meant for sets that should have classes; pools need none.
+        """
+        return ""
+
 
 class ImageSource(Source):
     """A pool of images: opened without reading it, read by index, from any number of threads.

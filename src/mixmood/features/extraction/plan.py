@@ -6,7 +6,7 @@ from typing import Any
 
 from mixmood.core.cores import checked_jobs
 from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
-from mixmood.core.plan_options import option
+from mixmood.core.plan_options import check_kinds, option
 
 BACKBONE_NAMES = member_names("features.backbones.registry", "BACKBONES")
 BACKBONE_WORDS = (
@@ -64,7 +64,8 @@ class ExtractionPlan:
     cache: str | Path | None = cache_option()
 
     def __post_init__(self) -> None:
-        """Refuse a number of threads below one."""
+        """Refuse values of another kind, and a number of threads below one."""
+        check_kinds(self)
         checked_jobs(self.jobs)
 
 

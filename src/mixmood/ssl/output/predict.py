@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.cores import checked_jobs
-from mixmood.core.errors import InputError, UnreadableImageError, reason
+from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, reason
 from mixmood.core.files.spreadsheet import csv_text
 from mixmood.core.progress import Progress
 from mixmood.core.words import counted
@@ -153,6 +153,12 @@ class Classifier:
             raise self._no_model(error) from error
         return answer, typical
 
+    @property
+    def width(self) -> int | None:
+        """How many features the model takes for each image; None if its file does not say."""
+        shape = self._session.get_inputs()[0].shape
+        return shape[1] if len(shape) == 2 and isinstance(shape[1], int) else None
+
     def backbone(self) -> Backbone:
         """The backbone that computes the features for this model."""
         from mixmood.features.backbones.registry import load_backbone
@@ -214,5 +220,10 @@ def classified_features(classifier: Classifier, source: FeatureSource) -> Answer
     """The answers for all rows of a pool of features."""
     if classifier.input == INPUT:
         raise InputError(f"{source.name} holds features; images are needed to classify.")
+    if classifier.width not in (None, source.width):
+        raise ShapeError(
+            f"{source.name} has {source.width} features for each image, and the model takes "
+            f"{classifier.width}. Extract them as those of the labelled images."
+        )
     features = np.asarray(source.features(np.arange(len(source))), np.float32)
     return classifier.answer(features)

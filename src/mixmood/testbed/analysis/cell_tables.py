@@ -19,7 +19,7 @@ def read_accuracies(path: str | Path) -> list[CellAccuracy]:
     """The rows of a table of accuracies that have a percentage; supervised baselines have none."""
     return [
         CellAccuracy(
-            **_common(row, "accuracy_mean", where),
+            **_checked_share(_common(row, "accuracy_mean", where), where),
             n_labelled=int(_number(row, "n_labelled", where)),
         )
         for where, row in _rows(path, ACCURACY_COLUMNS)
@@ -45,6 +45,16 @@ def _common(row: dict[str, str], value: str, where: str) -> dict[str, Any]:
         "mean": _number(row, value, where),
         **{column: row.get(column) or None for column in OPTIONAL},
     }
+
+
+def _checked_share(cell: dict[str, Any], where: str) -> dict[str, Any]:
+    """The same values; percentages are refused: their regret would be a hundred times too high."""
+    if not 0 <= cell["mean"] <= 1:
+        raise InputError(
+            f"{where}: accuracy_mean must be between 0 and 1; got {cell['mean']:g}. Divide "
+            "percentages by 100."
+        )
+    return cell
 
 
 def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:

@@ -154,6 +154,10 @@ def test_two_cells_are_too_few_to_correlate():
             "line 2: accuracy_mean must be a number; got 'high'",
         ),
         (
+            "task,ood_source,ood_percent,n_labelled,accuracy_mean\nmnist,svhn,100,60,45.7\n",
+            "line 2: accuracy_mean must be between 0 and 1; got 45.7. Divide percentages by 100",
+        ),
+        (
             "task,ood_source,ood_percent,n_labelled,accuracy_mean\nmnist,svhn,100,60,nan\n",
             "accuracy_mean must be a number; got 'nan'",
         ),
