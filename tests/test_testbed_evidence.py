@@ -87,6 +87,18 @@ def test_a_perfect_predictor_has_no_regret_and_a_blind_one_is_undefined(folder):
     assert lines["advice"][6:9][1:] == ["0.0 [0.0, 0.0]", "0 % |"]
 
 
+def test_the_overview_has_a_column_for_each_bed_and_the_loss_without_any_pool(folder):
+    """Half foreign pools gain nothing here and wholly foreign ones lose: no pool loses nothing."""
+    units = units_of(pools_of(read_rows(folder)), "60", "mixmatch")
+    head, _, *rows = predictors.overview({"frozen": units, "tuned": units})
+    assert head == "| predictor | frozen | tuned |"
+    assert "| cosine | 1.00 [1.00, 1.00]; 0.0 | 1.00 [1.00, 1.00]; 0.0 |" in rows
+    assert rows[-2:] == [
+        "| (never a pool) | -; 0.0 | -; 0.0 |",
+        f"| {predictors.ORACLE} | -; 0.0 | -; 0.0 |",
+    ]
+
+
 def test_wholly_foreign_pools_are_worse_than_none_unless_advice_is_followed(folder):
     units = units_of(pools_of(read_rows(folder)), "60", "mixmatch")
     foreign = {unit: [p for p in own if p.percent == 100] for unit, own in units.items()}

@@ -72,6 +72,18 @@ def predicted(name: str, n_labelled: str, algorithm: str = MAIN) -> list[str]:
     return [f"{', '.join(sizes)}.", "", *predictors.table(units)]
 
 
+def overview() -> list[str]:
+    """All predictors for MixMatch in every regime and number of labels."""
+    columns = {}
+    for regime, bed in REGIMES.items():
+        pools = pools_of(read_rows(RESULTS / bed))
+        for n_labelled in sorted({pool.row["n_labelled"] for pool in pools}, key=int):
+            units = predictors.whole(units_of(pools, n_labelled, MAIN))
+            seeds = counted(len({seed for _, seed in units}), "seed")
+            columns[f"{regime}, {n_labelled} labels ({seeds})"] = units
+    return predictors.overview(columns)
+
+
 def short() -> list[str]:
     """The answer in a few sentences, with the numbers of 60 labels."""
     folder = RESULTS / "paper-frozen"
@@ -113,6 +125,7 @@ def text_of(summary: Callable[[Path], str], name: str) -> list[str]:
 TABLES: dict[str, Callable[[], list[str]]] = {
     "runs": runs,
     "short": short,
+    "overview": overview,
     **{f"predictors {n}": lambda n=n: predicted("paper-frozen", n) for n in ("60", "100", "150")},
     **{
         f"predictors 60 {name}": lambda name=name: predicted("paper-frozen", "60", name)

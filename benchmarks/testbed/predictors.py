@@ -26,6 +26,7 @@ from benchmarks.testbed.written import write_summary
 
 Units = dict[Unit, list[Pool]]
 ADVICE = "advice"
+ORACLE = "(an oracle with half of the test images)"
 HEAD = (
     "predictor", "Pearson of means (as the paper)", "Pearson", "Spearman", "regret (points)",
     "worse than no pool",
@@ -111,7 +112,26 @@ def table(units: Units) -> list[str]:
         whole_r = correlation_of_means(*(by_unit(mixed, f) for f in (_scores(name), accuracies)))
         lines.append("| " + " | ".join([name, whole_r.text(), *words]) + " |")
     words = ["-", *oracle_cells(mixed), *oracle_cells(foreign)[1:]]
-    return [*lines, "| " + " | ".join(["(an oracle with half of the test images)", *words]) + " |"]
+    return [*lines, "| " + " | ".join([ORACLE, *words]) + " |"]
+
+
+def overview(columns: dict[str, Units]) -> list[str]:
+    """Pearson within a task and seed, and regret, of each predictor; one column for each bed."""
+    mixed = {
+        title: {unit: [p for p in pools if p.percent > 0] for unit, pools in units.items()}
+        for title, units in columns.items()
+    }
+    every = [p for units in mixed.values() for pools in units.values() for p in pools]
+    lines = [f"| predictor | {' | '.join(columns)} |", "|" + "---|" * (len(columns) + 1)]
+    for name in dict.fromkeys(name for pool in every for name in pool.predictors()):
+        cells = [cells_of(units, name) for units in mixed.values()]
+        words = [f"{r}; {regret.split()[0]}" for r, _, regret, _ in cells]
+        lines.append(f"| {name} | {' | '.join(words)} |")
+    lost = [by_unit(units, lambda p: best(gains(p))) for units in mixed.values()]
+    words = [f"-; {mean_over(one, 'seeds').value:.1f}" for one in lost]
+    lines.append(f"| (never a pool) | {' | '.join(words)} |")
+    words = [f"-; {oracle_cells(units)[2].split()[0]}" for units in mixed.values()]
+    return [*lines, f"| {ORACLE} | {' | '.join(words)} |"]
 
 
 def whole(units: Units) -> Units:
