@@ -89,6 +89,15 @@ def test_a_run_is_what_was_written():
         ),
         (SMALLEST.replace("x", "../x"), "f: name: String should match pattern"),
         (SMALLEST + '[split]\nbalanced = "yes"\n', "split.balanced: .* got 'yes'"),
+        (
+            SMALLEST.replace("grid.tasks", "grid.task"),
+            "Unknown key of f 'task'. Did you mean 'task",
+        ),
+        (SMALLEST.replace("[grid.", "[grid]\nn_labelled = []\n[grid."), r"n_labelled: List should"),
+        (
+            SMALLEST + "[training]\nepochs = -1\n",
+            r"^f: training: epochs must be at least 1; got -1\.$",
+        ),
     ],
 )
 def test_a_file_with_a_mistake_is_refused(text, message):
@@ -118,9 +127,26 @@ def test_a_filter_of_cells_with_a_mistake_is_refused(words, message):
         CellFilter.parse(words)
 
 
+def test_words_of_a_filter_of_cells_may_have_spaces_between_them():
+    spaced = CellFilter.parse(["task=digits, source=gaussian "])
+    assert spaced == CellFilter.parse(["task=digits,source=gaussian"])
+
+
+def test_a_grid_without_any_cell_is_refused_without_a_word_about_only():
+    empty = parse_config('name = "x"\n[grid]\nbaselines = []\n[grid.tasks]\ndigits = []', "f")
+    with pytest.raises(OptionError, match="'x' has no cells: give sources or baselines"):
+        runs(empty)
+
+
 def test_a_selection_that_leaves_nothing_is_refused():
-    with pytest.raises(OptionError, match="No cell of 'smoke' is left by --only"):
+    with pytest.raises(
+        OptionError, match="No cell of 'smoke' is left by --only. Unknown task 'mni"
+    ):
         runs(load_config("smoke"), CellFilter.parse(["task=mnist"]))
+    with pytest.raises(OptionError, match="Unknown source 'gausian'. Did you mean 'gaussian'"):
+        runs(load_config("smoke"), CellFilter.parse(["source=gausian"]))
+    with pytest.raises(OptionError, match="is left by --only. Select less strictly"):
+        runs(load_config("smoke"), CellFilter.parse(["source=none,percent=100"]))
     with pytest.raises(OptionError, match="seeds must be at least 1; got 0"):
         runs(load_config("smoke"), seeds=0)
 

@@ -100,9 +100,13 @@ def runs(config: Config, only: "CellFilter | None" = None, seeds: int | None = N
     n_seeds = config.grid.seeds if seeds is None else seeds
     if n_seeds < 1:
         raise OptionError(f"seeds must be at least 1; got {n_seeds}.")
-    chosen = [cell for cell in cells(config) if only is None or only.takes(cell)]
-    if not chosen:
-        raise OptionError(f"No cell of '{config.name}' is left by --only. Select less strictly.")
+    everything = cells(config)
+    chosen = [cell for cell in everything if only is None or only.takes(cell)]
+    if not everything:
+        raise OptionError(f"'{config.name}' has no cells: give sources or baselines in its grid.")
+    if only is not None and not chosen:
+        hint = only.unmatched(everything) or "Select less strictly."
+        raise OptionError(f"No cell of '{config.name}' is left by --only. {hint}")
     return [Run.of(cell, seed) for seed in range(n_seeds) for cell in chosen]
 
 
@@ -117,7 +121,8 @@ class CellFilter:
         """From texts such as `task=mnist,n_labelled=60`; a key given twice takes either value."""
         known = [field.name for field in fields(Cell)]
         wanted: dict[str, set[str]] = {}
-        for word in filter(None, ",".join(texts).split(",")):
+        words = (word.strip() for word in ",".join(texts).split(","))
+        for word in filter(None, words):
             key, equals, value = word.partition("=")
             if not equals or not value:
                 raise OptionError(f"--only takes KEY=VALUE, such as task=mnist; got '{word}'.")
@@ -128,8 +133,19 @@ class CellFilter:
 
     def takes(self, cell: Cell) -> bool:
         """Whether the filter takes this cell."""
-        return all(
-            f"{value:g}" in words if isinstance(value, float) else str(value) in words
-            for key, words in self.wanted.items()
-            for value in [getattr(cell, key)]
-        )
+        return all(_word(cell, key) in words for key, words in self.wanted.items())
+
+    def unmatched(self, cells: Iterable[Cell]) -> str:
+        """A sentence on the first value that no cell has; empty if each value occurs."""
+        cells = list(cells)
+        for key, words in self.wanted.items():
+            known = list(dict.fromkeys(_word(cell, key) for cell in cells))
+            for word in sorted(words.difference(known)):
+                return str(unknown_name(key, word, known))
+        return ""
+
+
+def _word(cell: Cell, key: str) -> str:
+    """A field of a cell as it is written in `--only`."""
+    value = getattr(cell, key)
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -45,7 +45,7 @@ class Grid(_Section):
 
     tasks: dict[str, list[str]] = Field(min_length=1)
     percents: list[Percent] = [50, 100]
-    n_labelled: list[Count] = [60, 100, 150]
+    n_labelled: list[Count] = Field([60, 100, 150], min_length=1)
     seeds: Count = 10
     algorithms: list[str] = ["mixmatch"]
     contamination: list[Contamination] = Field(["fixed-total"], min_length=1)
@@ -217,11 +217,15 @@ def parse_config(text: str, where: str) -> Config:
 
 
 def _first_problem(error: ValidationError, where: str) -> OptionError:
-    problem = error.errors()[0]
+    # Unknown keys come first: a misspelt key is the likely reason why another one is missing.
+    problem = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     place = [part for part in problem["loc"] if isinstance(part, str)]
     if problem["type"] == "extra_forbidden":
         return unknown_name(f"key of {where}", place[-1], _fields_at(place[:-1]))
     key = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "value_error":
+        # A check of a whole section: its message has the value, and needs no other.
+        return OptionError(f"{where}: {key}: {problem['ctx']['error']}.")
     got = "" if problem["type"] == "missing" else f"; got {problem['input']!r:.200}"
     return OptionError(f"{where}: {key}: {problem['msg']}{got}.")
 
