@@ -7,7 +7,7 @@ from mixmood.core.errors import InputError, OptionError
 from mixmood.data.arrays.array_pools import ImageArray, labels_from_values
 from mixmood.data.sets.library import data_home, open_set
 from mixmood.data.splits.scenario import Scenario, cut
-from mixmood.data.splits.split import data_fingerprint, draw_split
+from mixmood.data.splits.split import check_split, data_fingerprint, draw_split
 
 
 def digits(**changes):
@@ -194,6 +194,7 @@ def test_the_paper_s_sizes_fit_the_real_packs(image_packs):
         ({"percent": 101, "source": "gaussian"}, "percent must lie between 0 and 100; got 101"),
         ({"percent": 0, "source": "gaussian"}, "must be 'none' at 0 percent"),
         ({"percent": 50}, "must be 'none' at 0 percent"),
+        ({"percent": 50, "source": "digits"}, "'digits' cannot be its own source: .*'other_half'"),
         ({"contamination": "fixed"}, "Unknown contamination 'fixed'. Did you mean 'fixed-"),
         ({"test_share": 1.0}, "test_share must lie between 0 and 1; got 1"),
         ({"image_scale": 0}, "image_scale must be above 0; got 0"),
@@ -225,6 +226,17 @@ def test_a_task_needs_labels_and_enough_classes(rng):
     few = ImageArray(bare._rows, "few", labels_from_values(np.arange(9) % 3, "few"))
     with pytest.raises(InputError, match="5 classes were wanted; 'digits' has 3"):
         cut(digits(), few)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("gausian", "gaussian"), ("other-half", "other_half"), ("svnh", "svhn")]
+)
+def test_a_misspelt_source_is_refused_with_the_nearest_source(name, meant):
+    message = f"Unknown source '{name}'. Did you mean '{meant}'.* other_half, gaussian, salt_and"
+    with pytest.raises(OptionError, match=message):
+        check_split(contaminated(name))
+    with pytest.raises(OptionError, match=message):
+        data_fingerprint(contaminated(name))
 
 
 def test_a_source_that_is_too_small_is_refused():

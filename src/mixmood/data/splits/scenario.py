@@ -73,6 +73,11 @@ class Scenario:
                 "The source must be 'none' at 0 percent, and at no other percentage; got "
                 f"'{self.source}' with {self.percent:g}."
             )
+        if self.source == self.task:
+            raise OptionError(
+                f"'{self.task}' cannot be its own source: labelled and test images would be in the "
+                f"pool. Its other classes are the source '{OTHER_HALF}'."
+            )
         if self.contamination not in get_args(Contamination):
             raise unknown_name("contamination", self.contamination, get_args(Contamination))
         if not 0 < self.test_share < 1:

@@ -12,11 +12,12 @@ from PIL import Image
 from mixmood.core.arrays import Codes, Rows
 from mixmood.core.errors import InputError
 from mixmood.core.seeds import rng_for
+from mixmood.core.suggest import unknown_name
 from mixmood.data.decoding.decode import decode
 from mixmood.data.decoding.quiet import QUIET
 from mixmood.data.pools.noise import NoiseSource
 from mixmood.data.pools.pool import ImageSource
-from mixmood.data.sets.library import open_set
+from mixmood.data.sets.library import known_sets, open_set
 from mixmood.data.splits.scenario import NOISE, NONE, OTHER_HALF, Cut, Scenario, cut
 
 Pixels = NDArray[np.uint8]
@@ -88,12 +89,19 @@ def data_fingerprint(scenario: Scenario, home: Path | None = None) -> str:
     """A digest of the data sets of a scenario; noise depends only on the scenario."""
     sets = [open_set(scenario.task, home)]
     if scenario.source not in (NONE, OTHER_HALF, *NOISE):
-        sets.append(open_set(scenario.source, home))
+        sets.append(_open_source(scenario.source, home))
     state = hashlib.sha256()
     for pool in sets:
         state.update(pool.fingerprint.encode())
         state.update(b"" if pool.labels is None else pool.labels.codes.tobytes())
     return state.hexdigest()[:16]
+
+
+def _open_source(name: str, home: Path | None) -> ImageSource:
+    """The data set of this name; the message for an unknown name lists all kinds of sources."""
+    if name not in known_sets(home):
+        raise unknown_name("source", name, [OTHER_HALF, *NOISE, *known_sets(home)])
+    return open_set(name, home)
 
 
 def _ood(
@@ -118,7 +126,7 @@ def _ood(
         )
         return noise, np.arange(scenario.n_ood)
     is_half = scenario.source == OTHER_HALF
-    source = task if is_half else open_set(scenario.source, home)
+    source = task if is_half else _open_source(scenario.source, home)
     rows = rng.permutation(parts.other_half if is_half else np.arange(len(source)))
     if len(rows) < scenario.n_ood:
         raise InputError(
