@@ -1,10 +1,13 @@
 """The page of a ranking in a real browser."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from tests.fixtures.browser import all_of, one
 
+from mixmood.core.records.ranking import Probe
+from mixmood.core.records.useful_share import ShareRecord
 from mixmood.report.ranking.page import ranking_page
 
 pytest.importorskip("selenium", reason="selenium is not installed")
@@ -149,6 +152,19 @@ def test_no_width_needs_sideways_scrolling(opened, address, width):
     page = opened(address, width)
     script = "return document.documentElement.scrollWidth"
     assert page.execute_script(script) <= width
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+def test_no_width_needs_sideways_scrolling_for_the_gains(opened, ranking, tmp_path, width):
+    gain = Probe(4.0, (2.0, 7.0), 0.9, "mixmatch", 4.0, 1.0, 80.0, True, 1000, None, 60, 1.0)
+    share = ShareRecord(0.9, (0.8, 1.0))
+    pools = tuple(replace(one, probe=gain, useful_share=share) for one in ranking.candidates)
+    path = tmp_path / "report.html"
+    path.write_text(ranking_page(replace(ranking, by="gain", candidates=pools)), "utf-8")
+    page = opened(path.as_uri(), width)
+    assert page.execute_script("return document.documentElement.scrollWidth") <= width
+    strip = "return document.querySelector('.gains .strip').getBoundingClientRect().width"
+    assert page.execute_script(strip) >= 100
 
 
 def test_dark_mode_is_dark_and_paper_is_white(opened, address):

@@ -12,6 +12,7 @@ import pytest
 from mixmood.report.page import render
 from mixmood.report.testbed.page import overview_page
 from mixmood.testbed.analysis.summary import Gaps
+from mixmood.testbed.grid.cells import SUPERVISED
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "testbed.html"
 COMMAND = "mixmood testbed report --store '<script>alert(1)</script>'"
@@ -210,6 +211,13 @@ def test_the_paper_stands_beside(bed):
     page = drawn(with_tables(bed, accuracies=rows, has_paper=True))
     assert "paper 0.500, +0.300" in page
     assert "ours minus the paper" in page
+
+
+@pytest.mark.parametrize("baseline", SUPERVISED)
+def test_the_line_of_every_supervised_baseline_has_a_stroke(baseline):
+    """A line of SVG without a stroke is invisible."""
+    rules = re.findall(r"^([^{}]*)\{[^}]*stroke: ", render._asset("page.css"), re.MULTILINE)
+    assert f".{baseline}" in [name.strip() for rule in rules for name in rule.split(",")]
 
 
 def test_accuracies_all_alike_can_be_drawn(bed):
