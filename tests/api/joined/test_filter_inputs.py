@@ -62,3 +62,26 @@ def test_a_filter_of_features_does_not_take_images(tmp_path, rng):
     message = r"saved.npz was fitted on features, and .* holds images\. Give features of the same"
     with pytest.raises(InputError, match=message):
         mixmood.filter(None, images, load=saved)
+
+
+def test_a_saved_filter_refuses_a_score_that_it_was_not_fitted_with(tmp_path, rng):
+    saved, rows = tmp_path / "saved.npz", rng.normal(size=(9, 4))
+    mixmood.filter(rng.normal(size=(8, 4)), rows, save=saved, probe=False, threshold=1e9)
+    with pytest.raises(OptionError, match=r"fitted with the score combined; got knn\. Leave"):
+        mixmood.filter(None, rows, load=saved, score="knn", threshold=1e9)
+
+
+@pytest.mark.parametrize("other", [{"resolution": 96}, {"backbone": "untrained-wrn"}])
+def test_a_saved_filter_refuses_features_that_it_was_not_fitted_with(tmp_path, rng, other):
+    saved, images = tmp_path / "saved.npz", rng.integers(0, 255, (9, 8, 8), dtype=np.uint8)
+    mixmood.filter(images[:8], images, save=saved, probe=False, resolution=64, cache="none")
+    again = mixmood.filter(None, images, load=saved, resolution=64, cache="none")
+    assert len(again.scores) == 9
+    message = r"of efficientnet-lite0, .* Leave out backbone and resolution \(64 there\), or fit"
+    with pytest.raises(InputError, match=message):
+        mixmood.filter(None, images, load=saved, cache="none", **other)
+
+
+def test_the_list_and_the_saved_filter_are_two_files(table):
+    with pytest.raises(OptionError, match=r"list and the saved filter are both k.csv\. Name two"):
+        check_paths("scans", "crawl", Path("k.csv"), FilterPlan(save="k.csv"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mixmood.api.joined.backbone_choice import BackboneChoice, ChoiceOptions, choose_backbone
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError, OptionError, ShapeError
+from mixmood.core.family_names import DEFAULT_BACKBONE, DEFAULT_SCORE
 from mixmood.core.files.atomic import check_writable
 from mixmood.core.files.places import expanded
 from mixmood.core.progress import Progress
@@ -17,6 +18,7 @@ from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.path_options import is_url_or_noise, split_options
 from mixmood.data.pools.pool import FeatureSource, Pool
 from mixmood.data.pools.wide_images import scaled_alike
+from mixmood.features.backbones.auto import is_auto
 from mixmood.features.backbones.backbone import Backbone, network_digest
 from mixmood.selection.plan import FilterPlan
 
@@ -155,9 +157,18 @@ def _with_saved_filter(source: Any, pool: Pool, plan: FilterPlan) -> FilterInput
     from mixmood.selection.scorer import load_scorer
 
     saved = load_scorer(Path(str(plan.load)))
+    family = saved.filter.score.family
+    if plan.score not in (DEFAULT_SCORE, family):
+        raise OptionError(
+            f"{plan.load} was fitted with the score {family}; got {plan.score}. Leave the score "
+            "out, or fit the filter again."
+        )
     network = None
     if saved.backbone and not isinstance(pool, FeatureSource):
-        network = load_backbone(saved.backbone_name, saved.resolution, plan.device)
+        # A file that was moved may be named again; its digest decides whether it is the same.
+        is_named = plan.backbone != DEFAULT_BACKBONE and not is_auto(plan.backbone)
+        name = plan.backbone if is_named else saved.backbone_name
+        network = load_backbone(name, plan.resolution or saved.resolution, plan.device)
     _check_same_network(saved, network, pool, plan)
     return FilterInputs(saved, saved.scaled(pool), source, network)
 
@@ -194,7 +205,11 @@ def _check_same_network(
             "the same kind, or fit the filter on images."
         )
     if (network_digest(network) if network else "") != saved.backbone:
+        is_other = plan.backbone != DEFAULT_BACKBONE or plan.resolution is not None
+        can_leave_out = network is not None and is_other
+        own = f"Leave out backbone and resolution ({saved.resolution} there), or fit"
+        advice = own if can_leave_out else "Fit"
         raise InputError(
             f"{plan.load} was fitted on features of {saved.backbone_name}, which {pool.name} "
-            "cannot give here. Fit the filter again."
+            f"cannot give here. {advice} the filter again."
         )
