@@ -34,7 +34,10 @@ from tests.fixtures.filter_command import filtered, invoke, small
         (["labelled.npy", "half.npy?label=x", "--html", "half.npy"], 2, "half.npy is one of the"),
         (["labelled.npy", "half.npy", "--html", "-"], 2, "Give --html FILE"),
         (["labelled.npy", "half.npy", "--json", "k.csv", "--out", "k.csv"], 2, "Two results"),
-        (["labelled.npy", "half.npy", "--save", "k.csv", "--out", "k.csv"], 2, "Name two files"),
+        (["labelled.npy", "half.npy", "--json", "f.npz", "--save", "f.npz"], 2, "Two results"),
+        (["labelled.npy", "half.npy", "--html", "f.npz", "--save", "f.npz"], 2, "Two results"),
+        (["-", "half.npy", "--load", "f.npz", "--json", "f.npz"], 2, "f.npz is one of the inputs"),
+        (["labelled.npy", "half.npy", "--save", "k.csv", "--out", "k.csv"], 2, "Two results"),
         (["labelled.npy", "half.npy", "--link", "."], 1, "not an empty folder. Name a new or"),
         (["labelled.npy", "half.npy", "--copy", "copies"], 1, "there are no images to link or"),
         (["labelled.npy", "half.npy", "--load", "half.npy"], 2, "labelled.npy and --load half"),
@@ -105,7 +108,9 @@ def test_a_list_from_which_the_pool_is_read_is_not_replaced(in_features, tmp_pat
     filtered("labelled.npy", "half.npy", "--out", first)
     filtered("labelled.npy", first, "--keep", 20, "--out", second)
     before = first.read_bytes()
-    result = invoke("labelled.npy", second, "--out", first)
-    assert result.exit_code == 2
-    assert f"{first} is one of the inputs" in result.stderr
-    assert first.read_bytes() == before
+    third = tmp_path / "c.csv"
+    for outputs in (("--out", first), ("--out", third, "--json", first)):
+        result = invoke("labelled.npy", second, *outputs)
+        assert result.exit_code == 2
+        assert f"{first} is one of the inputs" in result.stderr
+        assert first.read_bytes() == before

@@ -49,7 +49,9 @@ def filter(
     if (labelled == "-") != (plan.load is not None):
         given = f"got LABELLED {labelled} and {f'--load {plan.load}' if plan.load else 'no --load'}"
         raise OptionError(f"Give the labelled images, or - together with --load FILE.npz; {given}.")
-    check_outputs((labelled, pool), json=json, csv=out, html=html)
+    inputs = [labelled, pool, *([] if plan.load is None else [str(plan.load)])]
+    save = None if plan.save is None else str(plan.save)
+    check_outputs(inputs, json=json, csv=out, html=html, save=save)
     with print_warnings(), progress_bars(quiet) as progress, _resume_hint(out):
         kept = filter_planned(None if labelled == "-" else labelled, pool, out, plan, progress)
     put(json, kept.to_json())

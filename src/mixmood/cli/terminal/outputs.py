@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from mixmood.core.errors import OptionError
+from mixmood.core.errors import InputError, OptionError
 from mixmood.core.files.atomic import check_writable
 from mixmood.core.files.places import expanded
 
@@ -15,6 +15,7 @@ def check_outputs(
     json: str | None = None,
     csv: str | None = None,
     html: str | None = None,
+    save: str | None = None,
 ) -> None:
     """Refuse an output that cannot be written, or would overwrite an input or another output.
 
@@ -23,15 +24,19 @@ def check_outputs(
         json: A file, - for stdout, or None.
         csv: The same for CSV, or for the list of a filter.
         html: A file or None.
+        save: The file of a fitted filter, or None.
     """
     from mixmood.data.files.folder import is_read_by_a_folder
     from mixmood.data.pools.path_options import split_options
 
     if html == "-":
         raise OptionError("The page is written to a file, not to stdout. Give --html FILE.")
-    targets = [target for target in (json, csv, html) if target is not None]
+    targets = [target for target in (json, csv, html, save) if target is not None]
     places = [target if target == "-" else os.path.realpath(target) for target in targets]
-    read = {os.path.realpath(split_options(expanded(path)).path) for path in inputs}
+    given = [expanded(path) for path in inputs]
+    read = {os.path.realpath(split_options(path).path) for path in given}
+    # A list of a list is read through both.
+    read |= {str(one) for path in given for one in _lists_behind(path)}
     for target, place in zip(targets, places, strict=True):
         if place in read or any(is_read_by_a_folder(Path(place), Path(one)) for one in read):
             raise OptionError(f"{target} is one of the inputs. Name another file to write.")
@@ -42,3 +47,12 @@ def check_outputs(
             )
         if target != "-":
             check_writable(target)
+
+
+def _lists_behind(path: Path) -> list[Path]:
+    from mixmood.data.pools.kept_list import chain_of_lists
+
+    try:
+        return chain_of_lists(path)
+    except InputError:
+        return []  # a list of itself: opening it reports the mistake, or sets the pool aside
