@@ -7,6 +7,7 @@ import numpy as np
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import OptionError
 from mixmood.core.family_names import DEFAULT_SCORE
+from mixmood.core.words import counted
 from mixmood.scores.checks import checked_labelled, checked_pool
 from mixmood.scores.class_shares import class_probabilities, class_shares
 from mixmood.scores.fitting.compared import FitRows, compared_rows
@@ -174,8 +175,8 @@ def _described(
 def _note(near: float | None, n: int, m: int) -> str:
     if n < FEWEST_LABELLED or m < FEWEST_POOL:
         return (
-            f"{n} labelled images and {m} pool images are too few for an estimate "
-            f"(wanted: {FEWEST_LABELLED} and {FEWEST_POOL})."
+            f"{counted(n, 'labelled image')} and {counted(m, 'pool image')} are too few for an "
+            f"estimate (wanted: {FEWEST_LABELLED} and {FEWEST_POOL})."
         )
     if near is None:
         return (
