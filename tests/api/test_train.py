@@ -16,3 +16,8 @@ def test_a_network_without_a_file_does_not_predict():
     )
     with pytest.raises(OptionError, match="without a folder for its file. Train with out=FOLDER"):
         model.predict(images)
+
+
+def test_a_head_cannot_be_trained_again_without_a_folder():
+    with pytest.raises(OptionError, match="resume needs the folder of the run to train again"):
+        mixmood.train("no such folder", resume=True)
