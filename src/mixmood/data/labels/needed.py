@@ -4,10 +4,11 @@ from mixmood.core.errors import InputError
 from mixmood.data.pools.pool import Labels, Pool
 
 WAYS = (
-    "a sub-folder for each class (cat/1.jpg, dog/2.jpg); a table labels.csv with the columns path "
-    "and label in the folder of the images; a column label of a CSV or Parquet file (another "
-    "column: FILE.csv?label=COLUMN); a Hugging Face data set with a ClassLabel; or COCO or YOLO "
-    "annotations with one class for each image"
+    "a sub-folder for each class, two or more (cat/1.jpg, dog/2.jpg); a table labels.csv with the "
+    "columns path and label in the folder of the images; a column label of a CSV or Parquet file "
+    "(another column: FILE.csv?label=COLUMN); an array labels in an .npz file, or in Python a pair "
+    "(X, y); a Hugging Face data set with a ClassLabel; or COCO or YOLO annotations with one class "
+    "for each image"
 )
 
 

@@ -119,12 +119,14 @@ def _groups(labelled: Embedded, word: str | None) -> NDArray[np.int64] | None:
 
 
 def _codes_in(test: Embedded, labels: Labels) -> NDArray[np.int64]:
-    own = needed_labels(test.pool, "test pool")
-    unknown = [name for name in own.names if name not in labels.names]
+    own, codes = needed_labels(test.pool, "test pool"), test.codes
+    # A class without an image, as in the list of classes of a data set, need not be known.
+    found = np.unique(codes)
+    unknown = [own.names[code] for code in found if own.names[code] not in labels.names]
     if unknown:
         raise TrainingError(
             f"The test images have classes that no labelled image has: {_first_names(unknown)}. "
             "Label images of these classes, or leave them out."
         )
-    places = np.array([labels.names.index(name) for name in own.names])
-    return np.asarray(places[own.codes[test.rows]], np.int64)
+    places = np.array([labels.names.index(own.names[code]) for code in found])
+    return np.asarray(places[np.searchsorted(found, codes)], np.int64)

@@ -117,15 +117,18 @@ class PoolLoader:
         self, test: Any, size: tuple[int, int], names: tuple[str, ...]
     ) -> LabelledPixels:
         source, labels = self._open_labelled(test, "test")
-        unknown = [name for name in labels.names if name not in names]
+        # A class without an image, as in the list of classes of a data set, need not be known.
+        found = np.unique(labels.codes)
+        unknown = [labels.names[code] for code in found if labels.names[code] not in names]
         if unknown:
             raise TrainingError(
                 f"The test images have classes that no labelled image has: {', '.join(unknown)}. "
                 "Label images of these classes, or leave them out."
             )
         loaded = self._load(source, size)
-        to_code = np.array([names.index(name) for name in labels.names])
-        return loaded.pixels, to_code[labels.codes[loaded.rows]].astype(np.int64)
+        to_code = np.array([names.index(labels.names[code]) for code in found])
+        codes = to_code[np.searchsorted(found, labels.codes[loaded.rows])]
+        return loaded.pixels, codes.astype(np.int64)
 
     def _open(self, what: Any, role: str) -> ImageSource:
         source = open_pool(what, seed=self._seed, role=f"{role} pool")
