@@ -21,3 +21,19 @@ def test_a_network_without_a_file_does_not_predict():
 def test_a_head_cannot_be_trained_again_without_a_folder():
     with pytest.raises(OptionError, match="resume needs the folder of the run to train again"):
         mixmood.train("no such folder", resume=True)
+
+
+def test_features_that_depend_on_the_batch_give_warnings():
+    """A head on them reached 100 % in cross-validation, and failed on images given one by one."""
+    pytest.importorskip("torch")
+    images = np.random.default_rng(0).integers(0, 255, (4, 32, 32, 3), dtype=np.uint8)
+    told = []
+    model = mixmood.train(
+        (images, [0, 1, 0, 1]), backbone="untrained-wrn", cache=None, notify=told.append
+    )
+    accuracy = "depend on the other images of a batch: the accuracy does not hold"
+    assert any(accuracy in text for text in told)
+    assert any(accuracy in text for text in model.record.warnings)
+    told.clear()
+    model.predict(images, notify=told.append)
+    assert any("can change with the images that it is classified with" in text for text in told)
