@@ -22,3 +22,16 @@ def needed_labels(pool: Pool, role: str = "labelled set") -> Labels:
             f"Give them in one of these ways: {WAYS}."
         )
     return pool.labels
+
+
+def minus_one_note(names: tuple[str, ...]) -> str:
+    """A sentence for classes that seem to mark images without a class by -1; empty for others.
+
+    With two classes, -1 and 1 are the two, as many tools write them.
+
+    >>> minus_one_note(("-1", "1"))
+    ''
+    """
+    if "-1" not in names or len(names) < 3:
+        return ""
+    return "The label -1 is a class like the others. Put images without a class into the pool."

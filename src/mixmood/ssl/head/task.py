@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import TrainingError
 from mixmood.core.progress import Progress
-from mixmood.data.labels.needed import needed_labels
+from mixmood.data.labels.needed import minus_one_note, needed_labels
 from mixmood.data.pools.groups import group_codes, group_names
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, Labels
@@ -96,6 +96,8 @@ def _used_labels(
             f"At least 2 classes are needed to train; got {len(kept)} ({found}). "
             "Put the images of each class in a folder of its own."
         )
+    if note := minus_one_note(labels.names):
+        warn(note)
     single = [labels.names[code] for code in kept if counts[code] == 1]
     if single:
         warn(

@@ -13,7 +13,7 @@ from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
 from mixmood.core.words import counted, either_form
 from mixmood.data.decoding.pixel_range import PixelRange
-from mixmood.data.labels.needed import needed_labels
+from mixmood.data.labels.needed import minus_one_note, needed_labels
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import ImageSource, Labels
 from mixmood.data.pools.wide_images import fit_pixel_range, poor_range
@@ -73,6 +73,8 @@ class PoolLoader:
                 f"got {_name(test)} and {plan.test_share:g}."
             )
         source, labels = self._open_labelled(labelled, "labelled")
+        if note := minus_one_note(labels.names):
+            self._warn(note)
         self._pixel_range = fit_pixel_range(source)
         if self._pixel_range is not None:
             source = source.scaled_by(self._pixel_range)
