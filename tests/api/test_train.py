@@ -37,3 +37,12 @@ def test_features_that_depend_on_the_batch_give_warnings():
     told.clear()
     model.predict(images, notify=told.append)
     assert any("can change with the images that it is classified with" in text for text in told)
+
+
+def test_an_empty_output_folder_is_refused(tmp_path, monkeypatch):
+    """It would be the current folder, as where a variable of the shell is not set."""
+    monkeypatch.chdir(tmp_path)
+    features = np.random.default_rng(0).normal(size=(6, 3))
+    with pytest.raises(OptionError, match="out is an empty path. Is a variable of the shell"):
+        mixmood.train((features, [0, 1] * 3), out="")
+    assert not list(tmp_path.iterdir())
