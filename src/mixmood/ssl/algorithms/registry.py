@@ -13,7 +13,7 @@ from mixmood.ssl.algorithms.mixmatch import MixMatch
 from mixmood.ssl.algorithms.pseudo_label import PseudoLabel
 from mixmood.ssl.algorithms.supervised import Supervised
 from mixmood.ssl.loop.schedule import PAPER_RAMP_SHARE
-from mixmood.ssl.plan import HEAD_ONLY, Setting
+from mixmood.ssl.plan import Setting
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     "supervised": Supervised,
@@ -29,11 +29,6 @@ def algorithm_named(name: str, settings: Mapping[str, Setting], n_updates: int) 
 
     If `ramp_updates` is not set, it is the paper's share of all updates: 3000 of 9400.
     """
-    if name in HEAD_ONLY:
-        raise OptionError(
-            f"{name} trains heads. Give --model head, or one of {', '.join(ALGORITHMS)} for a "
-            "network."
-        )
     if name not in ALGORITHMS:
         raise unknown_name("algorithm", name, ALGORITHMS)
     known = settings_of(name)

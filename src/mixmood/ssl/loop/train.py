@@ -14,7 +14,7 @@ from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.seeds import rng_for
 from mixmood.ssl.algorithms.algorithm import Algorithm, unlabelled_ratio
-from mixmood.ssl.algorithms.registry import algorithm_named
+from mixmood.ssl.algorithms.registry import ALGORITHMS, algorithm_named
 from mixmood.ssl.augmentation.weak import augmentation
 from mixmood.ssl.input.task import CodesLike, ImagesLike, Task, checked_task
 from mixmood.ssl.loop import checkpoint
@@ -28,7 +28,7 @@ from mixmood.ssl.loop.threads import computing_with, faster_threads
 from mixmood.ssl.models.memory import check_memory
 from mixmood.ssl.models.registry import TunedSpec, WideResNetSpec, model_spec
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
-from mixmood.ssl.plan import AUTO, TrainingPlan
+from mixmood.ssl.plan import AUTO, HEAD_ONLY, TrainingPlan
 
 Spec = WideResNetSpec | TunedSpec | nn.Module
 
@@ -143,6 +143,11 @@ def _algorithm(plan: TrainingPlan, n_updates: int, has_pool: bool) -> Algorithm:
     found: Algorithm = plan.algorithm
     if isinstance(plan.algorithm, str):
         name = "mixmatch" if plan.algorithm == AUTO else plan.algorithm
+        if name in HEAD_ONLY:
+            raise OptionError(
+                f"{name} trains heads. Give --model head, or one of {', '.join(ALGORITHMS)} for a "
+                "network."
+            )
         found = algorithm_named(name, plan.settings, n_updates)
     if found.needs_pool and not has_pool:
         raise OptionError(
