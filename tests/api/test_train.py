@@ -16,3 +16,33 @@ def test_a_network_without_a_file_does_not_predict():
     )
     with pytest.raises(OptionError, match="without a folder for its file. Train with out=FOLDER"):
         model.predict(images)
+
+
+def test_a_head_cannot_be_trained_again_without_a_folder():
+    with pytest.raises(OptionError, match="resume needs the folder of the run to train again"):
+        mixmood.train("no such folder", resume=True)
+
+
+def test_features_that_depend_on_the_batch_give_warnings():
+    """A head on them reached 100 % in cross-validation, and failed on images given one by one."""
+    pytest.importorskip("torch")
+    images = np.random.default_rng(0).integers(0, 255, (4, 32, 32, 3), dtype=np.uint8)
+    told = []
+    model = mixmood.train(
+        (images, [0, 1, 0, 1]), backbone="untrained-wrn", cache=None, notify=told.append
+    )
+    accuracy = "depend on the other images of a batch: the accuracy does not hold"
+    assert any(accuracy in text for text in told)
+    assert any(accuracy in text for text in model.record.warnings)
+    told.clear()
+    model.predict(images, notify=told.append)
+    assert any("can change with the images that it is classified with" in text for text in told)
+
+
+def test_an_empty_output_folder_is_refused(tmp_path, monkeypatch):
+    """It would be the current folder, as where a variable of the shell is not set."""
+    monkeypatch.chdir(tmp_path)
+    features = np.random.default_rng(0).normal(size=(6, 3))
+    with pytest.raises(OptionError, match="out is an empty path. Is a variable of the shell"):
+        mixmood.train((features, [0, 1] * 3), out="")
+    assert not list(tmp_path.iterdir())

@@ -64,6 +64,11 @@ def predict_planned(
         notify(f"{source.name}: {text}")
     kept: list[int] = []
     parts = list(classified(classifier, source, kept, progress))
+    if classifier.is_batch_dependent:
+        notify(
+            "The features of this backbone depend on the other images of a batch: the class of an "
+            "image can change with the images that it is classified with."
+        )
     if not kept:
         raise InputError(
             f"{source.name} has no readable image among {len(source)}. Check the files."

@@ -214,6 +214,8 @@ def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:
 def _prepare_folder(folder: Path | None, resume: bool) -> None:
     """Make the folder before anything is computed; refuse one that holds a run."""
     if folder is None:
+        if resume:
+            raise OptionError("resume needs the folder of the run to train again; got none.")
         return
     make_folder(folder)
     if not resume and any((folder / name).exists() for name in run_files.ALL):

@@ -112,7 +112,7 @@ def _head_lines(record: "HeadRecord", out: Path) -> list[str]:
         'predict answers "none of these" for an image that is less typical than 95 % of the '
         "labelled images"
         if record.threshold is not None
-        else 'predict never answers "none of these": there are too few labelled images'
+        else 'predict never answers "none of these": there are too few labelled images or groups'
     )
     return [
         accuracy + test,

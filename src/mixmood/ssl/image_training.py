@@ -33,9 +33,12 @@ def train_on_images(
 ) -> TrainingRecord:
     """The record of a network trained on pools; if the plan has a folder, files are written too."""
     check_torch()
-    from mixmood.ssl.loop.train import train
+    from mixmood.ssl.loop.checkpoint import prepare_folder
+    from mixmood.ssl.loop.train import check_plan, train
 
     plan = plan.settled(plan.model == TUNED)
+    check_plan(plan, unlabelled is not None)
+    prepare_folder(plan.folder, plan.resume)
     warnings: list[str] = []
 
     def note(message: str) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from mixmood.core.errors import OptionError
 from mixmood.core.plan_options import option
 from mixmood.features.extraction.plan import cache_option, mlflow_option
 from mixmood.ssl.plan import TrainingPlan
@@ -24,6 +25,12 @@ class TrainingRunPlan(TrainingPlan):
         flag="--resume/--no-resume",
     )
     mlflow: str | None = mlflow_option()
+
+    def __post_init__(self) -> None:
+        """Refuse an empty path, which would be the current folder."""
+        super().__post_init__()
+        if self.out == "":
+            raise OptionError("out is an empty path. Is a variable of the shell not set?")
 
     @property
     def folder(self) -> Path | None:

@@ -172,7 +172,9 @@ def test_an_image_of_an_archive_whose_name_is_no_text_can_be_printed(kind, tree,
 
 
 def test_one_image_as_pool_is_refused_with_the_way_out(tree):
-    with pytest.raises(InputError, match=r"1\.png is one image\. Give the folder that it is in"):
+    with pytest.raises(
+        InputError, match=r"1\.png is one image\. Give the folder .* or a \.txt file"
+    ):
         open_pool(tree({"1.png": 1}) / "1.png")
 
 

@@ -56,7 +56,22 @@ def test_a_named_head_is_used_and_tested_whatever_the_pool(name):
     assert found.name == name
     assert found.logits.shape == (3, 30, 3)
     assert found.accuracy.value > 0.5
-    assert found.reason == f"{name} was asked for."
+    assert found.reason.startswith(f"{name} was asked for")
+
+
+def test_the_reason_of_a_named_head_gives_its_gain():
+    """A pool that does harm is not passed over in silence because its head was asked for."""
+    features, codes, _ = clouds()
+    found = trained(features, codes, clouds(seed=1)[2], algorithm="propagation")
+    gain = found.comparisons[0].gain
+    points = f"from supervised by {100 * gain.value:+.1f} points ({100 * gain.low:+.1f} to "
+    assert points in found.reason
+    assert trained(features, codes, None, algorithm="supervised").reason == (
+        "supervised was asked for."
+    )
+    assert trained(features, codes, features[:0], algorithm="mixmatch").reason == (
+        "mixmatch was asked for, but there is no pool image to learn from."
+    )
 
 
 def test_the_nested_accuracy_is_that_of_the_folds_own_choices():

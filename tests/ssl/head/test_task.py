@@ -27,3 +27,46 @@ def test_test_images_of_unknown_classes_are_refused(labelled, rng):
     message = r"classes that no labelled image has: emu, owl\. Label images of these classes"
     with pytest.raises(TrainingError, match=message):
         train(labelled, test=test)
+
+
+class Listing:
+    """A data set whose list of classes is longer than the classes that its images have."""
+
+    classes = ("cat", "dog", "owl")
+
+    def __init__(self, targets):
+        self.targets = targets
+
+    def __len__(self):
+        return len(self.targets)
+
+    def __getitem__(self, index):
+        return np.full((8, 8, 3), 20 * index, np.uint8)
+
+
+@pytest.mark.parametrize("model", ["head", "wrn-tiny"])
+def test_a_class_that_no_test_image_has_need_not_be_labelled(model):
+    """A part of a data set keeps its whole list of classes."""
+    options = {} if model == "head" else {"updates": 1, "epochs": 1, "batch_size": 4}
+    images = np.random.default_rng(0).integers(0, 256, (12, 8, 8, 3), dtype=np.uint8)
+    labelled = [(image, ("dog", "cat")[place % 2]) for place, image in enumerate(images)]
+    trained = train(
+        labelled, test=Listing([1, 0, 0]), model=model, algorithm="supervised", **options
+    )
+    assert trained.record.n_test == 3
+    message = "classes that no labelled image has: owl"
+    with pytest.raises(TrainingError, match=message):
+        train(labelled, test=Listing([1, 2, 0]), model=model, algorithm="supervised", **options)
+
+
+@pytest.mark.parametrize("model", ["head", "wrn-tiny"])
+def test_a_class_called_minus_one_gives_a_warning(model):
+    """In scikit-learn, and in `mixmood.heads`, -1 is no class."""
+    options = {} if model == "head" else {"updates": 1, "epochs": 1, "batch_size": 4}
+    images = np.random.default_rng(0).integers(0, 256, (12, 8, 8, 3), dtype=np.uint8)
+    told = []
+    labelled = images, np.arange(12) % 3 - 1
+    train(labelled, model=model, algorithm="supervised", notify=told.append, **options)
+    assert "The label -1 is a class like the others. Put images without a class into the pool." in (
+        told
+    )

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -159,9 +160,11 @@ def _as_raw(item: Any) -> Raw:
         return _channels_last(np.asarray(item.detach().cpu()))
     if isinstance(item, np.ndarray) or hasattr(item, "__array__"):
         return _channels_last(np.asarray(item))
+    is_path = isinstance(item, str | os.PathLike)
+    advice = " For a list of paths write them to a .txt file, and give that." if is_path else ""
     raise InputError(
         "an image must be a Pillow image, an array, a tensor or the bytes of a file, "
-        f"got {type(item).__name__}."
+        f"got {type(item).__name__}.{advice}"
     )
 
 

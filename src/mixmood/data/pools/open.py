@@ -252,7 +252,9 @@ def _suffix(file: str) -> str | None:
 
 def _opener_by_content(path: Path, role: str) -> Callable[[str | Path, str], Pool]:
     if is_image_name(os.fsencode(path.name)):
-        raise InputError(f"{path} is one image. Give the folder that it is in, or a list of paths.")
+        raise InputError(
+            f"{path} is one image. Give the folder that it is in, or a .txt file that lists paths."
+        )
     try:
         with path.open("rb") as file:
             start = file.read(8)

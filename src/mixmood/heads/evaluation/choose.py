@@ -188,7 +188,7 @@ def _reason(
     is_large: bool,
 ) -> str:
     if algorithm != "auto":
-        return f"{chosen} was asked for."
+        return _asked_reason(chosen, comparisons, n_pool)
     if n_pool == 0:
         return "There is no pool image to learn from: the supervised head is used."
     if not comparisons:
@@ -198,3 +198,16 @@ def _reason(
         return "No head with the pool is clearly better on held-out images: the pool is not used."
     points = next(100 * one.gain.value for one in comparisons if one.name == chosen)
     return f"{chosen} is clearly better than supervised on held-out images ({points:+.1f} points)."
+
+
+def _asked_reason(chosen: str, comparisons: tuple[Comparison, ...], n_pool: int) -> str:
+    """That the head was asked for, and what the pool changed: it may well do harm."""
+    if n_pool == 0 and HEADS[chosen].uses_pool:
+        return f"{chosen} was asked for, but there is no pool image to learn from."
+    if not comparisons:
+        return f"{chosen} was asked for."
+    gain = comparisons[0].gain
+    return (
+        f"{chosen} was asked for; on held-out images it differs from supervised by "
+        f"{100 * gain.value:+.1f} points ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})."
+    )

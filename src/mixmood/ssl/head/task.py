@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import TrainingError
 from mixmood.core.progress import Progress
-from mixmood.data.labels.needed import needed_labels
+from mixmood.data.labels.needed import minus_one_note, needed_labels
 from mixmood.data.pools.groups import group_codes, group_names
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource, Labels
@@ -96,6 +96,8 @@ def _used_labels(
             f"At least 2 classes are needed to train; got {len(kept)} ({found}). "
             "Put the images of each class in a folder of its own."
         )
+    if note := minus_one_note(labels.names):
+        warn(note)
     single = [labels.names[code] for code in kept if counts[code] == 1]
     if single:
         warn(
@@ -119,12 +121,14 @@ def _groups(labelled: Embedded, word: str | None) -> NDArray[np.int64] | None:
 
 
 def _codes_in(test: Embedded, labels: Labels) -> NDArray[np.int64]:
-    own = needed_labels(test.pool, "test pool")
-    unknown = [name for name in own.names if name not in labels.names]
+    own, codes = needed_labels(test.pool, "test pool"), test.codes
+    # A class without an image, as in the list of classes of a data set, need not be known.
+    found = np.unique(codes)
+    unknown = [own.names[code] for code in found if own.names[code] not in labels.names]
     if unknown:
         raise TrainingError(
             f"The test images have classes that no labelled image has: {_first_names(unknown)}. "
             "Label images of these classes, or leave them out."
         )
-    places = np.array([labels.names.index(name) for name in own.names])
-    return np.asarray(places[own.codes[test.rows]], np.int64)
+    places = np.array([labels.names.index(own.names[code]) for code in found])
+    return np.asarray(places[np.searchsorted(found, codes)], np.int64)

@@ -79,6 +79,12 @@ def train_head_on_images(
             f"The backbone {task.backbone.name} cannot be part of model.onnx: the file holds the "
             "head only, and takes features."
         )
+    if task.backbone is not None and task.backbone.is_batch_dependent:
+        note(
+            f"The features of {task.backbone.name} depend on the other images of a batch: the "
+            "accuracy does not hold where few images, or images of few classes, are classified "
+            "together."
+        )
     record = record_of(task, trained, typicality, takes, plan)
     took_s = time.perf_counter() - start
     record = replace(record, elapsed_s=took_s, warnings=tuple(warnings))

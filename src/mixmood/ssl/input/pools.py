@@ -13,7 +13,7 @@ from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
 from mixmood.core.words import counted, either_form
 from mixmood.data.decoding.pixel_range import PixelRange
-from mixmood.data.labels.needed import needed_labels
+from mixmood.data.labels.needed import minus_one_note, needed_labels
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import ImageSource, Labels
 from mixmood.data.pools.wide_images import fit_pixel_range, poor_range
@@ -73,6 +73,8 @@ class PoolLoader:
                 f"got {_name(test)} and {plan.test_share:g}."
             )
         source, labels = self._open_labelled(labelled, "labelled")
+        if note := minus_one_note(labels.names):
+            self._warn(note)
         self._pixel_range = fit_pixel_range(source)
         if self._pixel_range is not None:
             source = source.scaled_by(self._pixel_range)
@@ -117,15 +119,18 @@ class PoolLoader:
         self, test: Any, size: tuple[int, int], names: tuple[str, ...]
     ) -> LabelledPixels:
         source, labels = self._open_labelled(test, "test")
-        unknown = [name for name in labels.names if name not in names]
+        # A class without an image, as in the list of classes of a data set, need not be known.
+        found = np.unique(labels.codes)
+        unknown = [labels.names[code] for code in found if labels.names[code] not in names]
         if unknown:
             raise TrainingError(
                 f"The test images have classes that no labelled image has: {', '.join(unknown)}. "
                 "Label images of these classes, or leave them out."
             )
         loaded = self._load(source, size)
-        to_code = np.array([names.index(name) for name in labels.names])
-        return loaded.pixels, to_code[labels.codes[loaded.rows]].astype(np.int64)
+        to_code = np.array([names.index(labels.names[code]) for code in found])
+        codes = to_code[np.searchsorted(found, labels.codes[loaded.rows])]
+        return loaded.pixels, codes.astype(np.int64)
 
     def _open(self, what: Any, role: str) -> ImageSource:
         source = open_pool(what, seed=self._seed, role=f"{role} pool")

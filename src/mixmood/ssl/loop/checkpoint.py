@@ -11,7 +11,7 @@ from mixmood.core.errors import OptionError, OutputError, TrainingError
 from mixmood.core.files.atomic import sweep, write_atomic
 from mixmood.core.files.places import make_folder
 from mixmood.ssl.loop.configuration import differences
-from mixmood.ssl.output.run_files import ALL, CHECKPOINT
+from mixmood.ssl.output.run_files import ALL, CHECKPOINT, MODEL, WEIGHTS
 
 SCHEMA = 1
 NAMED = 4
@@ -22,18 +22,31 @@ def open_folder(
     folder: Path | None, configuration: dict[str, Any], resume: bool
 ) -> dict[str, Any] | None:
     """Make the folder of a run; returns its checkpoint if the run is to be resumed from one."""
+    prepare_folder(folder, resume)
+    return load_checkpoint(folder, configuration) if resume and folder is not None else None
+
+
+def prepare_folder(folder: Path | None, resume: bool) -> None:
+    """Make the folder of a network; refuse one that holds another run, or the run of a head."""
     if folder is None:
         if resume:
             raise OptionError("resume needs the folder of the run to go on with; got none.")
-        return None
+        return
     make_folder(folder)
-    if not resume and (folder / CHECKPOINT).exists():
+    has_checkpoint, has_weights, has_model = (
+        (folder / name).exists() for name in (CHECKPOINT, WEIGHTS, MODEL)
+    )
+    if has_model and not (has_checkpoint or has_weights):
         raise OutputError(
-            f"The folder {folder} holds a run already. Go on with it by --resume, or choose "
-            "another folder."
+            f"The folder {folder} holds the run of a head, which a network would overwrite. "
+            "Choose another folder."
+        )
+    if not resume and (has_checkpoint or has_weights):
+        go_on = "Go on with it by" if has_checkpoint else "Train it again with"
+        raise OutputError(
+            f"The folder {folder} holds a run already. {go_on} --resume, or choose another folder."
         )
     sweep(folder, *ALL)
-    return load_checkpoint(folder, configuration) if resume else None
 
 
 def save(folder: Path, state: dict[str, Any], configuration: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.seeds import rng_for
 from mixmood.ssl.algorithms.algorithm import Algorithm, unlabelled_ratio
-from mixmood.ssl.algorithms.registry import algorithm_named
+from mixmood.ssl.algorithms.registry import ALGORITHMS, algorithm_named
 from mixmood.ssl.augmentation.weak import augmentation
 from mixmood.ssl.input.task import CodesLike, ImagesLike, Task, checked_task
 from mixmood.ssl.loop import checkpoint
@@ -28,7 +28,7 @@ from mixmood.ssl.loop.threads import computing_with, faster_threads
 from mixmood.ssl.models.memory import check_memory
 from mixmood.ssl.models.registry import TunedSpec, WideResNetSpec, model_spec
 from mixmood.ssl.output.record import EpochRecord, TrainingRecord
-from mixmood.ssl.plan import AUTO, TrainingPlan
+from mixmood.ssl.plan import AUTO, HEAD_ONLY, TrainingPlan
 
 Spec = WideResNetSpec | TunedSpec | nn.Module
 
@@ -88,7 +88,7 @@ def train(
         (labelled, labels), unlabelled, (test, test_labels), validation, class_names
     )
     place = device_named(plan.device)
-    spec = model_spec(plan.model) if isinstance(plan.model, str) else plan.model
+    spec = _spec(plan)
     plan = plan.settled(isinstance(spec, TunedSpec))
     method, length = _method(task, plan)
     weak = augmentation(plan.augment)
@@ -126,23 +126,46 @@ def _restore(loop: Loop, saved: dict[str, Any], folder: Path | None) -> None:
         raise checkpoint.unreadable(folder or Path(), reason) from error
 
 
-def _method(task: Task, plan: TrainingPlan) -> tuple[Algorithm, Length]:
-    """The algorithm with its settings, and the length of the run, which its ramp depends on."""
-    named = isinstance(plan.algorithm, str)
-    name = "mixmatch" if plan.algorithm == AUTO else plan.algorithm
-    first = algorithm_named(name, plan.settings, 1) if named else plan.algorithm
-    if first.needs_pool and task.unlabelled is None:
+def check_plan(plan: TrainingPlan, has_pool: bool) -> None:
+    """Refuse what no run can have, before images are read: reading many of them takes minutes."""
+    device_named(plan.device)
+    _spec(plan)
+    _algorithm(plan, 1, has_pool)
+    augmentation(plan.augment)
+
+
+def _spec(plan: TrainingPlan) -> Spec:
+    return model_spec(plan.model) if isinstance(plan.model, str) else plan.model
+
+
+def _algorithm(plan: TrainingPlan, n_updates: int, has_pool: bool) -> Algorithm:
+    """The algorithm with its settings; refused if it needs a pool and there is none."""
+    found: Algorithm = plan.algorithm
+    if isinstance(plan.algorithm, str):
+        name = "mixmatch" if plan.algorithm == AUTO else plan.algorithm
+        if name in HEAD_ONLY:
+            raise OptionError(
+                f"{name} trains heads. Give --model head, or one of {', '.join(ALGORITHMS)} for a "
+                "network."
+            )
+        found = algorithm_named(name, plan.settings, n_updates)
+    if found.needs_pool and not has_pool:
         raise OptionError(
-            f"{first.name} needs unlabelled images; got none. "
+            f"{found.name} needs unlabelled images; got none. "
             "Give a pool, or train with 'supervised'."
         )
-    in_pool = first.needs_pool and task.unlabelled is not None
+    return found
+
+
+def _method(task: Task, plan: TrainingPlan) -> tuple[Algorithm, Length]:
+    """The algorithm with its settings, and the length of the run, which its ramp depends on."""
+    has_pool = task.unlabelled is not None
+    first = _algorithm(plan, 1, has_pool)
+    in_pool = first.needs_pool and has_pool
     images = task.unlabelled if in_pool and task.unlabelled else task.labelled.images
     per_update = plan.batch_size * (unlabelled_ratio(first) if in_pool else 1)
     length = Length.of(plan.epochs, plan.updates, len(images), per_update)
-    if not named:
-        return first, length
-    return algorithm_named(name, plan.settings, length.n_updates), length
+    return _algorithm(plan, length.n_updates, has_pool), length
 
 
 def _per_update(plan: TrainingPlan, algorithm: Algorithm) -> int:

@@ -111,6 +111,7 @@ class Classifier:
             # ONNX Runtime raises its own error classes, which have no public base class.
             raise self._no_model(error) from error
         self._asked_device, self.device = device, CPU
+        self.is_batch_dependent = False
         if self.input == INPUT and not is_surely_cpu(check_device(device)):
             options = session_options(n_threads)
             self._session, self.device = open_on_device(content, options, device)
@@ -170,6 +171,7 @@ class Classifier:
             )
         backbone = load_backbone(str(self._backbone_name), self.size[0], self._asked_device)
         self.device = getattr(backbone, "device", CPU)
+        self.is_batch_dependent = backbone.is_batch_dependent
         return backbone
 
     def _no_model(self, error: Exception) -> InputError:
