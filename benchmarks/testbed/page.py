@@ -99,8 +99,7 @@ def short() -> list[str]:
     best = max(MEASURES, key=lambda name: r(name).value)
     harmed = {name: predictors.cells_of(foreign, name)[3] for name in ("cosine", "advice")}
     lost = {name: predictors.cells_of(mixed, name)[2] for name in ("cosine", GAIN)}
-    n_seeds = len({seed for _, seed in units})
-    seeds = f"{n_seeds} seed{'s' * (n_seeds > 1)}"
+    seeds = counted(len({seed for _, seed in units}), "seed")
     return [
         f"With 60 labels and MixMatch ({seeds}), the correlation with the true gain of a pool is "
         f"{r(GAIN).text()} for the gain that the probe expects, {r('useful share').text()} for "

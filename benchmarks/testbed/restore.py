@@ -40,7 +40,9 @@ def restore(folder: Path, store: Path, config: Config, home: Path | None = None)
 def record_of(row: Row, job: Job) -> RunRecord:
     """The record of a run, as far as its row has it."""
     versions = _below(row, "version_")
-    by_name = {name: float(value) for name, value in _below(row, "accuracy_").items() if _is(value)}
+    accuracies = _below(row, "accuracy_")
+    accuracies.pop("by_epoch", None)
+    by_name = {name: float(value) for name, value in accuracies.items()}
     halves = [by_name.pop(name, None) for name in ("half_1", "half_2")]
     return RunRecord(
         key=job.key,
@@ -68,11 +70,6 @@ def _below(row: Row, prefix: str) -> Row:
     }
 
 
-def _is(value: str) -> bool:
-    """Whether a column is one number, and not one for each epoch."""
-    return " " not in value
-
-
 def _training(row: Row) -> dict[str, Any] | None:
     """The epochs of a network; guesses are known of the last one."""
     accuracies = [float(word) for word in row["accuracy_by_epoch"].split()]
@@ -82,7 +79,8 @@ def _training(row: Row) -> dict[str, Any] | None:
         {"epoch": number, "test_accuracy": accuracy, "pseudo_label_shares": None}
         for number, accuracy in enumerate(accuracies, 1)
     ]
-    epochs[-1]["pseudo_label_shares"] = [float(word) for word in row["last_guesses"].split()]
+    shares = [float(word) for word in row["last_guesses"].split()]
+    epochs[-1]["pseudo_label_shares"] = shares or None
     return {"epochs": epochs}
 
 
@@ -112,11 +110,12 @@ def _probe(row: Row) -> PoolProbe | None:
     found = _below(row, "probe_")
     if not found:
         return None
-    named = {"algorithm": found.pop("algorithm")}
-    is_learnable, ends = found.pop("is_learnable") == "True", (found.pop("low"), found.pop("high"))
-    numbers = {name: float(value) for name, value in found.items()}
-    interval = (float(ends[0]), float(ends[1]))
-    return PoolProbe(**named, **numbers, is_learnable=is_learnable, interval=interval)
+    return PoolProbe(
+        algorithm=found.pop("algorithm"),
+        is_learnable=found.pop("is_learnable") == "True",
+        interval=(float(found.pop("low")), float(found.pop("high"))),
+        **{name: float(value) for name, value in found.items()},
+    )
 
 
 def main() -> None:
