@@ -5,7 +5,7 @@ from importlib import import_module
 MODULES = """
     matplotlib.backends.backend_agg matplotlib.figure onnx onnxruntime torch.onnx
     mixmood.api.rank mixmood.api.train mixmood.cli.main mixmood.features.backbones.registry
-    mixmood.features.extraction.extract mixmood.ranking.probe.measure mixmood.ranking.rank
+    mixmood.features.extraction.extract mixmood.evidence.gain mixmood.ranking.rank
     mixmood.ranking.statistics.score mixmood.report.ranking.page mixmood.report.ranking.text
     mixmood.ssl.image_training mixmood.ssl.loop.train mixmood.ssl.output.onnx_export
     mixmood.testbed.runs.network

@@ -15,6 +15,7 @@ LAYERS = [
     {"features"},
     {"numerics"},
     {"heads", "measures", "scores"},
+    {"evidence"},
     {"ssl", "ranking", "selection"},
     {"testbed"},
     {"report"},

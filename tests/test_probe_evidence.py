@@ -11,8 +11,8 @@ from benchmarks.probe.harder import PACKS, overlaid
 from benchmarks.probe.judge import advice_of, by_task_and_seed, calibration, oracle, pick_by_advice
 from benchmarks.probe.tasks import FITTED_ON
 
-from mixmood.ranking.probe.points import gain_of
-from mixmood.ranking.probe.points_table import POINTS
+from mixmood.evidence.gain import gain_of
+from mixmood.evidence.points_table import POINTS
 
 ROWS = fit.ROWS.parent / "report.jsonl.gz"
 
@@ -38,7 +38,7 @@ def test_the_map_that_is_shipped_was_fitted_to_the_rows_that_are_shipped():
 
 
 def test_the_fit_and_the_map_compute_the_same(rows):
-    from mixmood.ranking.probe.measure import PoolEffect
+    from mixmood.evidence.gain import PoolEffect
 
     table = fit.columns([one | {"n_test": 1500} for one in rows], "mixmatch")
     values = [POINTS["mixmatch"][key] for key in fit.BOUNDS]

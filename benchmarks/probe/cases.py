@@ -19,9 +19,9 @@ import numpy as np
 from benchmarks.heads.tasks import REPORT, Family, Task, draw
 from benchmarks.probe.tasks import FITTED_ON
 from mixmood.core.seeds import rng_for
+from mixmood.evidence.gain import N_PART, labelled_folds, pool_effect
 from mixmood.heads.registry import HEADS, fit_head
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.probe.measure import N_PART, labelled_folds, pool_effect
 from mixmood.ranking.statistics.distances import drawn_distances
 from mixmood.ranking.statistics.draws import labelled_pairs, subsets
 from mixmood.ranking.statistics.score import noise_floor

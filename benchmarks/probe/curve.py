@@ -14,8 +14,8 @@ import numpy as np
 from benchmarks.heads.tasks import DEVELOPMENT, REPORT, draw
 from benchmarks.probe.cases import accuracy
 from mixmood.core.seeds import rng_for
-from mixmood.ranking.probe.learning_curve import LearningCurve, learning_curve
-from mixmood.ranking.probe.measure import labelled_folds
+from mixmood.evidence.curve import LearningCurve, learning_curve
+from mixmood.evidence.gain import labelled_folds
 
 N_LABELLED = 60
 MORE = (90, 120)

@@ -15,8 +15,8 @@ from scipy.special import ndtr
 
 from benchmarks.probe.cases import read_rows
 from benchmarks.probe.tasks import FITTED_ON
+from mixmood.evidence.gain import WIDTH
 from mixmood.ranking.plan import PROBE_ALGORITHMS
-from mixmood.ranking.probe.points import WIDTH
 
 BOUNDS = {
     "offset": (-9, 9),
@@ -31,7 +31,7 @@ USUAL = np.array([3, 5, 20, 20, 0.5, 3, 1])
 """Sizes that the numbers usually have: those that the pools say nothing about stay small."""
 START = [-1, 2, 0, 5, 0.3, 1, 0.5]
 ROWS = Path("results/probe/development.jsonl.gz")
-SOURCE = Path("src/mixmood/ranking/probe/points_table.py")
+SOURCE = Path("src/mixmood/evidence/points_table.py")
 Table = dict[str, np.ndarray]
 
 
@@ -58,7 +58,7 @@ def columns(rows: list[dict], algorithm: str) -> Table:
 
 
 def predicted(table: Table, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of the gain: `mixmood.ranking.probe.points.gain_of` for many rows."""
+    """Mean and variance of the gain: `mixmood.evidence.gain.gain_of` for many rows."""
     own = dict(zip(BOUNDS, values, strict=True))
     mean = own["offset"] + own["share"] * table["share"] + own["slope"] * table["p_right"]
     mean = mean + (own["room"] + own["both"] * table["share"]) * table["room"]

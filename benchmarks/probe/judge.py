@@ -12,9 +12,8 @@ from scipy.stats import spearmanr
 
 from mixmood.core.records.ranking import Probe
 from mixmood.core.records.useful_share import ShareRecord
-from mixmood.ranking.advice import advise
-from mixmood.ranking.probe.measure import PoolEffect
-from mixmood.ranking.probe.points import gain_of
+from mixmood.evidence.advice import advise
+from mixmood.evidence.gain import PoolEffect, gain_of
 
 N_RESAMPLED = 2000
 BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)

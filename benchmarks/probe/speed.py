@@ -12,9 +12,9 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import numpy as np
 
 from benchmarks.heads.speed import N_CLASSES, clouds, seconds
+from mixmood.evidence.curve import learning_curve
+from mixmood.evidence.gain import labelled_folds, pool_effect
 from mixmood.heads.registry import HEADS
-from mixmood.ranking.probe.learning_curve import learning_curve
-from mixmood.ranking.probe.measure import labelled_folds, pool_effect
 from mixmood.ranking.probing import N_FIRST, N_POOL
 from mixmood.scores.useful_share import useful_share
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from benchmarks.testbed.units import Unit
 from mixmood.core.records.ranking import Probe, ShareRecord
+from mixmood.evidence.advice import advise
+from mixmood.evidence.gain import PoolEffect, gain_of
 from mixmood.measures.registry import MEASURES
-from mixmood.ranking.advice import advise
-from mixmood.ranking.probe.measure import PoolEffect
-from mixmood.ranking.probe.points import gain_of
 from mixmood.ranking.probing import N_POOL
 from mixmood.testbed.grid.cells import SUPERVISED
 

@@ -12,7 +12,7 @@ from mixmood.core.records.ranking import Probe
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.data.arrays.array_pools import FeatureArray
 from mixmood.data.pools.pool import Labels
-from mixmood.ranking.advice import PoolAdvice, advise
+from mixmood.evidence.advice import PoolAdvice, advise
 
 
 def probe(gain=3.0, p_helps=0.97, is_learnable=True, worth=None):

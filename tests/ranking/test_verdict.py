@@ -3,7 +3,7 @@
 import pytest
 
 from mixmood.core.records.ranking import NoiseFloor, RankedDissimilarity
-from mixmood.ranking.nearness import nearness
+from mixmood.evidence.advice import nearness
 from mixmood.ranking.statistics.score import Scores
 from mixmood.ranking.verdict import verdict
 

@@ -13,8 +13,7 @@ from mixmood.core.progress import PROBE, Progress
 from mixmood.core.records.ranking import Probe, Recommendation
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.seeds import rng_for
-from mixmood.ranking.advice import PoolAdvice, advise, is_foreign
-from mixmood.ranking.nearness import nearness_by_pool
+from mixmood.evidence.advice import NOT_MEASURED, PoolAdvice, advise, is_foreign, recommend
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.probing import (
     GIVE_LABELS,
@@ -25,7 +24,6 @@ from mixmood.ranking.probing import (
     share_of,
 )
 from mixmood.ranking.reading import Reading
-from mixmood.ranking.recommendation import NOT_MEASURED, recommend
 from mixmood.ranking.statistics.certainty import N_POSSIBLE, chances_of_best, rank_intervals
 from mixmood.ranking.statistics.score import Scores
 
@@ -92,7 +90,7 @@ def outlook_of(
     progress.finish(PROBE)
     shares = {name: share for name, (share, _) in found.items()}
     probes = {name: probe for name, (_, probe) in found.items()}
-    relation = nearness_by_pool(scores, plan.measure)
+    relation = scores.nearness(plan.measure)
     advice = {name: advise(probes[name], shares[name], relation[name]) for name in pools}
 
     def union(prober: Prober, pair: tuple[str, str]) -> Probe:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MIN_LABELLED = 8
 BY = ("distance", "gain")
 MEASURE_NAMES = member_names("measures.registry", "MEASURES")
-PROBE_ALGORITHMS = member_names("ranking.probe.points_table", "POINTS")
+PROBE_ALGORITHMS = member_names("evidence.points_table", "POINTS")
 """Heads for which there is a map from the probe to points of accuracy."""
 
 

@@ -11,16 +11,17 @@ from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.data.pools.groups import group_codes, group_names
 from mixmood.data.pools.pool import Pool
-from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.probe.learning_curve import LearningCurve, learning_curve
-from mixmood.ranking.probe.measure import (
+from mixmood.evidence.curve import LearningCurve, learning_curve
+from mixmood.evidence.gain import (
     N_PART,
     N_PARTS,
+    Gain,
     LabelledFolds,
+    gain_of,
     labelled_folds,
     pool_effect,
 )
-from mixmood.ranking.probe.points import Gain, gain_of
+from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.reading import Reading
 from mixmood.scores.useful_share import useful_share
 

@@ -13,9 +13,8 @@ from mixmood.core.records.ranking import (
 from mixmood.core.version import __version__
 from mixmood.core.words import either_form
 from mixmood.data.pools.pool import ImageSource
+from mixmood.evidence.advice import is_foreign
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.ranking.advice import is_foreign
-from mixmood.ranking.nearness import nearness_by_pool
 from mixmood.ranking.outlook import Outlook
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.pool_classes import one_class_warning, pool_class_shares
@@ -187,7 +186,7 @@ def _too_near(scores: Scores, measure: str, name: str) -> Iterator[str]:
             f"{copied:.0%} of it are near copies of labelled images, such as other sizes or "
             "encodings of them: they teach nothing new."
         )
-    elif nearness_by_pool(scores, measure)[name] == "nearer":
+    elif scores.nearness(measure)[name] == "nearer":
         yield TOO_NEAR
 
 

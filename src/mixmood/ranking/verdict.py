@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from mixmood.core.records.ranking import RankedDissimilarity
 from mixmood.core.words import listed
-from mixmood.ranking.nearness import Nearness, nearness_by_pool
+from mixmood.evidence.advice import Nearness
 from mixmood.ranking.statistics.score import Scores
 
 MOST_NAMED = 5
@@ -20,7 +20,7 @@ RIVALS_OF_ANOTHER_KIND: dict[Nearness, tuple[str, str]] = {
 def verdict(scores: Scores, measure: str) -> str:
     """Which pool is the nearest, how sure that is, and whether it differs from the labelled set."""
     results = {name: found[measure] for name, found in scores.pools.items()}
-    kinds = nearness_by_pool(scores, measure)
+    kinds = scores.nearness(measure)
     best, *others = sorted(results, key=lambda name: results[name].rank)
     own = results[best]
     if not others:

@@ -9,11 +9,10 @@ from fuzz.tiny_bed import FROZEN
 
 from mixmood.core.seeds import rng_for
 from mixmood.data.splits import split
+from mixmood.evidence import gain as probe_measure
+from mixmood.evidence.gain import PoolEffect, gain_of
 from mixmood.heads.registry import fit_head
 from mixmood.jobs.local import spread_local
-from mixmood.ranking.probe import measure as probe_measure
-from mixmood.ranking.probe.measure import PoolEffect
-from mixmood.ranking.probe.points import gain_of
 from mixmood.report.testbed.export import flat, records_csv_gz
 from mixmood.report.testbed.sheet import render_sheet
 from mixmood.report.testbed.sheets import SHEETS

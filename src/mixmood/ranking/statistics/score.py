@@ -10,6 +10,7 @@ from mixmood.core.arrays import Array
 from mixmood.core.errors import ShapeError
 from mixmood.core.records.ranking import Dissimilarity, NoiseFloor, RankedDissimilarity
 from mixmood.core.seeds import rng_for
+from mixmood.evidence.advice import Nearness, nearness
 from mixmood.numerics.near_copies import MOST_COMPARED, near_copies
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.statistics.certainty import Certainty, chances_of_best, rank_intervals
@@ -32,6 +33,14 @@ class Scores:
     noise_floor: dict[str, NoiseFloor]
     copied: dict[str, float] = field(default_factory=dict)
     """The share of near copies of labelled images in each pool; 0 where it is missing."""
+
+    def nearness(self, measure: str) -> dict[str, Nearness]:
+        """How each pool relates to the labelled set by one measure, by the name of the pool."""
+        floor = self.noise_floor[measure]
+        return {
+            name: nearness(found[measure], floor, self.copied.get(name, 0.0))
+            for name, found in self.pools.items()
+        }
 
 
 Measured = tuple[DrawnDistances, Certainty]

@@ -9,7 +9,7 @@ from mixmood.core.errors import InputError
 from mixmood.core.seeds import rng_for
 
 if TYPE_CHECKING:
-    from mixmood.ranking.probe.measure import LabelledFolds
+    from mixmood.evidence.gain import LabelledFolds
 
 Values = dict[str, Any]
 
@@ -33,7 +33,7 @@ class RunOutlook:
     @cached_property
     def folds(self) -> "LabelledFolds | None":
         """Predictions of the supervised head for held-out images; None if none can be held out."""
-        from mixmood.ranking.probe.measure import labelled_folds
+        from mixmood.evidence.gain import labelled_folds
 
         rng = rng_for(self.seed, "folds")
         try:
@@ -63,8 +63,7 @@ class RunOutlook:
         The measured values are recorded too, so that another map from them to the gain can be
         applied to records.
         """
-        from mixmood.ranking.probe.measure import pool_effect
-        from mixmood.ranking.probe.points import gain_of
+        from mixmood.evidence.gain import gain_of, pool_effect
 
         if self.folds is None:
             return None

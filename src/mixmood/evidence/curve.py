@@ -1,4 +1,4 @@
-"""The worth of a gain in labels, read from the learning curve of the supervised head."""
+"""How many further labels a gain is worth: the learning curve of the supervised head."""
 
 from dataclasses import dataclass
 
@@ -6,10 +6,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from mixmood.core.arrays import Array, Codes
+from mixmood.evidence.gain import LabelledFolds
 from mixmood.heads.evaluation.cross_validation import all_logits
 from mixmood.heads.registry import HEADS
 from mixmood.numerics.folds import training_weights
-from mixmood.ranking.probe.measure import LabelledFolds
 
 SHARES = (0.25, 0.4, 0.63, 1.0)
 """Shares of the training labels at which the accuracy is measured."""

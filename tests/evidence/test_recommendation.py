@@ -1,8 +1,7 @@
 """What is recommended for a ranking as a whole, in one sentence."""
 
 from mixmood.core.records.ranking import LabelWorth, Probe
-from mixmood.ranking.advice import PoolAdvice
-from mixmood.ranking.recommendation import recommend
+from mixmood.evidence.advice import PoolAdvice, recommend
 
 
 def probe(gain=3.0, p_helps=0.97, is_learnable=True, worth=None):

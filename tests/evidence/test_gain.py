@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError
-from mixmood.ranking.probe.measure import N_PART, labelled_folds, parts_of, pool_effect
+from mixmood.evidence.gain import N_PART, labelled_folds, parts_of, pool_effect
 
 WIDTH = 96
 
