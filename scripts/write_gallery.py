@@ -15,7 +15,7 @@ import mixmood
 from mixmood.data.arrays.array_pools import ImageArray
 from mixmood.data.pools.pool import Labels
 from mixmood.data.sets.embedded import digits, photo_patches
-from mixmood.report.filter.text import filter_lines
+from mixmood.report.filter import filter_lines
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PICTURES = "images/gallery"

@@ -24,8 +24,7 @@ from mixmood.data.decoding.decode import decode_square
 from mixmood.data.files.folder import FolderSource
 from mixmood.data.pools.pool import FeatureSource
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.report.filter.list_rows import ListContent
-from mixmood.report.filter.lists import write_list
+from mixmood.report.filter import ListContent, write_list
 from mixmood.selection.decide import decide, gather_parts
 from mixmood.selection.fit import FeatureReader, fit_scorer
 from mixmood.selection.keep import parse_keep

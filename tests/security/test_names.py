@@ -15,7 +15,7 @@ from PIL import Image
 from mixmood.cli.main import app
 from mixmood.report.testbed.export import records_csv_gz
 from mixmood.report.testbed.figures import figures
-from mixmood.report.testbed.sheet import to_csv
+from mixmood.report.testbed.sheets import to_csv
 from mixmood.ssl.output.predict import Predictions
 from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.grid.config import parse_config

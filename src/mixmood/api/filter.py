@@ -71,7 +71,7 @@ class Kept:
 
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""
-        from mixmood.report.filter.page import filter_page
+        from mixmood.report.filter import filter_page
         from mixmood.selection.page_material import gather_filter_material
 
         material = gather_filter_material(
@@ -90,7 +90,7 @@ class Kept:
         """The lines that the command prints, for notebooks."""
         from html import escape
 
-        from mixmood.report.filter.text import filter_lines
+        from mixmood.report.filter import filter_lines
 
         return "<br>".join(escape(line) for line in filter_lines(self.record))
 
@@ -129,7 +129,7 @@ def filter_planned(
 ) -> Kept:
     """`filter` with its options as a checked plan."""
     from mixmood.api.joined.filter_effects import before_and_after
-    from mixmood.report.filter.lists import check_names
+    from mixmood.report.filter import check_names
     from mixmood.selection.filter import FilterJob, describe
     from mixmood.selection.fit import FeatureReader
 
@@ -197,8 +197,7 @@ def _part_folder(out: Path | None, n_images: int) -> Iterator["PartFolder"]:
 
 
 def _write_list(out: Path, pool: str, job: "FilterJob", decision: "Decision") -> None:
-    from mixmood.report.filter.list_rows import ListContent
-    from mixmood.report.filter.lists import write_list
+    from mixmood.report.filter import ListContent, write_list
 
     content = ListContent(
         pool=job.pool,

@@ -61,7 +61,7 @@ class RankReport(Ranking):
 
     def _repr_html_(self) -> str:
         """The table, for notebooks."""
-        from mixmood.report.ranking.notebook import ranking_html
+        from mixmood.report.ranking.page import ranking_html
 
         return ranking_html(self)
 
@@ -81,7 +81,7 @@ class RankReport(Ranking):
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """One row for each pool and measure; also written to `path`, if one is given."""
-        from mixmood.report.ranking.csv import ranking_csv
+        from mixmood.report.ranking.text import ranking_csv
 
         return written(ranking_csv(self), path)
 

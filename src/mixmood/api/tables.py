@@ -38,8 +38,7 @@ class TestbedTables:
             hidden = {f"table{n}" for n in NUMBERS if n not in numbers}
             shown = {key: value for key, value in content.items() if key not in hidden}
             return json.dumps(shown, indent=1, allow_nan=False) + "\n"
-        from mixmood.report.testbed.sheet import render_sheet, to_csv
-        from mixmood.report.testbed.sheets import SHEETS
+        from mixmood.report.testbed.sheets import SHEETS, render_sheet, to_csv
 
         if format == "csv":
             return to_csv(content[f"table{table}"])

@@ -57,7 +57,7 @@ class TrainedModel:
 
     def _repr_html_(self) -> str:
         """A small table, for notebooks."""
-        from mixmood.report.training.notebook import training_html
+        from mixmood.report.training import training_html
 
         return training_html(self.record)
 

@@ -36,7 +36,7 @@ def correlate(
     Example: mixmood correlate table1_accuracy.csv table2_distances.csv --csv agreement.csv
     """
     from mixmood.api.correlate import correlate as correlated
-    from mixmood.report.testbed.agreement import agreement_csv, agreement_json, agreement_view
+    from mixmood.report.testbed.export import agreement_csv, agreement_json, agreement_view
 
     check_outputs((accuracies, distances), json=json, csv=csv)
     rows = correlated(accuracies, distances)

@@ -44,7 +44,7 @@ def filter(
     Example: mixmood filter labelled/ crawl/ --out kept.csv --html kept.html
     """
     from mixmood.api.filter import filter_planned
-    from mixmood.report.filter.text import filter_lines
+    from mixmood.report.filter import filter_lines
 
     if (labelled == "-") != (plan.load is not None):
         given = f"got LABELLED {labelled} and {f'--load {plan.load}' if plan.load else 'no --load'}"

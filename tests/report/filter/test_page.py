@@ -8,10 +8,8 @@ from pathlib import Path
 from tests.fixtures.html_tags import Tags
 
 from mixmood.core.records.filter_material import FilterMaterial
-from mixmood.report.charts.scores import score_chart
-from mixmood.report.filter.page import filter_page
-from mixmood.report.filter.text import filter_lines
-from mixmood.report.page import render
+from mixmood.report import page as render
+from mixmood.report.filter import filter_lines, filter_page, score_chart
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "filter.html"
 COMMAND = "mixmood filter labels/ '<script>alert(1)</script>' --out kept.csv && true"

@@ -8,10 +8,9 @@ import pytest
 
 from mixmood.core.records.ranking import LabelWorth, Probe, Recommendation
 from mixmood.core.records.useful_share import ShareRecord
-from mixmood.report.charts.gains import gains
-from mixmood.report.ranking.csv import ranking_csv
+from mixmood.report.ranking.charts import gains
 from mixmood.report.ranking.page import ranking_page
-from mixmood.report.ranking.text import MOST_REASONS, plain_text, ranking_view
+from mixmood.report.ranking.text import MOST_REASONS, plain_text, ranking_csv, ranking_view
 
 
 def probe(gain, p_helps, worth=None):

@@ -3,7 +3,7 @@
 import numpy as np
 
 import mixmood
-from mixmood.report.ranking.notebook import ranking_html
+from mixmood.report.ranking.page import ranking_html
 
 
 def test_the_repr_is_one_short_line():

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from tests.fixtures.html_tags import Tags
 
-from mixmood.report.charts.axis import Axis
-from mixmood.report.charts.coverage import coverage
-from mixmood.report.page import render
+from mixmood.report import page as render
+from mixmood.report.charts import Axis
+from mixmood.report.ranking.charts import coverage
 from mixmood.report.ranking.page import ranking_page
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ranking.html"

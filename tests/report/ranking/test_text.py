@@ -16,12 +16,16 @@ from mixmood.core.records.ranking import (
     RankedDissimilarity,
     Ranking,
 )
-from mixmood.report.charts.printable import printable
-from mixmood.report.charts.scale import ASCII, Scale
-from mixmood.report.ranking.csv import csv_text
-from mixmood.report.ranking.notebook import ranking_html
-from mixmood.report.ranking.table import name_and_bar_widths
-from mixmood.report.ranking.text import plain_text, ranking_view
+from mixmood.report.ranking.page import ranking_html
+from mixmood.report.ranking.text import (
+    ASCII,
+    Scale,
+    csv_text,
+    name_and_bar_widths,
+    plain_text,
+    ranking_view,
+)
+from mixmood.report.text import printable
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mixmood.report.page import render
+from mixmood.report import page as render
 from mixmood.report.testbed.page import overview_page
 from mixmood.testbed.analysis.summary import Gaps
 from mixmood.testbed.grid.cells import SUPERVISED

@@ -3,7 +3,7 @@
 import pytest
 
 from mixmood.core.errors import OptionError
-from mixmood.report.testbed.sheet import Sheet, Word, render_sheet, to_csv
+from mixmood.report.testbed.sheets import Sheet, Word, render_sheet, to_csv
 
 SHEET = Sheet("T & t", ["a_b", "c"], [[Word("x|y"), Word("1 %", True, True)]], ["note"])
 

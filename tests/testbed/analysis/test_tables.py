@@ -12,8 +12,13 @@ import pytest
 from mixmood.core.errors import InputError, OptionError
 from mixmood.report.testbed.export import records_csv_gz
 from mixmood.report.testbed.figures import figures
-from mixmood.report.testbed.sheet import render_sheet, to_csv
-from mixmood.report.testbed.sheets import accuracy_sheet, agreement_sheet, distance_sheet
+from mixmood.report.testbed.sheets import (
+    accuracy_sheet,
+    agreement_sheet,
+    distance_sheet,
+    render_sheet,
+    to_csv,
+)
 from mixmood.testbed.analysis.published import (
     published_accuracies,
     published_correlations,

@@ -14,8 +14,7 @@ from mixmood.evidence.gain import PoolEffect, gain_of
 from mixmood.heads.registry import fit_head
 from mixmood.jobs.local import spread_local
 from mixmood.report.testbed.export import flat, records_csv_gz
-from mixmood.report.testbed.sheet import render_sheet
-from mixmood.report.testbed.sheets import SHEETS
+from mixmood.report.testbed.sheets import SHEETS, render_sheet
 from mixmood.testbed.analysis.overview import overview
 from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.grid.cells import CellFilter, cells, runs

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mixmood.report.testbed.sheet import render_sheet
-from mixmood.report.testbed.sheets import SHEETS
+from mixmood.report.testbed.sheets import SHEETS, render_sheet
 from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.grid.cells import runs
 from mixmood.testbed.grid.config import SCRATCH

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def check_paths(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) -> None:
     """Refuse outputs that cannot be written or would change an input, before any work is done."""
-    from mixmood.report.filter.lists import writer_for
+    from mixmood.report.filter import writer_for
     from mixmood.selection.image_folder import check_empty
 
     if (labelled is None) == (plan.load is None):

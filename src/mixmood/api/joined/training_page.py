@@ -9,7 +9,7 @@ from mixmood.core.errors import UnreadableImageError
 from mixmood.core.records.page_material import Tile
 from mixmood.data.decoding.thumbnail import SIDE, thumbnail
 from mixmood.data.pools.pool import FeatureSource
-from mixmood.report.training.page import Mistakes, TrainingPictures, training_page
+from mixmood.report.training import Mistakes, TrainingPictures, training_page
 from mixmood.ssl.head.embedding import Embedded
 from mixmood.ssl.head.train import HeadRun
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from mixmood.cli.terminal.streams import console
 from mixmood.core.progress import UNITS, Progress, Silent
-from mixmood.report.charts.numbers import duration
-from mixmood.report.charts.printable import printable
+from mixmood.report.text import duration, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress

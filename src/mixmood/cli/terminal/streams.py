@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from mixmood.core.files.atomic import write_atomic
-from mixmood.report.charts.printable import printable
+from mixmood.report.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -16,7 +16,7 @@ from rich.progress import (
 from rich.text import Text
 
 from mixmood.cli.terminal.streams import console
-from mixmood.report.charts.printable import printable
+from mixmood.report.text import printable
 
 if TYPE_CHECKING:
     from mixmood.ssl.output.record import EpochRecord

@@ -14,8 +14,7 @@ from mixmood.cli.testbed.report import report
 from mixmood.cli.testbed.tables import StoreOption, correlate, tables
 from mixmood.core.errors import TrainingError
 from mixmood.core.words import counted
-from mixmood.report.charts.numbers import duration
-from mixmood.report.charts.printable import printable
+from mixmood.report.text import duration, printable
 from mixmood.testbed.plan import TestbedPlan
 from mixmood.testbed.presets import PRESETS
 

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, Self
 
 from mixmood.cli.terminal.streams import console, say
-from mixmood.report.charts.numbers import duration
-from mixmood.report.charts.printable import printable
+from mixmood.report.text import duration, printable
 
 if TYPE_CHECKING:
     from mixmood.testbed.grid.cells import Run

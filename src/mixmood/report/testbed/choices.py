@@ -1,13 +1,18 @@
-"""The values in which the cells of a test bed differ; its page can be filtered by them."""
+"""How the cells of a test bed are named, marked and filtered."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mixmood.report.charts import LABELLED, Mark, mark
+from mixmood.report.text import fixed, number, signed, with_spread
+from mixmood.testbed.analysis.outlook import OutlookRow
 from mixmood.testbed.analysis.statistics.groups import GroupKey
 from mixmood.testbed.analysis.statistics.overall import OverallRow
+from mixmood.testbed.analysis.statistics.predictors import GAIN
+from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow
 from mixmood.testbed.analysis.tables import Tables
-from mixmood.testbed.grid.cells import Cell
+from mixmood.testbed.grid.cells import SUPERVISED, Cell
 
 TITLES = {
     "task": "Task",
@@ -78,3 +83,76 @@ class Choices:
 
 def _distinct(rows: Any, key: str) -> list[Any]:
     return list(dict.fromkeys(getattr(row, key) for row in rows))
+
+
+CLEAN = "no contamination"
+SMALLEST = 0.65
+"""The size of a mark at the lowest percentage, relative to the one at the highest."""
+
+
+@dataclass(frozen=True)
+class Pools:
+    """The sources of a record, in its order, and their percentages."""
+
+    sources: list[str]
+    percents: list[float]
+
+    @classmethod
+    def of(cls, rows: list[AccuracyRow]) -> "Pools":
+        """The sources and percentages of all contaminated rows."""
+        found = [row for row in rows if row.percent > 0]
+        percents = sorted({row.percent for row in found})
+        return cls(list(dict.fromkeys(row.source for row in found)), percents)
+
+    def mark(self, source: str) -> Mark:
+        """The mark of a source."""
+        return mark(self.sources.index(source))
+
+    def mark_of(self, row: Cell) -> Mark | None:
+        """The mark of a row's source; a hollow one without contamination, none if supervised."""
+        if row.is_supervised:
+            return None
+        return self.mark(row.source) if row.percent > 0 else LABELLED
+
+    def size(self, percent: float) -> float:
+        """The relative size of a mark, which grows with the contamination."""
+        if len(self.percents) < 2 or not percent:
+            return 1.0
+        place = self.percents.index(percent) / (len(self.percents) - 1)
+        return round(SMALLEST + (1 - SMALLEST) * place, 2)
+
+
+def pool_name(row: Cell) -> str:
+    """The name of a row's pool."""
+    if row.is_supervised:
+        return SUPERVISED[row.algorithm]
+    return f"{row.source} {row.percent:g}\u202f%" if row.percent > 0 else CLEAN
+
+
+Valued = DistanceRow | OutlookRow
+
+
+def value_of(row: Valued) -> float:
+    """The mean over the runs of a cell."""
+    return row.distance_mean if isinstance(row, DistanceRow) else row.mean
+
+
+def value_words(row: Valued) -> str:
+    """The measure and its value, for the text beside a point."""
+    if isinstance(row, DistanceRow):
+        weak = "" if row.is_significant else ", not significant"
+        return f"{row.measure} {with_spread(row.distance_mean, row.distance_spread, number)}{weak}"
+    if row.measure == GAIN:
+        return f"{row.measure} {signed(row.mean, 1)} points"
+    return f"{row.measure} {fixed(row.mean, 2)}"
+
+
+def line_key(row: AccuracyRow) -> tuple[object, ...]:
+    """The line of Table 1 that a row is in: everything of a cell but its number of labels."""
+    return row.task, row.algorithm, row.contamination, row.regime, row.source, row.percent
+
+
+def spread_ends(row: AccuracyRow) -> list[float]:
+    """The mean accuracy, and the mean minus and plus one standard deviation, within 0 and 1."""
+    mean, spread = row.accuracy_mean, row.accuracy_spread or 0.0
+    return [mean, max(mean - spread, 0.0), min(mean + spread, 1.0)]

@@ -3,13 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mixmood.report.charts.axis import Axis, Tick
-from mixmood.report.charts.marks import LABELLED, Mark
-from mixmood.report.charts.numbers import with_spread
-from mixmood.report.testbed.cell_values import Valued, value_of, value_words
-from mixmood.report.testbed.choices import Choices
-from mixmood.report.testbed.pool_marks import Pools, pool_name
-from mixmood.report.testbed.table_lines import spread_ends
+from mixmood.report.charts import LABELLED, Axis, Mark, Tick
+from mixmood.report.testbed.choices import (
+    Choices,
+    Pools,
+    Valued,
+    pool_name,
+    spread_ends,
+    value_of,
+    value_words,
+)
+from mixmood.report.text import with_spread
 from mixmood.testbed.analysis.overview import Overview
 from mixmood.testbed.analysis.statistics.groups import GroupKey
 from mixmood.testbed.analysis.statistics.line import GroupLine

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError
-from mixmood.report.testbed.sheet import render_sheet
-from mixmood.report.testbed.sheets import agreement_sheet
+from mixmood.report.testbed.sheets import agreement_sheet, render_sheet
 from mixmood.testbed.analysis.statistics.agreement import agreement_rows
 from mixmood.testbed.analysis.tables import make_tables
 

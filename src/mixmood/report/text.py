@@ -1,5 +1,6 @@
-"""Numbers as text for readers: three digits, no exponents."""
+"""How numbers and names are written for readers: three digits, nothing unsafe to print."""
 
+import unicodedata
 from collections.abc import Callable
 
 
@@ -109,3 +110,18 @@ def with_spread(mean: float, spread: float | None, form: Callable[[float], str] 
     ('0.500', '0.500 ± 0.250')
     """
     return form(mean) if spread is None else f"{form(mean)} ± {form(spread)}"
+
+
+def printable(text: str) -> str:
+    """The text with control characters escaped, so that a file name cannot control a terminal.
+
+    >>> printable("a" + chr(27) + "[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    return "".join(_shown(character) for character in text)
+
+
+def _shown(character: str) -> str:
+    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}:
+        return character.encode("unicode_escape").decode("ascii")
+    return character

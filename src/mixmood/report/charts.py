@@ -1,4 +1,4 @@
-"""The place of a value on an axis, in percent of its width, so that pictures fit any screen."""
+"""What all charts share: the place of a value on an axis, and the mark of a set."""
 
 import math
 from collections.abc import Sequence
@@ -76,3 +76,23 @@ def _rounded(value: float) -> float:
         return 0.0
     power = 10.0 ** math.floor(math.log10(value) + 1e-9)
     return round(max(step for step in (1, 2, 3, 5, 7) if step * power <= value * 1.01) * power, 12)
+
+
+N_COLOURS = 7
+N_SHAPES = 5
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Names of a colour class (Okabe and Ito's palette, in page.css) and of a shape."""
+
+    colour: str
+    shape: str
+
+
+LABELLED = Mark("k-labelled", "shape-labelled")
+
+
+def mark(place: int) -> Mark:
+    """The mark of the pool in this place, 0 first; 35 pools have marks of their own."""
+    return Mark(f"k{place % N_COLOURS}", f"shape{place % N_SHAPES}")

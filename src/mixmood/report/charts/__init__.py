@@ -1,1 +1,0 @@
-"""Charts, marks and number formats that pages and tables share."""

@@ -1,0 +1,254 @@
+"""A filtered pool for its readers: list of images, lines of text and page."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.errors import MissingExtraError, OptionError, OutputError
+from mixmood.core.files.atomic import atomic_file
+from mixmood.core.files.spreadsheet import csv_text
+from mixmood.core.records.filter_material import FilterMaterial, ScoreHistogram
+from mixmood.core.records.filtering import Filtering, GainInterval
+from mixmood.data.pools.kept import located
+from mixmood.data.pools.kept_list import TEXT_HEAD
+from mixmood.data.pools.pool import Pool
+from mixmood.report.charts import LABELLED, Axis, Tick, mark
+from mixmood.report.page import render
+from mixmood.report.ranking.charts import Bar
+from mixmood.report.text import count, number, printable
+from mixmood.selection.decide import REASONS
+from mixmood.selection.scan.parts import PartFolder, ScanPart
+
+
+def kept_sentence(record: Filtering) -> str:
+    """How much of the pool is kept."""
+    part = f" ({record.n_kept / record.n_images:.0%})" if record.n_images else ""
+    kept, of_all = count(record.n_kept), count(record.n_images)
+    return f"{kept} of {of_all} images of {printable(record.pool)} kept{part}."
+
+
+def filter_lines(record: Filtering) -> list[str]:
+    """How many images were kept, why the others were not, and the expected effect."""
+    share = record.useful_share
+    low, high = share.interval
+    lines = [
+        kept_sentence(record),
+        f"Useful share: {share.share:.0%} ({low:.0%} to {high:.0%})."
+        + (f" {share.note}" if share.note else ""),
+    ]
+    if record.threshold is not None and record.typical is not None:
+        lines.append(
+            f"A kept image scores at least {number(record.threshold)}, as {record.typical:.0%} of "
+            "your labelled images do."
+        )
+    if record.reasons:
+        dropped = ", ".join(f"{count(n)} {reason}" for reason, n in record.reasons.items())
+        lines.append(f"Dropped: {dropped}.")
+    if record.distance is not None:
+        whole, own = record.distance.whole, record.distance.kept
+        lines.append(
+            f"Distance to the labelled images ({record.distance.measure}): "
+            f"{number(whole.distance)} whole pool, {number(own.distance)} kept part."
+        )
+    if record.probe is not None:
+        lines.append(
+            f"Expected gain of the head {record.probe.algorithm}: "
+            f"{_gain(record.probe.whole)} whole pool, {_gain(record.probe.kept)} kept part."
+        )
+    if record.classes is not None and record.n_kept:
+        shown = ", ".join(f"{printable(name)} {count(n)}" for name, n in record.classes.items())
+        lines.append(f"Classes of the kept images: {shown}.")
+    lines += [f"Note: {warning}" for warning in record.warnings]
+    return lines
+
+
+def _gain(gain: GainInterval) -> str:
+    low, high = gain.interval
+    return f"{gain.gain:+.1f} points ({low:+.1f} to {high:+.1f})"
+
+
+@dataclass(frozen=True, slots=True)
+class ListRow:
+    """One image in the list; the fields are the columns of CSV and Parquet."""
+
+    path: str
+    pool: str
+    index: int
+    score: float | None
+    keep: int
+    reason: str
+    nearest: str
+    predicted_class: str
+    confidence: float | None
+
+    def values(self) -> tuple[object, ...]:
+        """The values in the order of COLUMNS."""
+        return tuple(getattr(self, name) for name in COLUMNS)
+
+
+COLUMNS = tuple(field.name for field in fields(ListRow))
+
+
+@dataclass(frozen=True)
+class ListContent:
+    """Everything that the rows of a list are made from."""
+
+    pool: Pool
+    pool_name: str
+    """The name of the pool in the list."""
+    parts: PartFolder
+    reasons: NDArray[np.uint8]
+    class_names: Sequence[str]
+    labelled_names: Sequence[str]
+
+    def rows(self) -> Iterator[list[ListRow]]:
+        """The rows of one part after the other."""
+        for start, part in self.parts:
+            yield [self._row(start, place, part) for place in range(len(part))]
+
+    def _row(self, start: int, place: int, part: ScanPart) -> ListRow:
+        index = start + place
+        reason = int(self.reasons[index])
+        is_readable = not part.problems[place]
+        code = int(part.classes[place])
+        nearest = int(part.nearest[place])
+        return ListRow(
+            path=located(self.pool, index),
+            pool=self.pool_name,
+            index=index,
+            score=round(float(part.scores[place]), 6) if is_readable else None,
+            keep=int(reason == 0),
+            reason=REASONS[reason],
+            nearest=self.labelled_names[nearest] if 0 <= nearest < len(self.labelled_names) else "",
+            predicted_class=self.class_names[code] if code >= 0 else "",
+            confidence=round(float(part.confidence[place]), 4) if code >= 0 else None,
+        )
+
+
+def write_list(path: Path, content: ListContent) -> None:
+    """Write the list in the format of the file's suffix."""
+    writer = writer_for(path)
+    with atomic_file(path) as file:
+        writer(file, content)
+
+
+def writer_for(path: Path) -> Callable[[IO[bytes], ListContent], None]:
+    """The writer for a file of this name; refuse an unknown suffix before any work is done."""
+    if path.suffix.lower() not in WRITERS:
+        raise OptionError(
+            f"The list needs a name that ends in {', '.join(WRITERS)}; got '{path.name}'."
+        )
+    if path.suffix.lower() == ".parquet":
+        _pyarrow()
+    return WRITERS[path.suffix.lower()]
+
+
+def check_names(path: Path, names: Iterable[str]) -> None:
+    """Refuse names that the list cannot hold, before a long scan is made for it."""
+    if path.suffix.lower() != ".txt":
+        return
+    for name in names:
+        if "\n" in name or "\r" in name:
+            raise OutputError(
+                f"The name {name!r} has a line break, which a text list cannot hold. "
+                "Write a .csv instead."
+            )
+
+
+def _write_text(file: IO[bytes], content: ListContent) -> None:
+    file.write(f"{TEXT_HEAD}{content.pool_name}\n".encode("utf-8", "surrogateescape"))
+    for rows in content.rows():
+        file.write("".join(f"{row.path}\n" for row in rows if row.keep).encode())
+
+
+def _write_csv(file: IO[bytes], content: ListContent) -> None:
+    file.write(csv_text(COLUMNS, []).encode())
+    for rows in content.rows():
+        head_and_rows = csv_text(COLUMNS, [row.values() for row in rows])
+        file.write(head_and_rows.partition("\n")[2].encode())
+
+
+def _write_parquet(file: IO[bytes], content: ListContent) -> None:
+    arrow, parquet = _pyarrow()
+    kinds = {"index": arrow.int64(), "keep": arrow.int8()}
+    floats = dict.fromkeys(("score", "confidence"), arrow.float64())
+    schema = arrow.schema([(name, (kinds | floats).get(name, arrow.string())) for name in COLUMNS])
+    with parquet.ParquetWriter(file, schema) as writer:
+        for rows in content.rows():
+            table = arrow.Table.from_pylist([asdict(row) for row in rows], schema=schema)
+            writer.write_table(table)
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("Writing Parquet", "hub") from None
+    return pyarrow, pyarrow.parquet
+
+
+WRITERS = {".csv": _write_csv, ".parquet": _write_parquet, ".txt": _write_text}
+"""The writer of a list, by its suffix."""
+
+
+@dataclass(frozen=True)
+class ScoreChart:
+    """Bars in percent: labelled images above the line, the pool and its kept part below."""
+
+    bar_width: float
+    labelled: list[Bar]
+    pool: list[Bar]
+    kept: list[Bar]
+    threshold_at: float | None
+    ticks: list[Tick]
+
+
+def score_chart(histogram: ScoreHistogram, threshold: float | None) -> ScoreChart:
+    """The chart; each half is as high as its fullest bin, since a pool has many more images."""
+    axis = Axis(histogram.low, histogram.high)
+    return ScoreChart(
+        bar_width=round(100 / len(histogram.pool), 2),
+        labelled=_score_bars(histogram.labelled, max(histogram.labelled)),
+        pool=_score_bars(histogram.pool, max(histogram.pool)),
+        kept=_score_bars(histogram.kept, max(histogram.pool)),
+        threshold_at=None if threshold is None else axis.at(threshold),
+        ticks=axis.ticks(),
+    )
+
+
+def _score_bars(counts: Sequence[int], most: int) -> list[Bar]:
+    return [
+        Bar(round(100 * k / len(counts), 2), round(100 * n / most, 1))
+        for k, n in enumerate(counts)
+        if n
+    ]
+
+
+def filter_page(record: Filtering, material: FilterMaterial, command: str | None = None) -> str:
+    """The page of a filtered pool, as HTML text.
+
+    Args:
+        record: The record.
+        material: The histogram of scores and the pictures.
+        command: The command that made it.
+    """
+    return render(
+        "filter/filter.html",
+        record.to_json(),
+        {
+            "record": record,
+            "verdict": kept_sentence(record),
+            "chart": score_chart(material.histogram, record.threshold),
+            "galleries": material.galleries,
+            "n_classes_left_out": material.n_classes_left_out,
+            "labelled_mark": LABELLED,
+            "pool_mark": mark(0),
+            "warnings": [text for text in (record.useful_share.note, *record.warnings) if text],
+            "command": command,
+        },
+    )

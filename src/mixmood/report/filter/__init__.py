@@ -1,1 +1,0 @@
-"""A filtered pool as list, text and page."""

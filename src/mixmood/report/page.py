@@ -1,0 +1,141 @@
+"""How a page is made: one self-contained file, without network access, every name escaped."""
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from mixmood.report import text
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TITLES = {
+    "name": "Backbone",
+    "weights_sha256": "Weights (SHA-256)",
+    "width": "Features of an image",
+    "input": "Input of the network",
+}
+"""Titles of a backbone's facts; those of other keys are the keys themselves."""
+LAYOUTS = {"nhwc": "channels last (NHWC)", "nchw": "channels first (NCHW)"}
+
+
+def render(path: str, record_json: str, context: Mapping[str, Any]) -> str:
+    """A page from a template, with style, script and the record inside it.
+
+    `path` is that of a template below `templates`, such as "ranking/ranking.html".
+    """
+    style, script = _asset("page.css"), _asset("page.js")
+    template = _environment().get_template(path)
+    page = template.render(
+        **context,
+        record_json=inert_json(record_json),
+        style=_trusted(style),
+        script=_trusted(script),
+        style_hash=_csp_hash(style),
+        script_hash=_csp_hash(script),
+    )
+    # A file name that is not UTF-8 has lone surrogates, which cannot be written as UTF-8.
+    return page.encode("utf-8", "replace").decode()
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("mixmood", "report/templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    names = ["number", "percent", "chance", "p_value", "count", "duration", "fixed", "signed"]
+    environment.filters |= {name: getattr(text, name) for name in [*names, "printable"]}
+    environment.filters |= {"in_words": in_words, "backbone_facts": backbone_facts}
+    environment.globals["span"] = text.span
+    return environment
+
+
+def _asset(name: str) -> str:
+    return files("mixmood.report").joinpath("templates", "page", name).read_text("utf-8")
+
+
+def _trusted(part: str) -> str:
+    """Text of this package, which is put into the page unescaped."""
+    from markupsafe import Markup
+
+    return Markup(part)
+
+
+def inert_json(json_text: str) -> str:
+    """JSON that is safe inside a script element, whatever names it holds.
+
+    The characters that could end the element or a line of script are escaped. They occur in JSON
+    strings only, so that the JSON still means the same.
+    """
+    for character in "<>&\u2028\u2029":
+        json_text = json_text.replace(character, f"\\u{ord(character):04x}")
+    return _trusted(json_text)
+
+
+def _csp_hash(part: str) -> str:
+    """The source expression of a content security policy that allows this inline text only."""
+    return f"'sha256-{b64encode(hashlib.sha256(part.encode()).digest()).decode()}'"
+
+
+def in_words(value: object) -> str:
+    """A value without the brackets and quotes of Python.
+
+    >>> in_words({"epochs": 2, "settings": {"mixmatch": {"gamma": 10}}}), in_words([60, 100])
+    ('epochs 2; settings (mixmatch (gamma 10))', '60, 100')
+    """
+    if isinstance(value, Mapping):
+        return "; ".join(f"{_key_words(key)} {_inner(part)}" for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_inner, value))
+    return str(value)
+
+
+def backbone_facts(backbone: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Title and words of everything that a record says about its backbone.
+
+    >>> backbone_facts({"name": "net.onnx", "resolution": 96})
+    [('Backbone', 'net.onnx'), ('Resolution', '96 pixels a side')]
+    """
+    return [
+        (TITLES.get(key, _key_words(key).capitalize()), _backbone_words(key, value))
+        for key, value in backbone.items()
+    ]
+
+
+def _backbone_words(key: str, value: Any) -> str:
+    if key == "resolution":
+        return f"{value} pixels a side"
+    if key == "input" and isinstance(value, Mapping):
+        return _input_words(value)
+    return in_words(value)
+
+
+def _input_words(known: Mapping[str, Any]) -> str:
+    """What is done with pixels before the network; a record of uint8 has the layout only."""
+    layout = str(known.get("layout", ""))
+    words = [LAYOUTS.get(layout, layout)]
+    if "range" in known:
+        words.append(f"{known.get('dtype', 'float')} values from 0 to {known['range']:g}")
+    else:
+        words.append("uint8 values from 0 to 255")
+    for key, title in (("mean", "mean"), ("std", "standard deviation")):
+        if key in known:
+            words.append(f"{title} {in_words(known[key])}")
+    return "; ".join(words)
+
+
+def _inner(value: object) -> str:
+    return f"({in_words(value)})" if isinstance(value, Mapping) else in_words(value)
+
+
+def _key_words(key: object) -> str:
+    return str(key).replace("_", " ")

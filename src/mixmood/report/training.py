@@ -1,0 +1,106 @@
+"""A trained model as HTML: the page of a head, and the small table of a notebook."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+
+from mixmood.core.records.page_material import Tile
+from mixmood.core.version import __version__
+from mixmood.core.words import counted
+from mixmood.heads.evaluation.compare import CLEAR
+from mixmood.report.page import render
+from mixmood.report.text import printable, signed
+from mixmood.ssl.head.record import HeadRecord
+from mixmood.ssl.output.record import TrainingRecord
+
+MOST_CLASSES = 20
+"""With more classes, the page has no confusion matrix; the record has it."""
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """Labelled images of one class that were predicted as another when they were held out."""
+
+    true: str
+    predicted: str
+    n_images: int
+    tiles: tuple[Tile, ...]
+
+
+@dataclass(frozen=True)
+class TrainingPictures:
+    """What the page shows beyond the record."""
+
+    labelled: str
+    """The name of the labelled set."""
+    pool: str | None
+    mistakes: tuple[Mistakes, ...]
+    """The most frequent first."""
+    surest: Mapping[str, tuple[Tile, ...]]
+    """The images of the pool with the highest confidence, for each class."""
+
+
+def training_page(
+    record: HeadRecord, pictures: TrainingPictures, command: str | None = None
+) -> str:
+    """The page of a head, as HTML text."""
+    is_small = record.confusion is not None and len(record.class_names) <= MOST_CLASSES
+    return render(
+        "training/training.html",
+        record.to_json(),
+        {
+            "record": record,
+            "pictures": pictures,
+            "command": command,
+            "confusion": _rows(record) if is_small else [],
+            "clear": CLEAR,
+            "mixmood": __version__,
+        },
+    )
+
+
+def _rows(record: HeadRecord) -> list[tuple[str, int, list[tuple[float, bool]]]]:
+    """Name and size of each class, and its cells: how many images, and whether that is right."""
+    return [
+        (name, count, [(cell, place == column) for column, cell in enumerate(row)])
+        for place, (name, count, row) in enumerate(
+            zip(record.class_names, record.class_counts, record.confusion or (), strict=True)
+        )
+    ]
+
+
+def training_html(record: HeadRecord | TrainingRecord) -> str:
+    """Accuracy, algorithm, images and warnings, as a fragment of HTML."""
+    facts = _head_facts(record) if isinstance(record, HeadRecord) else _network_facts(record)
+    rows = "".join(f"<tr><th>{_safe(name)}</th><td>{_safe(text)}</td></tr>" for name, text in facts)
+    notes = "".join(f"<li>! {_safe(text)}</li>" for text in record.warnings)
+    return (
+        f"<div><p><b>{_safe(record.summary_line())}</b></p><table><tbody>{rows}</tbody></table>"
+        + (f"<ul>{notes}</ul>" if notes else "")
+        + "</div>"
+    )
+
+
+def _head_facts(record: HeadRecord) -> Iterator[tuple[str, str]]:
+    if record.accuracy.test is not None:
+        yield "test", f"{record.accuracy.test:.3f} on {counted(record.n_test, 'image')}"
+    yield "algorithm", f"{record.algorithm}: {record.reason}"
+    for gain in record.gains:
+        low, high = (signed(value, 1) for value in gain.interval)
+        yield f"gain of {gain.algorithm}", f"{signed(gain.points, 1)} points ({low} to {high})"
+    yield "labelled", f"{record.n_labelled} images of {len(record.class_names)} classes"
+    yield "pool", f"{record.n_unlabelled} of {counted(record.n_pool, 'image')} used"
+
+
+def _network_facts(record: TrainingRecord) -> Iterator[tuple[str, str]]:
+    yield "epochs", str(len(record.epochs))
+    yield "median of the last five", f"{record.accuracy_median:.3f}"
+    if record.accuracy_selected is not None:
+        chosen = f"{record.accuracy_selected:.3f} (epoch {record.selected_epoch})"
+        yield "selected on validation", chosen
+    yield "labelled", f"{record.n_labelled} images of {len(record.class_names)} classes"
+    yield "pool", counted(record.n_unlabelled, "image")
+
+
+def _safe(text: str) -> str:
+    return escape(printable(text))
