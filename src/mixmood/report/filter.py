@@ -16,8 +16,8 @@ from mixmood.core.records.filtering import Filtering, GainInterval
 from mixmood.data.pools.kept import located
 from mixmood.data.pools.kept_list import TEXT_HEAD
 from mixmood.data.pools.pool import Pool
-from mixmood.report import page as render
 from mixmood.report.charts import LABELLED, Axis, Tick, mark
+from mixmood.report.page import render
 from mixmood.report.ranking.charts import Bar
 from mixmood.report.text import count, number, printable
 from mixmood.selection.decide import REASONS

@@ -5,9 +5,8 @@ from html import escape
 
 from mixmood.core.records.page_material import PageMaterial
 from mixmood.core.records.ranking import Candidate, Ranking
-from mixmood.report import page as render
 from mixmood.report.charts import LABELLED
-from mixmood.report.page import inert_json
+from mixmood.report.page import inert_json, render
 from mixmood.report.ranking.charts import (
     BAR_WIDTH,
     clouds,

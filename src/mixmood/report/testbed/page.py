@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mixmood.report import page as render
 from mixmood.report.charts import Axis, Mark
+from mixmood.report.page import render
 from mixmood.report.testbed.choices import (
     TITLES,
     Choices,
