@@ -28,7 +28,8 @@ from benchmarks.measuring.material import small_jpegs
 from mixmood.core.progress import Silent
 from mixmood.data.files.folder import FolderSource
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.selection.fit import FeatureReader, fit_scorer
+from mixmood.features.sample import Extractor
+from mixmood.selection.fit import fit_scorer
 from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scan import cluster, parts
 from mixmood.selection.scan.cluster import SharedPool
@@ -118,7 +119,7 @@ def main() -> None:
         pool = FolderSource(small_jpegs(folder / "pool", asked.images), "pool")
         labelled = FolderSource(small_jpegs(folder / "labelled", 60, seed=1), "labelled")
         backbone = load_backbone()
-        reader = FeatureReader(backbone, 1, None, Silent())
+        reader = Extractor(backbone, 1, None, Silent())
         scorer = fit_scorer(labelled, pool, FilterPlan(), reader)
         found: dict[str, list[Clock]] = {"one": [], "two": [], "local": []}
         for _ in range(asked.rounds):

@@ -24,9 +24,10 @@ from mixmood.data.decoding.decode import decode_square
 from mixmood.data.files.folder import FolderSource
 from mixmood.data.pools.pool import FeatureSource
 from mixmood.features.backbones.registry import load_backbone
+from mixmood.features.sample import Extractor
 from mixmood.report.filter import ListContent, write_list
 from mixmood.selection.decide import decide, gather_parts
-from mixmood.selection.fit import FeatureReader, fit_scorer
+from mixmood.selection.fit import fit_scorer
 from mixmood.selection.keep import parse_keep
 from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scan.local import Scan, scan_local
@@ -55,8 +56,8 @@ def throughput(folder: Path, _: int) -> dict[str, float]:
     pool = FolderSource(small_jpegs(folder / "pool", N_IMAGES), "pool")
     labelled = FolderSource(small_jpegs(folder / "labelled", 100, seed=1), "labelled")
     backbone = load_backbone()
-    embedder = FeatureReader(backbone, 1, None, Silent())
-    scorer = fit_scorer(labelled, pool, FilterPlan(), embedder)
+    extractor = Extractor(backbone, 1, None, Silent())
+    scorer = fit_scorer(labelled, pool, FilterPlan(), extractor)
     side = backbone.resolution
     ready = np.stack([decode_square(pool.fetch(i), str(i), side) for i in range(N_IMAGES)])
     session, name = backbone._session, backbone._input

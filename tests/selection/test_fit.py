@@ -7,7 +7,8 @@ from mixmood.core.errors import InputError
 from mixmood.core.progress import Silent
 from mixmood.data.pools.open import open_pool
 from mixmood.features.backbones.registry import efficientnet_lite0
-from mixmood.selection.fit import FeatureReader, fit_scorer
+from mixmood.features.sample import Extractor
+from mixmood.selection.fit import fit_scorer
 from mixmood.selection.plan import FilterPlan
 
 
@@ -15,7 +16,7 @@ def test_a_pool_of_which_nothing_can_be_read_is_refused(rng, tmp_path):
     for number in range(3):
         (tmp_path / f"{number}.png").write_bytes(b"no image")
     labelled = open_pool(rng.integers(0, 256, (8, 8, 8), dtype=np.uint8))
-    reader = FeatureReader(efficientnet_lite0(64), 1, None, Silent())
+    reader = Extractor(efficientnet_lite0(64), 1, None, Silent())
     message = f"None of the 3 images tried of {tmp_path.name} could be read. Check the pool"
     with pytest.raises(InputError, match=message):
         fit_scorer(labelled, open_pool(tmp_path), FilterPlan(), reader)

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.cache.features import open_cache
-from mixmood.core.errors import InputError
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource
 from mixmood.features.extraction.plan import ExtractionPlan
-from mixmood.ssl.input.pictures import unreadable_note
 
 
 def embed(
@@ -34,24 +32,19 @@ def embed(
         options: The fields of `mixmood.features.extraction.plan.ExtractionPlan`, as follows.
     """
     from mixmood.features.backbones.registry import load_backbone
-    from mixmood.features.extraction.extract import extract
+    from mixmood.features.sample import Extractor
 
     plan = plan_from(ExtractionPlan, options)
     with open_cache(plan.cache) or nullcontext() as store:
         pool = open_pool(images, seed=plan.seed, cache=store, frames=plan.frames)
-        everything = np.arange(len(pool))
-        if isinstance(pool, FeatureSource):
-            return np.asarray(pool.features(everything), np.float32)
-        network = load_backbone(plan.backbone, plan.resolution, plan.device)
-        found = extract(
-            pool, everything, network, jobs=plan.jobs, cache=store, progress=progress or Silent()
+        is_features = isinstance(pool, FeatureSource)
+        network = (
+            None if is_features else load_backbone(plan.backbone, plan.resolution, plan.device)
         )
-    if not len(found.kept):
-        raise InputError(f"{pool.name} has no readable image among {len(pool)}. Check the files.")
-    if found.unreadable:
-        text = unreadable_note(pool.name, [pool.locate(index) for index, _ in found.unreadable])
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
-    return found.features
+        found = Extractor(network, plan.jobs, store, progress or Silent()).read(pool)
+    for text in found.not_empty().warnings:
+        warnings.warn(f"{pool.name}: {text}", RuntimeWarning, stacklevel=2)
+    return np.asarray(found.features, np.float32)
 
 
 with_options(embed, ExtractionPlan)

@@ -129,9 +129,9 @@ def filter_planned(
 ) -> Kept:
     """`filter` with its options as a checked plan."""
     from mixmood.api.joined.filter_effects import before_and_after
+    from mixmood.features.sample import Extractor
     from mixmood.report.filter import check_names
     from mixmood.selection.filter import FilterJob, describe
-    from mixmood.selection.fit import FeatureReader
 
     target = None if out is None else Path(out)
     check_paths(labelled, pool, target, plan)
@@ -143,13 +143,13 @@ def filter_planned(
         base, plan = inputs.labelled, inputs.settled(plan)
         if target is not None:
             check_names(target, (located(inputs.pool, row) for row in range(len(inputs.pool))))
-        embedder = FeatureReader(inputs.backbone, plan.jobs, store, listener)
-        scorer = inputs.scorer(plan, embedder)
+        extractor = Extractor(inputs.backbone, plan.jobs, store, listener)
+        scorer = inputs.scorer(plan, extractor)
         if plan.save is not None:
             _save(Path(plan.save), scorer)
         with _part_folder(target, len(inputs.pool)) as parts:
             source = with_absolute_path(inputs.source)
-            job = FilterJob(inputs.pool, source, plan, scorer, embedder, parts)
+            job = FilterJob(inputs.pool, source, plan, scorer, extractor, parts)
             decision = job.run()
             if target is not None:
                 named = with_frames_option(inputs.source, plan.frames)
@@ -213,7 +213,7 @@ def _write_list(out: Path, pool: str, job: "FilterJob", decision: "Decision") ->
 def _make_folders(job: "FilterJob", decision: "Decision") -> None:
     from mixmood.selection.image_folder import fill_folder, images_of
 
-    rows, progress = np.flatnonzero(decision.is_kept), job.embedder.progress
+    rows, progress = np.flatnonzero(decision.is_kept), job.extractor.listener
     for folder, with_links in ((job.plan.link, True), (job.plan.copy, False)):
         if folder is not None:
             pool = images_of(job.pool)

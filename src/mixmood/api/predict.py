@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mixmood.core.errors import InputError
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import FeatureSource
 from mixmood.data.pools.wide_images import poor_range
-from mixmood.features.extraction.noticed import noticed
-from mixmood.ssl.input.pictures import unreadable_note
+from mixmood.features.sample import no_readable_image, pixel_warnings, unreadable_warning
 from mixmood.ssl.output.predict import Classifier, Predictions, classified, classified_features
 from mixmood.ssl.prediction_plan import PredictionPlan
 
@@ -60,7 +58,7 @@ def predict_planned(
     if classifier.pixel_range is not None:
         source = source.scaled_by(classifier.pixel_range)
     n_tried, n_poor = poor_range(source)
-    for text in (*source.notes, *noticed(n_tried, 0, n_poor, source.pixel_range)):
+    for text in (*source.notes, *pixel_warnings(n_tried, 0, n_poor, source.pixel_range)):
         notify(f"{source.name}: {text}")
     kept: list[int] = []
     parts = list(classified(classifier, source, kept, progress))
@@ -70,14 +68,12 @@ def predict_planned(
             "image can change with the images that it is classified with."
         )
     if not kept:
-        raise InputError(
-            f"{source.name} has no readable image among {len(source)}. Check the files."
-        )
+        raise no_readable_image(source.name, len(source))
     rows = np.array(kept)
     missing = np.setdiff1d(np.arange(len(source)), rows).tolist()
     unreadable = tuple(map(source.locate, missing))
-    if unreadable:
-        notify(unreadable_note(source.name, unreadable))
+    for text in unreadable_warning(len(source), unreadable):
+        notify(f"{source.name}: {text}")
     order = np.argsort(rows)
     typical_parts = [typical for _, typical in parts if typical is not None]
     return Predictions(

@@ -10,7 +10,7 @@ from mixmood.core.words import either_form
 from mixmood.data.pools.pool import FeatureSource, Pool
 from mixmood.features.backbones.backbone import Backbone, needed_backbone
 from mixmood.features.extraction.extract import extract
-from mixmood.features.extraction.noticed import noticed
+from mixmood.features.sample import pixel_warnings
 
 N_NAMED = 5
 """How many unreadable images a warning names."""
@@ -159,5 +159,5 @@ class Reading:
                 f"({n_distinct / n_read:.0%}); the others repeat them."
             )
         fitted = None if isinstance(self.pool, FeatureSource) else self.pool.pixel_range
-        found += noticed(self._n_tried, self.n_constant, self.n_poor_range, fitted)
+        found += pixel_warnings(self._n_tried, self.n_constant, self.n_poor_range, fitted)
         return tuple(found)

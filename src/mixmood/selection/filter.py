@@ -12,6 +12,7 @@ from mixmood.core.records.filtering import SCHEMA, Filtering
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.version import __version__
 from mixmood.data.pools.pool import Pool
+from mixmood.features.sample import Extractor
 from mixmood.scores.labelled_scale import labelled_share
 from mixmood.selection.decide import (
     REASONS,
@@ -22,7 +23,6 @@ from mixmood.selection.decide import (
     gather_parts,
 )
 from mixmood.selection.diverse import diverse_order
-from mixmood.selection.fit import FeatureReader
 from mixmood.selection.fitted import filter_to_arrays
 from mixmood.selection.keep import KeepRule
 from mixmood.selection.plan import FilterPlan
@@ -68,7 +68,7 @@ class FilterJob:
     source: Any
     plan: FilterPlan
     scorer: Scorer
-    embedder: FeatureReader
+    extractor: Extractor
     parts: PartFolder
 
     def run(self) -> Decision:
@@ -91,7 +91,7 @@ class FilterJob:
 
     def _identity(self) -> dict[str, Any]:
         """Values that must be the same when an interrupted scan is resumed."""
-        state, backbone = hashlib.sha256(), self.embedder.backbone
+        state, backbone = hashlib.sha256(), self.extractor.backbone
         for name, values in sorted(filter_to_arrays(self.scorer.filter).items()):
             state.update(name.encode() + np.ascontiguousarray(values).tobytes())
         return {
@@ -102,11 +102,11 @@ class FilterJob:
         }
 
     def _scan(self) -> None:
-        missing, progress = self.parts.missing(), self.embedder.progress
+        missing, progress = self.parts.missing(), self.extractor.listener
         progress.start(self.pool.name, sum(stop - start for start, stop in missing))
         keeps = len(self.pool) <= CACHED_IMAGES
-        cache = self.embedder.cache if keeps else None
-        scan = Scan(self.pool, self.scorer, self.embedder.backbone, self.embedder.jobs, cache)
+        cache = self.extractor.cache if keeps else None
+        scan = Scan(self.pool, self.scorer, self.extractor.backbone, self.extractor.jobs, cache)
         if self.plan.backend == "ray":
             from mixmood.selection.scan.cluster import SharedPool, scan_ray
 
@@ -125,7 +125,8 @@ class FilterJob:
                 f"diverse compares all kept images with each other, at most {MOST_DIVERSE}; "
                 f"{len(kept)} are kept. Keep fewer with --keep COUNT."
             )
-        features, rows = self.embedder.features(self.pool, kept)
+        found = self.extractor.read(self.pool, kept)
+        features, rows = found.features, found.rows
         # Each class is halved on its own, so that balanced classes stay balanced.
         groups = scanned.classes[rows] if self.plan.balance else np.zeros(len(rows), np.int32)
         chosen = reasons.copy()
@@ -148,7 +149,7 @@ def describe(
     least = float(decision.scanned.scores[is_kept].min()) if is_kept.any() else None
     counts = np.bincount(decision.reasons, minlength=len(REASONS)).tolist()
     own = scorer.filter.score.fit.labelled
-    backbone = job.embedder.backbone
+    backbone = job.extractor.backbone
     return Filtering(
         schema=SCHEMA,
         mixmood=__version__,

@@ -1,21 +1,18 @@
 """Fitting a filter: the labelled images, a random sample of the pool, and a classifier."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError
-from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
 from mixmood.data.pools.kept import located
-from mixmood.data.pools.pool import FeatureSource, ImageSource, Labels, Pool
-from mixmood.features.backbones.backbone import Backbone, needed_backbone, network_digest
+from mixmood.data.pools.pool import ImageSource, Labels, Pool
+from mixmood.features.backbones.backbone import network_digest
 from mixmood.features.backbones.onnx.file import is_onnx_file
-from mixmood.features.extraction.extract import extract
+from mixmood.features.sample import Extractor
 from mixmood.heads.fitting.problem import head_problem
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.supervised import SupervisedHead
@@ -28,55 +25,35 @@ MOST_LABELLED = 5000
 LEAST_LABELLED = 8
 
 
-@dataclass(frozen=True)
-class FeatureReader:
-    """Reads features of some images of a pool; a pool of features is used as it is."""
-
-    backbone: Backbone | None
-    jobs: int | None
-    cache: FeatureCache | None
-    progress: Progress
-
-    def features(self, pool: Pool, indices: Rows) -> tuple[Array, Rows]:
-        """The features of the readable images among these, and the indices of those images."""
-        if isinstance(pool, FeatureSource):
-            return pool.features(indices), indices
-        found = extract(
-            pool,
-            indices,
-            needed_backbone(self.backbone, pool),
-            jobs=self.jobs,
-            cache=self.cache,
-            progress=self.progress,
-        )
-        return found.features, found.kept
-
-
-def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, embedder: FeatureReader) -> Scorer:
+def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, extractor: Extractor) -> Scorer:
     """A scorer from the labelled images and a random sample of the pool."""
-    own, own_rows = embedder.features(labelled, sampled(labelled, MOST_LABELLED, plan.seed))
+    own = extractor.read(labelled, sampled(labelled, MOST_LABELLED, plan.seed))
     if len(own) < LEAST_LABELLED:
         raise InputError(
             f"A filter needs at least {LEAST_LABELLED} labelled images that can be read; "
             f"got {len(own)}. Label a few more."
         )
-    rows, _ = embedder.features(pool, sampled(pool, FIT_SAMPLE, plan.seed))
-    if len(rows) == 0:
+    others = extractor.read(pool, sampled(pool, FIT_SAMPLE, plan.seed))
+    if len(others) == 0:
         raise InputError(
             f"None of the {min(len(pool), FIT_SAMPLE)} images tried of {pool.name} could be read. "
             "Check the pool."
         )
-    labels = None if labelled.labels is None else labelled.labels.codes[own_rows]
+    labels = None if labelled.labels is None else labelled.labels.codes[own.rows]
     fitted = fit_filter(
-        own, rows, rng_for(plan.seed, "useful share"), labels=labels, family=plan.score
+        own.features,
+        others.features,
+        rng_for(plan.seed, "useful share"),
+        labels=labels,
+        family=plan.score,
     )
-    head, class_names = _classifier(own, labels, labelled.labels, plan.seed)
-    backbone = embedder.backbone
+    head, class_names = _classifier(own.features, labels, labelled.labels, plan.seed)
+    backbone = extractor.backbone
     return Scorer(
         filter=fitted,
         head=head,
         class_names=class_names,
-        labelled_names=tuple(located(labelled, int(row)) for row in own_rows),
+        labelled_names=tuple(located(labelled, int(row)) for row in own.rows),
         backbone=network_digest(backbone) if backbone else "",
         backbone_name=_absolute(plan.backbone) if backbone else "",
         resolution=backbone.resolution if backbone else 0,

@@ -14,7 +14,8 @@ import mixmood
 from mixmood.api.predict import predict
 from mixmood.api.train import train
 from mixmood.core.errors import InputError, OptionError, OutputError, ShapeError, TrainingError
-from mixmood.ssl.head.embedding import Embedded, warn_of_copies
+from mixmood.features.sample import Sample
+from mixmood.ssl.head.embedding import warn_of_copies
 from mixmood.ssl.head.record import HeadRecord
 
 
@@ -164,7 +165,7 @@ def test_test_images_that_are_labelled_too_are_reported(photos, told):
 
 
 def test_the_warning_of_copies_is_whole_if_the_name_of_the_pool_has_a_semicolon(told):
-    images = Embedded(SimpleNamespace(name="a;b"), np.eye(2), np.arange(2), 0)
+    images = Sample(SimpleNamespace(name="a;b"), np.arange(2), np.eye(2), 2)
     warn_of_copies(images, images, told.append)
     expected = "a;b: 2 images are also among the labelled images: their accuracy is too good."
     assert told == [expected]

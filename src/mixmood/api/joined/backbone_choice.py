@@ -124,9 +124,9 @@ def _features(
 ) -> tuple[Rows, dict[str, Array]]:
     """The indices of the readable images used, and their features by each backbone."""
     from mixmood.features.backbones.registry import load_backbone
-    from mixmood.features.extraction.extract import extract
+    from mixmood.features.sample import Extractor
 
-    asked = np.arange(len(labelled))
+    asked: Rows = np.arange(len(labelled))
     if len(asked) > MOST_LABELLED:
         rng = rng_for(options.seed, "backbone", "sample")
         asked = np.sort(rng.choice(len(asked), MOST_LABELLED, replace=False))
@@ -138,11 +138,9 @@ def _features(
                 f"--backbone auto cannot compare {name}: an image's features depend on its batch. "
                 "Leave it out."
             )
-        found = extract(labelled, asked, network, jobs=options.jobs, cache=cache, progress=progress)
-        if not len(found.kept):
-            raise InputError(f"{labelled.name} has no readable image. Check the files.")
+        found = Extractor(network, options.jobs, cache, progress).read(labelled, asked).not_empty()
         # Whether an image can be read does not depend on the backbone.
-        asked, features[name] = found.kept, found.features
+        asked, features[name] = found.rows, found.features
     return asked, features
 
 

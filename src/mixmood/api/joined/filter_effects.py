@@ -36,15 +36,15 @@ def before_and_after(
     kept = np.flatnonzero(decision.is_kept)
     if len(kept) < LEAST_SAMPLE:
         return None, None
-    embedder, seed = job.embedder, job.plan.seed
+    extractor, seed = job.extractor, job.plan.seed
     own = Reading(
         labelled,
         MOST_LABELLED,
         seed,
-        embedder.backbone,
-        embedder.jobs,
-        embedder.cache,
-        embedder.progress,
+        extractor.backbone,
+        extractor.jobs,
+        extractor.cache,
+        extractor.listener,
     )
     own.grow(MOST_LABELLED)
     whole = _sample(job, len(job.pool), "whole")
@@ -58,7 +58,7 @@ def _sample(job: FilterJob, among: Rows | int, name: str) -> Array:
     rng = rng_for(job.plan.seed, "filter", name)
     n_images = among if isinstance(among, int) else len(among)
     chosen = rng.choice(among, min(MOST_IMAGES, n_images), replace=False)
-    features, _ = job.embedder.features(job.pool, np.sort(chosen))
+    features = job.extractor.read(job.pool, np.sort(chosen)).features
     return features[rng.permutation(len(features))]
 
 

@@ -23,7 +23,7 @@ from mixmood.features.backbones.backbone import Backbone, network_digest
 from mixmood.selection.plan import FilterPlan
 
 if TYPE_CHECKING:
-    from mixmood.selection.fit import FeatureReader
+    from mixmood.features.sample import Extractor
     from mixmood.selection.scorer import Scorer
 
 
@@ -118,14 +118,14 @@ class FilterInputs:
         """The plan with the name of the backbone that was chosen."""
         return plan if self.choice is None else replace(plan, backbone=self.choice.chosen)
 
-    def scorer(self, plan: FilterPlan, embedder: "FeatureReader") -> "Scorer":
+    def scorer(self, plan: FilterPlan, extractor: "Extractor") -> "Scorer":
         """The scorer: the saved one, or one that is fitted now."""
         from mixmood.selection.fit import fit_scorer
         from mixmood.selection.scorer import Scorer
 
         if isinstance(self.base, Scorer):
             return self.base
-        return fit_scorer(self.base, self.pool, plan, embedder)
+        return fit_scorer(self.base, self.pool, plan, extractor)
 
 
 def open_inputs(

@@ -9,8 +9,8 @@ from mixmood.core.errors import UnreadableImageError
 from mixmood.core.records.page_material import Tile
 from mixmood.data.decoding.thumbnail import SIDE, thumbnail
 from mixmood.data.pools.pool import FeatureSource
+from mixmood.features.sample import Sample
 from mixmood.report.training import Mistakes, TrainingPictures, training_page
-from mixmood.ssl.head.embedding import Embedded
 from mixmood.ssl.head.train import HeadRun
 
 N_TILES = 8
@@ -62,12 +62,12 @@ def _surest(run: HeadRun, names: tuple[str, ...]) -> dict[str, tuple[Tile, ...]]
     return found
 
 
-def _tiles(embedded: Embedded, rows: Rows) -> tuple[Tile, ...]:
-    pool = embedded.pool
+def _tiles(sample: Sample, rows: Rows) -> tuple[Tile, ...]:
+    pool = sample.pool
     if isinstance(pool, FeatureSource):
-        return tuple(Tile(f"{pool.name}[{row}]", None, None) for row in embedded.rows[rows])
+        return tuple(Tile(f"{pool.name}[{row}]", None, None) for row in sample.rows[rows])
     tiles = []
-    for index in embedded.rows[rows].tolist():
+    for index in sample.rows[rows].tolist():
         try:
             uri = thumbnail(pool.picture(index, SIDE))
         except UnreadableImageError:

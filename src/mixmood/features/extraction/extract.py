@@ -59,6 +59,9 @@ def extract(
         progress: Called after every image, with the name of the pool.
     """
     asked = np.asarray(indices, dtype=np.int64)
+    # Features that depend on the batch would change if images came class by class.
+    is_sorted = not backbone.is_batch_dependent
+    order = source.reading_order(asked) if is_sorted else np.arange(len(asked))
     n_workers = checked_jobs(jobs)
     n_readers = READERS * n_workers
     preparer = Preparer(source, backbone, cache, n_cores=n_workers)
@@ -74,7 +77,7 @@ def extract(
     progress.start(source.name, len(asked))
     try:
         with threads(n_readers) as readers, threads(n_workers) as workers:
-            chunks = batched_by(enumerate(asked.tolist()), CHUNK)
+            chunks = batched_by(zip(order.tolist(), asked[order].tolist(), strict=True), CHUNK)
             read = ordered_map(readers, preparer.read, chunks, ahead=n_readers + 1)
             batches = batched_by(collector.waiting(read), backbone.batch_size)
             n_companions = backbone.batch_size if backbone.is_batch_dependent else 0

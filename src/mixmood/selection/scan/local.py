@@ -8,9 +8,9 @@ import numpy as np
 
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.progress import Progress
-from mixmood.data.pools.pool import FeatureSource, Pool
-from mixmood.features.backbones.backbone import Backbone, needed_backbone
-from mixmood.features.extraction.extract import extract
+from mixmood.data.pools.pool import Pool
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.sample import Extractor
 from mixmood.selection.scan.parts import ScanPart, write_part
 from mixmood.selection.scorer import Scorer
 
@@ -29,20 +29,10 @@ class Scan:
 
     def scored(self, start: int, stop: int, progress: Progress) -> ScanPart:
         """The results for the images `start` to `stop` - 1."""
-        indices = np.arange(start, stop)
-        if isinstance(self.pool, FeatureSource):
-            progress.advance(self.pool.name, len(indices))
-            return self.scorer.part(self.pool.features(indices), indices - start, len(indices), {})
-        found = extract(
-            self.pool,
-            indices,
-            needed_backbone(self.backbone, self.pool),
-            jobs=self.jobs,
-            cache=self.cache,
-            progress=_RangeProgress(progress),
-        )
+        extractor = Extractor(self.backbone, self.jobs, self.cache, _RangeProgress(progress))
+        found = extractor.read(self.pool, np.arange(start, stop))
         problems = {index - start: text[:LONGEST_PROBLEM] for index, text in found.unreadable}
-        return self.scorer.part(found.features, found.kept - start, len(indices), problems)
+        return self.scorer.part(found.features, found.rows - start, found.n_tried, problems)
 
 
 def scan_local(

@@ -45,7 +45,7 @@ def record_of(
         n_pool=task.n_pool,
         n_unlabelled=len(pool) if pool is not None and uses_pool else 0,
         n_test=0 if task.test is None else len(task.test.features),
-        n_unreadable=task.labelled.n_unreadable + (task.pool.n_unreadable if task.pool else 0),
+        n_unreadable=sum(len(read.unreadable) for read in (task.labelled, task.pool) if read),
         n_groups=None if task.groups is None else len(np.unique(task.groups)),
         backbone=None if task.backbone is None else task.backbone.describe(),
         pixel_range=None if task.pixel_range is None else task.pixel_range.describe(),

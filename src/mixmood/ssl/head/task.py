@@ -16,8 +16,9 @@ from mixmood.data.pools.pool import FeatureSource, Labels
 from mixmood.data.pools.wide_images import fit_pixel_range
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import load_backbone
+from mixmood.features.sample import Sample
 from mixmood.heads.checks import check_amount
-from mixmood.ssl.head.embedding import Embedded, Embedder, warn_of_copies, without_copies
+from mixmood.ssl.head.embedding import Embedder, warn_of_copies, without_copies
 from mixmood.ssl.plan import TrainingPlan
 
 
@@ -80,9 +81,7 @@ class HeadTask:
         }
 
 
-def _used_labels(
-    labelled: Embedded, warn: Callable[[str], None]
-) -> tuple[Labels, NDArray[np.int64]]:
+def _used_labels(labelled: Sample, warn: Callable[[str], None]) -> tuple[Labels, NDArray[np.int64]]:
     """The classes that have a readable image, and the code of every image among them."""
     labels, codes = needed_labels(labelled.pool, "labelled pool"), labelled.codes
     counts = np.bincount(codes, minlength=len(labels.names))
@@ -114,13 +113,13 @@ def _first_names(names: list[str]) -> str:
     return ", ".join(names[:5]) + more
 
 
-def _groups(labelled: Embedded, word: str | None) -> NDArray[np.int64] | None:
+def _groups(labelled: Sample, word: str | None) -> NDArray[np.int64] | None:
     if word is None:
         return None
     return group_codes(group_names(labelled.pool, word))[labelled.rows]
 
 
-def _codes_in(test: Embedded, labels: Labels) -> NDArray[np.int64]:
+def _codes_in(test: Sample, labels: Labels) -> NDArray[np.int64]:
     own, codes = needed_labels(test.pool, "test pool"), test.codes
     # A class without an image, as in the list of classes of a data set, need not be known.
     found = np.unique(codes)

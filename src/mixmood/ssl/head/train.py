@@ -13,9 +13,9 @@ from mixmood.core.cache.features import open_cache
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
 from mixmood.features.backbones.registry import load_backbone
+from mixmood.features.sample import Sample
 from mixmood.heads.evaluation.choose import TrainedHead, train_head
 from mixmood.ssl.head.describe import record_of
-from mixmood.ssl.head.embedding import Embedded
 from mixmood.ssl.head.graph import FEATURES, model_file
 from mixmood.ssl.head.record import HeadRecord
 from mixmood.ssl.head.task import HeadTask
@@ -31,10 +31,10 @@ class HeadRun:
     record: HeadRecord
     model: bytes
     """The ONNX file."""
-    labelled: Embedded
+    labelled: Sample
     codes: NDArray[np.int64]
     """The class of each labelled image, as an index of the record's class names."""
-    pool: Embedded | None
+    pool: Sample | None
     trained: TrainedHead
 
 

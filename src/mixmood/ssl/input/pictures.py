@@ -1,6 +1,6 @@
 """Pictures of a pool at one size: decoded and resized, without unreadable images."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,17 +8,15 @@ from numpy.typing import NDArray
 from PIL import Image as PillowImage
 
 from mixmood.core.arrays import Picture, Rows
-from mixmood.core.errors import InputError, UnreadableImageError
+from mixmood.core.errors import UnreadableImageError
 from mixmood.core.progress import Progress
-from mixmood.core.words import counted, either_form
 from mixmood.data.pools.pool import ImageSource
+from mixmood.features.sample import no_readable_image
 from mixmood.ssl.plan import SMALLEST_SIDE
 
 MOST_SIDE = 32
 N_SIZED = 16
 """How many images of a pool are read to choose a size."""
-NAMED = 3
-"""How many unreadable images a message names."""
 
 
 def resized(picture: Picture, size: tuple[int, int]) -> Picture:
@@ -76,9 +74,7 @@ def load_pictures(
         progress.advance(task)
     progress.finish(task)
     if not is_kept.any():
-        raise InputError(
-            f"{source.name} has no readable image among {len(wanted)}. Check the files."
-        )
+        raise no_readable_image(source.name, len(wanted))
     # Moved within the array: a copy would need the same amount of memory again.
     for new_place, place in enumerate(np.flatnonzero(is_kept).tolist()):
         if new_place < place:
@@ -100,20 +96,6 @@ def common_side(source: ImageSource) -> int:
         # All of these few are unreadable. `load_pictures` reads all images and reports errors.
         return MOST_SIDE
     return max(SMALLEST_SIDE, min(MOST_SIDE, int(np.median(sides))))
-
-
-def unreadable_note(name: str, unreadable: Sequence[str]) -> str:
-    """How many images of a pool cannot be read, and the names of the first.
-
-    >>> unreadable_note("web", ["a.png", "b.png", "c.png", "d.png"])
-    'web: 4 images cannot be read and are left out: a.png, b.png, c.png and 1 more.'
-    """
-    n_more = len(unreadable) - NAMED
-    more = f" and {n_more} more" if n_more > 0 else ""
-    named = ", ".join(unreadable[:NAMED])
-    count = len(unreadable)
-    are = either_form(count, "is", "are")
-    return f"{name}: {counted(count, 'image')} cannot be read and {are} left out: {named}{more}."
 
 
 class PictureReader:
@@ -162,4 +144,4 @@ class PictureReader:
         for picture, _ in pictures_at(self._source, others, self.size):
             if not isinstance(picture, UnreadableImageError):
                 return picture
-        raise InputError(f"{self._source.name} has no readable image among {n_images}.")
+        raise no_readable_image(self._source.name, n_images)

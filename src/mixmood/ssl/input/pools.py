@@ -17,14 +17,13 @@ from mixmood.data.labels.needed import minus_one_note, needed_labels
 from mixmood.data.pools.open import open_pool
 from mixmood.data.pools.pool import ImageSource, Labels
 from mixmood.data.pools.wide_images import fit_pixel_range, poor_range
-from mixmood.features.extraction.noticed import noticed
+from mixmood.features.sample import pixel_warnings, unreadable_warning
 from mixmood.ssl.input.overlap import n_shared
 from mixmood.ssl.input.pictures import (
     Loaded,
     PictureReader,
     common_side,
     load_pictures,
-    unreadable_note,
 )
 from mixmood.ssl.input.shares import set_aside
 from mixmood.ssl.plan import TrainingPlan
@@ -148,11 +147,11 @@ class PoolLoader:
 
     def _load(self, source: ImageSource, size: tuple[int, int]) -> Loaded:
         n_tried, n_poor = poor_range(source)
-        for text in noticed(n_tried, 0, n_poor, source.pixel_range):
+        for text in pixel_warnings(n_tried, 0, n_poor, source.pixel_range):
             self._warn(f"{source.name}: {text}")
         loaded = load_pictures(source, size, progress=self._progress)
-        if loaded.unreadable:
-            self._warn(unreadable_note(source.name, loaded.unreadable))
+        for text in unreadable_warning(len(source), loaded.unreadable):
+            self._warn(f"{source.name}: {text}")
         if loaded.n_resized:
             self._inform(
                 f"{source.name}: {counted(loaded.n_resized, 'image')} resized to {size[0]} x "

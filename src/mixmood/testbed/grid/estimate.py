@@ -171,14 +171,16 @@ def _shortened(job: Job, n_updates: int) -> Job:
 
 def _distances_s(job: Job, split: Split) -> float:
     """Seconds of a run's features, distances, share and probe."""
-    from mixmood.features.extraction.extract import extract
+    from mixmood.features.sample import Extractor
 
     section, plan = job.config.distances, distance_plan(job)
     n_pool = min(len(split.unlabelled), n_measured(plan))
     backbone = loaded_backbone(section.backbone, section.resolution)
     some = np.arange(min(N_IMAGES, len(split.unlabelled)))
     start = time.perf_counter()
-    width = extract(ImageArray(split.unlabelled, "pool"), some, backbone, jobs=1).features.shape[1]
+    width = (
+        Extractor(backbone, 1).read(ImageArray(split.unlabelled, "pool"), some).features.shape[1]
+    )
     image_s = (time.perf_counter() - start) / len(some)
     rng = np.random.default_rng(0)
     both = (rng.random((n, width), np.float32) for n in (len(split.labelled), n_pool))

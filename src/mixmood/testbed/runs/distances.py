@@ -151,12 +151,11 @@ def distance_plan(job: Job) -> "RankingPlan":
 
 def features_of(job: Job, images: Pixels, backbone: str, resolution: int | None) -> Array:
     """Features of images in the given order, shape (n, d); cached if the job has a cache."""
-    from mixmood.features.extraction.extract import extract
+    from mixmood.features.sample import Extractor
 
     network = loaded_backbone(backbone, resolution)
     with open_cache(job.cache) or nullcontext() as kept:
-        rows = np.arange(len(images))
-        return extract(ImageArray(images, "images"), rows, network, jobs=1, cache=kept).features
+        return Extractor(network, 1, kept).read(ImageArray(images, "images")).features
 
 
 @cache

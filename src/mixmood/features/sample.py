@@ -1,0 +1,230 @@
+"""What are the features of these images of a pool, and what was noticed while reading them?"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array, Rows
+from mixmood.core.cache.features import FeatureCache
+from mixmood.core.errors import InputError
+from mixmood.core.progress import Progress, Silent
+from mixmood.core.words import either_form
+from mixmood.data.decoding.pixel_range import PixelRange
+from mixmood.data.labels.needed import needed_labels
+from mixmood.data.pools.pool import FeatureSource, Pool
+from mixmood.features.backbones.backbone import Backbone, needed_backbone
+from mixmood.features.extraction.extract import extract
+
+N_NAMED = 5
+"""How many unreadable images a warning names."""
+FEW_DISTINCT = 0.9
+"""A sample with a smaller share of distinct images gets a warning."""
+FEW_POOR_RANGE = 0.1
+"""Up to this share of nearly black or white images, there is no warning about the range."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The features of some images of a pool; it never changes.
+
+    `rows`, `features` and `contents` are about the images in the sample. The counts are about all
+    images that were tried, also those that are not in the sample.
+    """
+
+    pool: Pool
+    rows: Rows
+    """The index of each image in the pool, in the order asked for."""
+    features: Array
+    """Shape (n, d)."""
+    n_tried: int
+    unreadable: tuple[tuple[int, str], ...] = ()
+    """The index of each image that could not be read, and why."""
+    n_constant: int = 0
+    """How many images tried have one value in all pixels."""
+    n_poor_range: int = 0
+    """How many images tried, of more than 8 bits, are nearly black or white by the pool's range."""
+    digests: tuple[bytes, ...] | None = None
+    """Digests of the image files, where equal images need not have equal features."""
+
+    def __len__(self) -> int:
+        """How many images the sample holds."""
+        return len(self.rows)
+
+    def __add__(self, other: Self) -> Self:
+        """Both samples of a pool, one after the other."""
+        is_digested = self.digests is not None and other.digests is not None
+        return replace(
+            self,
+            rows=np.concatenate([self.rows, other.rows]),
+            features=np.concatenate([self.features, other.features]),
+            n_tried=self.n_tried + other.n_tried,
+            unreadable=self.unreadable + other.unreadable,
+            n_constant=self.n_constant + other.n_constant,
+            n_poor_range=self.n_poor_range + other.n_poor_range,
+            digests=(self.digests or ()) + (other.digests or ()) if is_digested else None,
+        )
+
+    def where(self, is_wanted: NDArray[np.bool_]) -> Self:
+        """The sample with some of its images; `is_wanted` has shape (n,)."""
+        digests = self.digests
+        if digests is not None:
+            digests = tuple(digests[place] for place in np.flatnonzero(is_wanted).tolist())
+        rows, features = self.rows[is_wanted], self.features[is_wanted]
+        return replace(self, rows=rows, features=features, digests=digests)
+
+    def is_copy_of(self, other: "Sample") -> NDArray[np.bool_]:
+        """Which images are also in the other sample, shape (n,)."""
+        known = frozenset(other.contents)
+        return np.array([content in known for content in self.contents], dtype=bool)
+
+    @cached_property
+    def contents(self) -> tuple[bytes, ...]:
+        """The content of each image: equal images have equal contents."""
+        if self.digests is not None:
+            return self.digests
+        return tuple(row.tobytes() for row in self.features)
+
+    @property
+    def n_distinct(self) -> int:
+        """How many images of the sample are distinct."""
+        return len(set(self.contents))
+
+    @property
+    def n_left_out(self) -> int:
+        """How many readable images were tried but are not in the sample."""
+        return self.n_tried - len(self.unreadable) - len(self)
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """The class of each image, shape (n,); InputError if the pool has no classes."""
+        return needed_labels(self.pool, "labelled pool").codes[self.rows].astype(np.int64)
+
+    def not_empty(self) -> Self:
+        """The sample; InputError if no image could be read."""
+        if not len(self):
+            raise no_readable_image(self.pool.name, self.n_tried)
+        return self
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about images that could not be read, are constant, or have a wrong range."""
+        pixel_range = None if isinstance(self.pool, FeatureSource) else self.pool.pixel_range
+        return (
+            *unreadable_warning(self.n_tried, [why for _, why in self.unreadable]),
+            *pixel_warnings(self.n_tried, self.n_constant, self.n_poor_range, pixel_range),
+        )
+
+    @property
+    def repetition_warning(self) -> tuple[str, ...]:
+        """A sentence if few of the images are distinct; else nothing."""
+        n_distinct = self.n_distinct
+        if n_distinct >= FEW_DISTINCT * len(self):
+            return ()
+        are = either_form(n_distinct, "is", "are")
+        return (
+            f"only {n_distinct} of the {len(self)} images read {are} distinct "
+            f"({n_distinct / len(self):.0%}); the others repeat them.",
+        )
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """Reads the features of images: the only way from a pool to features.
+
+    Attributes:
+        backbone: The network that computes features; None if all pools hold features.
+        jobs: Working threads; all cores that the process may use if None.
+        cache: Where features are looked up and kept; None for no cache.
+        listener: Called after every image, with the name of the pool.
+    """
+
+    backbone: Backbone | None
+    jobs: int | None = None
+    cache: FeatureCache | None = None
+    listener: Progress = Silent()  # noqa: RUF009 - it holds no state
+
+    def read(self, pool: Pool, rows: Sequence[int] | Rows | None = None) -> Sample:
+        """The readable images among `rows`, in this order; all of the pool if None.
+
+        Features of a pool of features are used as they are. ShapeError for a pool of images if
+        there is no backbone.
+        """
+        asked = np.asarray(np.arange(len(pool)) if rows is None else rows, dtype=np.int64)
+        if isinstance(pool, FeatureSource):
+            self.listener.start(pool.name, len(asked))
+            features = np.asarray(pool.features(asked))
+            self.listener.advance(pool.name, len(asked))
+            self.listener.finish(pool.name)
+            return Sample(pool, asked, features, len(asked))
+        backbone = needed_backbone(self.backbone, pool)
+        found = extract(
+            pool, asked, backbone, jobs=self.jobs, cache=self.cache, progress=self.listener
+        )
+        return Sample(
+            pool,
+            found.kept,
+            found.features,
+            len(asked),
+            tuple(found.unreadable),
+            found.n_constant,
+            found.n_poor_range,
+            found.contents if backbone.is_batch_dependent else None,
+        )
+
+
+def no_readable_image(name: str, n_tried: int) -> InputError:
+    """The error for a pool of which no image could be read."""
+    return InputError(f"{name} has no readable image among {n_tried}. Check the files.")
+
+
+def unreadable_warning(n_tried: int, problems: Sequence[str]) -> Iterator[str]:
+    """A sentence about images that could not be read, with the first reasons; else nothing.
+
+    >>> list(unreadable_warning(9, ["a.png: it is gone.", "b.png: it is empty."]))[0][20:]
+    'could not be read and were left out: a.png: it is gone; b.png: it is empty.'
+    """
+    count = len(problems)
+    if count:
+        named = "; ".join(problem.rstrip(".") for problem in problems[:N_NAMED])
+        yield (
+            f"{count} of {n_tried} images tried could not be read and "
+            f"{either_form(count, 'was', 'were')} left out: {named}"
+            f"{', ...' if count > N_NAMED else '.'}"
+        )
+
+
+def pixel_warnings(
+    n_tried: int, n_constant: int, n_poor_range: int, pixel_range: PixelRange | None
+) -> Iterator[str]:
+    """Sentences about constant images, and about images that are nearly black or white.
+
+    Args:
+        n_tried: Images that were tried.
+        n_constant: How many of these have one value in all pixels.
+        n_poor_range: How many of more than 8 bits are nearly black or white.
+        pixel_range: The range by which they are scaled; None if none was fitted.
+
+    >>> list(pixel_warnings(9, 2, 0, None))
+    ['2 of 9 images tried have one value in all pixels: look at them, or leave them out.']
+    """
+    if n_constant:
+        have, them = either_form(n_constant, "has", "have"), either_form(n_constant, "it", "them")
+        yield (
+            f"{n_constant} of {n_tried} images tried {have} one value in all pixels: look at "
+            f"{them}, or leave {them} out."
+        )
+    if n_poor_range > FEW_POOR_RANGE * n_tried:
+        scaled_by = (
+            "as read: the labelled images have 8 bits, so that 65535 is white. Bring the pool to "
+            "8 bits"
+            if pixel_range is None
+            else "by the range of the labelled images. Bring the pool to the same range of values"
+        )
+        yield (
+            f"{n_poor_range} of {n_tried} images tried, of more than 8 bits, "
+            f"{either_form(n_poor_range, 'is', 'are')} nearly black or white {scaled_by}."
+        )
