@@ -11,7 +11,7 @@ from PIL import Image
 
 from fuzz.killing import run_to_end
 from mixmood.core.cache.features import FILE_NAME
-from mixmood.data.sets.embedded import digits, photo_patches
+from mixmood.data.sets import digits, photo_patches
 
 TIMES = ("elapsed_s", "images_per_s")
 

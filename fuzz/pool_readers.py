@@ -22,14 +22,14 @@ COCO = (
 
 
 def _read_pool(folder: Path, name: str) -> str:
-    from mixmood.data.pools.open import open_pool
+    from mixmood.data.open import open_pool
 
     return _read_all(open_pool(folder / name))
 
 
 def _read_image(folder: Path, name: str) -> str:
-    from mixmood.data.decoding.decode import decode_square
-    from mixmood.data.pools.open import open_pool
+    from mixmood.data.images.decode import decode_square
+    from mixmood.data.open import open_pool
 
     pool = open_pool(folder)
     found = _read_all(pool)
@@ -39,21 +39,21 @@ def _read_image(folder: Path, name: str) -> str:
 
 
 def _read_frames(folder: Path, name: str) -> str:
-    from mixmood.data.pools.open import open_pool
+    from mixmood.data.open import open_pool
 
     _read_all(open_pool(folder, frames="each"))
     return _read_image(folder, name)
 
 
 def _read_folder(folder: Path, name: str) -> str:
-    from mixmood.data.pools.open import open_pool
+    from mixmood.data.open import open_pool
 
     return _read_all(open_pool(folder))
 
 
 def _read_all(pool: object) -> str:
     """Everything that the product asks a pool for."""
-    from mixmood.data.pools.pool import FeatureSource, ImageSource
+    from mixmood.data.images.pool import FeatureSource, ImageSource
 
     assert isinstance(pool, ImageSource | FeatureSource)
     rows = range(min(len(pool), MOST_IMAGES))

@@ -79,8 +79,8 @@ def _cache_seeds() -> list[Seed]:
 
 
 def _index_seeds() -> list[Seed]:
-    from mixmood.data.archives.kept_index import ArchiveIndex
-    from mixmood.data.files.names import Names
+    from mixmood.data.images.names import Names
+    from mixmood.data.readers.tar import ArchiveIndex
 
     names = Names.in_order([b"cat/1.png", b"dog/2.png", b"3.jpg"])
     index = ArchiveIndex(names, np.array([512, 2048, 4096]), np.array([100, 200, 300]))
@@ -89,8 +89,8 @@ def _index_seeds() -> list[Seed]:
 
 def _read_index(folder: Path, name: str) -> str:
     """What a cache kept of an archive of 10,000 bytes."""
-    from mixmood.data.archives.kept_index import ArchiveIndex
-    from mixmood.data.labels.folder_names import labels_from_folders
+    from mixmood.data.images.labels import labels_from_folders
+    from mixmood.data.readers.tar import ArchiveIndex
 
     index = ArchiveIndex.from_bytes((folder / name).read_bytes(), _STAMP, 10_000)
     if index is None:

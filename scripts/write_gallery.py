@@ -12,9 +12,9 @@ import numpy as np
 from PIL import Image
 
 import mixmood
-from mixmood.data.arrays.array_pools import ImageArray
-from mixmood.data.pools.pool import Labels
-from mixmood.data.sets.embedded import digits, photo_patches
+from mixmood.data.images.pool import Labels
+from mixmood.data.readers.array import ImageArray
+from mixmood.data.sets import digits, photo_patches
 from mixmood.report.filter import filter_lines
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

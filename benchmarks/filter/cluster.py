@@ -26,7 +26,7 @@ from unittest import mock
 from benchmarks.filter.timed_worker import TimedWorker
 from benchmarks.measuring.material import small_jpegs
 from mixmood.core.progress import Silent
-from mixmood.data.files.folder import FolderSource
+from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.sample import Extractor
 from mixmood.selection.fit import fit_scorer

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mixmood.data.files.folder import FolderSource
-from mixmood.data.pools.pool import FeatureSource
+from mixmood.data.images.pool import FeatureSource
+from mixmood.data.readers.files import FolderSource
 
 SIZES = (10_000, 1_000_000)
 MOST_LINKS = 10_000

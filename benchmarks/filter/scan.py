@@ -20,9 +20,9 @@ import numpy as np
 
 from benchmarks.measuring.material import small_jpegs
 from mixmood.core.progress import Silent
-from mixmood.data.decoding.decode import decode_square
-from mixmood.data.files.folder import FolderSource
-from mixmood.data.pools.pool import FeatureSource
+from mixmood.data.images.decode import decode_square
+from mixmood.data.images.pool import FeatureSource
+from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.sample import Extractor
 from mixmood.report.filter import ListContent, write_list

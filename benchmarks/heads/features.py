@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_digits
 
-from mixmood.data.arrays.array_pools import ImageArray
-from mixmood.data.pools.noise import NoiseSource
-from mixmood.data.pools.pool import ImageSource
+from mixmood.data.images.pool import ImageSource
+from mixmood.data.readers.array import ImageArray
+from mixmood.data.readers.noise import NoiseSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction.extract import extract
 

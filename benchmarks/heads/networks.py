@@ -28,7 +28,7 @@ SCRATCH_SIDE = 32
 
 def resized(images: np.ndarray, side: int) -> np.ndarray:
     """RGB images at the size that a network takes, as `mixmood train` makes them."""
-    from mixmood.data.arrays.array_pools import ImageArray
+    from mixmood.data.readers.array import ImageArray
     from mixmood.ssl.input.pictures import pictures_at
 
     read = pictures_at(ImageArray(images, "pack"), list(range(len(images))), (side, side))

@@ -8,7 +8,7 @@ from PIL import Image, ImageFilter
 from sklearn.datasets import load_sample_images
 
 from benchmarks.measuring.row import SkippedError
-from mixmood.data.sets.embedded import photo_patches
+from mixmood.data.sets import photo_patches
 
 PACKS = Path(os.environ.get("MIXMOOD_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
 LOOKS = {

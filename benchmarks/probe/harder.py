@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.heads.tasks import LOWER
 from mixmood.core.seeds import rng_for
-from mixmood.data.arrays.array_pools import ImageArray
+from mixmood.data.readers.array import ImageArray
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction.extract import extract
 

@@ -14,8 +14,8 @@ from PIL import Image
 from benchmarks.measuring.material import large_jpegs, small_jpegs
 from benchmarks.measuring.row import Effort, Row, interleaved, ratios
 from mixmood.core.cores import checked_jobs
-from mixmood.data.decoding.decode import decode_square
-from mixmood.data.files.folder import FolderSource
+from mixmood.data.images.decode import decode_square
+from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction.extract import extract
 

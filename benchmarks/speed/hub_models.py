@@ -99,7 +99,7 @@ def _plain_loop(folder, images):
 
 def _extraction(folder, images):
     """Our extraction, without a cache."""
-    from mixmood.data.pools.open import open_pool
+    from mixmood.data.open import open_pool
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.features.extraction.extract import extract
 

@@ -19,7 +19,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.statistics.paper_sources import pack
-from mixmood.data.pools.open import open_pool
+from mixmood.data.open import open_pool
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction.extract import extract
 from mixmood.measures.registry import MEASURES, compare

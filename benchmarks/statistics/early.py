@@ -25,8 +25,8 @@ from benchmarks.measuring.row import Effort, Row
 from mixmood.core.cores import checked_jobs
 from mixmood.core.progress import Silent
 from mixmood.core.seeds import rng_for
-from mixmood.data.arrays.array_pools import FeatureArray, ImageArray
-from mixmood.data.pools.pool import Labels
+from mixmood.data.images.pool import Labels
+from mixmood.data.readers.array import FeatureArray, ImageArray
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction.extract import extract

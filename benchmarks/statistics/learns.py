@@ -19,7 +19,7 @@ import numpy as np
 
 from mixmood.core.files.atomic import write_atomic
 from mixmood.core.seeds import rng_for
-from mixmood.data.pools.noise import NoiseSource
+from mixmood.data.readers.noise import NoiseSource
 from mixmood.ssl.output.record import TrainingRecord
 
 ROOT = Path(os.environ.get("MIXMOOD_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))

@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mixmood.cli.main import app
-from mixmood.data.sets.catalogue import CATALOGUE
+from mixmood.data.sets import CATALOGUE
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mixmood.data.archives.tars import TarSource
-from mixmood.data.archives.zips import ZipSource
-from mixmood.data.sets.catalogue import CATALOGUE, RemoteFile
+from mixmood.data.readers.tar import TarSource
+from mixmood.data.readers.zip import ZipSource
+from mixmood.data.sets import CATALOGUE, RemoteFile
 
 
 def saved(image, format="PNG", **options):

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from mixmood.data.sets.embedded import digits
+from mixmood.data.sets import digits
 
 SHORTER = {
     "demo": ["--draws", "4", "--no-probe"],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mixmood.data.pools.open import OPENERS
+from mixmood.data.open import OPENERS
 from mixmood.features.backbones.registry import BACKBONES
 from mixmood.measures import MEASURES
 from mixmood.ssl.algorithms.registry import ALGORITHMS

@@ -9,7 +9,7 @@ import pytest
 
 import mixmood
 from mixmood.core.cache.features import FeatureCache
-from mixmood.data.archives.kept_index import archive_stamp
+from mixmood.data.readers.tar import archive_stamp
 from mixmood.jobs.call import Outcome
 from mixmood.testbed.runs.driver import drive, read_status
 from mixmood.testbed.runs.store import Store

@@ -17,9 +17,8 @@ from typer.testing import CliRunner
 from mixmood.cli.main import app
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import OutputError
-from mixmood.data.sets.catalogue import CATALOGUE, RemoteFile
-from mixmood.data.sets.download import get
-from mixmood.data.sets.embedded import digits
+from mixmood.data.download import get
+from mixmood.data.sets import CATALOGUE, RemoteFile, digits
 from mixmood.ssl.loop.train import train
 from mixmood.testbed.runs.store import Store
 

@@ -12,8 +12,8 @@ from mixmood.cli.main import app
 from mixmood.core.cache.features import cache_directory, open_cache
 from mixmood.core.errors import BackboneError, InputError, OptionError
 from mixmood.core.files.places import expanded
-from mixmood.data.pools.open import open_pool
-from mixmood.data.sets.library import data_home, open_set
+from mixmood.data.open import open_pool
+from mixmood.data.sets import data_home, open_set
 from mixmood.features.backbones.weights_download import weights_directory
 from mixmood.testbed.grid.config import load_config
 

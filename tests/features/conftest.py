@@ -8,7 +8,7 @@ from PIL import Image
 
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import UnreadableImageError
-from mixmood.data.pools.pool import ImageSource
+from mixmood.data.images.pool import ImageSource
 
 
 def encoded(picture, format="PNG"):

@@ -13,8 +13,8 @@ import PIL
 import pytest
 
 from mixmood.core.cache.features import FILE_NAME, FeatureCache
-from mixmood.data.archives.kept_index import ArchiveIndex, archive_key
-from mixmood.data.pools.open import open_pool
+from mixmood.data.open import open_pool
+from mixmood.data.readers.tar import ArchiveIndex, archive_key
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction import prepare
 from mixmood.features.extraction.extract import extract

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from mixmood.core.errors import MixmoodError, UnreadableImageError
-from mixmood.data.pools.open import open_pool
-from mixmood.data.pools.pool import ImageSource
+from mixmood.data.images.pool import ImageSource
+from mixmood.data.open import open_pool
 from mixmood.testbed.grid.cells import runs
 from mixmood.testbed.grid.config import parse_config
 

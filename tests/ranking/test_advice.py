@@ -10,8 +10,8 @@ import mixmood
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.records.ranking import Probe
 from mixmood.core.records.useful_share import ShareRecord
-from mixmood.data.arrays.array_pools import FeatureArray
-from mixmood.data.pools.pool import Labels
+from mixmood.data.images.pool import Labels
+from mixmood.data.readers.array import FeatureArray
 from mixmood.evidence.advice import PoolAdvice, advise
 
 

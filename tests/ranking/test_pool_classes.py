@@ -6,8 +6,8 @@ import pytest
 import mixmood
 from mixmood.core.progress import Silent
 from mixmood.core.records.ranking import LabelledSet
-from mixmood.data.arrays.array_pools import FeatureArray
-from mixmood.data.pools.pool import Labels
+from mixmood.data.images.pool import Labels
+from mixmood.data.readers.array import FeatureArray
 from mixmood.ranking.pool_classes import one_class_warning, pool_class_shares
 from mixmood.ranking.reading import Reading
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from mixmood.core.progress import Silent
-from mixmood.data.arrays.array_pools import FeatureArray
-from mixmood.data.pools.pool import Labels
+from mixmood.data.images.pool import Labels
+from mixmood.data.readers.array import FeatureArray
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.probing import prober
 from mixmood.ranking.reading import Reading

@@ -147,9 +147,7 @@ def test_labelled_images_are_decoded_for_their_size_only_where_noise_needs_it(
     rng, monkeypatch, small_backbone
 ):
     looked = []
-    monkeypatch.setattr(
-        "mixmood.data.pools.candidates.noise_size", lambda labelled: looked.append(1) or 16
-    )
+    monkeypatch.setattr("mixmood.data.open.noise_size", lambda labelled: looked.append(1) or 16)
     labelled, other = noise(rng, 9), noise(rng, 9)
     quick = {"draws": 2, "backbone": small_backbone}
     mixmood.rank(labelled, {"other": other, "sized": "noise:gaussian?count=9&size=8"}, **quick)

@@ -5,8 +5,8 @@ import pytest
 
 from mixmood.core.errors import ShapeError, UnreadableImageError
 from mixmood.core.progress import Silent
-from mixmood.data.pools.open import open_pool
-from mixmood.data.pools.pool import ImageSource
+from mixmood.data.images.pool import ImageSource
+from mixmood.data.open import open_pool
 from mixmood.ranking.reading import Reading
 
 

@@ -6,7 +6,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import mixmood
 from mixmood.core.errors import OptionError
-from mixmood.data.arrays.array_pools import FeatureArray
+from mixmood.data.readers.array import FeatureArray
 
 
 def features(rng, n, shift=0.0):
@@ -86,7 +86,7 @@ def test_one_pool_is_read_no_further_than_needed_and_not_called_the_nearest(rng)
 
 def test_the_images_of_the_probe_are_read_first_and_counted(sets):
     """The line says how many images were read in all, those for the probe included."""
-    from mixmood.data.pools.pool import Labels
+    from mixmood.data.images.pool import Labels
 
     labelled, pools = sets
     labels = Labels(np.arange(60, dtype=np.int32) % 2, ("a", "b"))
@@ -98,7 +98,7 @@ def test_the_images_of_the_probe_are_read_first_and_counted(sets):
 
 def test_images_that_are_there_already_are_no_new_round(rng, monkeypatch):
     """Of eight rounds of about 112 images, the first two lie within the 300 of the probe."""
-    from mixmood.data.pools.pool import Labels
+    from mixmood.data.images.pool import Labels
     from mixmood.ranking import rounds
 
     seen, standing = [], rounds._standing

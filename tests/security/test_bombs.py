@@ -20,7 +20,7 @@ LIMIT_MB = 300
 READ = """
 import json, resource, sys
 from mixmood.core.errors import MixmoodError
-from mixmood.data.pools.open import open_pool
+from mixmood.data.open import open_pool
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError, TrainingError
-from mixmood.data.pools.open import open_pool
+from mixmood.data.open import open_pool
 from mixmood.ssl.loop.checkpoint import load_checkpoint
 from mixmood.ssl.output.predict import Classifier
 from mixmood.ssl.output.run_files import CHECKPOINT

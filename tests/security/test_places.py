@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.data.pools.open import open_pool
-from mixmood.data.sets.library import open_set
+from mixmood.data.open import open_pool
+from mixmood.data.sets import open_set
 from mixmood.testbed.grid.config import parse_config
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="no such files")

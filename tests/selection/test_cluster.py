@@ -11,8 +11,8 @@ import pytest
 
 from mixmood.core.errors import InputError, MissingExtraError
 from mixmood.core.progress import Silent
-from mixmood.data.arrays.array_pools import array_pool
-from mixmood.data.pools.pool import FeatureSource
+from mixmood.data.images.pool import FeatureSource
+from mixmood.data.readers.array import array_pool
 from mixmood.jobs.cluster import RaySpread
 from mixmood.selection.fitted import fit_filter
 from mixmood.selection.scan.cluster import SharedPool, actor_resources, scan_ray

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mixmood
-from mixmood.data.arrays.array_pools import FeatureArray
-from mixmood.data.pools.pool import Labels
+from mixmood.data.images.pool import Labels
+from mixmood.data.readers.array import FeatureArray
 
 
 def rows_of(name, rows, codes=None):

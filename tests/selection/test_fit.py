@@ -5,7 +5,7 @@ import pytest
 
 from mixmood.core.errors import InputError
 from mixmood.core.progress import Silent
-from mixmood.data.pools.open import open_pool
+from mixmood.data.open import open_pool
 from mixmood.features.backbones.registry import efficientnet_lite0
 from mixmood.features.sample import Extractor
 from mixmood.selection.fit import fit_scorer

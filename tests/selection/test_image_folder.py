@@ -6,7 +6,7 @@ from PIL import Image
 
 from mixmood.core.errors import OutputError, UnreadableImageError
 from mixmood.core.progress import Silent
-from mixmood.data.pools.open import open_pool
+from mixmood.data.open import open_pool
 from mixmood.selection.image_folder import fill_folder
 
 

@@ -102,7 +102,7 @@ def test_a_pool_beyond_the_memory_limit_is_streamed_to_the_same_weights(
 
 
 def test_streaming_replaces_an_unreadable_image_by_the_next_one_and_says_so_once(pool, told):
-    from mixmood.data.pools.open import open_pool
+    from mixmood.data.open import open_pool
 
     first, second = sorted(pool.iterdir())[:2]
     first.write_bytes(b"broken")

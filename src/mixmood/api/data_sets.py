@@ -4,12 +4,12 @@ from pathlib import Path
 
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.suggest import unknown_name
-from mixmood.data.sets.catalogue import CATALOGUE
+from mixmood.data.sets import CATALOGUE
 
 
 def data_sets() -> dict[str, Path | None]:
     """The path of every data set of the paper and of the data folder; None if not downloaded."""
-    from mixmood.data.sets.library import packed_sets
+    from mixmood.data.sets import packed_sets
 
     return dict.fromkeys(CATALOGUE) | dict(packed_sets())
 
@@ -21,8 +21,8 @@ def get_data_set(name: str, *, progress: Progress | None = None) -> Path:
         name: The name of a data set of the paper.
         progress: Called with the number of bytes read.
     """
-    from mixmood.data.sets.download import get
-    from mixmood.data.sets.library import data_home
+    from mixmood.data.download import get
+    from mixmood.data.sets import data_home
 
     check_data_set(name)
     return get(CATALOGUE[name], data_home(), progress or Silent())

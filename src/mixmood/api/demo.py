@@ -23,6 +23,6 @@ with_options(demo, RankingPlan)
 
 def demo_planned(plan: RankingPlan, progress: Progress | None = None) -> RankReport:
     """`demo` with its options as a checked plan."""
-    from mixmood.data.sets.demo import demo_sets
+    from mixmood.data.sets import demo_sets
 
     return rank_planned(*demo_sets(plan.seed), plan, progress)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from mixmood.core.cache.features import open_cache
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
-from mixmood.data.pools.open import open_pool
-from mixmood.data.pools.pool import FeatureSource
+from mixmood.data.images.pool import FeatureSource
+from mixmood.data.open import open_pool
 from mixmood.features.extraction.plan import ExtractionPlan
 
 

@@ -25,9 +25,9 @@ from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.filtering import Filtering
 from mixmood.core.records.useful_share import ShareRecord
-from mixmood.data.pools.kept import located
-from mixmood.data.pools.path_options import with_frames_option
-from mixmood.data.pools.pool import Pool
+from mixmood.data.images.names import with_frames_option
+from mixmood.data.images.pool import Pool
+from mixmood.data.readers.kept import located
 from mixmood.selection.plan import FilterPlan
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ import numpy as np
 
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
-from mixmood.data.pools.open import open_pool
-from mixmood.data.pools.pool import FeatureSource
-from mixmood.data.pools.wide_images import poor_range
+from mixmood.data.images.pool import FeatureSource, poor_range
+from mixmood.data.open import open_pool
 from mixmood.features.sample import no_readable_image, pixel_warnings, unreadable_warning
 from mixmood.ssl.output.predict import Classifier, Predictions, classified, classified_features
 from mixmood.ssl.prediction_plan import PredictionPlan

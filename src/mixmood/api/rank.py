@@ -17,10 +17,8 @@ from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.ranking import Ranking
 from mixmood.core.words import counted
-from mixmood.data.pools.candidates import open_candidates
-from mixmood.data.pools.open import open_pool
-from mixmood.data.pools.pool import FeatureSource
-from mixmood.data.pools.wide_images import scaled_alike
+from mixmood.data.images.pool import FeatureSource, scaled_alike
+from mixmood.data.open import open_candidates, open_pool
 from mixmood.ranking.plan import RankingPlan
 
 if TYPE_CHECKING:

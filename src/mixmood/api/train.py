@@ -22,8 +22,8 @@ from mixmood.core.files.places import make_folder
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.suggest import unknown_name
-from mixmood.data.pools.open import open_pool
-from mixmood.data.pools.wide_images import scaled_alike
+from mixmood.data.images.pool import scaled_alike
+from mixmood.data.open import open_pool
 from mixmood.heads.registry import HEADS
 from mixmood.ssl.head.record import HeadRecord
 from mixmood.ssl.head.train import HeadRun, train_head_on_images

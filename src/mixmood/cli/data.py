@@ -10,7 +10,7 @@ from mixmood.cli.terminal import options
 from mixmood.cli.terminal.bars import progress_bars
 from mixmood.cli.terminal.streams import readable, say
 from mixmood.core.errors import InputError
-from mixmood.data.sets.catalogue import CATALOGUE
+from mixmood.data.sets import CATALOGUE
 
 app = typer.Typer(no_args_is_help=True, help="List or get the paper's data sets.")
 
@@ -23,7 +23,7 @@ def list_sets() -> None:
 
     Example: mixmood data list
     """
-    from mixmood.data.sets.library import data_home, packed_sets
+    from mixmood.data.sets import data_home, packed_sets
 
     is_set = bool(os.environ.get("MIXMOOD_DATA"))
     hint = "from MIXMOOD_DATA" if is_set else "set MIXMOOD_DATA to use another"
@@ -45,7 +45,7 @@ def list_sets() -> None:
 
 def _here(pack: Path) -> str:
     """How many images the stored file of a data set has; it may be a part of the set."""
-    from mixmood.data.arrays.npy import count_npz
+    from mixmood.data.readers.array import count_npz
 
     try:
         return f"here, {count_npz(pack)} images"

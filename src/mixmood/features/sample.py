@@ -13,9 +13,9 @@ from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.words import either_form
-from mixmood.data.decoding.pixel_range import PixelRange
-from mixmood.data.labels.needed import needed_labels
-from mixmood.data.pools.pool import FeatureSource, Pool
+from mixmood.data.images.labels import needed_labels
+from mixmood.data.images.pixel_range import PixelRange
+from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.features.backbones.backbone import Backbone, needed_backbone
 from mixmood.features.extraction.extract import extract
 

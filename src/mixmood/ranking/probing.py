@@ -9,8 +9,8 @@ from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import LabelWorth, Probe
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.seeds import rng_for
-from mixmood.data.pools.groups import group_codes, group_names
-from mixmood.data.pools.pool import Pool
+from mixmood.data.images.labels import group_codes, group_names
+from mixmood.data.images.pool import Pool
 from mixmood.evidence.curve import LearningCurve, learning_curve
 from mixmood.evidence.gain import (
     N_PART,

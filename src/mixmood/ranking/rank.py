@@ -10,7 +10,7 @@ from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.ranking import Ranking
-from mixmood.data.pools.pool import FeatureSource, Pool
+from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.ranking.outlook import outlook_of
 from mixmood.ranking.plan import MIN_LABELLED, RankingPlan

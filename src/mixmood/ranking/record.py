@@ -12,7 +12,7 @@ from mixmood.core.records.ranking import (
 )
 from mixmood.core.version import __version__
 from mixmood.core.words import either_form
-from mixmood.data.pools.pool import ImageSource
+from mixmood.data.images.pool import ImageSource
 from mixmood.evidence.advice import is_foreign
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.ranking.outlook import Outlook

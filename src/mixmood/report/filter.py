@@ -13,9 +13,8 @@ from mixmood.core.files.atomic import atomic_file
 from mixmood.core.files.spreadsheet import csv_text
 from mixmood.core.records.filter_material import FilterMaterial, ScoreHistogram
 from mixmood.core.records.filtering import Filtering, GainInterval
-from mixmood.data.pools.kept import located
-from mixmood.data.pools.kept_list import TEXT_HEAD
-from mixmood.data.pools.pool import Pool
+from mixmood.data.images.pool import Pool
+from mixmood.data.readers.kept import TEXT_HEAD, located
 from mixmood.report.charts import LABELLED, Axis, Tick, mark
 from mixmood.report.page import render
 from mixmood.report.ranking.charts import Bar

@@ -11,7 +11,7 @@ from mixmood.core.errors import OptionError
 from mixmood.core.records.filtering import SCHEMA, Filtering
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.version import __version__
-from mixmood.data.pools.pool import Pool
+from mixmood.data.images.pool import Pool
 from mixmood.features.sample import Extractor
 from mixmood.scores.labelled_scale import labelled_share
 from mixmood.selection.decide import (

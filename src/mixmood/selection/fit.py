@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.errors import InputError
 from mixmood.core.seeds import rng_for
-from mixmood.data.pools.kept import located
-from mixmood.data.pools.pool import ImageSource, Labels, Pool
+from mixmood.data.images.pool import ImageSource, Labels, Pool
+from mixmood.data.readers.kept import located
 from mixmood.features.backbones.backbone import network_digest
 from mixmood.features.backbones.onnx.file import is_onnx_file
 from mixmood.features.sample import Extractor

@@ -10,7 +10,7 @@ from mixmood.core.errors import InputError, OutputError
 from mixmood.core.files.atomic import write_atomic
 from mixmood.core.files.places import make_folder
 from mixmood.core.progress import Progress
-from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
+from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 
 LONGEST_NAME = 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")

@@ -12,8 +12,8 @@ from mixmood.core.records.filter_material import (
     ScoreHistogram,
 )
 from mixmood.core.seeds import rng_for
-from mixmood.data.decoding.thumbnail import thumbnail
-from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
+from mixmood.data.images.decode import thumbnail
+from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 from mixmood.selection.decide import REASONS
 from mixmood.selection.filter import Decision, FilterJob
 from mixmood.selection.keep import FOREIGN, OVER_COUNT

@@ -13,8 +13,8 @@ from mixmood.core.arrays import Array, Rows
 from mixmood.core.errors import InputError, reason
 from mixmood.core.files.atomic import write_atomic
 from mixmood.core.files.plain_arrays import packed_arrays, read_arrays
-from mixmood.data.decoding.pixel_range import PixelRange
-from mixmood.data.pools.pool import ImageSource, Pool
+from mixmood.data.images.pixel_range import PixelRange
+from mixmood.data.images.pool import ImageSource, Pool
 from mixmood.heads.linear import LinearHead
 from mixmood.selection.fitted import FittedFilter, filter_from_arrays, filter_to_arrays
 from mixmood.selection.scan.parts import ScanPart

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_sample_images
 
-from mixmood.data.decoding.decode import decode_square
+from mixmood.data.images.decode import decode_square
 from mixmood.features.backbones.registry import load_backbone
 
 WEIGHTS = files("mixmood.features.backbones").joinpath("weights")

@@ -8,7 +8,7 @@ import pytest
 from tests.fixtures.hub_families import CLIP_TEXT, FAMILIES, SMALL
 
 from mixmood.core.errors import BackboneError, MissingExtraError
-from mixmood.data.pools.open import open_pool
+from mixmood.data.open import open_pool
 from mixmood.features.backbones.hub import find
 from mixmood.features.backbones.hub.inputs import PixelSteps, agrees, processed, steps_of
 from mixmood.features.backbones.registry import load_backbone

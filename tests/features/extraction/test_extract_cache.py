@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.cache.features import FeatureCache
-from mixmood.data.files.folder import FolderSource
+from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction import prepare
 from mixmood.features.extraction.extract import extract

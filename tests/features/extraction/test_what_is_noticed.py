@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mixmood.data.decoding.pixel_range import PixelRange
-from mixmood.data.pools.open import open_pool
+from mixmood.data.images.pixel_range import PixelRange
+from mixmood.data.open import open_pool
 from mixmood.features.extraction.extract import extract
 
 

@@ -11,8 +11,8 @@ from PIL import Image
 
 import mixmood
 from mixmood.core.errors import UnreadableImageError
-from mixmood.data.arrays.array_pools import ImageArray, array_pool
-from mixmood.data.decoding.thumbnail import SIDE, thumbnail
+from mixmood.data.images.decode import THUMBNAIL_SIDE, thumbnail
+from mixmood.data.readers.array import ImageArray, array_pool
 from mixmood.ranking.pictures.appearance import PictureTraits, SetTraits, contrasts
 from mixmood.ranking.pictures.gather import N_EXTREME, N_POINTS, gather_page_material
 from mixmood.ranking.pictures.projection import principal_axes
@@ -37,7 +37,7 @@ def opened(uri):
 
 def test_a_thumbnail_is_small_and_keeps_the_shape_of_its_picture(rng):
     uri = thumbnail(rng.integers(0, 256, (100, 400, 3), dtype=np.uint8))
-    assert opened(uri).size == (SIDE, SIDE // 4)
+    assert opened(uri).size == (THUMBNAIL_SIDE, THUMBNAIL_SIDE // 4)
     assert uri.startswith("data:image/webp;base64,")
     assert len(uri) < 4500
 

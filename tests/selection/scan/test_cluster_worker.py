@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError
-from mixmood.data.arrays.array_pools import array_pool
+from mixmood.data.readers.array import array_pool
 from mixmood.selection.fitted import fit_filter
 from mixmood.selection.scan import cluster
 from mixmood.selection.scan.cluster import ScanWorker, SharedPool

@@ -8,7 +8,7 @@ from PIL import Image
 
 from mixmood.api.train import train
 from mixmood.core.progress import Silent
-from mixmood.data.pools.open import open_pool
+from mixmood.data.open import open_pool
 from mixmood.ssl.input.pictures import common_side, load_pictures
 
 

@@ -6,7 +6,7 @@ import pytest
 from mixmood.api import predict as predict_job
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.core.progress import Silent
-from mixmood.data.pools.pool import ImageSource
+from mixmood.data.images.pool import ImageSource
 from mixmood.ssl.input.pictures import load_pictures
 from mixmood.ssl.output import predict
 

@@ -8,7 +8,7 @@ import pytest
 from fuzz.tiny_bed import FROZEN
 
 from mixmood.core.seeds import rng_for
-from mixmood.data.splits import split
+from mixmood.data import splits as split
 from mixmood.evidence import gain as probe_measure
 from mixmood.evidence.gain import PoolEffect, gain_of
 from mixmood.heads.registry import fit_head

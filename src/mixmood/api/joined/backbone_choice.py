@@ -14,9 +14,8 @@ from mixmood.core.progress import Progress
 from mixmood.core.records.filtering import Filtering
 from mixmood.core.records.ranking import Ranking
 from mixmood.core.seeds import rng_for
-from mixmood.data.labels.needed import needed_labels
-from mixmood.data.pools.groups import group_codes, group_names
-from mixmood.data.pools.pool import FeatureSource, ImageSource, Pool
+from mixmood.data.images.labels import group_codes, group_names, needed_labels
+from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 from mixmood.features.extraction.plan import ExtractionPlan
 from mixmood.ssl.head.record import HeadRecord
 

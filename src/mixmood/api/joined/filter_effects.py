@@ -13,7 +13,7 @@ from mixmood.core.records.filtering import (
 from mixmood.core.records.ranking import Probe
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.seeds import rng_for
-from mixmood.data.pools.pool import Pool
+from mixmood.data.images.pool import Pool
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.probing import MOST_LABELLED, N_POOL, Prober, prober, share_of
 from mixmood.ranking.reading import Reading

@@ -11,13 +11,11 @@ from mixmood.core.family_names import DEFAULT_BACKBONE, DEFAULT_SCORE
 from mixmood.core.files.atomic import check_writable
 from mixmood.core.files.places import expanded
 from mixmood.core.progress import Progress
-from mixmood.data.files.folder import is_read_by_a_folder
-from mixmood.data.pools.candidates import with_noise_settings
-from mixmood.data.pools.kept_list import chain_of_lists, pool_reference
-from mixmood.data.pools.open import open_pool
-from mixmood.data.pools.path_options import is_url_or_noise, split_options
-from mixmood.data.pools.pool import FeatureSource, Pool
-from mixmood.data.pools.wide_images import scaled_alike
+from mixmood.data.images.names import is_url_or_noise, split_options
+from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
+from mixmood.data.open import open_pool, with_noise_settings
+from mixmood.data.readers.files import is_read_by_a_folder
+from mixmood.data.readers.kept import chain_of_lists, pool_reference
 from mixmood.features.backbones.auto import is_auto
 from mixmood.features.backbones.backbone import Backbone, network_digest
 from mixmood.selection.plan import FilterPlan

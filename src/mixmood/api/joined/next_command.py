@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from mixmood.core.records.ranking import Ranking
-from mixmood.data.pools.path_options import with_frames_option
+from mixmood.data.images.names import with_frames_option
 from mixmood.ranking.plan import RankingPlan
 from mixmood.selection.plan import FilterPlan
 from mixmood.ssl.plan import TrainingPlan

@@ -7,8 +7,8 @@ import numpy as np
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import UnreadableImageError
 from mixmood.core.records.page_material import Tile
-from mixmood.data.decoding.thumbnail import SIDE, thumbnail
-from mixmood.data.pools.pool import FeatureSource
+from mixmood.data.images.decode import THUMBNAIL_SIDE, thumbnail
+from mixmood.data.images.pool import FeatureSource
 from mixmood.features.sample import Sample
 from mixmood.report.training import Mistakes, TrainingPictures, training_page
 from mixmood.ssl.head.train import HeadRun
@@ -69,7 +69,7 @@ def _tiles(sample: Sample, rows: Rows) -> tuple[Tile, ...]:
     tiles = []
     for index in sample.rows[rows].tolist():
         try:
-            uri = thumbnail(pool.picture(index, SIDE))
+            uri = thumbnail(pool.picture(index, THUMBNAIL_SIDE))
         except UnreadableImageError:
             # It was readable before training; the page is written without it.
             uri = None

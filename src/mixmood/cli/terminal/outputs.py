@@ -26,8 +26,8 @@ def check_outputs(
         html: A file or None.
         save: The file of a fitted filter, or None.
     """
-    from mixmood.data.files.folder import is_read_by_a_folder
-    from mixmood.data.pools.path_options import split_options
+    from mixmood.data.images.names import split_options
+    from mixmood.data.readers.files import is_read_by_a_folder
 
     if html == "-":
         raise OptionError("The page is written to a file, not to stdout. Give --html FILE.")
@@ -50,7 +50,7 @@ def check_outputs(
 
 
 def _lists_behind(path: Path) -> list[Path]:
-    from mixmood.data.pools.kept_list import chain_of_lists
+    from mixmood.data.readers.kept import chain_of_lists
 
     try:
         return chain_of_lists(path)

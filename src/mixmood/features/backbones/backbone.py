@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import OptionError, ShapeError
-from mixmood.data.pools.pool import ImageSource
+from mixmood.data.images.pool import ImageSource
 
 DEFAULT_RESOLUTION = 96
 SMALLEST_RESOLUTION = 64

@@ -23,7 +23,7 @@ from mixmood.core.cache.features import FeatureCache
 from mixmood.core.cores import checked_jobs
 from mixmood.core.interrupt import uninterrupted
 from mixmood.core.progress import Progress, Silent
-from mixmood.data.pools.pool import ImageSource
+from mixmood.data.images.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.extraction.collect import Collector, Extraction
 from mixmood.features.extraction.pipeline import batched_by, ordered_map

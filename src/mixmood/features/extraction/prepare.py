@@ -11,10 +11,9 @@ from mixmood.core.arrays import Picture
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import UnreadableImageError
 from mixmood.core.version import package_version
-from mixmood.data.decoding.decode import decode, decode_square, wide_values
-from mixmood.data.decoding.pixel_range import FULL, PixelRange
-from mixmood.data.decoding.quiet import QUIET
-from mixmood.data.pools.pool import ImageSource, Raw
+from mixmood.data.images.decode import QUIET, Raw, decode, decode_square, wide_values
+from mixmood.data.images.pixel_range import FULL, PixelRange
+from mixmood.data.images.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.runtime import onnx_runtime
 

@@ -7,8 +7,8 @@ import numpy as np
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.records.page_material import PageMaterial, SetPictures, Tile
 from mixmood.core.version import package_version
-from mixmood.data.decoding.thumbnail import thumbnail
-from mixmood.data.pools.pool import FeatureSource
+from mixmood.data.images.decode import thumbnail
+from mixmood.data.images.pool import FeatureSource
 from mixmood.ranking.pictures.appearance import PictureTraits, SetTraits, contrasts
 from mixmood.ranking.pictures.projection import Projection, principal_axes
 from mixmood.ranking.reading import Reading

@@ -18,7 +18,7 @@ import numpy as np
 
 from mixmood.core.errors import InputError, MissingExtraError, MixmoodError, reason
 from mixmood.core.progress import Progress, Silent
-from mixmood.data.pools.open import open_pool
+from mixmood.data.open import open_pool
 from mixmood.features.backbones.backbone import network_digest
 from mixmood.jobs.cluster import RaySpread
 from mixmood.selection.scan.local import Scan

@@ -8,7 +8,7 @@ import numpy as np
 
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.progress import Progress
-from mixmood.data.pools.pool import Pool
+from mixmood.data.images.pool import Pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.sample import Extractor
 from mixmood.selection.scan.parts import ScanPart, write_part

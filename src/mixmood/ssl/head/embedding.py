@@ -10,9 +10,9 @@ from mixmood.core.cache.features import FeatureCache
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
 from mixmood.core.words import counted, either_form
-from mixmood.data.decoding.pixel_range import PixelRange
-from mixmood.data.pools.open import open_pool
-from mixmood.data.pools.pool import ImageSource, Pool
+from mixmood.data.images.pixel_range import PixelRange
+from mixmood.data.images.pool import ImageSource, Pool
+from mixmood.data.open import open_pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.sample import Extractor, Sample
 

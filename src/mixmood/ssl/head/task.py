@@ -9,11 +9,9 @@ from numpy.typing import NDArray
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import TrainingError
 from mixmood.core.progress import Progress
-from mixmood.data.labels.needed import minus_one_note, needed_labels
-from mixmood.data.pools.groups import group_codes, group_names
-from mixmood.data.pools.open import open_pool
-from mixmood.data.pools.pool import FeatureSource, Labels
-from mixmood.data.pools.wide_images import fit_pixel_range
+from mixmood.data.images.labels import group_codes, group_names, minus_one_note, needed_labels
+from mixmood.data.images.pool import FeatureSource, Labels, fit_pixel_range
+from mixmood.data.open import open_pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.sample import Sample

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import OutputError
-from mixmood.data.pools.pool import ImageSource
+from mixmood.data.images.pool import ImageSource
 from mixmood.heads.linear import LinearHead
 from mixmood.ssl.head.graph import FEATURES, PROBABILITIES, TYPICALITY
 from mixmood.ssl.head.task import HeadTask

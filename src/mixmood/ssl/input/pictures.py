@@ -10,7 +10,7 @@ from PIL import Image as PillowImage
 from mixmood.core.arrays import Picture, Rows
 from mixmood.core.errors import UnreadableImageError
 from mixmood.core.progress import Progress
-from mixmood.data.pools.pool import ImageSource
+from mixmood.data.images.pool import ImageSource
 from mixmood.features.sample import no_readable_image
 from mixmood.ssl.plan import SMALLEST_SIDE
 

@@ -12,11 +12,10 @@ from mixmood.core.errors import InputError, OptionError, TrainingError
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
 from mixmood.core.words import counted, either_form
-from mixmood.data.decoding.pixel_range import PixelRange
-from mixmood.data.labels.needed import minus_one_note, needed_labels
-from mixmood.data.pools.open import open_pool
-from mixmood.data.pools.pool import ImageSource, Labels
-from mixmood.data.pools.wide_images import fit_pixel_range, poor_range
+from mixmood.data.images.labels import minus_one_note, needed_labels
+from mixmood.data.images.pixel_range import PixelRange
+from mixmood.data.images.pool import ImageSource, Labels, fit_pixel_range, poor_range
+from mixmood.data.open import open_pool
 from mixmood.features.sample import pixel_warnings, unreadable_warning
 from mixmood.ssl.input.overlap import n_shared
 from mixmood.ssl.input.pictures import (

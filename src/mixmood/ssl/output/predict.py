@@ -15,8 +15,8 @@ from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, re
 from mixmood.core.files.spreadsheet import csv_text
 from mixmood.core.progress import Progress
 from mixmood.core.words import counted
-from mixmood.data.decoding.pixel_range import PixelRange
-from mixmood.data.pools.pool import FeatureSource, ImageSource
+from mixmood.data.images.pixel_range import PixelRange
+from mixmood.data.images.pool import FeatureSource, ImageSource
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.devices import CPU, check_device, is_surely_cpu, open_on_device
 from mixmood.features.backbones.onnx.network import open_session, session_options

@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from mixmood.core.errors import OptionError
 from mixmood.core.suggest import unknown_name
-from mixmood.data.splits.scenario import NONE, Scenario
+from mixmood.data.splits import NONE, Scenario
 from mixmood.testbed.grid.config import SCRATCH, Config, Regime
 
 SUPERVISED = {

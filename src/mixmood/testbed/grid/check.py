@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from mixmood.core.errors import OptionError
 from mixmood.core.suggest import unknown_name
-from mixmood.data.splits.split import check_split
+from mixmood.data.splits import check_split
 from mixmood.measures.registry import check_measures
 from mixmood.testbed.grid.cells import Cell
 from mixmood.testbed.grid.config import (

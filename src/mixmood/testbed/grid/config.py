@@ -11,7 +11,7 @@ from mixmood.core.errors import InputError, OptionError, reason
 from mixmood.core.family_names import DEFAULT_BACKBONE
 from mixmood.core.files.places import expanded
 from mixmood.core.suggest import unknown_name
-from mixmood.data.splits.scenario import Contamination
+from mixmood.data.splits import Contamination
 from mixmood.measures.registry import PAPER
 from mixmood.ssl.plan import TUNING, Recipe, TrainingPlan
 from mixmood.testbed.presets import PRESETS
@@ -75,7 +75,7 @@ class Grid(_Section):
 
 
 class SplitSection(_Section):
-    """How images are split; see `mixmood.data.splits.scenario.Scenario`."""
+    """How images are split; see `mixmood.data.splits.Scenario`."""
 
     n_unlabelled: Count = 3000
     n_validation: Annotated[int, Field(ge=0)] = 60

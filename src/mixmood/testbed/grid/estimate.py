@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mixmood.data.arrays.array_pools import ImageArray
-from mixmood.data.splits.split import Split, draw_split
+from mixmood.data.readers.array import ImageArray
+from mixmood.data.splits import Split, draw_split
 from mixmood.testbed.grid.cells import Run
 from mixmood.testbed.grid.config import FROZEN, TUNED, TrainingSection, TunedSection
 from mixmood.testbed.grid.estimate_frozen import frozen_s

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.data.splits.scenario import NONE
-from mixmood.data.splits.split import Split, draw_split
+from mixmood.data.splits import NONE, Split, draw_split
 from mixmood.testbed.runs.distances import LabelledDraws, distance_plan, features_of
 from mixmood.testbed.runs.outlook import RunOutlook, probed_algorithm
 from mixmood.testbed.runs.run import Job, batches

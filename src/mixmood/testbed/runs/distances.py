@@ -11,8 +11,8 @@ import numpy as np
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache.features import open_cache
 from mixmood.core.seeds import rng_for
-from mixmood.data.arrays.array_pools import ImageArray
-from mixmood.data.splits.split import Pixels, Split
+from mixmood.data.readers.array import ImageArray
+from mixmood.data.splits import Pixels, Split
 from mixmood.testbed.runs.run import Job
 
 if TYPE_CHECKING:

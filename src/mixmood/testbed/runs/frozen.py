@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixmood.core.arrays import Array
 from mixmood.core.seeds import rng_for
-from mixmood.data.splits.split import Pixels, Split
+from mixmood.data.splits import Pixels, Split
 from mixmood.testbed.runs.distances import DistancesByMeasure
 from mixmood.testbed.runs.outlook import Values, probed_algorithm
 from mixmood.testbed.runs.run import Job, description, drawn

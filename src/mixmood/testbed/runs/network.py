@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
-from mixmood.data.splits.split import Pixels, Split
+from mixmood.data.splits import Pixels, Split
 from mixmood.testbed.grid.config import TUNED
 from mixmood.testbed.runs.distances import distance_plan, measured, sample_features
 from mixmood.testbed.runs.outlook import RunOutlook, probed_algorithm

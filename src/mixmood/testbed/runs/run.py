@@ -12,7 +12,7 @@ from typing import Any
 
 from mixmood.core.errors import InputError, MixmoodError
 from mixmood.core.version import __version__, package_version
-from mixmood.data.splits.split import Decoded, Split, data_fingerprint, draw_split
+from mixmood.data.splits import Decoded, Split, data_fingerprint, draw_split
 from mixmood.testbed.grid.cells import Run
 from mixmood.testbed.grid.config import FROZEN, Config
 from mixmood.testbed.runs.record import SCHEMA, AnyRecord, FailedRun, RunError, RunRecord

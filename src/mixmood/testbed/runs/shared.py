@@ -7,8 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mixmood.core.arrays import Array
-from mixmood.data.splits.scenario import NONE
-from mixmood.data.splits.split import Decoded, Pixels, Split, data_fingerprint
+from mixmood.data.splits import NONE, Decoded, Pixels, Split, data_fingerprint
 from mixmood.testbed.runs.distances import LabelledDraws, distance_plan, features_of
 from mixmood.testbed.runs.outlook import RunOutlook
 from mixmood.testbed.runs.run import Job

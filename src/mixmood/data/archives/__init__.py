@@ -1,1 +1,0 @@
-"""Pools in zip and tar archives, with an index for random access."""

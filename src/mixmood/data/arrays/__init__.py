@@ -1,1 +1,0 @@
-"""Pools that are arrays: in memory, in NumPy files and in IDX files."""

@@ -1,1 +1,0 @@
-"""Decodes stored images to RGB pixels."""

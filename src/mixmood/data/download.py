@@ -1,0 +1,345 @@
+"""Downloads a data set of the catalogue, verifies and unpacks it, and writes it as one pack."""
+
+import csv
+import hashlib
+import io
+import re
+import shutil
+import sqlite3
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from mixmood.core.errors import InputError, OutputError, reason
+from mixmood.core.files.atomic import atomic_file, sweep
+from mixmood.core.files.bounded import check_size
+from mixmood.core.files.lock import hold
+from mixmood.core.files.places import make_folder
+from mixmood.core.progress import Progress, Silent
+from mixmood.data.images.decode import decode
+from mixmood.data.readers.array import open_idx
+from mixmood.data.sets import DataSet, RemoteFile
+
+if TYPE_CHECKING:
+    import requests
+
+CIFAR_RECORD = 1 + 3 * 32 * 32
+MOST_BYTES = 2 * 2**30
+"""The largest array that a .mat file may state."""
+
+
+class Unpacked(NamedTuple):
+    """Images, shape (n, height, width) or (n, height, width, 3), their classes and class names."""
+
+    images: NDArray[np.uint8]
+    labels: NDArray[np.int64]
+    class_names: tuple[str, ...]
+
+
+def unpack(form: str, paths: Sequence[Path], shape: tuple[int, ...]) -> Unpacked:
+    """The content of a data set's files.
+
+    Args:
+        form: A key of FORMS.
+        paths: The files.
+        shape: The shape of one image.
+    """
+    try:
+        return FORMS[form](paths, shape)
+    except InputError:
+        raise
+    except Exception as error:
+        # Readers of archives, .mat files and pictures raise many kinds of errors.
+        raise InputError(
+            f"Cannot unpack {paths[0]}: {reason(error)}. Delete it and get the data set again."
+        ) from error
+
+
+def _idx(paths: Sequence[Path], _shape: tuple[int, ...]) -> Unpacked:
+    pool = open_idx(paths[0], paths[0].name)
+    if pool.labels is None:
+        raise ValueError("the file of its labels is not in the same folder")
+    images = np.stack([pool.fetch(index) for index in range(len(pool))])
+    return Unpacked(images, pool.labels.codes.astype(np.int64), pool.labels.names)
+
+
+def _cifar(paths: Sequence[Path], _shape: tuple[int, ...]) -> Unpacked:
+    records: list[tuple[str, NDArray[np.uint8]]] = []
+    names: tuple[str, ...] = ()
+    with tarfile.open(paths[0], "r:gz") as archive:
+        for member in archive:
+            word = Path(member.name).name
+            if word == "batches.meta.txt":
+                names = tuple(_member(archive, member).decode().split())
+            elif re.fullmatch(r"data_batch_\d\.bin", word):
+                data = np.frombuffer(_member(archive, member), dtype=np.uint8)
+                records.append((word, data.reshape(-1, CIFAR_RECORD)))
+    rows = np.concatenate([data for _, data in sorted(records, key=lambda pair: pair[0])])
+    pixels = rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+    return Unpacked(np.ascontiguousarray(pixels), rows[:, 0].astype(np.int64), names)
+
+
+def _member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    check_size(member.size, member.name)
+    file: IO[bytes] | None = archive.extractfile(member)
+    if file is None:
+        raise ValueError(f"{member.name} is not a regular file")
+    return file.read(member.size)
+
+
+def _svhn(paths: Sequence[Path], shape: tuple[int, ...]) -> Unpacked:
+    from scipy.io import loadmat, whosmat
+
+    sizes = {name: size for name, size, _ in whosmat(str(paths[0]))}
+    if sizes["X"][:3] != shape or np.prod(sizes["X"], dtype=float) > MOST_BYTES:
+        raise ValueError(f"X has the shape {sizes['X']}")
+    content = loadmat(str(paths[0]), variable_names=["X", "y"])
+    images = np.ascontiguousarray(content["X"].transpose(3, 0, 1, 2))
+    # The file calls the digit zero 10.
+    labels = content["y"].ravel().astype(np.int64) % 10
+    if images.dtype != np.uint8 or len(labels) != len(images):
+        raise ValueError(f"{len(images)} images of {images.dtype} have {len(labels)} labels")
+    return Unpacked(images, labels, tuple(map(str, range(10))))
+
+
+def _tiny_imagenet(paths: Sequence[Path], shape: tuple[int, ...]) -> Unpacked:
+    with zipfile.ZipFile(paths[0]) as archive:
+        found = [
+            (match[1], member)
+            for member in archive.infolist()
+            if (match := re.search(r"/train/(n\d+)/images/[^/]+\.JPEG$", member.filename))
+        ]
+        found.sort(key=lambda pair: pair[1].filename)
+        return _pictures(archive, found, shape)
+
+
+def _fashion_product(paths: Sequence[Path], shape: tuple[int, ...]) -> Unpacked:
+    with zipfile.ZipFile(paths[0]) as archive:
+        members = {member.filename: member for member in archive.infolist()}
+        table = min((name for name in members if name.endswith("styles.csv")), key=len)
+        check_size(members[table].file_size, table)
+        rows = csv.DictReader(io.StringIO(archive.read(table).decode("utf-8", "replace")))
+        kinds = {row["id"]: row["subCategory"] for row in rows}
+        # The archive has every file twice: the one with the shorter path is used.
+        pictures: dict[str, zipfile.ZipInfo] = {}
+        for name in sorted(members, key=len):
+            if match := re.search(r"(?:^|/)images/(\d+)\.jpg$", name):
+                pictures.setdefault(match[1], members[name])
+        found = [(kinds[key], pictures[key]) for key in sorted(pictures, key=int) if key in kinds]
+        return _pictures(archive, found, shape)
+
+
+def _pictures(
+    archive: zipfile.ZipFile, found: list[tuple[str, zipfile.ZipInfo]], shape: tuple[int, ...]
+) -> Unpacked:
+    """The pictures of an archive, resized to one shape, with the class of each."""
+    if not found:
+        raise ValueError("it holds no images where they should be")
+    names, labels = np.unique([name for name, _ in found], return_inverse=True)
+    images = np.empty((len(found), *shape), dtype=np.uint8)
+    for row, (_, member) in enumerate(found):
+        check_size(member.file_size, member.filename)
+        picture = decode(archive.read(member), member.filename)
+        if picture.shape != shape:
+            resized = Image.fromarray(picture).resize((shape[1], shape[0]))
+            picture = np.asarray(resized)
+        images[row] = picture
+    return Unpacked(images, labels.astype(np.int64), tuple(map(str, names.tolist())))
+
+
+FORMS: dict[str, Callable[[Sequence[Path], tuple[int, ...]], Unpacked]] = {
+    "idx": _idx,
+    "cifar": _cifar,
+    "svhn": _svhn,
+    "tiny-imagenet": _tiny_imagenet,
+    "fashion-product": _fashion_product,
+}
+
+DOWNLOADS = "downloads"
+CHUNK = 256 * 1024
+TIMEOUT_S = 60
+# A file without a published size may be this much larger than expected.
+TOLERANCE = 1.5
+
+
+def get(entry: DataSet, home: Path, progress: Progress = Silent()) -> Path:  # noqa: B008
+    """The pack of a data set in the folder `home`; it is made if it is not there.
+
+    Official files that are already in `home` are used without a network. An interrupted download
+    continues where it stopped. If two processes get the same data set, one of them is refused.
+    """
+    pack = home / f"{entry.name}.npz"
+    if pack.is_file():
+        return pack
+    downloads = make_folder(home / DOWNLOADS, "Name another folder in MIXMOOD_DATA.")
+    with _alone(downloads / f"{entry.name}.lock"):
+        # Another process may have made it in the meantime.
+        if not pack.is_file():
+            _make(entry, pack, downloads, progress)
+    return pack
+
+
+def _make(entry: DataSet, pack: Path, downloads: Path, progress: Progress) -> None:
+    home = pack.parent
+    _check_space(entry, home)
+    paths = [_found(file, home) or _fetch(file, downloads, progress) for file in entry.files]
+    content = unpack(entry.form, paths, entry.shape)
+    _write_pack(pack, content, entry.class_names)
+    for path in paths:
+        if path.parent == downloads:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold the lock; OutputError if another process holds it."""
+    try:
+        lock = hold(path)
+    except sqlite3.Error as error:
+        raise OutputError(
+            f"Cannot use the lock {path}: {error}. Make room or name another folder in "
+            "MIXMOOD_DATA; if it is a file of another kind, delete it."
+        ) from error
+    if lock is None:
+        raise OutputError(
+            f"Another process is getting '{path.stem}' at this moment. Wait for it to end, and "
+            "run the same command again if it failed."
+        )
+    with closing(lock):
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _found(file: RemoteFile, home: Path) -> Path | None:
+    path = home / file.name
+    if not path.is_file():
+        return None
+    if file.sha256 is not None and sha256_of(path) != file.sha256:
+        raise InputError(
+            f"{path} is not the official file: its SHA-256 is {sha256_of(path)}, and "
+            f"{file.sha256} was wanted. Delete it or move it away."
+        )
+    return path
+
+
+def _check_space(entry: DataSet, home: Path) -> None:
+    wanted = entry.n_bytes + entry.n_unpacked
+    free = shutil.disk_usage(home).free
+    if free < wanted:
+        raise OutputError(
+            f"'{entry.name}' needs {wanted // 2**20} MB in {home}; {free // 2**20} MB are free. "
+            "Make room, or name another folder in MIXMOOD_DATA."
+        )
+
+
+def _fetch(file: RemoteFile, folder: Path, progress: Progress) -> Path:
+    """The verified file, from the first URL that works."""
+    import pooch
+    import requests
+
+    pooch.get_logger().setLevel("ERROR")
+    problems = []
+    for url in file.urls:
+        try:
+            fetched = pooch.retrieve(
+                url,
+                known_hash=None if file.sha256 is None else f"sha256:{file.sha256}",
+                fname=file.name,
+                path=folder,
+                downloader=Resuming(file, folder, progress),
+            )
+            return Path(fetched)
+        except requests.RequestException as error:
+            problems.append(f"{url}: {_network_reason(error)}")
+        except _TooLongError as error:
+            problems.append(f"{url}: {error}")
+        except OSError as error:
+            raise OutputError(f"Cannot write to {folder}: {reason(error)}.") from error
+        except ValueError as error:
+            # Pooch raises this for a wrong digest.
+            found = re.search(r"expected \S+ but got \S+", str(error))
+            problems.append(f"{url}: not the official file ({found[0] if found else error})")
+    raise InputError(
+        f"Cannot get {file.name}. Tried {'; '.join(problems)}. Try again later; or fetch it "
+        f"elsewhere, put it into {folder.parent} and run the same command again."
+    )
+
+
+class _TooLongError(Exception):
+    """A server sends more bytes than the file has."""
+
+
+class Resuming:
+    """A downloader for pooch that keeps partial downloads in NAME.part and continues them."""
+
+    def __init__(self, file: RemoteFile, folder: Path, progress: Progress) -> None:
+        """Report bytes to `progress`, under the name of the file."""
+        self._file, self._progress = file, progress
+        self._part = folder / f"{file.name}.part"
+
+    def __call__(self, url: str, output_file: str | IO[bytes], _pooch: Any) -> None:
+        """Fetch the whole file into `output_file`."""
+        import requests
+
+        n_before = self._part.stat().st_size if self._part.exists() else 0
+        headers = {"Range": f"bytes={n_before}-"} if n_before else {}
+        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
+            if n_before and not answer.ok:
+                # The server refuses the rest, possibly because there is none: start again.
+                self._part.unlink()
+            answer.raise_for_status()
+            is_rest = answer.status_code == requests.codes.partial_content
+            self._progress.start(self._file.name, self._file.n_bytes)
+            self._progress.advance(self._file.name, n_before if is_rest else 0)
+            with self._part.open("ab" if is_rest else "wb") as part:
+                self._copy(answer.iter_content(CHUNK), part)
+        self._progress.finish(self._file.name)
+        # Complete according to the server; pooch verifies the digest.
+        self._part.replace(str(output_file))
+
+    def _copy(self, chunks: Any, part: IO[bytes]) -> None:
+        most = self._file.n_bytes * (1 if self._file.sha256 else TOLERANCE)
+        for chunk in chunks:
+            part.write(chunk)
+            self._progress.advance(self._file.name, len(chunk))
+            if part.tell() > most:
+                part.close()
+                self._part.unlink()
+                raise _TooLongError(f"it sent more than the {self._file.n_bytes} bytes expected")
+
+
+def _write_pack(pack: Path, content: Unpacked, class_names: tuple[str, ...] | None) -> None:
+    """Write the pack atomically.
+
+    It is not compressed: images are hardly compressible, and single images can be read from the
+    file.
+    """
+    sweep(pack.parent, pack.name)
+    with atomic_file(pack) as file:
+        np.savez(
+            file,
+            images=content.images,
+            labels=content.labels,
+            class_names=np.array(class_names or content.class_names),
+        )
+
+
+def _network_reason(error: "requests.RequestException") -> str:
+    if error.response is not None:
+        return f"the server answers {error.response.status_code}"
+    return f"no connection ({type(error).__name__})"

@@ -1,1 +1,0 @@
-"""Pools of named files: folders, lists of paths, folders behind a URL."""

@@ -1,0 +1,381 @@
+"""How any stored image becomes RGB with eight bits a channel, and how it becomes a thumbnail."""
+
+import io
+import logging
+import threading
+import warnings
+from base64 import b64encode
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
+
+from mixmood.core.arrays import Picture
+from mixmood.core.errors import UnreadableImageError, reason
+from mixmood.data.images.dicom import is_dicom, read_frame
+from mixmood.data.images.pixel_range import FULL, PixelRange
+
+JPEG_START = b"\xff\xd8\xff"
+APP1 = b"\xff\xe1"
+"""The marker of EXIF and XMP, which may rotate the picture. Coded pixels never contain it."""
+PLAIN_JPEG = {("YCbCr", "444"), ("YCbCr", "422"), ("YCbCr", "420"), ("Gray", "Gray")}
+"""Colour spaces and subsamplings that every version of the library decodes alike."""
+
+
+def decode_plain_jpeg(raw: bytes, most_pixels: int, below: int | None = None) -> Picture | None:
+    """The picture in RGB, shape (height, width, 3); None if it has to be decoded by Pillow.
+
+    Args:
+        raw: The bytes of a file.
+        most_pixels: The result is None for a picture with more pixels.
+        below: The result is None for a picture whose smaller side is not below this.
+    """
+    if not raw.startswith(JPEG_START):
+        return None
+    import simplejpeg
+
+    try:
+        height, width, colours, subsampling = simplejpeg.decode_jpeg_header(raw)
+        is_small = below is None or min(height, width) < below
+        if (colours, subsampling) not in PLAIN_JPEG or not is_small or height * width > most_pixels:
+            return None
+        # Only after the header was read: in a large file this search takes longer.
+        if APP1 in raw:
+            return None
+        picture: Picture = simplejpeg.decode_jpeg(raw, "RGB")
+    except Exception:
+        # Damaged or not supported; the library does not document its classes of errors.
+        return None
+    return picture
+
+
+HEIC = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx")
+CONVERT_HEIC = "convert it first, for instance with: magick mogrify -format jpg *.heic"
+
+
+def check_brand(raw: bytes) -> None:
+    """Give Pillow's AVIF decoder one thread; ValueError for a HEIC file.
+
+    By default the decoder uses all cores for each image, which our own threads use already.
+
+    >>> check_brand(b"\\0\\0\\0\\x1cftypheic")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: it is a HEIC image; convert it first, for instance with: magick mogrify ...
+    """
+    if raw[4:8] != b"ftyp":
+        return
+    if raw[8:12] in HEIC:
+        raise ValueError(f"it is a HEIC image; {CONVERT_HEIC}")
+    from PIL import AvifImagePlugin
+
+    AvifImagePlugin.DEFAULT_MAX_THREADS = 1
+
+
+DICOM_LOG = logging.getLogger("pydicom")
+
+
+class _Quiet:
+    """Silences Pillow's and pydicom's warnings while any thread decodes.
+
+    `warnings.catch_warnings` alone is not thread-safe: if two threads left it in the wrong order,
+    the filters of the process would stay changed. Here the first thread that enters sets the
+    filter, and the last thread that leaves restores it. Only warnings raised inside these packages
+    are silenced. Warnings and log messages of pydicom quote headers, which contain names of
+    patients. Setting the filter takes as long as opening a small image: code that decodes many
+    images should enter once.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._saved: warnings.catch_warnings[None] | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._n_inside += 1
+            if self._n_inside == 1:
+                self._saved = warnings.catch_warnings()
+                self._saved.__enter__()
+                warnings.filterwarnings("ignore", module=r"(PIL|pydicom)(\.|$)")
+                DICOM_LOG.disabled = True
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0 and self._saved is not None:
+                DICOM_LOG.disabled = False
+                self._saved.__exit__(None, None, None)
+                self._saved = None
+
+
+QUIET = _Quiet()
+
+Raw = bytes | NDArray[Any] | Image.Image
+"""An image as its pool stores it: an encoded file, an array of pixels, or a Pillow image."""
+
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "PPM", "ICO", "AVIF")
+"""The only formats that Pillow may try; EPS, for example, would start another program."""
+
+MAX_PIXELS = 175_000_000
+"""The largest number of pixels in a header, a little below the limit of Pillow itself. It also
+holds for JPEGs that are decoded at reduced size, because a progressive JPEG needs memory for all
+of its coefficients at any size."""
+
+DRAFT = 2
+"""A JPEG may be decoded at a half, a quarter or an eighth of its size if its smaller side stays at
+least DRAFT times as long as the side wanted."""
+
+
+def decode(
+    raw: Raw, where: str, side: int | None = None, pixel_range: PixelRange | None = None
+) -> Picture:
+    """The image as RGB uint8, shape (height, width, 3).
+
+    Grey and 1-bit values are repeated over the channels. Transparent images are laid on white.
+    Values of more than 8 bits are scaled by `pixel_range`, and floats from 0..1 to 0..255. EXIF
+    orientation is applied. Of an animation the first frame is returned. UnreadableImageError with
+    `where` in its message if the image cannot be decoded.
+
+    Args:
+        raw: The bytes of a file, an array of pixels or a Pillow image.
+        where: The name of the image in messages.
+        side: The side to which the caller will shrink the picture: a large JPEG may then be
+            decoded at reduced size, never below twice that side.
+        pixel_range: For images of more than 8 bits; by default 0 to 65535.
+    """
+    try:
+        with QUIET:
+            if isinstance(raw, np.ndarray):
+                return _from_array(raw, pixel_range)
+            if isinstance(raw, bytes) and is_dicom(raw):
+                return read_frame(raw).picture(pixel_range)
+            if (pixels := _plain_jpeg(raw, side)) is not None:
+                return pixels
+            return np.array(_rgb_image(raw, side, pixel_range))
+    except Exception as error:
+        raise _unreadable(where, error) from error
+
+
+def decode_square(
+    raw: Raw, where: str, side: int, pixel_range: PixelRange | None = None
+) -> Picture:
+    """The whole image as RGB uint8, resized to shape (side, side, 3) without its aspect ratio.
+
+    Pillow's bilinear filter becomes wider with the reduction: shrinking averages over all pixels.
+    Everything else is as in `decode`.
+    """
+    try:
+        with QUIET:
+            return _square(raw, side, pixel_range)
+    except Exception as error:
+        raise _unreadable(where, error) from error
+
+
+def wide_values(raw: Raw, where: str) -> NDArray[Any] | None:
+    """The values of an image of more than eight bits as stored; None for any other image."""
+    try:
+        with QUIET:
+            if isinstance(raw, np.ndarray):
+                return raw if raw.dtype == np.uint16 else None
+            if isinstance(raw, bytes) and is_dicom(raw):
+                frame = read_frame(raw)
+                return frame.values if frame.is_wide else None
+            if isinstance(raw, bytes) and not _may_be_wide(raw):
+                return None
+            image = raw if isinstance(raw, Image.Image) else _opened(raw)
+            if not _is_wide(image):
+                return None
+            values = np.asarray(image)
+    except Exception as error:
+        raise _unreadable(where, error) from error
+    return None if _is_unit(values) else values
+
+
+def _square(raw: Raw, side: int, pixel_range: PixelRange | None) -> Picture:
+    if isinstance(raw, np.ndarray):
+        pixels = _from_array(raw, pixel_range)
+        if pixels.shape[:2] == (side, side):
+            return pixels
+        image = Image.fromarray(pixels)
+    elif isinstance(raw, bytes) and is_dicom(raw):
+        image = Image.fromarray(read_frame(raw).picture(pixel_range))
+    elif (plain := _plain_jpeg(raw, side)) is not None:
+        image = Image.fromarray(plain)
+    else:
+        image = _rgb_image(raw, side, pixel_range)
+    data = image.resize((side, side), Image.Resampling.BILINEAR).tobytes()
+    return np.frombuffer(data, np.uint8).reshape(side, side, 3)
+
+
+def _plain_jpeg(raw: bytes | Image.Image, side: int | None) -> Picture | None:
+    if not isinstance(raw, bytes):
+        return None
+    # A JPEG of at least twice the draft size is left to Pillow, which decodes it reduced.
+    return decode_plain_jpeg(raw, MAX_PIXELS, None if side is None else 2 * DRAFT * side)
+
+
+def _unreadable(where: str, error: Exception) -> UnreadableImageError:
+    # Pillow's parsers raise many kinds of errors on hostile bytes: struct.error, SyntaxError,
+    # zlib.error, OverflowError, MemoryError, IndexError ... None of them may end a ranking.
+    return UnreadableImageError(f"{where}: cannot be decoded: {reason(error)}.")
+
+
+def _opened(raw: bytes) -> Image.Image:
+    if not raw:
+        raise ValueError("the file is empty")
+    check_brand(raw)
+    try:
+        image = Image.open(io.BytesIO(raw), formats=FORMATS)
+    except UnidentifiedImageError:
+        raise ValueError(f"not an image of a known format ({', '.join(FORMATS)})") from None
+    _check_size(image)
+    return image
+
+
+def _rgb_image(
+    raw: bytes | Image.Image, side: int | None, pixel_range: PixelRange | None
+) -> Image.Image:
+    if isinstance(raw, Image.Image):
+        return _to_rgb_image(raw, pixel_range)
+    with _opened(raw) as image:
+        if side is not None and min(image.size) > DRAFT * side:
+            # Only JPEG has an effect here, and never goes below the size asked for.
+            image.draft(None, (DRAFT * side, DRAFT * side))
+        return _to_rgb_image(image, pixel_range)
+
+
+def _to_rgb_image(image: Image.Image, pixel_range: PixelRange | None) -> Image.Image:
+    _check_size(image)
+    image.load()
+    # Both steps are skipped if they would only copy the image.
+    if (exif := image.getexif()) and exif.get(ExifTags.Base.Orientation, 1) != 1:
+        image = ImageOps.exif_transpose(image)
+    if image.mode == "RGB" and not image.has_transparency_data:
+        return image
+    if _is_wide(image):
+        return Image.fromarray(_from_array(_wide_grey(image, pixel_range), pixel_range))
+    if image.mode in ("La", "RGBa"):
+        image = image.convert({"La": "LA", "RGBa": "RGBA"}[image.mode])
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        white = Image.new("RGBA", image.size, "white")
+        image = Image.alpha_composite(white, image)
+    return image.convert("RGB")
+
+
+def _check_size(image: Image.Image) -> None:
+    width, height = image.size
+    if width < 1 or height < 1:
+        raise ValueError(f"it has no pixels ({width} x {height})")
+    if width * height > MAX_PIXELS:
+        raise ValueError(
+            f"{width} x {height} pixels are more than the {MAX_PIXELS} an image may have"
+        )
+
+
+def _may_be_wide(raw: bytes) -> bool:
+    """Whether an image may have more than eight bits, by its first bytes, without Pillow."""
+    if raw.startswith(b"\x89PNG"):
+        return raw[24:25] == b"\x10"
+    return raw.startswith((b"II", b"MM", b"P2", b"P5", b"Pf", b"PF"))
+
+
+def _is_wide(image: Image.Image) -> bool:
+    return image.mode.startswith("I") or image.mode == "F"
+
+
+def _is_unit(values: NDArray[Any]) -> bool:
+    return values.dtype.kind == "f" and bool(values.min() >= 0 and values.max() <= 1)
+
+
+def _wide_grey(image: Image.Image, pixel_range: PixelRange | None) -> NDArray[Any]:
+    """Grey values of more than eight bits: uint8 by the range, uint16, or float in 0..1."""
+    values = np.asarray(image)
+    if pixel_range is not None and not _is_unit(values):
+        if not np.isfinite(values).all():
+            raise ValueError("its values are not finite")
+        return pixel_range.apply(values)
+    if image.mode == "I":
+        # Pillow reads some 16-bit files as 32-bit integers, just like files of 32 bits.
+        if values.min() < 0 or values.max() > 65_535:
+            raise ValueError("its 32-bit values are outside 0..65535")
+        return values.astype(np.uint16)
+    return values
+
+
+def _from_array(pixels: NDArray[Any], pixel_range: PixelRange | None = None) -> Picture:
+    if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] not in (1, 2, 3, 4)):
+        raise ValueError(
+            f"pixels must be (height, width) or (height, width, 1 to 4 channels), "
+            f"got shape {pixels.shape}"
+        )
+    if pixels.size == 0:
+        raise ValueError(f"it has no pixels (shape {pixels.shape})")
+    if pixels.shape[0] * pixels.shape[1] > MAX_PIXELS:
+        raise ValueError(f"shape {pixels.shape} is more than {MAX_PIXELS} pixels")
+    return _to_rgb(to_eight_bits(pixels, pixel_range))
+
+
+def to_eight_bits(values: NDArray[Any], pixel_range: PixelRange | None = None) -> NDArray[np.uint8]:
+    """Pixels as uint8; ValueError for types that are not supported and floats outside 0..1.
+
+    >>> to_eight_bits(np.array([0, 257, 65535], dtype=np.uint16)).tolist()
+    [0, 1, 255]
+    >>> to_eight_bits(np.array([0.0, 0.5, 1.0])).tolist()
+    [0, 128, 255]
+    """
+    kind = values.dtype.kind
+    if values.dtype == np.uint8:
+        return values.astype(np.uint8, copy=False)
+    if kind == "b":
+        return values.astype(np.uint8) * np.uint8(255)
+    if kind == "u" and values.dtype.itemsize == 2:
+        if pixel_range is not None and pixel_range != FULL:
+            return pixel_range.apply(values)
+        return ((values.astype(np.uint32) + 128) // 257).astype(np.uint8)
+    if kind == "f":
+        check_unit_range(values)
+        return (values * 255 + 0.5).astype(np.uint8)
+    raise ValueError(
+        f"pixels must be uint8, uint16, bool or float in 0..1, got {values.dtype}; "
+        "convert them, for instance with .astype(np.uint8)"
+    )
+
+
+def check_unit_range(values: NDArray[Any]) -> None:
+    """Refuse float pixels that are not finite or not in 0..1, with a ValueError."""
+    low, high = values.min(), values.max()
+    # With a NaN, min and max are NaN and both comparisons are false.
+    if not (low >= 0 and high <= 1):
+        raise ValueError(
+            f"float pixels must be finite and in 0..1, got {low:g} to {high:g}; "
+            "divide by the largest possible value, or convert to uint8"
+        )
+
+
+def _to_rgb(pixels: NDArray[np.uint8]) -> Picture:
+    if pixels.ndim == 2:
+        pixels = pixels[:, :, None]
+    channels = pixels.shape[2]
+    if channels in (2, 4):
+        alpha = pixels[:, :, -1:].astype(np.uint32)
+        colour = pixels[:, :, :-1].astype(np.uint32)
+        pixels = ((colour * alpha + 255 * (255 - alpha) + 127) // 255).astype(np.uint8)
+    if pixels.shape[2] == 1:
+        pixels = np.repeat(pixels, 3, axis=2)
+    return np.ascontiguousarray(pixels)
+
+
+THUMBNAIL_SIDE = 64
+THUMBNAIL_QUALITY = 75
+
+
+def thumbnail(picture: Picture) -> str:
+    """The picture as a data URI, at most 64 pixels high and wide: 0.3 to 3 kB of WebP."""
+    image = Image.fromarray(picture)
+    image.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE), Image.Resampling.LANCZOS)
+    file = BytesIO()
+    image.save(file, "WEBP", quality=THUMBNAIL_QUALITY, method=4)
+    return "data:image/webp;base64," + b64encode(file.getvalue()).decode()

@@ -1,0 +1,160 @@
+"""Classes of whole images from annotations for object detection, in the format of COCO or YOLO.
+
+An image has a class if all its objects are of one class.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from mixmood.core.errors import InputError, reason
+from mixmood.data.images.labels import labels_from_table, lines_of
+from mixmood.data.images.names import Names
+from mixmood.data.images.pool import Labels
+
+BESIDE_IMAGES = "_annotations.coco.json"
+"""Lies in the folder of the images that it names."""
+COCO_FILES = ("annotations/*.json", "*annotations*.json", f"*/{BESIDE_IMAGES}")
+YOLO_LISTS = ("data.yaml", "dataset.yaml", "classes.txt", "obj.names")
+MOST_JSON_BYTES = 256 * 2**20
+_INLINE = re.compile(r"^names:\s*[\[{](.*)[\]}]$")
+_ITEM = re.compile(r"^\s*(?:\d+\s*:|-\s)\s*.+$")
+_NUMBERED = re.compile(r"(\d+)\s*:\s*(.+)")
+
+
+def labels_from_coco(folder: Path, names: Names) -> Labels | None:
+    """The classes of images from COCO annotations; None unless every image has one class."""
+    classes: dict[str, set[str]] = {}
+    for pattern in COCO_FILES:
+        for path in sorted(folder.glob(pattern)):
+            beside = f"{path.parent.name}/" if path.name == BESIDE_IMAGES else ""
+            for file, kind in _coco_pairs(path):
+                classes.setdefault(beside + file.removeprefix("./"), set()).add(kind)
+    if not classes:
+        return None
+    files = _annotated_files([_text(name) for name in names], classes)
+    n_images = Counter(files)
+    found = (classes[file] if file and n_images[file] == 1 else set() for file in files)
+    return _labels(found, len(names))
+
+
+def _annotated_files(names: list[str], annotated: Collection[str]) -> list[str | None]:
+    """The annotated file that each image is, by the longest common end of their paths.
+
+    Annotations name files below a folder of their own, which may be above or below that of the
+    images. None for an image that is not annotated, or whose name several annotated files have.
+
+    >>> _annotated_files(["a/1.png", "a/2.png", "3.png"], ["1.png", "b/1.png", "2.png", "c/3.png"])
+    ['1.png', '2.png', 'c/3.png']
+    """
+    by_end: dict[str, str | None] = {}
+    for file in annotated:
+        for end in _ends(file):
+            by_end[end] = None if end in by_end else file
+    by_end |= {file: file for file in annotated}
+    return [next((by_end[end] for end in _ends(name) if end in by_end), None) for name in names]
+
+
+def _ends(path: str) -> Iterator[str]:
+    """A path without none, one, two ... of its first folders."""
+    while path:
+        yield path
+        path = path.partition("/")[2]
+
+
+def labels_from_yolo(folder: Path, names: Names) -> Labels | None:
+    """The classes of images from YOLO label files; None unless every image has one class.
+
+    The label file of `images/train/1.jpg` is `labels/train/1.txt`. Each of its lines starts with
+    the number of a class, whose name is in data.yaml or classes.txt.
+    """
+    if not (folder / "labels").is_dir() or not len(names) or not names[0].startswith(b"images/"):
+        return None
+    kinds = yolo_names(folder)
+
+    def classes(name: bytes) -> set[str]:
+        text = folder / "labels" / (_text(name).removeprefix("images/").rpartition(".")[0] + ".txt")
+        try:
+            numbers = {int(line.split()[0]) for line in lines_of(text) if line.strip()}
+        except FileNotFoundError:
+            return set()
+        except (OSError, ValueError) as error:
+            raise InputError(f"Cannot read the labels in {text}: {reason(error)}.") from error
+        return {kinds.get(number, str(number)) for number in numbers}
+
+    return _labels((classes(name) for name in names), len(names))
+
+
+def yolo_names(folder: Path) -> dict[int, str]:
+    """The names of YOLO's classes by number; empty if there is no list of them."""
+    path = next((folder / name for name in YOLO_LISTS if (folder / name).is_file()), None)
+    if path is None:
+        return {}
+    try:
+        lines = [line.decode("utf-8", "replace").rstrip() for line in lines_of(path)]
+    except (OSError, ValueError) as error:
+        raise InputError(f"Cannot read the classes in {path}: {reason(error)}.") from error
+    if path.suffix != ".yaml":
+        return dict(enumerate(line.strip() for line in lines if line.strip()))
+    found: dict[int, str] = {}
+    for place, item in enumerate(_yaml_names(lines)):
+        numbered = _NUMBERED.fullmatch(item)
+        number, word = (int(numbered[1]), numbered[2]) if numbered else (place, item)
+        found[number] = word.strip("'\"")
+    return found
+
+
+def _yaml_names(lines: list[str]) -> Iterator[str]:
+    """The items of `names`, written in one line or one a line, with their numbers if given."""
+    is_inside = False
+    for line in lines:
+        line = line.partition(" #")[0].rstrip()
+        if match := _INLINE.match(line):
+            yield from (item.strip() for item in match[1].split(","))
+        elif is_inside and _ITEM.match(line):
+            yield line.strip().removeprefix("-").strip()
+        else:
+            is_inside = line.strip() == "names:"
+
+
+def _coco_pairs(path: Path) -> Iterator[tuple[str, str]]:
+    """The file and the class of every object; empty for JSON of another kind."""
+    try:
+        if path.stat().st_size > MOST_JSON_BYTES:
+            raise ValueError(f"it has more than {MOST_JSON_BYTES} bytes")
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"Cannot read the labels in {path}: {reason(error)}.") from error
+    keys = ("images", "annotations", "categories")
+    if not isinstance(content, dict) or not all(isinstance(content.get(k), list) for k in keys):
+        return
+    try:
+        files = {image["id"]: str(image["file_name"]) for image in content["images"]}
+        kinds = {kind["id"]: str(kind["name"]) for kind in content["categories"]}
+        for thing in content["annotations"]:
+            if "category_id" in thing:
+                yield files[thing["image_id"]], kinds[thing["category_id"]]
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"Cannot read the labels in {path}: {type(error).__name__}: {reason(error)}. "
+            "Annotations must refer to images and categories of the same file."
+        ) from error
+
+
+def _labels(classes: Iterator[set[str]], n_images: int) -> Labels | None:
+    table: dict[bytes, int] = {}
+    codes = np.empty(n_images, np.int32)
+    for index, found in enumerate(classes):
+        if len(found) != 1:
+            return None
+        word = next(iter(found)).encode("utf-8", "surrogateescape")
+        codes[index] = table.setdefault(word, len(table))
+    return labels_from_table(codes, table)
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "surrogateescape")

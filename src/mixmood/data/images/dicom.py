@@ -1,0 +1,272 @@
+"""Pixels of DICOM files, and the window that says which are black and white.
+
+Headers contain names of patients: no text of a header leaves this module, and errors name the kind
+of fault and never quote the file.
+"""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Picture
+from mixmood.data.images.pixel_range import PixelRange
+
+LINEAR, EXACT, SIGMOID = "LINEAR", "LINEAR_EXACT", "SIGMOID"
+LARGEST = 1e12
+"""Real grey values, centres and widths are smaller; arithmetic up to this size is safe."""
+NARROWEST = 1e-9
+
+
+@dataclass(frozen=True)
+class Window:
+    """A centre and a width with the shape of the curve between black and white; or a table.
+
+    Formulas: DICOM PS3.3, C.11.2.1.2 (linear) and C.11.2.1.3 (others).
+
+    >>> Window(40, 400).apply(np.array([-160.0, 40.0, 240.0])).tolist()
+    [0, 128, 255]
+    """
+
+    centre: float
+    width: float
+    shape: str = LINEAR
+    table: tuple[int, tuple[int, ...], int] | None = None
+    """First value, entries and bits of a VOI table, which is used instead of centre and width."""
+
+    def apply(self, values: NDArray[Any]) -> NDArray[np.uint8]:
+        """Grey values as uint8."""
+        x = np.asarray(values, np.float64)
+        part: NDArray[np.float64]
+        if self.table is not None:
+            first, entries, bits = self.table
+            places = np.clip(np.rint(x) - first, 0, len(entries) - 1).astype(np.int64)
+            part = np.array(entries, np.float64)[places] / (2**bits - 1)
+        elif self.shape == SIGMOID:
+            # Far from the centre the power would overflow; there the result is 0 or 1.
+            part = 1 / (1 + np.exp(np.clip(-4 * (x - self.centre) / self.width, -50, 50)))
+        elif self.shape == EXACT:
+            part = (x - self.centre) / self.width + 0.5
+        else:
+            part = (x - (self.centre - 0.5)) / max(self.width - 1, NARROWEST) + 0.5
+        return np.clip(part * 255 + 0.5, 0, 255).astype(np.uint8)
+
+
+def window_of(data: Any) -> Window | None:
+    """The first window of a file; None if the file has no usable window."""
+    if data.get("VOILUTSequence"):
+        item = data.VOILUTSequence[0]
+        count, first, bits = (int(value) for value in item.LUTDescriptor)
+        entries = item.LUTData
+        if isinstance(entries, bytes):
+            entries = np.frombuffer(entries, "<u2" if bits > 8 else "<u1")
+        table = first, tuple(int(value) for value in entries)[: count or 65_536], bits
+        return Window(0, 1, table=table) if table[1] and 1 <= bits <= 16 else None
+    centre, width = (_first(data.get(word)) for word in ("WindowCenter", "WindowWidth"))
+    if centre is None or width is None:
+        return None
+    # In this form a NaN is refused too.
+    if not (abs(centre) <= LARGEST and NARROWEST <= width <= LARGEST):
+        return None
+    shape = str(data.get("VOILUTFunction", None) or LINEAR)
+    return Window(centre, width, shape if shape in (EXACT, SIGMOID) else LINEAR)
+
+
+def _first(value: Any) -> float | None:
+    """The first number of an element that has none, one or several; None if it has none."""
+    if value is None or value == "":
+        return None
+    several = value if hasattr(value, "__getitem__") and not isinstance(value, str) else [value]
+    return float(several[0]) if len(several) else None
+
+
+MAX_PIXELS = 175_000_000
+DEFLATED = b"1.2.840.10008.1.2.1.99"
+"""This transfer syntax compresses the whole file: its size is unknown until it is unpacked."""
+HEADER_BYTES = 4096
+DICOM_START = 132
+"""The number of first bytes that show whether a file is DICOM."""
+T = TypeVar("T")
+
+GREY = ("MONOCHROME1", "MONOCHROME2")
+COLOURS = (
+    "RGB", "PALETTE COLOR", "YBR_FULL", "YBR_FULL_422", "YBR_PARTIAL_420", "YBR_RCT", "YBR_ICT",
+)  # fmt: skip
+"""Those that pydicom decodes to RGB; the standard once had others, such as HSV."""
+UNKNOWN_COLOURS = "it is a DICOM file of colours in an unknown form"
+SMALLEST_SPAN = 1e-30
+
+
+class DicomError(ValueError):
+    """An error of a DICOM file; its message contains nothing of the file."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of a DICOM file.
+
+    Attributes:
+        values: Grey values in the units of the modality, shape (height, width); or colours as
+            uint8, shape (height, width, 3).
+        window: The file's own values for black and white.
+        full: The range of values that its bits can hold, for files without a window.
+        is_inverted: Whether small values are white (MONOCHROME1).
+    """
+
+    values: NDArray[Any]
+    window: Window | None
+    full: PixelRange
+    is_inverted: bool
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether its grey values have more than eight bits and no window of their own."""
+        is_grey = self.values.ndim == 2
+        return is_grey and self.window is None and self.full.high - self.full.low > 255
+
+    def picture(self, pixel_range: PixelRange | None) -> Picture:
+        """The frame as RGB uint8, scaled by its window, else the range given, else its bits."""
+        if self.values.ndim == 3:
+            return np.ascontiguousarray(self.values, dtype=np.uint8)
+        if self.window is not None:
+            grey = self.window.apply(self.values)
+        else:
+            grey = (pixel_range if self.is_wide and pixel_range else self.full).apply(self.values)
+        grey = 255 - grey if self.is_inverted else grey
+        return np.repeat(grey[:, :, None], 3, axis=2)
+
+
+def is_dicom(raw: bytes) -> bool:
+    """Whether a file starts like DICOM: any 128 bytes, then DICM."""
+    return raw[128:DICOM_START] == b"DICM"
+
+
+def count_frames(raw: bytes) -> int:
+    """How many frames a DICOM file has."""
+    return _guarded(lambda: _n_frames(_read(raw, is_header=True)))
+
+
+def read_frame(raw: bytes, index: int | None = None) -> Frame:
+    """One frame of a DICOM file, by default the middle one; DicomError if it cannot be read."""
+    return _guarded(lambda: _frame(_read(raw, is_header=False), index))
+
+
+def _guarded(work: Callable[[], T]) -> T:
+    """The result of `work`; any other error becomes a DicomError that names only its class."""
+    try:
+        return work()
+    except DicomError:
+        raise
+    except Exception as error:
+        # The messages of pydicom quote values of the header.
+        what = type(error).__name__
+        raise DicomError(f"it is a damaged or unusual DICOM file ({what})") from None
+
+
+def _read(raw: bytes, is_header: bool) -> Any:
+    try:
+        import pydicom
+    except ImportError:
+        raise DicomError(
+            "it is a DICOM file, which needs packages that are not installed. "
+            "Install them with: pip install 'mixmood[medical]'"
+        ) from None
+    if DEFLATED in raw[:HEADER_BYTES]:
+        raise DicomError("it is a deflated DICOM file; save it in another transfer syntax")
+    tags: Any = ["NumberOfFrames"] if is_header else None
+    return pydicom.dcmread(io.BytesIO(raw), stop_before_pixels=is_header, specific_tags=tags)
+
+
+def _n_frames(data: Any) -> int:
+    count = int(data.get("NumberOfFrames", None) or 1)
+    if count < 1:
+        raise DicomError("it is a DICOM file without frames")
+    return count
+
+
+def _frame(data: Any, index: int | None) -> Frame:
+    from pydicom import pixels
+
+    if "PixelData" not in data:
+        raise DicomError("it is a DICOM file without pixels")
+    n_frames = _n_frames(data)
+    wanted = n_frames // 2 if index is None else index
+    if not 0 <= wanted < n_frames:
+        raise DicomError(f"it is a DICOM file of {n_frames} frames; frame {wanted} was wanted")
+    n_pixels = int(data.Rows) * int(data.Columns)
+    if not 0 < n_pixels <= MAX_PIXELS:
+        raise DicomError(f"it has {n_pixels} pixels; 1 to {MAX_PIXELS} are allowed")
+    values = _decoded(data, wanted)
+    kind = str(data.PhotometricInterpretation)
+    if kind == "PALETTE COLOR":
+        values = pixels.apply_color_lut(values, data)
+    if kind not in GREY + COLOURS:
+        raise DicomError(UNKNOWN_COLOURS)
+    if kind not in GREY:
+        return Frame(_eight_bits(values), None, PixelRange(0, 255), False)
+    if values.ndim != 2:
+        raise DicomError("it is a DICOM file of grey values with several samples per pixel")
+    full = _full_range(data)
+    grey = np.asarray(pixels.apply_modality_lut(values, data))
+    return Frame(grey, window_of(data), full, kind == "MONOCHROME1")
+
+
+def _decoded(data: Any, index: int) -> NDArray[Any]:
+    """The stored values of a frame; an error of a compressed file names its transfer syntax."""
+    from pydicom.pixels import get_decoder, pixel_array
+
+    syntax = data.file_meta.TransferSyntaxUID
+    if not syntax.is_compressed:
+        return np.asarray(pixel_array(data, index=index))
+    # The number of an unregistered UID is not shown, because it is text of the header.
+    name = syntax.name if syntax.name != str(syntax) else "an unknown transfer syntax"
+    advice = "install pylibjpeg with its plug-ins, or save it uncompressed"
+    try:
+        is_available = get_decoder(syntax).is_available
+    except NotImplementedError:
+        is_available = False
+    if not is_available:
+        raise DicomError(
+            f"it is a DICOM file in {name}, for which no decoder is installed; {advice}"
+        )
+    try:
+        return np.asarray(pixel_array(data, index=index))
+    except Exception:
+        # Damaged or not supported by the decoder, such as 12 bits by Pillow's JPEG.
+        raise DicomError(
+            f"it is a DICOM file in {name}, which the installed decoders cannot read; {advice}"
+        ) from None
+
+
+def _full_range(data: Any) -> PixelRange:
+    """The range of values that the bits of a file can hold, in the units of the modality."""
+    from pydicom.pixels import apply_modality_lut
+
+    n_bits = int(data.BitsStored)
+    if not 1 <= n_bits <= 32:
+        raise DicomError(f"its header states {n_bits} bits per pixel; 1 to 32 are allowed")
+    is_signed = int(data.get("PixelRepresentation", 0) or 0) == 1
+    ends = (-(2 ** (n_bits - 1)), 2 ** (n_bits - 1) - 1) if is_signed else (0, 2**n_bits - 1)
+    if "ModalityLUTSequence" in data:
+        ends = (0, 2 ** int(data.ModalityLUTSequence[0].LUTDescriptor[2]) - 1)
+        low, high = float(ends[0]), float(ends[1])
+    else:
+        found = apply_modality_lut(np.array([ends], dtype=np.int64), data)
+        low, high = sorted(float(value) for value in found.ravel())
+    if not (-LARGEST <= low < high <= LARGEST and high - low >= SMALLEST_SPAN):
+        raise DicomError("its slope and intercept leave no range of values")
+    return PixelRange(low, high)
+
+
+def _eight_bits(values: NDArray[Any]) -> NDArray[np.uint8]:
+    """Colours as uint8, shape (height, width, 3)."""
+    if values.ndim != 3 or values.shape[2] not in (3, 4) or values.dtype.kind != "u":
+        raise DicomError(UNKNOWN_COLOURS)
+    most = 2 ** (8 * values.dtype.itemsize) - 1
+    colours = values[:, :, :3]
+    if most == 255:
+        return colours.astype(np.uint8)
+    return PixelRange(0, most).apply(colours)

@@ -1,0 +1,385 @@
+"""Which class each image has, from folders, tables or values; and which images are one group."""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.errors import InputError, OptionError, ShapeError, reason
+from mixmood.core.suggest import unknown_name
+from mixmood.core.words import either_form
+from mixmood.data.images.names import Names, shown_bytes
+from mixmood.data.images.pool import Labels, Pool
+
+MOST_CLASSES = 65_536
+SPLIT = re.compile(rb"(train|training|val|valid|validation|dev|test|testing|images|data)(20\d\d)?")
+"""Names of folders that are splits of a set, not classes (YOLO and COCO have them)."""
+
+
+def labels_from_folders(names: Names) -> Labels | None:
+    """The classes from the folders of a pool; None if the folders are not classes.
+
+    The class of an image is its folder on the first level with several folders: `cat` for
+    `cat/1.png`, and also for `crawl/cat/new/1.png` if every path starts with `crawl/`. If the
+    folders of that level are splits, as in `train/cat/1.png` and `val/dog/2.png`, the level below
+    is used. The result is None unless every image is in such a folder and there are at least two.
+    """
+    skip = _shared_folder(names)
+    codes = np.empty(len(names), dtype=np.int32)
+    table: dict[bytes, int] = {}
+    is_split = _is_split_level(names, skip)
+    for index, name in enumerate(names):
+        start = name.find(b"/", skip) + 1 if is_split else skip
+        end = name.find(b"/", start)
+        if end < 0:
+            return None
+        codes[index] = table.setdefault(name[start:end], len(table))
+        if len(table) > MOST_CLASSES:
+            return None
+    return labels_from_table(codes, table) if len(table) > 1 else None
+
+
+def images_without_class_folder(names: Names) -> str:
+    """A sentence about images beside the class folders; empty if there are none of either.
+
+    >>> images_without_class_folder(Names.in_order([b"cat/1.png", b"dog/2.png", b"3.png"]))
+    '1 of 3 images is in no class folder, such as 3.png: the set counts as unlabelled.'
+    """
+    skip, folders = _shared_folder(names), set()
+    first, n_outside = b"", 0
+    for name in names:
+        folder, slash, _ = name[skip:].partition(b"/")
+        if slash:
+            folders.add(folder)
+            continue
+        first, n_outside = first or name, n_outside + 1
+    if not n_outside or len(folders) < 2:
+        return ""
+    verb = either_form(n_outside, "is", "are")
+    return (
+        f"{n_outside:,} of {len(names):,} images {verb} in no class folder, such as "
+        f"{shown_bytes(first)}: the set counts as unlabelled."
+    )
+
+
+def labels_from_table(codes: NDArray[np.int32], table: dict[bytes, int]) -> Labels:
+    """Labels with names in alphabetical order, from codes that number the names of `table`."""
+    ordered = sorted(table)
+    place = np.empty(len(table), dtype=np.int32)
+    for new, name in enumerate(ordered):
+        place[table[name]] = new
+    return Labels(place[codes], tuple(map(shown_bytes, ordered)))
+
+
+def _is_split_level(names: Names, skip: int) -> bool:
+    """Whether all folders of a level are splits, such as train and test."""
+    return all(SPLIT.fullmatch(name[skip:].partition(b"/")[0].lower()) for name in names)
+
+
+def _shared_folder(names: Names) -> int:
+    """The length of the folder with which all names start, including its slash."""
+    shared: bytes | None = None
+    for name in names:
+        if shared is None:
+            shared = name[: name.rfind(b"/") + 1]
+        while not name.startswith(shared):
+            shared = shared[: shared.rfind(b"/", 0, -1) + 1]
+        if not shared:
+            break
+    return len(shared or b"")
+
+
+PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "file_path", "image")
+"""Names of the column with the paths; the first of them that a table has is used."""
+
+LABEL_COLUMNS = ("label", "labels", "class", "class_name", "category", "target")
+"""Names of the column with the classes; the first of them that a table has is used."""
+
+LONGEST_LINE = 65_536
+
+
+def table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The header, in lower case, and the rows, each with its line number.
+
+    ValueError if a row has another number of fields than the header.
+    """
+    text = (line.decode("utf-8", "surrogateescape") for line in lines_of(path))
+    first = next(text, "")
+    if "\r" in first.rstrip("\r\n"):
+        raise ValueError("its lines end as on old Macintoshes: save it as CSV in UTF-8")
+    reader = csv.reader(chain([first], text), delimiter=_delimiter(first), strict=True)
+    head = [word.strip().lower() for word in next(reader, [])]
+    yield 1, head
+    for row in reader:
+        if row and len(row) != len(head):
+            raise ValueError(
+                f"line {reader.line_num} has {len(row)} fields, and the header has {len(head)}"
+            )
+        if row:
+            yield reader.line_num, row
+
+
+def path_column(head: Sequence[str], names: Sequence[str] = PATH_COLUMNS) -> int:
+    """The index of the column with the paths; ValueError if there is none."""
+    for name in names:
+        if name in head:
+            return head.index(name)
+    raise ValueError(
+        f"its first line must name a column {' or '.join(names)}, got '{', '.join(head)[:60]}'"
+    )
+
+
+def label_column(head: Sequence[str], wanted: str | None) -> int | None:
+    """The index of the column with the classes: the one wanted, else one with a usual name."""
+    if wanted is not None:
+        if wanted.lower() not in head:
+            raise unknown_name("label column", wanted, head)
+        return head.index(wanted.lower())
+    return next((head.index(name) for name in LABEL_COLUMNS if name in head), None)
+
+
+def lines_of(path: Path) -> Iterator[bytes]:
+    """The lines of a text file; ValueError if it is UTF-16 or a line is too long for text."""
+    with path.open("rb") as file:
+        start = file.read(3)
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise ValueError("it is text in UTF-16: save it in UTF-8")
+        file.seek(3 if start == b"\xef\xbb\xbf" else 0)
+        while line := file.readline(LONGEST_LINE):
+            if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+                raise ValueError(f"a line is longer than {LONGEST_LINE} bytes")
+            yield line
+
+
+def _delimiter(head: str) -> str:
+    """The most frequent of comma, semicolon and tab in the first line.
+
+    Spreadsheets separate columns by semicolons in countries with a decimal comma.
+    """
+    return max(",;\t", key=head.count)
+
+
+LABEL_FILES = ("labels.csv", "labels.tsv", "metadata.csv")
+"""Names of the table, at the top of the folder; Hugging Face calls it metadata.csv."""
+NAME_COLUMNS = (*PATH_COLUMNS, "id", "image_id", "name")
+AMBIGUOUS = -2
+"""In place of an index: several images have this name."""
+SEVERAL = -3
+"""In place of a class: rows give the image different classes."""
+
+
+def label_file_in(folder: Path) -> Path | None:
+    """The table of classes at the top of a folder, if there is one."""
+    return next((folder / name for name in LABEL_FILES if (folder / name).is_file()), None)
+
+
+def labels_from_file(path: Path, names: Names, column: str | None) -> tuple[Labels | None, str]:
+    """The classes of all images; or None, and a sentence about an image without one class.
+
+    A row names its image by the path below the folder, by the name of the file, or by that name
+    without its suffix. InputError if no row names an image, or the table cannot be read.
+
+    Args:
+        path: The table.
+        names: The images of the folder.
+        column: The column with the classes; by default one with a usual name.
+    """
+    try:
+        codes, table, first = _codes(path, names, column)
+    except (OSError, ValueError, csv.Error) as error:
+        raise InputError(f"Cannot read the labels in {path}: {reason(error)}.") from error
+    if codes is None:
+        return None, ""
+    n_missing = int((codes < 0).sum())
+    if n_missing == len(names):
+        raise InputError(
+            f"{path} has labels, but none of its rows names an image of the folder; its first row "
+            f"names '{first[:60]}'. Write paths relative to the folder."
+        )
+    if n_several := int((codes == SEVERAL).sum()):
+        where = shown_bytes(names[int(np.argmax(codes == SEVERAL))])
+        return None, (
+            f"{path.name} gives several classes to {n_several} of {len(names)} images, such as "
+            f"{where}: the set counts as unlabelled."
+        )
+    if n_missing:
+        where = shown_bytes(names[int(np.argmax(codes < 0))])
+        return None, (
+            f"{path.name} has no label for {n_missing} of {len(names)} images, such as {where}: "
+            "the set counts as unlabelled."
+        )
+    return labels_from_table(codes, table), ""
+
+
+def _codes(
+    path: Path, names: Names, column: str | None
+) -> tuple["np.ndarray[tuple[int], np.dtype[np.int32]] | None", dict[bytes, int], str]:
+    rows = table_rows(path)
+    _, head = next(rows)
+    at_label = label_column(head, column)
+    if at_label is None:
+        # A table without classes, such as one of captions, is not a table of labels.
+        return None, {}, ""
+    at_name, first = path_column(head, NAME_COLUMNS), ""
+    places = _places(names)
+    codes = np.full(len(names), -1, np.int32)
+    table: dict[bytes, int] = {}
+    for number, row in rows:
+        first = first or row[at_name]
+        place = places.get(_bytes(row[at_name]).removeprefix(b"./"), -1)
+        if place == AMBIGUOUS:
+            raise ValueError(
+                f"line {number} names '{row[at_name][:60]}', and several images have this name: "
+                "write the path of one image"
+            )
+        label = _bytes(row[at_label])
+        if place >= 0 and label:
+            code = table.setdefault(label, len(table))
+            codes[place] = code if codes[place] in (-1, code) else SEVERAL
+    return codes, table, first
+
+
+def _bytes(text: str) -> bytes:
+    return text.strip().replace("\\", "/").encode("utf-8", "surrogateescape")
+
+
+def _places(names: Names) -> dict[bytes, int]:
+    """The index of an image by its path, its file name, and its file name without suffix."""
+    places: dict[bytes, int] = {}
+    for short in _shortenings(names):
+        found: dict[bytes, int] = {}
+        for index, name in enumerate(short):
+            found[name] = AMBIGUOUS if name in found else index
+        places = {**found, **places}
+    return places
+
+
+def _shortenings(names: Names) -> Iterator[Iterable[bytes]]:
+    yield names
+    yield (name.rpartition(b"/")[2] for name in names)
+    # A DICOM file may have no suffix.
+    files = (name.rpartition(b"/")[2] for name in names)
+    yield (file.rpartition(b".")[0] or file for file in files)
+
+
+def labels_from_values(
+    values: NDArray[Any], name: str, class_names: tuple[str, ...] | None = None
+) -> Labels:
+    """Labels from one integer or text per image; `class_names` are the names of the integers.
+
+    Texts may be Python objects, as in a column of pandas.
+    """
+    if values.dtype.hasobject and all(isinstance(value, str) for value in values.flat):
+        values = values.astype(str)
+    if values.ndim != 1 or values.dtype.kind not in "iubU":
+        raise ShapeError(
+            f"{name}: labels must be a 1-D array of integers or texts, "
+            f"got {values.dtype} of shape {values.shape}."
+        )
+    if class_names is None:
+        found, codes = np.unique(values, return_inverse=True)
+        return Labels(codes.astype(np.int32), tuple(map(str, found.tolist())))
+    if values.dtype.kind == "U" or (
+        len(values) and not 0 <= values.min() <= values.max() < len(class_names)
+    ):
+        got = "texts" if values.dtype.kind == "U" else f"{values.min()} to {values.max()}"
+        raise InputError(
+            f"{name}: labels must be integers from 0 to {len(class_names) - 1}, because there are "
+            f"{len(class_names)} class names; got {got}."
+        )
+    if len(set(class_names)) < len(class_names):
+        raise InputError(f"{name}: two classes have the same name. Give every class its own.")
+    return Labels(values.astype(np.int32), class_names)
+
+
+WAYS = (
+    "a sub-folder for each class, two or more (cat/1.jpg, dog/2.jpg); a table labels.csv with the "
+    "columns path and label in the folder of the images; a column label of a CSV or Parquet file "
+    "(another column: FILE.csv?label=COLUMN); an array labels in an .npz file, or in Python a pair "
+    "(X, y); a Hugging Face data set with a ClassLabel; or COCO or YOLO annotations with one class "
+    "for each image"
+)
+
+
+def needed_labels(pool: Pool, role: str = "labelled set") -> Labels:
+    """The classes of a pool's images; without any, an InputError names the ways to give them."""
+    if pool.labels is None:
+        why = pool.why_unlabelled
+        because = " ".join([*getattr(pool, "notes", ()), *([why] if why else [])])
+        raise InputError(
+            f"The {role} {pool.name} has no classes. {because + ' ' if because else ''}"
+            f"Give them in one of these ways: {WAYS}."
+        )
+    return pool.labels
+
+
+def minus_one_note(names: tuple[str, ...]) -> str:
+    """A sentence for classes that seem to mark images without a class by -1; empty for others.
+
+    With two classes, -1 and 1 are the two, as many tools write them.
+
+    >>> minus_one_note(("-1", "1"))
+    ''
+    """
+    if "-1" not in names or len(names) < 3:
+        return ""
+    return "The label -1 is a class like the others. Put images without a class into the pool."
+
+
+@runtime_checkable
+class HasColumns(Protocol):
+    """A pool that is a table."""
+
+    def column(self, name: str) -> list[str] | None:
+        """The values of a column, one for each image; None without it."""
+
+
+def group_names(pool: Pool, column_or_pattern: str) -> list[str]:
+    """The group of every image of a pool.
+
+    Args:
+        pool: The pool.
+        column_or_pattern: A column of the pool, if it is a CSV or TSV list of paths or a Parquet
+            table; or a regular expression that is searched for in the path of each image. Its
+            first capture group is the name of the image's group, as in `patient(\\d+)`; without
+            one, the whole match is.
+    """
+    column = pool.column(column_or_pattern) if isinstance(pool, HasColumns) else None
+    if column is not None:
+        return column
+    try:
+        pattern = re.compile(column_or_pattern)
+    except re.error as error:
+        raise OptionError(
+            f"groups must be a column of {pool.name} or a regular expression for its paths; got "
+            f"'{column_or_pattern}' ({error})."
+        ) from error
+    return [_group(pattern, pool, index) for index in range(len(pool))]
+
+
+def _group(pattern: "re.Pattern[str]", pool: Any, index: int) -> str:
+    place = pool.locate(index) if hasattr(pool, "locate") else f"{pool.name}[{index}]"
+    found = pattern.search(place)
+    # A capture group that took no part in the match is None.
+    name = None if found is None else found.group(1 if pattern.groups else 0)
+    if name is None:
+        raise InputError(
+            f"groups '{pattern.pattern}' is not a column of {pool.name} and is not found in "
+            f"{place}. Give a column of its table, or a pattern that every path has, such as "
+            "patient(\\d+)."
+        )
+    return str(name)
+
+
+def group_codes(names: list[str]) -> NDArray[np.int64]:
+    """A number for each group.
+
+    >>> group_codes(["b", "a", "b"]).tolist()
+    [1, 0, 1]
+    """
+    return np.asarray(np.unique(names, return_inverse=True)[1], np.int64)

@@ -1,0 +1,203 @@
+"""What a pool is: the interface of every pool of images or features, and its range of values."""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array, Picture, Rows
+from mixmood.core.errors import UnreadableImageError
+from mixmood.data.images.decode import Raw, decode, wide_values
+from mixmood.data.images.pixel_range import FULL, PixelRange, fitted_range
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The class of every image of a pool: `names[codes[i]]` is the class of image i."""
+
+    codes: NDArray[np.int32]
+    names: tuple[str, ...]
+
+    def counts(self) -> dict[str, int]:
+        """How many images each class has, in the order of the names."""
+        tally = np.bincount(self.codes, minlength=len(self.names))
+        return dict(zip(self.names, tally.tolist(), strict=True))
+
+
+class Source(ABC):
+    """The part of the interface that pools of images and pools of features share.
+
+    Attributes:
+        name: The name of the pool in results.
+    """
+
+    name: str
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many images or rows the pool holds, readable or not."""
+
+    @cached_property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A hex digest that changes with the pool's list of images or its rows."""
+
+    @property
+    def labels(self) -> Labels | None:
+        """The classes of the images; None if the pool has none."""
+        return None
+
+    @property
+    def why_unlabelled(self) -> str:
+        """A sentence about images that keep the pool from having classes; empty if there are none.
+
+        It is meant for sets that should have classes; pools need none.
+        """
+        return ""
+
+
+class ImageSource(Source):
+    """A pool of images: opened without reading it, read by index, from any number of threads.
+
+    Attributes:
+        pixel_range: How its images of more than eight bits are scaled; None for 0 to 65535.
+        notes: Sentences about the pool for the user, such as about files that are not images.
+    """
+
+    pixel_range: PixelRange | None = None
+    notes: tuple[str, ...] = ()
+
+    @abstractmethod
+    def fetch(self, index: int) -> Raw:
+        """The image as stored, not yet decoded; raises UnreadableImageError if it is gone."""
+
+    @abstractmethod
+    def locate(self, index: int) -> str:
+        """The name of the image in messages and lists: its path, or the pool and its index."""
+
+    def file_path(self, index: int) -> bytes | None:
+        """The path of the image's own file; None if it has none, as in an archive."""
+        return None
+
+    def reading_order(self, indices: Rows) -> Rows:
+        """The order that sorts `indices` so that the images are read quickest.
+
+        Disks and archives are read quickest from front to back. By default that is the order of
+        the indices.
+        """
+        return np.argsort(indices, kind="stable")
+
+    def wide_values(self, index: int) -> NDArray[Any] | None:
+        """The values of an image of more than eight bits as stored; None for any other."""
+        return wide_values(self.fetch(index), self.locate(index))
+
+    def scaled_by(self, pixel_range: PixelRange | None) -> Self:
+        """The same pool with its images of more than eight bits scaled by this range."""
+        pool = copy.copy(self)
+        pool.pixel_range = pixel_range
+        return pool
+
+    def picture(self, index: int, side: int | None = None) -> Picture:
+        """One RGB image, shape (height, width, 3); raises UnreadableImageError.
+
+        Args:
+            index: The index of the image.
+            side: The side to which the caller will shrink the picture: a large JPEG is then
+                decoded at reduced size, never below twice that side.
+        """
+        return decode(self.fetch(index), self.locate(index), side, self.pixel_range)
+
+    def read(
+        self, indices: Iterable[int] | Rows, side: int | None = None
+    ) -> Iterator[Picture | UnreadableImageError]:
+        """RGB images in the order of `indices`; an error object in place of a broken image."""
+        for index in indices:
+            try:
+                yield self.picture(int(index), side)
+            except UnreadableImageError as error:
+                yield error
+
+
+class FeatureSource(Source):
+    """A pool of features: no backbone is needed."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many features a row has."""
+
+    @abstractmethod
+    def features(self, indices: Rows) -> Array:
+        """The rows asked for, shape (len(indices), width)."""
+
+
+Pool = ImageSource | FeatureSource
+
+N_LOOKED_AT = 8
+"""Images that are read first; if none of them has more than eight bits, no others are read."""
+N_FITTED = 64
+"""Images on which a range is fitted."""
+N_PIXELS = 4096
+"""About so many pixels of each image are used."""
+
+
+def fit_pixel_range(labelled: Pool) -> PixelRange | None:
+    """The range of the labelled images of more than eight bits; None if they have eight.
+
+    Without it, 12-bit scans in 16-bit files would be black: their largest value is a sixteenth of
+    the largest that 16 bits can hold. The range is fitted on 64 images, evenly spaced over the
+    set, with about 4,096 pixels of each.
+    """
+    if isinstance(labelled, FeatureSource):
+        return None
+    first = _samples(labelled, N_LOOKED_AT)
+    return fitted_range(np.concatenate(_samples(labelled, N_FITTED))) if first else None
+
+
+def scaled_alike(
+    labelled: Pool, pools: Mapping[str, Pool]
+) -> tuple[Pool, dict[str, Pool], PixelRange | None]:
+    """The labelled set and the pools, scaled by the range of the labelled set, and that range."""
+    pixel_range = fit_pixel_range(labelled)
+
+    def scaled(pool: Pool) -> Pool:
+        return pool.scaled_by(pixel_range) if isinstance(pool, ImageSource) else pool
+
+    if pixel_range is None:
+        return labelled, dict(pools), None
+    return scaled(labelled), {name: scaled(pool) for name, pool in pools.items()}, pixel_range
+
+
+def poor_range(source: ImageSource) -> tuple[int, int]:
+    """The number of images tried, and how many of them become nearly black or white.
+
+    The images are evenly spaced over the pool, as for fitting a range.
+    """
+    fitted = source.pixel_range or FULL
+    if not _samples(source, N_LOOKED_AT):
+        return 0, 0
+    n_poor = sum(not fitted.fits(values) for values in _samples(source, N_FITTED))
+    return len(_places(source, N_FITTED)), n_poor
+
+
+def _places(source: ImageSource, n_images: int) -> list[int]:
+    places = np.linspace(0, len(source) - 1, min(n_images, len(source))).astype(int)
+    return [int(place) for place in places]
+
+
+def _samples(source: ImageSource, n_images: int) -> list[NDArray[Any]]:
+    """Some pixels of each image of more than eight bits among evenly spaced ones."""
+    found = []
+    for index in _places(source, n_images):
+        try:
+            values = source.wide_values(index)
+        except UnreadableImageError:
+            continue
+        if values is not None and np.isfinite(values).all():
+            found.append(values.ravel()[:: max(1, values.size // N_PIXELS)])
+    return found

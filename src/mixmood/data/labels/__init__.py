@@ -1,1 +1,0 @@
-"""The classes of images, from folder names, tables and annotations."""

@@ -1,1 +1,0 @@
-"""Medical images: DICOM files and their frames."""

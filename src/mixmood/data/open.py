@@ -1,0 +1,400 @@
+"""Opens a pool: from a path, a URL, a text such as `noise:gaussian`, or a Python object."""
+
+import copy
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mixmood.core.cache.features import FeatureCache
+from mixmood.core.errors import InputError, OptionError, reason
+from mixmood.core.files.places import expanded
+from mixmood.core.suggest import near_path
+from mixmood.data.images.labels import labels_from_values
+from mixmood.data.images.names import MIDDLE, NOISE_PREFIX, is_image_name, shown_name, split_options
+from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
+from mixmood.data.readers.array import array_pool, open_idx, open_npy, open_npz
+from mixmood.data.readers.dicom import with_frames
+from mixmood.data.readers.files import FolderSource, ManifestSource
+from mixmood.data.readers.kept import is_kept_list, open_kept
+from mixmood.data.readers.noise import open_noise, with_size_and_seed
+from mixmood.data.readers.objects import (
+    HUB_PREFIX,
+    from_dataset,
+    from_hugging_face,
+    from_list,
+    is_hugging_face,
+    open_hub,
+)
+from mixmood.data.readers.parquet import ParquetSource
+from mixmood.data.readers.remote import RemoteFolder, open_fetched
+from mixmood.data.readers.tar import TarSource
+from mixmood.data.readers.zip import ZipSource
+
+OPENERS: dict[str, Callable[[str | Path, str], Pool]] = {
+    ".zip": ZipSource,
+    ".tar": TarSource,
+    ".tar.gz": TarSource,
+    ".tgz": TarSource,
+    ".npy": open_npy,
+    ".npz": open_npz,
+    ".txt": ManifestSource,
+    ".lst": ManifestSource,
+    ".csv": ManifestSource,
+    ".tsv": ManifestSource,
+    "-ubyte": open_idx,
+    "-ubyte.gz": open_idx,
+    ".idx": open_idx,
+    ".idx.gz": open_idx,
+    ".parquet": ParquetSource,
+}
+"""The function that opens a file, by the end of the file's name."""
+
+_OPENERS_BY_START: dict[bytes, Callable[[str | Path, str], Pool]] = {
+    b"PK\3\4": ZipSource,
+    b"\x93NUMPY": open_npy,
+    b"\0\0\x08": open_idx,
+    b"PAR1": ParquetSource,
+}
+
+
+def open_pool(
+    what: Any,
+    name: str | None = None,
+    *,
+    seed: int = 0,
+    noise_size: int | None = None,
+    cache: FeatureCache | None = None,
+    role: str = "pool",
+    frames: str = "middle",
+) -> Pool:
+    """The pool that `what` names or holds; its images are not read yet.
+
+    Args:
+        what: A path to a folder, archive (.zip, .tar, .tar.gz), array file (.npy, .npz), IDX or
+            Parquet file, folder of Parquet files, or list of paths (.txt, .csv, .tsv); a URL that
+            fsspec knows; a folder or table and its column of classes, `FILE.csv?label=COLUMN`;
+            a path of which every DICOM frame is an image, `DIR?frames=each`;
+            `hf://NAME@CONFIG:SPLIT`; `noise:gaussian` or `noise:salt-and-pepper`,
+            with options as in `noise:gaussian?count=500&size=64`; a NumPy array of images or
+            features, or such an array and its classes, (X, y); a list of images; a torch-style or
+            Hugging Face data set; or a pool.
+        name: The name of the pool; by default that of the file or folder, or of the kind.
+        seed: The seed of a noise pool; other pools do not use it.
+        noise_size: The side of a noise pool's images, if its text does not give one.
+        cache: Keeps the index of a tar archive; with None the archive is scanned each time.
+        role: The word for the pool in messages, such as "labelled set".
+        frames: "middle" for one image of a DICOM file with several frames, "each" for all.
+    """
+    pool = _opened(what, name, seed, noise_size, cache, role)
+    if frames != MIDDLE:
+        pool = with_frames(pool, frames)
+    if role != "pool":
+        # A table of labels that cannot be used is an error before any image is read.
+        _ = pool.labels
+    # Every output shows the name, and some outputs accept valid UTF-8 only.
+    return _renamed(pool, shown_name(name or pool.name))
+
+
+def _opened(
+    what: Any,
+    name: str | None,
+    seed: int,
+    noise_size: int | None,
+    cache: FeatureCache | None,
+    role: str,
+) -> Pool:
+    if isinstance(what, ImageSource | FeatureSource):
+        return what
+    if isinstance(what, str) and what.startswith(NOISE_PREFIX):
+        return open_noise(what, name, seed, noise_size)
+    if isinstance(what, str) and what.startswith(HUB_PREFIX):
+        return open_hub(what, name)
+    if isinstance(what, str) and "://" in what:
+        return _open_url(what, name)
+    if isinstance(what, str) and not what.strip():
+        # As a path it would be the current folder, with all that is below it.
+        raise OptionError(f"The {role} has an empty path. Is a variable of the shell not set?")
+    if isinstance(what, str | os.PathLike):
+        return _open_path(Path(what), name, cache, role)
+    return _open_object(what, name)
+
+
+def _open_object(what: Any, name: str | None) -> Pool:
+    if (rows := _array(what)) is not None:
+        return array_pool(rows, name or "array")
+    if _is_array_and_labels(what):
+        name = name or "array"
+        labels = labels_from_values(np.asarray(what[1]), name)
+        return array_pool(_array(what[0]), name, labels)
+    if isinstance(what, list | tuple):
+        return from_list(what, name or "images")
+    if is_hugging_face(what):
+        return from_hugging_face(what, name or type(what).__name__)
+    if hasattr(what, "__len__") and hasattr(what, "__getitem__") and not isinstance(what, dict):
+        return from_dataset(what, name or type(what).__name__)
+    raise InputError(
+        "A pool must be a path, an array, a list of images or a data set with a length and items; "
+        f"got {type(what).__name__}."
+    )
+
+
+def _array(what: Any) -> Any:
+    """An array, or a table of pandas or a tensor with two axes as one; None for anything else."""
+    if isinstance(what, np.ndarray):
+        return what
+    if not hasattr(what, "__array__") or len(getattr(what, "shape", ())) != 2:
+        return None
+    try:
+        return np.asarray(what)
+    except Exception as error:  # A tensor on a graphics card, or with a gradient.
+        raise InputError(f"Features cannot be read as an array: {reason(error)}.") from error
+
+
+def _is_array_and_labels(what: Any) -> bool:
+    """Whether `what` is a pair (X, y): an array of images or features, and the classes.
+
+    The classes have one axis, which no image has: two images are never taken for such a pair.
+    """
+    return (
+        isinstance(what, list | tuple)
+        and len(what) == 2
+        and _array(what[0]) is not None
+        and _has_one_axis(what[1])
+    )
+
+
+def _has_one_axis(values: Any) -> bool:
+    try:
+        return np.ndim(values) == 1
+    except ValueError:  # Items of several shapes are no classes.
+        return False
+
+
+def _open_path(path: Path, name: str | None, cache: FeatureCache | None, role: str) -> Pool:
+    path, label, frames = split_options(expanded(path))
+    pool = _open_place(path, name, label, cache, role)
+    return pool if frames is None else with_frames(pool, frames)
+
+
+def _open_place(
+    path: Path, name: str | None, label: str | None, cache: FeatureCache | None, role: str
+) -> Pool:
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:
+        hint = near_path(path) or " Check the path."
+        raise InputError(f"Cannot open the {role} {path}: {reason(error)}.{hint}") from error
+    if stat.S_ISDIR(mode):
+        return _open_folder(path, name or path.resolve().name, label)
+    if not stat.S_ISREG(mode):
+        raise InputError(f"Cannot open the {role} {path}: it is neither a file nor a folder.")
+    suffix = _suffix(path.name)
+    opener = OPENERS[suffix] if suffix else _opener_by_content(path, role)
+    name = name or _stem(path.name, suffix)
+    if label is not None:
+        return _open_with_label(path, name, opener, label)
+    if opener in (ManifestSource, ParquetSource) and is_kept_list(path):
+        return open_kept(path, name, lambda base: _opened(base, None, 0, None, cache, "pool"))
+    return TarSource(path, name, cache) if opener is TarSource else opener(path, name)
+
+
+def _open_with_label(
+    path: Path, name: str, opener: Callable[[str | Path, str], Pool], label: str
+) -> Pool:
+    if opener is ParquetSource:
+        return ParquetSource(path, name, label)
+    if opener is ManifestSource and path.suffix.lower() in (".csv", ".tsv"):
+        return ManifestSource(path, name, label)
+    raise InputError(
+        f"{path} has no columns, so ?label={label} cannot be used. Only folders with a "
+        "labels.csv, CSV files and Parquet files have columns."
+    )
+
+
+def _open_folder(path: Path, name: str, label: str | None) -> Pool:
+    try:
+        return FolderSource(path, name, label)
+    except InputError:
+        root = path.resolve()
+        # As for images: skip FIFOs, which would block, and links that leave the folder.
+        shards = sorted(
+            shard
+            for shard in path.rglob("*.parquet")
+            if shard.is_file() and shard.resolve().is_relative_to(root)
+        )
+        if not shards:
+            raise
+        return ParquetSource(shards, name, label)
+
+
+def _open_url(url: str, name: str | None) -> Pool:
+    last = url.rstrip("/").rpartition("/")[2]
+    suffix = _suffix(last)
+    if suffix is None:
+        return RemoteFolder(url, name or last)
+    if OPENERS[suffix] is ManifestSource:
+        raise InputError(
+            f"{url} is a list of paths. Such a list must be on this machine, beside its images. "
+            "Give the URL of the folder of the images instead."
+        )
+    return open_fetched(url, OPENERS[suffix], name or _stem(last, suffix))
+
+
+def _suffix(file: str) -> str | None:
+    """The longest key of OPENERS with which a file's name ends; None if there is none."""
+    return max((end for end in OPENERS if file.lower().endswith(end)), key=len, default=None)
+
+
+def _opener_by_content(path: Path, role: str) -> Callable[[str | Path, str], Pool]:
+    if is_image_name(os.fsencode(path.name)):
+        raise InputError(
+            f"{path} is one image. Give the folder that it is in, or a .txt file that lists paths."
+        )
+    try:
+        with path.open("rb") as file:
+            start = file.read(8)
+    except OSError as error:
+        raise InputError(f"Cannot open the {role} {path}: {reason(error)}.") from error
+    for magic, opener in _OPENERS_BY_START.items():
+        if start.startswith(magic):
+            return opener
+    raise InputError(
+        f"{path} is not a known kind of pool. Give a folder, or a file whose name ends in "
+        f"{', '.join(OPENERS)}."
+    )
+
+
+def _stem(file: str, suffix: str | None) -> str:
+    """The file's name without its suffix: `crawl` for `crawl.tar.gz`."""
+    if suffix is None or len(suffix) == len(file):
+        return file
+    return re.sub(r"[-.]idx\d$", "", file[: -len(suffix)])
+
+
+def _renamed(pool: Pool, name: str) -> Pool:
+    if name == pool.name:
+        return pool
+    pool = copy.copy(pool)
+    pool.name = name
+    return pool
+
+
+# NAME=PATH; a NAME has no slash and no colon, so that neither a path nor a URL with "=" is split.
+NAMED = re.compile(r"([^=/\\:]+)=(.+)", re.DOTALL)
+N_LOOKED_AT = 8
+"""Labelled images of which the first readable one gives the size of noise."""
+SMALLEST_NOISE, LARGEST_NOISE = 8, 224
+
+
+@dataclass(frozen=True)
+class OpenedCandidates:
+    """The pools by name, the user's path or object of each, and why others were not opened."""
+
+    pools: dict[str, Pool]
+    given: dict[str, Any]
+    set_aside: dict[str, str]
+
+
+def open_candidates(
+    candidates: Mapping[str, Any] | Sequence[Any],
+    labelled: Pool,
+    seed: int,
+    cache: FeatureCache | None = None,
+    frames: str = "middle",
+) -> OpenedCandidates:
+    """The opened pools of a dictionary, or of a list, in which `web=crawl.zip` names a pool.
+
+    A broken pool is set aside. A path that does not exist is an error: it is probably mistyped,
+    and nothing has been computed yet.
+    """
+    pools: dict[str, Pool] = {}
+    given: dict[str, Any] = {}
+    set_aside: dict[str, str] = {}
+    for number, (name, what) in enumerate(_named(candidates), start=1):
+        # Labelled images are decoded only if noise needs their size.
+        side = noise_size(labelled) if _is_noise_of_any_size(what) else None
+        try:
+            pool = open_pool(what, name, seed=seed, noise_size=side, cache=cache, frames=frames)
+        except InputError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise
+            is_path = isinstance(what, str | os.PathLike)
+            called = shown_name(name or (str(what) if is_path else f"pool {number}"))
+            _check_new(called, pools, set_aside)
+            set_aside[called] = str(error)
+            continue
+        _check_new(pool.name, pools, set_aside)
+        pools[pool.name], given[pool.name] = pool, what
+    return OpenedCandidates(pools, given, set_aside)
+
+
+def _check_new(name: str, *known: Mapping[str, object]) -> None:
+    if any(name in names for names in known):
+        raise OptionError(
+            f"Two candidates are called '{name}'. Name them: NAME=PATH on the command "
+            "line, a dictionary in Python."
+        )
+
+
+def _is_noise_of_any_size(what: Any) -> bool:
+    """Whether a text asks for noise and does not give its size."""
+    return (
+        isinstance(what, str)
+        and what.startswith(NOISE_PREFIX)
+        and "size=" not in what.partition("?")[2]
+    )
+
+
+def _named(
+    candidates: Mapping[str, Any] | Sequence[Any],
+) -> Iterator[tuple[str | None, Any]]:
+    """The name of each candidate, None if none was given, and its path or object."""
+    if isinstance(candidates, Mapping):
+        for name, what in candidates.items():
+            if name is not None and not isinstance(name, str):
+                raise OptionError(f"The name of a pool must be a text; got {name!r:.100}.")
+            yield name, what
+        return
+    # One pool may be given without a list; the rows of an array are not pools.
+    is_one = isinstance(candidates, str | Path | np.ndarray)
+    listed: Iterable[Any] = [candidates] if is_one else candidates
+    for what in listed:
+        match = NAMED.fullmatch(what) if isinstance(what, str) else None
+        # A file or folder may be called `x=y`: if it exists, it is the candidate.
+        if match and not os.path.exists(expanded(what)):  # noqa: PTH110 - takes any text
+            yield match[1], match[2]
+        else:
+            yield None, what
+
+
+def with_noise_settings(what: Any, labelled: Pool | None, seed: int) -> Any:
+    """The text of noise with its size and seed, so that it opens the same pool anywhere.
+
+    Anything but the text of noise is returned unchanged.
+    """
+    if not isinstance(what, str) or not what.startswith(NOISE_PREFIX):
+        return what
+    if labelled is None or not _is_noise_of_any_size(what):
+        return with_size_and_seed(what, None, seed)
+    return with_size_and_seed(what, noise_size(labelled), seed)
+
+
+def noise_size(labelled: Pool) -> int | None:
+    """The side of noise images that have the size of the labelled images.
+
+    Noise of another size would be smoothed or stretched differently before the backbone, which
+    makes it another kind of noise. None if the labelled set holds features, or its first images
+    cannot be read.
+    """
+    if isinstance(labelled, FeatureSource):
+        return None
+    for picture in labelled.read(range(min(len(labelled), N_LOOKED_AT))):
+        if isinstance(picture, np.ndarray):
+            return int(np.clip(min(picture.shape[:2]), SMALLEST_NOISE, LARGEST_NOISE))
+    return None

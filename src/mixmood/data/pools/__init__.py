@@ -1,1 +1,0 @@
-"""Pools of every kind, opened without reading their images."""

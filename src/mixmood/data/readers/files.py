@@ -1,0 +1,352 @@
+"""Pools of files on this machine: all images below a folder, or those that a list names."""
+
+import csv
+import os
+from array import array
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from mixmood.core.errors import InputError, UnreadableImageError, reason
+from mixmood.core.files.bounded import read_image_file
+from mixmood.core.words import counted, either_form
+from mixmood.data.images.detection import labels_from_coco, labels_from_yolo
+from mixmood.data.images.dicom import DICOM_START, is_dicom
+from mixmood.data.images.labels import (
+    LABEL_FILES,
+    images_without_class_folder,
+    label_column,
+    label_file_in,
+    labels_from_file,
+    labels_from_folders,
+    labels_from_table,
+    lines_of,
+    path_column,
+    table_rows,
+)
+from mixmood.data.images.names import (
+    Names,
+    PassedOver,
+    is_foreign_folder,
+    is_image_name,
+    may_be_dicom,
+    shown_bytes,
+)
+from mixmood.data.images.pool import ImageSource, Labels
+
+
+class PathSource(ImageSource):
+    """A pool whose images have paths; subclasses list and read the images.
+
+    The images are sorted by name, in a folder and in an archive of its files alike, so that no
+    result depends on the order of a listing. Only a list of paths keeps its own order.
+    """
+
+    _names: Names
+
+    def __len__(self) -> int:
+        """How many images were listed."""
+        return len(self._names)
+
+    def locate(self, index: int) -> str:
+        """The path inside the pool."""
+        return shown_bytes(self._names[index])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the paths; no image is read."""
+        return self._names.digest()
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The classes from the names of folders; see `labels_from_folders`."""
+        return labels_from_folders(self._names)
+
+    @property
+    def why_unlabelled(self) -> str:
+        """A sentence about images beside the class folders; empty if there are none."""
+        return images_without_class_folder(self._names) if self.labels is None else ""
+
+
+class FolderSource(PathSource):
+    """All image files below a folder; opening lists the names and reads no images.
+
+    Files without a suffix may be DICOM: their first bytes are read. Hidden files, files of
+    operating systems, sockets and the like are left out. A symbolic link to a file counts if its
+    target is inside the pool. Links to folders are not followed: no image is listed twice, and no
+    search is endless. Files that are added after opening are not in the list.
+    """
+
+    def __init__(self, path: str | Path, name: str, label: str | None = None) -> None:
+        """List the images below `path`; refuse a folder that has none or cannot be listed.
+
+        Args:
+            path: The folder.
+            name: The name of the pool in results.
+            label: The column of labels.csv with the classes; by default one with a usual name.
+        """
+        self.name = name
+        self._label = label
+        self._root = os.fsencode(Path(path).resolve())
+        walk = _Walk(self._root)
+        self._names = Names.sorted(walk)
+        self.notes = walk.passed_over.notes()
+        n_links = walk.n_leaving
+        if not len(self._names):
+            links = f", including {counted(n_links, 'link')} to files elsewhere" if n_links else ""
+            raise InputError(
+                f"No images in the folder {path}: found {walk.n_others} files below it{links}. "
+                f"{' '.join((*self.notes, ''))}Give a folder with files like .png or .jpg, in "
+                "sub-folders or not."
+            )
+        if n_links:
+            self.notes += (
+                f"{counted(n_links, 'link')} to files or folders elsewhere "
+                f"{either_form(n_links, 'was', 'were')} not followed: copy the images into the "
+                "folder, or make hard links.",
+            )
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The classes from labels.csv, from COCO or YOLO annotations, or from folder names."""
+        folder = Path(os.fsdecode(self._root))
+        if (table := label_file_in(folder)) is not None:
+            labels, missing = labels_from_file(table, self._names, self._label)
+            self.notes += (missing,) if missing else ()
+            if labels is not None or missing:
+                return labels
+        if self._label is not None:
+            raise InputError(
+                f"{folder} has no table of labels with a column '{self._label}'. Put one into the "
+                f"folder, called {' or '.join(LABEL_FILES)}."
+            )
+        return (
+            labels_from_coco(folder, self._names)
+            or labels_from_yolo(folder, self._names)
+            or super().labels
+        )
+
+    @property
+    def why_unlabelled(self) -> str:
+        """A sentence about images beside the class folders; with labels.csv, a note says more."""
+        folder = Path(os.fsdecode(self._root))
+        return "" if label_file_in(folder) is not None else super().why_unlabelled
+
+    def fetch(self, index: int) -> bytes:
+        """The bytes of the file."""
+        return read_image_file(self.file_path(index), shown_bytes(self._names[index]))
+
+    def file_path(self, index: int) -> bytes:
+        """The path of the file."""
+        return self._root + b"/" + self._names[index]
+
+
+def is_read_by_a_folder(file: Path, folder: Path) -> bool:
+    """Whether a file exists that belongs to a folder of images: an image, or its labels.csv.
+
+    Args:
+        file: The file, as a resolved path.
+        folder: The folder, as a resolved path.
+    """
+    is_own = is_image_name(os.fsencode(file.name)) and file.is_relative_to(folder)
+    is_table = file.name in LABEL_FILES and file.parent == folder
+    return (is_own or is_table) and file.is_file()
+
+
+class _Walk:
+    """Yields the relative path of every image below a folder, and counts the other files."""
+
+    def __init__(self, root: bytes) -> None:
+        self._root = root
+        self.n_others = 0
+        self.n_leaving = 0
+        self.passed_over = PassedOver()
+
+    def __iter__(self) -> Iterator[bytes]:
+        pending = [b""]
+        while pending:
+            prefix = pending.pop()
+            try:
+                with os.scandir(self._root + b"/" + prefix) as entries:
+                    yield from self._images(entries, prefix, pending)
+            except OSError as error:
+                if prefix and isinstance(error, FileNotFoundError):
+                    continue  # The folder was deleted in the meantime.
+                where = os.fsdecode(self._root + b"/" + prefix)
+                raise InputError(
+                    f"Cannot list the folder {where}: {reason(error)}. "
+                    "Make it readable, or leave it out of the pool."
+                ) from error
+
+    def _images(
+        self, entries: Iterator[os.DirEntry[bytes]], prefix: bytes, pending: list[bytes]
+    ) -> Iterator[bytes]:
+        for entry in entries:
+            name = entry.name
+            # The listing has the kind of every entry: no system call for each file is needed.
+            if is_image_name(name) and entry.is_file(follow_symlinks=False):
+                yield prefix + name
+            elif entry.is_dir(follow_symlinks=False):
+                if not is_foreign_folder(name):
+                    pending.append(prefix + name + b"/")
+            elif may_be_dicom(name) and self._is_dicom(entry):
+                yield prefix + name
+            else:
+                self.n_others += 1
+                if self._is_link_elsewhere(entry):
+                    self.n_leaving += 1
+                elif not is_image_name(name):
+                    self.passed_over.add(name)
+                elif entry.is_symlink() and entry.is_file():
+                    yield prefix + name
+
+    def _is_dicom(self, entry: os.DirEntry[bytes]) -> bool:
+        """Whether a file starts like DICOM."""
+        if not entry.is_file(follow_symlinks=False):
+            return False
+        try:
+            with Path(os.fsdecode(entry.path)).open("rb") as file:
+                return is_dicom(file.read(DICOM_START))
+        except OSError:
+            return False
+
+    def _is_link_elsewhere(self, entry: os.DirEntry[bytes]) -> bool:
+        """Whether an image or a folder is a link to one that is not in the pool."""
+        name = entry.name
+        if not entry.is_symlink() or not (
+            entry.is_file()
+            if is_image_name(name)
+            else entry.is_dir() and not is_foreign_folder(name)
+        ):
+            return False
+        target = os.path.realpath(entry.path) + b"/"
+        return not target.startswith(self._root.rstrip(b"/") + b"/")
+
+
+_N_CHECKED = 100
+
+
+class ManifestSource(PathSource):
+    """The images that a list names, in its order; paths are relative to the list.
+
+    A .txt list has one path a line; empty lines and lines that start with # are ignored. A .csv or
+    .tsv list, with commas, semicolons or tabs, has a header with a column `path` and optionally a
+    column `label`; `data/labels/tables.py` has other names for them. A list with a blank label
+    counts as unlabelled. Folders are separated by / or, as on Windows, by \\, on every system. A
+    path that leaves the folder of the list is refused: a foreign list must not choose other files
+    of this machine.
+    """
+
+    def __init__(self, path: str | Path, name: str, label: str | None = None) -> None:
+        """Read the list, not the images; refuse a file that is not a list of images.
+
+        Args:
+            path: The list.
+            name: The name of the pool in results.
+            label: The column with the classes; by default one of LABEL_COLUMNS.
+        """
+        self.name = name
+        self._label = label
+        self._path = Path(path)
+        self._root = os.fsencode(self._path.resolve().parent)
+        self._codes = array("i")
+        self._table: dict[bytes, int] = {}
+        is_table = self._path.suffix.lower() in (".csv", ".tsv")
+        try:
+            self._names = Names.in_order(self._rows() if is_table else self._paths())
+        except (OSError, ValueError, csv.Error) as error:
+            raise self._no_list(reason(error)) from error
+        self._check_some_exist()
+
+    def fetch(self, index: int) -> bytes:
+        """The bytes of the file; a link that leaves the folder of the list is not followed."""
+        where = self.locate(index)
+        path = self.file_path(index)
+        if path is None:
+            raise UnreadableImageError(f"{where}: a link that leaves the folder of the list.")
+        return read_image_file(path, where)
+
+    def file_path(self, index: int) -> bytes | None:
+        """The path of the file; None for a link that leaves the folder of the list."""
+        path = os.path.realpath(self._absolute(index))
+        return path if path.startswith(self._root.rstrip(b"/") + b"/") else None
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The classes of the label column; None without such a column or if a label is blank."""
+        if not self._table or b"" in self._table:
+            return None
+        return labels_from_table(np.array(self._codes, dtype=np.int32), self._table)
+
+    @property
+    def why_unlabelled(self) -> str:
+        """A sentence about blank labels; empty if there are none."""
+        if b"" not in self._table:
+            return ""
+        blank = self._table[b""]
+        n_blank, first = self._codes.count(blank), self.locate(self._codes.index(blank))
+        return (
+            f"{n_blank} of its {len(self)} labels are blank: fill them in, or drop these rows. "
+            f"The first is that of {first}."
+        )
+
+    def column(self, name: str) -> list[str] | None:
+        """The values of a column of a CSV or TSV list, one for each image; None without it."""
+        if self._path.suffix.lower() not in (".csv", ".tsv"):
+            return None
+        rows = table_rows(self._path)
+        _, head = next(rows)
+        if name.strip().lower() not in head:
+            return None
+        place = head.index(name.strip().lower())
+        return [row[place].strip() for _, row in rows]
+
+    def _absolute(self, index: int) -> bytes:
+        return os.path.join(self._root, self._names[index])  # noqa: PTH118 - paths are bytes
+
+    def _paths(self) -> Iterator[bytes]:
+        for number, line in enumerate(lines_of(self._path), 1):
+            entry = line.strip()
+            if entry and not entry.startswith(b"#"):
+                yield self._checked(entry, number)
+
+    def _rows(self) -> Iterator[bytes]:
+        rows = table_rows(self._path)
+        _, head = next(rows)
+        at_path, at_label = path_column(head), label_column(head, self._label)
+        for number, row in rows:
+            if at_label is not None:
+                label = row[at_label].strip().encode("utf-8", "surrogateescape")
+                self._codes.append(self._table.setdefault(label, len(self._table)))
+            entry = row[at_path].strip().encode("utf-8", "surrogateescape")
+            yield self._checked(entry, number)
+
+    def _checked(self, entry: bytes, number: int) -> bytes:
+        entry = entry.replace(b"\\", b"/")
+        if not entry or b"\0" in entry:
+            raise ValueError(f"line {number} has no path")
+        if os.path.isabs(entry) or (os.path.normpath(entry) + b"/").startswith(b"../"):  # noqa: PTH117
+            raise InputError(
+                f"{self._path}, line {number}: the path {shown_bytes(entry)} leaves the folder of "
+                "the list. Put the list above its images and write the paths relative to it."
+            )
+        return entry
+
+    def _check_some_exist(self) -> None:
+        """Refuse a file of which no line names an existing file: it is probably another text."""
+        n_first = min(len(self), _N_CHECKED)
+        if not n_first:
+            raise self._no_list("it names no images")
+        if not any(os.path.isfile(self._absolute(index)) for index in range(n_first)):  # noqa: PTH113
+            raise self._no_list(
+                f"none of its first {n_first} lines names a file beside it, "
+                f"such as '{self.locate(0)[:60]}'"
+            )
+
+    def _no_list(self, why: str) -> InputError:
+        return InputError(
+            f"{self._path} is not a list of images: {why}. Give a folder, an archive, or a text "
+            "file with one path a line, relative to that file."
+        )

@@ -1,0 +1,344 @@
+"""A pool that is a part of another pool: the images or rows that `mixmood filter` kept.
+
+The list names the pool and the index of every image, so that members of archives, rows of Parquet
+files and arrays can be found. The path of each row must be that of the image at its index. So a
+pool that has changed is noticed, and a foreign list cannot choose files of this machine by number.
+"""
+
+import csv
+import hashlib
+import os
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array, Rows
+from mixmood.core.errors import InputError, reason
+from mixmood.core.files.places import expanded
+from mixmood.core.files.spreadsheet import inert
+from mixmood.data.images.decode import Raw
+from mixmood.data.images.names import is_url_or_noise, split_options
+from mixmood.data.images.pixel_range import PixelRange
+from mixmood.data.images.pool import FeatureSource, ImageSource, Labels, Pool, Source
+
+COLUMNS = ("path", "pool", "index", "keep")
+"""The columns of a list of kept images; a list may have others."""
+TEXT_HEAD = "# mixmood filter; pool: "
+"""The start of the first line of a text list."""
+SUFFIXES = (".csv", ".parquet", ".txt")
+UNKNOWN = -1
+"""The index of every row of a text list."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRow:
+    """The path and the index of a kept image, and the name of its pool."""
+
+    path: str
+    index: int
+    pool: str
+
+
+class KeptList(NamedTuple):
+    """The name of a pool, and the indices and paths of its kept images."""
+
+    pool: str
+    indices: Rows
+    paths: list[str]
+
+
+def is_kept_list(path: Path) -> bool:
+    """Whether a text, CSV or Parquet file was written by `mixmood filter`.
+
+    False for a file that cannot be read: opening it as another kind of pool reports the reason.
+    """
+    if path.suffix.lower() == ".parquet":
+        return set(COLUMNS) <= set(_parquet_columns(path))
+    try:
+        head = _first_line(path)
+    except OSError:
+        return False
+    if head.startswith(TEXT_HEAD):
+        return True
+    return path.suffix.lower() == ".csv" and set(COLUMNS) <= set(head.strip().split(","))
+
+
+def read_kept_list(path: Path) -> KeptList:
+    """The content of a list; InputError if it is damaged, names two pools or keeps no image."""
+    try:
+        found = _read(path)
+    except Exception as error:
+        # Damaged files raise many kinds of errors, some of them pyarrow's.
+        raise InputError(
+            f"{path} is not a list of mixmood filter: {reason(error)}. Filter the pool again."
+        ) from error
+    if not len(found.indices):
+        raise InputError(f"{path} keeps no image. Filter again with a larger --keep.")
+    return found
+
+
+def chain_of_lists(path: Path) -> list[Path]:
+    """The list, the list that is its pool, and so on; empty for a file that is not a list.
+
+    InputError if a list is its own pool. The chain ends before a list that is damaged.
+    """
+    found: list[Path] = []
+    place = _resolved(path)
+    while place is not None and _is_list_file(place):
+        if place in found:
+            raise InputError(f"{path} is a list of itself: {place} names it as its pool.")
+        found.append(place)
+        pool = _first_pool(place)
+        if pool is None or is_url_or_noise(pool):
+            break
+        place = _resolved(place.parent / pool)
+    return found
+
+
+def pool_reference(pool: str, out: Path) -> str:
+    """The name of a pool in the list `out`: relative if the pool lies beside or below the list."""
+    text = pool if is_url_or_noise(pool) else _relative(expanded(pool).resolve(), out)
+    has_break = out.suffix.lower() == ".txt" and ("\n" in text or "\r" in text)
+    if has_break or text.encode("utf-8", "replace").decode() != text:
+        raise InputError(
+            f"A list cannot name the pool {text!r}: its path has a line break, or is not UTF-8 "
+            "text. Rename the folder."
+        )
+    # A spreadsheet takes "=a" for a formula. "./=a" is the same path, and no formula.
+    return text if inert(text) == text else f"./{text}"
+
+
+def pool_place(path: Path, pool: str) -> str:
+    """The absolute path, or the URL, of the pool that the list at `path` names."""
+    return pool if is_url_or_noise(pool) else str(path.resolve().parent / pool)
+
+
+def _relative(place: Path, out: Path) -> str:
+    folder = out.resolve().parent
+    return place.relative_to(folder).as_posix() if place.is_relative_to(folder) else str(place)
+
+
+def _resolved(path: Path) -> Path | None:
+    """The absolute path without options; None for a text that cannot be a path."""
+    try:
+        return split_options(path).path.resolve()
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+def _is_list_file(path: Path) -> bool:
+    # Not `Path.is_file`, which raises for names that are too long.
+    is_file = os.path.isfile(path)  # noqa: PTH113
+    return path.suffix.lower() in SUFFIXES and is_file and is_kept_list(path)
+
+
+def _first_pool(path: Path) -> str | None:
+    """The pool that the first row names; None for a list that is empty or damaged."""
+    try:
+        first = next(_rows(path), None)
+    except Exception:
+        # As in `read_kept_list`, which reports it when the list is opened.
+        return None
+    return None if first is None else first.pool
+
+
+def _read(path: Path) -> KeptList:
+    pools: set[str] = set()
+    indices, paths = array("q"), []
+    for row in _rows(path):
+        pools.add(row.pool)
+        if len(pools) > 1:
+            raise ValueError(
+                f"it names two pools, {' and '.join(sorted(pools))}; give one list each"
+            )
+        indices.append(row.index)
+        paths.append(row.path)
+    return KeptList(next(iter(pools), ""), np.array(indices, dtype=np.int64), paths)
+
+
+def _rows(path: Path) -> Iterator[KeptRow]:
+    if path.suffix.lower() == ".parquet":
+        return _parquet_rows(path)
+    return _text_rows(path) if _first_line(path).startswith(TEXT_HEAD) else _csv_rows(path)
+
+
+def _first_line(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.readline(4096).decode("utf-8", "replace")
+
+
+def _csv_rows(path: Path) -> Iterator[KeptRow]:
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, strict=True):
+            if None in row or None in row.values():
+                raise ValueError(f"the row of '{row.get('path')}' has too few or too many fields")
+            if int(row["keep"]):
+                yield KeptRow(row["path"], int(row["index"]), row["pool"])
+
+
+def _text_rows(path: Path) -> Iterator[KeptRow]:
+    with path.open(encoding="utf-8", newline="\n") as file:
+        pool = file.readline().removeprefix(TEXT_HEAD).rstrip("\n")
+        for line in file:
+            yield KeptRow(line.rstrip("\n"), UNKNOWN, pool)
+
+
+def _parquet_columns(path: Path) -> list[str]:
+    try:
+        from pyarrow import parquet
+
+        with parquet.ParquetFile(path) as file:
+            return list(file.schema_arrow.names)
+    except Exception:
+        # Damaged, or without pyarrow: opening the file as a pool reports it.
+        return []
+
+
+def _parquet_rows(path: Path) -> Iterator[KeptRow]:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(columns=list(COLUMNS), use_threads=False):
+            for row in batch.to_pylist():
+                if row["keep"]:
+                    yield KeptRow(str(row["path"]), int(row["index"]), str(row["pool"]))
+
+
+S = TypeVar("S", ImageSource, FeatureSource)
+Opener = Callable[[str], Pool]
+
+
+class _KeptPart(Source, Generic[S]):
+    """The code that is common to kept images and kept features."""
+
+    _base: S
+
+    def __init__(self, base: S, indices: Rows, name: str) -> None:
+        """Keep the images or rows of `base` at these indices."""
+        self.name = name
+        self._base, self._indices = base, indices
+
+    def __len__(self) -> int:
+        """How many are kept."""
+        return len(self._indices)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the whole pool's fingerprint and of the indices."""
+        return _digest(self._base, self._indices)
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The classes of the kept images; None if the pool has none."""
+        return _labels(self._base, self._indices)
+
+
+class KeptImages(_KeptPart[ImageSource], ImageSource):
+    """Some images of a pool, in the order of the list."""
+
+    def fetch(self, index: int) -> Raw:
+        """The image as its pool stores it."""
+        return self._base.fetch(int(self._indices[index]))
+
+    def locate(self, index: int) -> str:
+        """The name of the image in its pool."""
+        return self._base.locate(int(self._indices[index]))
+
+    def file_path(self, index: int) -> bytes | None:
+        """The path of the image's own file, if it has one."""
+        return self._base.file_path(int(self._indices[index]))
+
+    def reading_order(self, indices: Rows) -> Rows:
+        """The order that is quickest in the whole pool."""
+        return self._base.reading_order(self._indices[indices])
+
+    def wide_values(self, index: int) -> NDArray[Any] | None:
+        """The values of an image of more than eight bits as stored; None for any other."""
+        return self._base.wide_values(int(self._indices[index]))
+
+    def scaled_by(self, pixel_range: PixelRange | None) -> Self:
+        """The same pool with its images of more than eight bits scaled by this range."""
+        pool = super().scaled_by(pixel_range)
+        # A pool of DICOM frames applies the range itself when it fetches a frame.
+        pool._base = self._base.scaled_by(pixel_range)
+        return pool
+
+
+class KeptFeatures(_KeptPart[FeatureSource], FeatureSource):
+    """Some rows of a pool of features."""
+
+    @property
+    def width(self) -> int:
+        """How many features a row has."""
+        return self._base.width
+
+    def features(self, indices: Rows) -> Array:
+        """The rows asked for."""
+        return self._base.features(self._indices[np.asarray(indices)])
+
+
+def open_kept(path: Path, name: str, open_base: Opener) -> Pool:
+    """The pool of the images that a list keeps.
+
+    Args:
+        path: The list.
+        name: The name of the new pool.
+        open_base: Opens the pool that the list names.
+    """
+    kept = read_kept_list(path)
+    # Refuses a list that is its own pool, which would be opened without end.
+    chain_of_lists(path)
+    base, indices = open_base(pool_place(path, kept.pool)), kept.indices
+    if indices[0] == UNKNOWN:
+        indices = _indices_of(base, kept.paths, path)
+    _check_unchanged(path, base, indices, kept.paths)
+    if isinstance(base, FeatureSource):
+        return KeptFeatures(base, indices, name)
+    return KeptImages(base, indices, name)
+
+
+def _indices_of(base: Pool, paths: list[str], path: Path) -> Rows:
+    """The index of every path, by looking through the names of the pool once."""
+    wanted = set(paths)
+    found: dict[str, int] = {}
+    for index in range(len(base)):
+        if (entry := located(base, index)) in wanted:
+            found.setdefault(entry, index)
+    if missing := [entry for entry in paths if entry not in found]:
+        raise InputError(
+            f"{path} does not fit its pool any more: '{missing[0]}' is gone. Filter the pool again."
+        )
+    return np.array([found[entry] for entry in paths], dtype=np.int64)
+
+
+def _check_unchanged(path: Path, base: Pool, indices: Rows, paths: list[str]) -> None:
+    """Refuse a list whose paths are not those of the pool at the same indices."""
+    for index, entry in zip(indices.tolist(), paths, strict=True):
+        found = located(base, index) if 0 <= index < len(base) else None
+        if found is None or entry not in (found, inert(found)):
+            raise InputError(
+                f"{path} does not fit its pool any more: image {index} was '{entry}' and is now "
+                f"{'gone' if found is None else repr(found)}. Filter the pool again."
+            )
+
+
+def located(pool: Pool, index: int) -> str:
+    """The name of an image in its pool; a row of features has the pool's name and its index."""
+    return pool.locate(index) if isinstance(pool, ImageSource) else f"{pool.name}[{index}]"
+
+
+def _digest(base: Pool, indices: Rows) -> str:
+    state = hashlib.sha256(f"kept {base.fingerprint}".encode())
+    state.update(np.ascontiguousarray(indices, dtype="<i8").tobytes())
+    return state.hexdigest()
+
+
+def _labels(base: Any, indices: Rows) -> Labels | None:
+    labels: Labels | None = base.labels
+    return None if labels is None else Labels(labels.codes[indices], labels.names)

@@ -1,0 +1,268 @@
+"""Pools that are Python objects: lists of images, torch-style and Hugging Face data sets."""
+
+import contextlib
+import hashlib
+import logging
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from mixmood.core.errors import (
+    InputError,
+    MissingExtraError,
+    OptionError,
+    UnreadableImageError,
+    reason,
+)
+from mixmood.core.files.bounded import read_image_file
+from mixmood.data.images.decode import Raw
+from mixmood.data.images.labels import LABEL_COLUMNS, labels_from_values
+from mixmood.data.images.pool import ImageSource, Labels
+
+_FINGERPRINT_IMAGES = 32
+
+
+class ObjectSource(ImageSource):
+    """Images that a Python object returns by index.
+
+    An item is a Pillow image, an array, a tensor or the bytes of a file, or a tuple that starts
+    with one of them. An item with three axes, of which the first has 1, 3 or 4 entries and the last
+    has not, is read as (channels, height, width).
+    """
+
+    def __init__(
+        self, get: Callable[[int], Any], count: int, name: str, labels: Labels | None = None
+    ) -> None:
+        """Refuse an object without items, and one whose first item is not an image."""
+        if count < 1:
+            raise InputError(f"{name}: there are no images in it.")
+        if labels is not None and len(labels.codes) != count:
+            raise InputError(
+                f"{name}: one label per image is needed, got {len(labels.codes)} labels for "
+                f"{count} images."
+            )
+        self.name = name
+        self._get, self._count, self._labels = get, count, labels
+        # Pillow images that are not loaded yet, and many data sets, are not safe for threads.
+        self._lock = threading.Lock()
+        # Only a wrong type is an error here: an unreadable item is counted when it is read.
+        with contextlib.suppress(UnreadableImageError):
+            self.fetch(0)
+
+    def __len__(self) -> int:
+        """How many items the object has."""
+        return self._count
+
+    def fetch(self, index: int) -> Raw:
+        """The image as the object returns it; any error of the object makes it unreadable."""
+        try:
+            with self._lock:
+                return _as_raw(self._get(index))
+        except InputError as error:
+            raise type(error)(f"{self.locate(index)}: {error}") from error
+        except Exception as error:
+            why = f"{type(error).__name__}: {reason(error)}"
+            raise UnreadableImageError(f"{self.locate(index)}: cannot be read: {why}.") from error
+
+    def locate(self, index: int) -> str:
+        """The name of the pool and the index."""
+        return f"{self.name}[{index}]"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the count and of 32 evenly spaced images, because items have no names."""
+        hashed = hashlib.sha256(f"objects {self._count}".encode())
+        places = np.linspace(0, self._count - 1, min(self._count, _FINGERPRINT_IMAGES))
+        for index in places.astype(int).tolist():
+            with contextlib.suppress(UnreadableImageError):
+                raw = self.fetch(index)
+                hashed.update(raw if isinstance(raw, bytes) else np.asarray(raw).tobytes())
+        return hashed.hexdigest()
+
+    @property
+    def labels(self) -> Labels | None:
+        """The classes that came with the object."""
+        return self._labels
+
+
+def from_list(items: Sequence[Any], name: str) -> ObjectSource:
+    """A pool of a list of images, or of pairs of image and label."""
+    labels = None
+    if items and all(isinstance(item, tuple) and len(item) == 2 for item in items):
+        labels = labels_from_values(np.array([item[1] for item in items]), name)
+    return ObjectSource(items.__getitem__, len(items), name, labels)
+
+
+def from_dataset(dataset: Any, name: str) -> ObjectSource:
+    """A pool of a torch-style data set: `len(dataset)` and `dataset[i]`, an image or a tuple.
+
+    Labels come from its attributes `targets` and `classes`, if it has them. Labels of the items
+    are not used, because every image would have to be read for them.
+    """
+    labels = None
+    targets = getattr(dataset, "targets", None)
+    if targets is not None:
+        names = getattr(dataset, "classes", None)
+        labels = labels_from_values(np.asarray(targets), name, names and tuple(map(str, names)))
+    return ObjectSource(dataset.__getitem__, len(dataset), name, labels)
+
+
+def is_hugging_face(what: Any) -> bool:
+    """Whether an object looks like a Hugging Face data set; their package is not imported."""
+    return hasattr(what, "column_names") and (hasattr(what, "features") or isinstance(what, dict))
+
+
+def from_hugging_face(dataset: Any, name: str) -> ObjectSource:
+    """A pool of a Hugging Face data set: its image column, and its class labels, if it has any.
+
+    A data set with missing labels, which the hub writes as -1, counts as unlabelled.
+    """
+    if not hasattr(dataset, "__len__") or isinstance(dataset.column_names, dict):
+        raise InputError(
+            f"{name}: a Hugging Face data set must be one split that is not streamed; "
+            'choose one, for instance with load_dataset(..., split="train").'
+        )
+    features = dict(dataset.features or {})
+    kinds = {column: type(kind).__name__ for column, kind in features.items()}
+    image = next((column for column, kind in kinds.items() if kind == "Image"), None)
+    if image is None:
+        columns = ", ".join(f"{column} ({kind})" for column, kind in kinds.items())
+        raise InputError(f"{name}: the data set has no image column; it has: {columns or 'none'}.")
+    label = next((column for column, kind in kinds.items() if kind == "ClassLabel"), None)
+    usual = next((column for column in LABEL_COLUMNS if kinds.get(column) == "Value"), None)
+    labels = None
+    if label is None and usual is not None:
+        values = np.asarray(dataset[usual][:])
+        if values.dtype.kind in "iuU" and not any(v in ("", -1) for v in values.tolist()):
+            labels = labels_from_values(values, name)
+    if label is not None:
+        codes = np.asarray(dataset[label][:])
+        if codes.dtype.kind in "iu" and codes.min(initial=0) >= 0:
+            labels = labels_from_values(codes, name, tuple(features[label].names))
+    images = dataset
+    if hasattr(dataset, "cast_column"):
+        # Get the stored files: our decoder has limits on sizes and a single kind of error.
+        images = dataset.with_format(None).select_columns([image])
+        images = images.cast_column(image, type(features[image])(decode=False))
+    return ObjectSource(lambda index: images[index][image], len(dataset), name, labels)
+
+
+def _as_raw(item: Any) -> Raw:
+    if isinstance(item, tuple) and item:
+        item = item[0]
+    if isinstance(item, dict) and item.keys() == {"bytes", "path"}:
+        item = item["bytes"] or read_image_file(item["path"] or "", str(item["path"]))
+    if isinstance(item, bytes):
+        return item
+    if isinstance(item, Image.Image):
+        item.load()
+        return item
+    if hasattr(item, "detach"):
+        return _channels_last(np.asarray(item.detach().cpu()))
+    if isinstance(item, np.ndarray) or hasattr(item, "__array__"):
+        return _channels_last(np.asarray(item))
+    is_path = isinstance(item, str | os.PathLike)
+    advice = " For a list of paths write them to a .txt file, and give that." if is_path else ""
+    raise InputError(
+        "an image must be a Pillow image, an array, a tensor or the bytes of a file, "
+        f"got {type(item).__name__}.{advice}"
+    )
+
+
+def _channels_last(pixels: NDArray[Any]) -> NDArray[Any]:
+    if pixels.ndim == 3 and pixels.shape[0] in (1, 3, 4) and pixels.shape[2] not in (1, 3, 4):
+        return np.moveaxis(pixels, 0, 2)
+    return pixels
+
+
+HUB_PREFIX = "hf://"
+TIMEOUT_S = 10
+
+_VALUE = r"(?:[^@:\[]|\[[^\]]*\])+"
+_PATTERN = re.compile(rf"{HUB_PREFIX}([^@:]+)((?:[@:]{_VALUE})*)")
+_OPTION = re.compile(rf"([@:])({_VALUE})")
+
+
+def open_hub(text: str, name: str | None) -> ObjectSource:
+    """The pool of a text such as `hf://uoft-cs/cifar10@plain_text:test`.
+
+    The name of the data set, or the path of a folder written by `save_to_disk`, may be followed by
+    `:` and a split, such as `test` or `train[:1000]`, and by `@` and a configuration, in any order.
+    The default split is `train`. The package `datasets` fetches files that are not in its cache.
+    """
+    parts = _PATTERN.fullmatch(text)
+    given = _OPTION.findall(parts[2]) if parts else []
+    options = dict(given)
+    if parts is None or len(options) != len(given):
+        raise OptionError(
+            f"A data set of the hub is written hf://NAME, hf://NAME:SPLIT or "
+            f"hf://NAME@CONFIG:SPLIT, got '{text}'."
+        )
+    where = parts[1]
+    dataset = _load(where, options.get("@"), options.get(":", "train"))
+    return from_hugging_face(dataset, name or where.rstrip("/").rpartition("/")[2])
+
+
+def _load(where: str, config: str | None, split: str) -> Any:
+    try:
+        import datasets
+    except ImportError:
+        raise MissingExtraError(f"Reading {HUB_PREFIX}", "hub") from None
+    try:
+        if Path(where).is_dir() and _is_saved(Path(where)):
+            loaded = datasets.load_from_disk(where)
+            return loaded[split] if isinstance(loaded, dict) else loaded
+        with _offline_if_unreachable(datasets, is_remote=not Path(where).is_dir()):
+            return datasets.load_dataset(where, config, split=split)
+    except Exception as error:
+        # The network, the hub and the files each have errors of their own.
+        raise InputError(
+            f"Cannot open the data set {where}, configuration {config or 'default'}, "
+            f"split {split}: {type(error).__name__}: {reason(error)}."
+        ) from error
+
+
+@contextmanager
+def _offline_if_unreachable(datasets: Any, is_remote: bool) -> Iterator[None]:
+    """Use only the local cache of the hub's packages if the hub does not answer.
+
+    Without this they try six times in half a minute, and print two lines on stderr each time.
+    """
+    import huggingface_hub
+
+    places: tuple[Any, ...] = (huggingface_hub.constants, datasets.config)
+    before = [place.HF_HUB_OFFLINE for place in places]
+    logger = logging.getLogger("huggingface_hub")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        if is_remote and not _answers(huggingface_hub):
+            for place in places:
+                place.HF_HUB_OFFLINE = True
+        yield
+    finally:
+        logger.setLevel(level)
+        for place, was in zip(places, before, strict=True):
+            place.HF_HUB_OFFLINE = was
+
+
+def _answers(hub: Any) -> bool:
+    try:
+        hub.utils.get_session().head(hub.constants.ENDPOINT, timeout=TIMEOUT_S)
+    except Exception:
+        # Versions of the package use different HTTP libraries, each with its own errors.
+        return False
+    return True
+
+
+def _is_saved(folder: Path) -> bool:
+    return any((folder / file).is_file() for file in ("state.json", "dataset_dict.json"))

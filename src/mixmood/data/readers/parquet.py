@@ -1,0 +1,319 @@
+"""A pool in Parquet files with a column of images, as Hugging Face stores its data sets."""
+
+import hashlib
+import json
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, reason
+from mixmood.core.suggest import unknown_name
+from mixmood.data.images.labels import LABEL_COLUMNS, labels_from_values
+from mixmood.data.images.pool import ImageSource, Labels
+
+_IMAGE_COLUMNS = ("image", "img", "picture", "photo", "bytes")
+
+
+class Columns(NamedTuple):
+    """The columns of images and of classes, and the names of the classes if the table has them."""
+
+    image: str
+    is_struct: bool
+    label: str | None
+    class_names: tuple[str, ...] | None
+
+
+def choose_columns(path: Path, schema: Any, wanted: str | None) -> Columns:
+    """The columns of a table; InputError if it has no images, OptionError without the one wanted.
+
+    Args:
+        path: The file, for messages.
+        schema: Its schema in Arrow.
+        wanted: The column with the classes; by default the ClassLabel of Hugging Face, or one with
+            a usual name.
+    """
+    import pyarrow
+
+    stated = _hugging_face_features(schema)
+    structs = [field.name for field in schema if pyarrow.types.is_struct(field.type)]
+    structs = [name for name in structs if schema.field(name).type.get_field_index("bytes") >= 0]
+    binaries = [
+        field.name
+        for field in schema
+        if pyarrow.types.is_binary(field.type) or pyarrow.types.is_large_binary(field.type)
+    ]
+    named = [name for name in binaries if name.lower() in _IMAGE_COLUMNS]
+    stored = [*structs, *binaries]
+    images = [name for name in stored if stated.get(name, {}).get("_type") == "Image"]
+    chosen = next(iter([*images, *structs, *named]), None)
+    if chosen is None:
+        raise InputError(
+            f"{path} has no column of images (bytes, or a struct with a field 'bytes'); "
+            f"it has: {', '.join(schema.names) or 'none'}."
+        )
+    classes = [name for name in schema.names if stated.get(name, {}).get("_type") == "ClassLabel"]
+    usual = [
+        field.name
+        for field in schema
+        if field.name.lower() in LABEL_COLUMNS and _may_be_classes(field.type)
+    ]
+    if wanted is not None and wanted not in schema.names:
+        raise unknown_name("label column", wanted, schema.names)
+    label = wanted or next(iter([*classes, *usual]), None)
+    names = stated.get(label, {}).get("names") if label is not None else None
+    class_names = tuple(map(str, names)) if names and isinstance(names, list) else None
+    return Columns(chosen, chosen in structs, label, class_names)
+
+
+def _may_be_classes(kind: Any) -> bool:
+    """Whether a column of this type of Arrow holds whole numbers, bools or texts.
+
+    Libraries store texts in several types: pandas as large strings, categories as a dictionary.
+    """
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return _may_be_classes(kind.value_type)
+    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    return bool(is_text or types.is_integer(kind) or types.is_boolean(kind))
+
+
+def _hugging_face_features(schema: Any) -> dict[str, dict[str, Any]]:
+    """The Hugging Face description of each column; empty if the metadata has none."""
+    try:
+        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return {}
+    if not isinstance(features, dict):
+        return {}
+    return {name: stated for name, stated in features.items() if isinstance(stated, dict)}
+
+
+def unfit_labels(schema: Any) -> str:
+    """A sentence about a column with the name of labels that holds other values; else empty."""
+    found = [one for one in schema if one.name.lower() in LABEL_COLUMNS]
+    if not found:
+        return ""
+    return (
+        f"Its column '{found[0].name}' holds values of the type {found[0].type}; classes are whole "
+        "numbers or texts."
+    )
+
+
+_MAX_GROUP_BYTES = 2 * 2**30
+_ROWS_PER_BATCH = 16
+_CACHE_BYTES = 256 * 2**20
+_MISSING = (None, -1, "")
+"""Labels that stand for no class; -1 is that of Hugging Face."""
+
+
+class _Group(NamedTuple):
+    path: Path
+    place: int
+    n_rows: int
+    n_bytes: int
+
+
+class ParquetSource(ImageSource):
+    """The images of one Parquet file, or of several with the same columns, in their order.
+
+    The image column is the one that the Hugging Face metadata calls an image, else the first
+    struct with a field `bytes`, else a binary column with a usual name. Opening reads the
+    metadata only. To read an image its whole row group is read, because Parquet has no smaller
+    unit. The latest groups, up to 256 MiB, stay in memory: reading in rising order is quickest.
+    """
+
+    def __init__(
+        self, paths: str | Path | Sequence[Path], name: str, label: str | None = None
+    ) -> None:
+        """Read the metadata; refuse files that are broken or have no column of images.
+
+        Args:
+            paths: The file or the files.
+            name: The name of the pool in results.
+            label: The column with the classes; by default the ClassLabel of Hugging Face, or one
+                with a usual name.
+        """
+        self.name = name
+        self._paths = [Path(paths)] if isinstance(paths, str | Path) else list(paths)
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[_Group, Any] = OrderedDict()
+        self._broken: dict[_Group, str] = {}
+        found = [_metadata(path, label) for path in self._paths]
+        self._columns = found[0][0]
+        for path, (columns, _) in zip(self._paths, found, strict=True):
+            if columns != self._columns:
+                raise InputError(
+                    f"{path} and {self._paths[0]} must have the same columns of images and labels. "
+                    "Give them as two pools."
+                )
+        self._groups = [group for _, groups in found for group in groups]
+        self._starts = np.cumsum([0, *(group.n_rows for group in self._groups)]).tolist()
+        if not len(self):
+            raise InputError(f"No images in {self._paths[0]}: it has no rows.")
+
+    def __len__(self) -> int:
+        """The number of rows according to the metadata."""
+        return int(self._starts[-1])
+
+    def fetch(self, index: int) -> bytes:
+        """The bytes of the image; unreadable if the table has only a path to it."""
+        number = bisect_right(self._starts, index) - 1
+        try:
+            with self._lock:
+                column = self._load(self._groups[number])
+            value = column[index - self._starts[number]].as_py()
+        except Exception as error:
+            # Damaged pages raise many kinds of errors, some of them not pyarrow's.
+            message = f"{self.locate(index)}: cannot be read: {reason(error)}."
+            raise UnreadableImageError(message) from error
+        if not isinstance(value, bytes):
+            raise UnreadableImageError(f"{self.locate(index)}: there are no bytes in the table.")
+        return value
+
+    def locate(self, index: int) -> str:
+        """The name of the pool and the row."""
+        return f"{self.name}[{index}]"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the sizes of all row groups: a change of an image nearly always shows."""
+        sizes = [(group.n_rows, group.n_bytes) for group in self._groups]
+        # The underscore is of an earlier name of the type: lists of earlier filters stay valid.
+        return hashlib.sha256(f"parquet _{self._columns} {sizes}".encode()).hexdigest()
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The classes of the label column; None without such a column or if a label is missing."""
+        if self._columns.label is None:
+            return None
+        values = self._label_values
+        if any(value in _MISSING for value in values):
+            return None
+        return labels_from_values(np.array(values), self.name, self._columns.class_names)
+
+    @property
+    def why_unlabelled(self) -> str:
+        """A sentence about missing labels, or labels that are no classes; empty without either."""
+        if self.labels is not None:
+            return ""
+        if self._columns.label is None:
+            with (
+                self._naming("its columns"),
+                _pyarrow_parquet().ParquetFile(self._paths[0]) as file,
+            ):
+                return unfit_labels(file.schema_arrow)
+        n_missing = sum(value in _MISSING for value in self._label_values)
+        return f"{n_missing} of {len(self)} labels in '{self._columns.label}' are missing."
+
+    @property
+    def _label_values(self) -> list[Any]:
+        with self._naming(f"the column of labels, '{self._columns.label}',"):
+            return self._values(str(self._columns.label))
+
+    def column(self, name: str) -> list[str] | None:
+        """The values of a column as text, one for each image; None without it."""
+        with self._naming(f"the column '{name}'"):
+            plain = [own for own in _plain_columns(self._paths[0]) if own != self._columns.image]
+            found = next((own for own in plain if own.lower() == name.strip().lower()), None)
+            return None if found is None else [str(value) for value in self._values(found)]
+
+    def _values(self, column: str) -> list[Any]:
+        parts = [_read_column(path, column, None) for path in self._paths]
+        return [value for part in parts for value in part.to_pylist()]
+
+    @contextmanager
+    def _naming(self, what: str) -> Iterator[None]:
+        """An error of pyarrow, which may be of any kind, names the pool and what was read."""
+        try:
+            yield
+        except Exception as error:
+            raise InputError(f"{self.name}: {what} cannot be read: {reason(error)}.") from error
+
+    def _load(self, group: _Group) -> Any:
+        if group in self._kept:
+            self._kept.move_to_end(group)
+            return self._kept[group]
+        if group in self._broken:
+            # So a decompression bomb is not unpacked again for each of its rows.
+            raise ValueError(self._broken[group])
+        if group.n_bytes > _MAX_GROUP_BYTES:
+            raise ValueError(
+                f"its row group has {group.n_bytes} bytes, more than the {_MAX_GROUP_BYTES} allowed"
+            )
+        path = f"{self._columns.image}.bytes" if self._columns.is_struct else self._columns.image
+        try:
+            column = _read_column(group.path, path, group.place)
+        except Exception as error:
+            self._broken[group] = reason(error)
+            raise
+        self._kept[group] = column
+        # The size in memory counts, not that in the metadata: a repeated image is stored once. The
+        # group just read always stays, even if it is larger than the limit.
+        while len(self._kept) > 1 and sum(x.nbytes for x in self._kept.values()) > _CACHE_BYTES:
+            self._kept.popitem(last=False)
+        return column
+
+
+def _pyarrow_parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("Reading Parquet", "hub") from None
+    return pyarrow.parquet
+
+
+def _metadata(path: Path, label: str | None) -> tuple[Columns, list[_Group]]:
+    parquet = _pyarrow_parquet()
+    try:
+        with parquet.ParquetFile(path) as file:
+            schema, metadata = file.schema_arrow, file.metadata
+            rows = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+            groups = [
+                _Group(path, place, row.num_rows, row.total_byte_size)
+                for place, row in enumerate(rows)
+            ]
+            # A repeated image takes no space: a small file could claim any number of rows.
+            n_rows, n_stored = sum(max(0, group.n_rows) for group in groups), path.stat().st_size
+            if n_rows > n_stored or any(group.n_rows < 0 for group in groups):
+                raise ValueError(f"it claims {n_rows} rows in {n_stored} bytes")
+    except Exception as error:
+        raise InputError(f"Cannot open {path} as a Parquet file: {reason(error)}.") from error
+    return choose_columns(path, schema, label), groups
+
+
+def _plain_columns(path: Path) -> list[str]:
+    """The columns of single values."""
+    with _pyarrow_parquet().ParquetFile(path) as file:
+        return [field.name for field in file.schema_arrow if not field.type.num_fields]
+
+
+def _read_column(path: Path, column: str, group: int | None) -> Any:
+    """One column of the whole file or of one row group; of a struct, its field `bytes`."""
+    with _pyarrow_parquet().ParquetFile(path) as file:
+        if group is None:
+            return file.read(columns=[column], use_threads=False).column(0)
+        return _read_group(file, column, group)
+
+
+def _read_group(file: Any, column: str, group: int) -> Any:
+    """One column of a row group, in batches: reading stops if the unpacked size is too large."""
+    import pyarrow
+
+    pieces, n_bytes = [], 0
+    for batch in file.iter_batches(
+        batch_size=_ROWS_PER_BATCH, row_groups=[group], columns=[column], use_threads=False
+    ):
+        values = batch.column(0)
+        pieces.append(values.field("bytes") if hasattr(values, "field") else values)
+        n_bytes += pieces[-1].nbytes
+        if n_bytes > _MAX_GROUP_BYTES:
+            raise ValueError(f"its row group unpacks to more than {_MAX_GROUP_BYTES} bytes")
+    return pyarrow.chunked_array(pieces)

@@ -1,0 +1,119 @@
+"""Pools behind a URL, through fsspec: folders are listed, single files fetched once."""
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, reason
+from mixmood.core.files.bounded import check_size
+from mixmood.data.images.names import Names, PassedOver, is_image_path
+from mixmood.data.images.pool import Pool
+from mixmood.data.readers.files import PathSource
+
+MAX_FETCHED_BYTES = 64 * 2**30
+"""The largest size of the temporary file to which an archive or array is fetched."""
+
+_PIECE = 2**20
+_DEEPEST = 32
+
+
+class RemoteFolder(PathSource):
+    """The images below a URL. Opening lists their names; an image is fetched when it is read."""
+
+    def __init__(self, url: str, name: str) -> None:
+        """List the images; refuse a URL that cannot be listed or has no images."""
+        self.name = name
+        self._system, self._root = _connect(url)
+        try:
+            paths = self._system.find(self._root, maxdepth=_DEEPEST)
+        except Exception as error:
+            raise _cannot_open(url, error) from error
+        passed_over = PassedOver()
+        self._names = Names.sorted(self._images(paths, passed_over))
+        self.notes = passed_over.notes()
+        if not len(self._names):
+            raise InputError(
+                f"No images behind {url}: found {len(paths)} files. Give the URL of a folder that "
+                "can be listed, or of an archive or array file."
+            )
+
+    def fetch(self, index: int) -> bytes:
+        """The bytes of the image; refused if they are more than an image file may have."""
+        where = self.locate(index)
+        path = f"{self._root.rstrip('/')}/{os.fsdecode(self._names[index])}"
+        data = bytearray()
+        try:
+            for piece in _pieces(self._system, path):
+                data += piece
+                check_size(len(data), where)
+        except UnreadableImageError:
+            raise
+        except Exception as error:
+            raise UnreadableImageError(f"{where}: cannot be fetched: {reason(error)}.") from error
+        return bytes(data)
+
+    def _images(self, paths: list[str], passed_over: PassedOver) -> Iterator[bytes]:
+        prefix = self._root.rstrip("/") + "/"
+        for path in paths:
+            # With file:// URLs a name may be any bytes.
+            relative = os.fsencode(path.removeprefix(prefix))
+            if path.startswith(prefix) and is_image_path(relative):
+                yield relative
+            else:
+                passed_over.add_path(relative)
+
+
+def open_fetched(url: str, opener: Callable[[Path, str], Pool], name: str) -> Pool:
+    """The pool in a file behind a URL; a temporary copy of the file lives as long as the pool."""
+    system, path = _connect(url)
+    place = _TemporaryFolder()
+    target = place.folder / Path(path).name
+    try:
+        with target.open("wb") as file:
+            for piece in _pieces(system, path):
+                file.write(piece)
+                if file.tell() > MAX_FETCHED_BYTES:
+                    raise ValueError(f"it has more than {MAX_FETCHED_BYTES} bytes")
+    except Exception as error:
+        raise _cannot_open(url, error) from error
+    pool = opener(target, name)
+    # Copies of the pool share this attribute: the file stays as long as any of them.
+    pool.__dict__["_fetched_to"] = place
+    return pool
+
+
+class _TemporaryFolder:
+    """A temporary folder that is removed with the last reference to it."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="mixmood-"))
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+
+def _connect(url: str) -> tuple[Any, str]:
+    try:
+        import fsspec
+    except ImportError:
+        raise MissingExtraError("Reading URLs", "remote") from None
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+    except Exception as error:
+        # An ImportError names the package that this kind of URL needs, such as s3fs.
+        raise _cannot_open(url, error) from error
+    return system, path
+
+
+def _pieces(system: Any, path: str) -> Iterator[bytes]:
+    # Not every server supports ranges: with block_size 0 fsspec reads HTTP as a stream.
+    options = {"block_size": 0} if path.startswith(("http://", "https://")) else {}
+    with system.open(path, "rb", **options) as file:
+        while piece := file.read(_PIECE):
+            yield piece
+
+
+def _cannot_open(url: str, error: Exception) -> InputError:
+    return InputError(f"Cannot open {url}: {type(error).__name__}: {reason(error)}.")

@@ -1,1 +1,0 @@
-"""Data sets by name: embedded ones, and those of the paper, fetched and verified."""

@@ -1,0 +1,349 @@
+"""Draws the images of a scenario, as arrays for training."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from mixmood.core.arrays import Codes, Rows
+from mixmood.core.errors import InputError, OptionError
+from mixmood.core.seeds import rng_for
+from mixmood.core.suggest import unknown_name
+from mixmood.data.images.decode import QUIET, decode
+from mixmood.data.images.pool import ImageSource, Labels
+from mixmood.data.readers.noise import NoiseSource
+from mixmood.data.sets import known_sets, open_set
+
+Contamination = Literal["fixed-total", "fixed-inliers"]
+
+NONE = "none"
+OTHER_HALF = "other_half"
+NOISE = {"gaussian": "gaussian", "salt_and_pepper": "salt-and-pepper"}
+"""Sources that are noise, with their names in `mixmood.data.readers.noise`."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """All settings of a split; equal settings give equal images.
+
+    Attributes:
+        task: The data set whose classes are learned.
+        source: Where out-of-distribution images come from: a data set, `other_half` (the classes
+            of the task that were not chosen), `gaussian`, `salt_and_pepper`, or `none`.
+        percent: Out-of-distribution images as a percentage of `n_unlabelled`.
+        n_labelled: Labelled images.
+        seed: Decides classes and images.
+        n_unlabelled: Unlabelled images, before contamination.
+        contamination: With `fixed-total`, out-of-distribution images replace images of the task,
+            as in the paper; with `fixed-inliers`, they are added to them.
+        n_classes: The number of random classes of the task.
+        test_share: The share of the images of these classes that are used for testing only.
+        n_validation: Further labelled images, used to choose an epoch.
+        balanced: Draw the same number of labelled images from each class; otherwise at random,
+            at least one from each.
+        image_scale: The side of the images relative to the task's own.
+    """
+
+    task: str
+    source: str = NONE
+    percent: float = 0.0
+    n_labelled: int = 60
+    seed: int = 0
+    n_unlabelled: int = 3000
+    contamination: Contamination = "fixed-total"
+    n_classes: int = 5
+    test_share: float = 0.25
+    n_validation: int = 60
+    balanced: bool = False
+    image_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse settings that no data set can satisfy."""
+        if not 0 <= self.percent <= 100:
+            raise OptionError(f"percent must lie between 0 and 100; got {self.percent:g}.")
+        if (self.source == NONE) != (self.percent == 0):
+            raise OptionError(
+                "The source must be 'none' at 0 percent, and at no other percentage; got "
+                f"'{self.source}' with {self.percent:g}."
+            )
+        if self.source == self.task:
+            raise OptionError(
+                f"'{self.task}' cannot be its own source: labelled and test images would be in the "
+                f"pool. Its other classes are the source '{OTHER_HALF}'."
+            )
+        if self.contamination not in get_args(Contamination):
+            raise unknown_name("contamination", self.contamination, get_args(Contamination))
+        if not 0 < self.test_share < 1:
+            raise OptionError(f"test_share must lie between 0 and 1; got {self.test_share:g}.")
+        if self.image_scale <= 0:
+            raise OptionError(f"image_scale must be above 0; got {self.image_scale:g}.")
+        if min(self.n_unlabelled, self.n_classes - 1) < 1 or self.n_validation < 0:
+            raise OptionError(
+                "At least 2 classes, 1 unlabelled image and 0 validation images are needed; got "
+                f"{self.n_classes}, {self.n_unlabelled} and {self.n_validation}."
+            )
+        if self.n_labelled < self.n_classes:
+            raise OptionError(
+                f"n_labelled must be at least {self.n_classes}, one for each class; "
+                f"got {self.n_labelled}."
+            )
+
+    @property
+    def n_ood(self) -> int:
+        """How many out-of-distribution images the pool gets."""
+        return round(self.n_unlabelled * self.percent / 100)
+
+    @property
+    def n_inliers(self) -> int:
+        """How many images of the task's own classes the pool gets."""
+        is_added = self.contamination == "fixed-inliers"
+        return self.n_unlabelled if is_added else self.n_unlabelled - self.n_ood
+
+    def to_dict(self) -> dict[str, object]:
+        """The scenario in plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The indices of the task's images in each part of a split.
+
+    `codes` has the class of every image of the task: its number among the chosen classes, or -1.
+    """
+
+    class_names: tuple[str, ...]
+    codes: Codes
+    test: Rows
+    validation: Rows
+    labelled: Rows
+    inliers: Rows
+    other_half: Rows
+
+
+def cut(scenario: Scenario, task: ImageSource) -> Cut:
+    """The split of the task's own images; InputError if the data set is too small."""
+    labels = _labels_of(task, scenario)
+    rng = rng_for(scenario.seed, "scenario", scenario.task, "classes")
+    classes = sorted(rng.choice(len(labels.names), scenario.n_classes, replace=False).tolist())
+    renumbered = np.full(len(labels.names), -1, dtype=np.int64)
+    renumbered[classes] = np.arange(len(classes))
+    codes = np.asarray(renumbered[labels.codes])
+    chosen = np.flatnonzero(codes >= 0)
+    order = rng_for(scenario.seed, "scenario", scenario.task, "order").permutation(chosen)
+    n_test = round(scenario.test_share * len(order))
+    ends = np.cumsum([n_test, scenario.n_validation])
+    test, validation, rest = np.split(order, ends)
+    _check_enough(scenario, len(rest), len(order))
+    labelled = _first_labelled(rest, codes, scenario)
+    left = rest[~np.isin(rest, labelled)]
+    # From the end, so that the pool does not depend on the number of labelled images.
+    inliers = left[::-1][: scenario.n_inliers]
+    names = tuple(labels.names[code] for code in classes)
+    return Cut(names, codes, test, validation, labelled, inliers, np.flatnonzero(codes < 0))
+
+
+def _labels_of(task: ImageSource, scenario: Scenario) -> Labels:
+    if task.labels is None:
+        raise InputError(
+            f"The data set '{scenario.task}' has no labels and cannot be a task. "
+            "Use it as a source, or choose another task."
+        )
+    if len(task.labels.names) < scenario.n_classes:
+        raise InputError(
+            f"{scenario.n_classes} classes were wanted; '{scenario.task}' has "
+            f"{len(task.labels.names)}. Lower n_classes."
+        )
+    return task.labels
+
+
+def _check_enough(scenario: Scenario, n_rest: int, n_all: int) -> None:
+    wanted = scenario.n_labelled + scenario.n_inliers
+    if n_rest < wanted:
+        raise InputError(
+            f"The {scenario.n_classes} classes of '{scenario.task}' have {n_all} images, of which "
+            f"{max(n_rest, 0)} remain after test and validation; {scenario.n_labelled} labelled "
+            f"and {scenario.n_inliers} unlabelled ones were wanted. Lower n_labelled or "
+            "n_unlabelled."
+        )
+
+
+def _first_labelled(rest: Rows, codes: Codes, scenario: Scenario) -> Rows:
+    """The labelled images; the first image of every class is always among them."""
+    _, first, inverse = np.unique(codes[rest], return_index=True, return_inverse=True)
+    # The rank of an image among the images of its class, from 0.
+    place = np.empty(len(rest), dtype=np.int64)
+    for code in range(len(first)):
+        place[inverse == code] = np.arange(np.count_nonzero(inverse == code))
+    turn = place if scenario.balanced else np.minimum(place, 1)
+    labelled = rest[np.argsort(turn, kind="stable")][: scenario.n_labelled]
+    counts = np.bincount(inverse)
+    share = -(-scenario.n_labelled // scenario.n_classes)
+    if len(first) < scenario.n_classes or (scenario.balanced and counts.min() < share):
+        raise InputError(
+            f"n_labelled = {scenario.n_labelled} needs {share if scenario.balanced else 1} images "
+            f"of each of the {scenario.n_classes} classes of '{scenario.task}'; the smallest has "
+            f"{counts.min() if len(first) == scenario.n_classes else 0} left. Lower n_labelled."
+        )
+    return labelled
+
+
+Pixels = NDArray[np.uint8]
+Shape = tuple[int, int, int]
+"""Height, width and channels."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """The images of one scenario: uint8, shape (n, height, width, 1 or 3), codes from 0.
+
+    `is_ood` is true for each unlabelled image from the source.
+    """
+
+    labelled: Pixels
+    labels: Codes
+    unlabelled: Pixels
+    is_ood: NDArray[np.bool_]
+    test: Pixels
+    test_labels: Codes
+    validation: Pixels
+    validation_labels: Codes
+    class_names: tuple[str, ...]
+
+
+Decoded = dict[tuple[object, ...], Pixels]
+"""Decoded images; the keys contain everything on which the pixels depend."""
+
+
+def draw_split(
+    scenario: Scenario, home: Path | None = None, decoded: Decoded | None = None
+) -> Split:
+    """The images of a scenario; the same scenario and data give the same images.
+
+    Scenarios of one task and seed share most of their images. With the same dictionary `decoded`,
+    to which decoded images are added, each image is decoded once for all of them.
+    """
+    task = open_set(scenario.task, home)
+    parts = cut(scenario, task)
+    shape = _shape_of(task, scenario.image_scale)
+    source, rows = _ood(scenario, task, parts, shape, home)
+    known = {} if decoded is None else decoded
+
+    def images(rows: Rows, source: ImageSource = task) -> Pixels:
+        return _stack(source, rows, shape, known, (scenario.task, scenario.seed))
+
+    inliers, ood = images(parts.inliers), images(rows, source)
+    order = rng_for(scenario.seed, "scenario", "mix").permutation(len(inliers) + len(ood))
+    return Split(
+        labelled=images(parts.labelled),
+        labels=parts.codes[parts.labelled],
+        unlabelled=np.concatenate([inliers, ood])[order],
+        is_ood=(np.arange(len(order)) >= len(inliers))[order],
+        test=images(parts.test),
+        test_labels=parts.codes[parts.test],
+        validation=images(parts.validation),
+        validation_labels=parts.codes[parts.validation],
+        class_names=parts.class_names,
+    )
+
+
+def check_split(scenario: Scenario, home: Path | None = None) -> None:
+    """Refuse a scenario for which its data sets are too small; only one image is read."""
+    task = open_set(scenario.task, home)
+    _ood(scenario, task, cut(scenario, task), _shape_of(task, scenario.image_scale), home)
+
+
+def data_fingerprint(scenario: Scenario, home: Path | None = None) -> str:
+    """A digest of the data sets of a scenario; noise depends only on the scenario."""
+    sets = [open_set(scenario.task, home)]
+    if scenario.source not in (NONE, OTHER_HALF, *NOISE):
+        sets.append(_open_source(scenario.source, home))
+    state = hashlib.sha256()
+    for pool in sets:
+        state.update(pool.fingerprint.encode())
+        state.update(b"" if pool.labels is None else pool.labels.codes.tobytes())
+    return state.hexdigest()[:16]
+
+
+def _open_source(name: str, home: Path | None) -> ImageSource:
+    """The data set of this name; the message for an unknown name lists all kinds of sources."""
+    if name not in known_sets(home):
+        raise unknown_name("source", name, [OTHER_HALF, *NOISE, *known_sets(home)])
+    return open_set(name, home)
+
+
+def _ood(
+    scenario: Scenario,
+    task: ImageSource,
+    parts: Cut,
+    shape: tuple[int, int, int],
+    home: Path | None,
+) -> tuple[ImageSource, Rows]:
+    """The source of out-of-distribution images, and the rows that are added to the pool."""
+    rng = rng_for(scenario.seed, "scenario", scenario.task, "ood", scenario.source)
+    if scenario.source == NONE:
+        return task, np.empty(0, dtype=np.int64)
+    if scenario.source in NOISE:
+        noise = NoiseSource(
+            NOISE[scenario.source],
+            scenario.source,
+            count=max(1, scenario.n_ood),
+            size=shape[0],
+            channels=shape[2],
+            seed=int(rng.integers(2**31)),
+        )
+        return noise, np.arange(scenario.n_ood)
+    is_half = scenario.source == OTHER_HALF
+    source = task if is_half else _open_source(scenario.source, home)
+    rows = rng.permutation(parts.other_half if is_half else np.arange(len(source)))
+    if len(rows) < scenario.n_ood:
+        raise InputError(
+            f"{scenario.n_ood} images of '{scenario.source}' were wanted; it has {len(rows)} "
+            f"for the task '{scenario.task}'. Lower n_unlabelled or the percent."
+        )
+    return source, rows[: scenario.n_ood]
+
+
+def _shape_of(task: ImageSource, scale: float) -> Shape:
+    """Height, width and channels of the scaled images of the task."""
+    first = np.asarray(task.fetch(0))
+    height, width = (max(1, round(side * scale)) for side in first.shape[:2])
+    return height, width, 1 if first.ndim == 2 or first.shape[2] == 1 else 3
+
+
+def _stack(
+    source: ImageSource,
+    rows: Iterable[int],
+    shape: Shape,
+    known: Decoded,
+    task_and_seed: tuple[str, int],
+) -> Pixels:
+    """Pixels of a source in one array, all of this shape.
+
+    Task, seed and the name of the source determine the images, also those of noise.
+    """
+    pictures = []
+    with QUIET:
+        for row in rows:
+            key = (*task_and_seed, source.name, shape, int(row))
+            if key not in known:
+                known[key] = _fitted(source, int(row), shape)
+            pictures.append(known[key])
+    return np.stack(pictures) if pictures else np.empty((0, *shape), dtype=np.uint8)
+
+
+def _fitted(source: ImageSource, row: int, shape: Shape) -> Pixels:
+    height, width, channels = shape
+    pixels: Pixels = decode(source.fetch(row), source.locate(row))
+    is_grey, is_sized = channels == 1, pixels.shape[:2] == (height, width)
+    if is_grey or not is_sized:
+        # Three equal channels give exactly their value.
+        image = Image.fromarray(pixels).convert("L" if is_grey else "RGB")
+        if not is_sized:
+            image = image.resize((width, height), Image.Resampling.BILINEAR)
+        pixels = np.asarray(image)
+    return pixels.reshape(shape)

@@ -1,1 +1,0 @@
-"""Splits with controlled contamination: labelled, unlabelled, validation and test images."""

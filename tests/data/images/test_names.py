@@ -1,0 +1,103 @@
+"""Paths kept compactly, and the classes that their folders tell."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mixmood.data.images import labels as folder_names
+from mixmood.data.images.labels import labels_from_folders
+from mixmood.data.images.names import Names, is_image_path, shown_bytes
+
+PATHS = st.lists(st.binary(min_size=1, max_size=12).filter(lambda path: b"\0" not in path))
+
+
+@given(PATHS)
+def test_names_come_back_in_the_order_given(paths):
+    names = Names.in_order(paths)
+    assert list(names) == paths
+    assert [names[index] for index in range(len(names))] == paths
+
+
+@given(PATHS, st.randoms())
+def test_sorted_names_do_not_depend_on_the_order_they_came_in(paths, random):
+    expected = sorted(paths, key=lambda path: (len(path), path))
+    random.shuffle(paths)
+    names = Names.sorted(paths)
+    assert list(names) == expected
+    assert names.digest() == Names.in_order(expected).digest()
+    assert [paths[place] for place in Names.in_order(paths).order()] == expected
+
+
+def test_short_names_come_first_so_that_numbers_are_in_their_natural_order():
+    assert list(Names.sorted([b"10.png", b"9.png", b"2.png"])) == [b"2.png", b"9.png", b"10.png"]
+
+
+def test_the_digest_tells_where_one_name_ends_and_the_next_begins():
+    assert Names.in_order([b"ab", b"c"]).digest() != Names.in_order([b"a", b"bc"]).digest()
+
+
+def test_a_million_names_take_little_more_than_their_letters():
+    names = Names.sorted(b"img_%07d.jpg" % index for index in range(100_000))
+    assert len(names._block) + names._ends.nbytes == 100_000 * (15 + 4)
+
+
+@pytest.mark.parametrize(
+    "path", ["a.png", "a/b.JPEG", "a/b/c.tiff", "x y/ü.webp", "a.b.jpg", "./a.png"]
+)
+def test_image_paths_are_known_by_their_end(path):
+    assert is_image_path(path.removeprefix("./").encode())
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("Thumbs.db", "desktop.ini", ".DS_Store", "a/._b.png", ".git/a.png", "__MACOSX/a.png"),
+        *("a/__MACOSX/b.png", "@eaDir/a.jpg", "notes.txt", "png", "a.png/", "a.png.txt", ""),
+    ],
+)
+def test_other_files_are_left_out(path):
+    assert not is_image_path(path.encode())
+
+
+def classes(*paths):
+    labels = labels_from_folders(Names.in_order(path.encode() for path in paths))
+    return None if labels is None else [labels.names[code] for code in labels.codes]
+
+
+def test_class_folders_give_labels():
+    assert classes("cat/1.png", "dog/1.png", "cat/new/2.png") == ["cat", "dog", "cat"]
+
+
+def test_folders_that_all_images_share_are_no_class():
+    assert classes("crawl/in/cat/1.png", "crawl/in/dog/1.png") == ["cat", "dog"]
+    assert classes("cat/1.png", "cat/2.png") is None
+    assert classes("cat/1.png") is None
+
+
+def test_one_image_outside_the_class_folders_means_that_they_are_none():
+    assert classes("cat/1.png", "dog/1.png", "3.png") is None
+    assert classes("1.png", "2.png") is None
+
+
+def test_a_shared_start_of_two_names_is_no_shared_folder():
+    assert classes("cat-a/1.png", "cat-b/1.png") == ["cat-a", "cat-b"]
+
+
+def test_class_names_are_in_the_order_of_the_alphabet_and_counted():
+    names = Names.in_order([b"dog/1.png", b"cat/1.png", b"dog/2.png"])
+    labels = labels_from_folders(names)
+    assert labels.names == ("cat", "dog")
+    assert labels.codes.dtype == np.int32
+    assert labels.counts() == {"cat": 1, "dog": 2}
+
+
+def test_nearly_as_many_folders_as_images_are_no_classes(monkeypatch):
+    monkeypatch.setattr(folder_names, "MOST_CLASSES", 3)
+    assert classes("a/1.png", "b/1.png", "c/1.png") is not None
+    assert classes("a/1.png", "b/1.png", "c/1.png", "d/1.png") is None
+
+
+def test_a_name_that_is_no_text_can_be_printed():
+    assert shown_bytes(b"caf\xe9.png") == "caf\\xe9.png"
+    assert shown_bytes("café.png".encode()) == "café.png"

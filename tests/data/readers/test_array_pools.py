@@ -1,0 +1,251 @@
+"""Arrays of images and of features, in memory and in NumPy's files."""
+
+import os
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mixmood.core.errors import InputError, UnreadableImageError
+from mixmood.data.images.labels import labels_from_values
+from mixmood.data.readers import array as arrays_module
+from mixmood.data.readers import array as npy_module
+from mixmood.data.readers.array import FeatureArray, ImageArray, array_pool, open_npy, open_npz
+
+RNG = np.random.default_rng(0)
+IMAGES = RNG.integers(0, 256, (7, 5, 4, 3), dtype=np.uint8)
+FEATURES = RNG.normal(size=(9, 6)).astype(np.float32)
+
+
+def saved(path, **arrays):
+    np.savez(path, **arrays)
+    return path
+
+
+def packed(path, **arrays):
+    np.savez_compressed(path, **arrays)
+    return path
+
+
+def check_images(pool, expected):
+    assert isinstance(pool, ImageArray)
+    assert len(pool) == len(expected)
+    for picture, image in zip(pool.read(range(len(pool))), expected, strict=True):
+        np.testing.assert_array_equal(picture, np.broadcast_to(image, picture.shape))
+
+
+@pytest.mark.parametrize(
+    "images",
+    [IMAGES, IMAGES[..., :1], IMAGES[..., 0], IMAGES[..., 0].astype(np.uint16) * 257],
+    ids=["rgb", "one channel", "grey", "uint16"],
+)
+def test_arrays_of_images_are_read_in_memory_and_from_every_file(images, tmp_path):
+    np.save(tmp_path / "a.npy", images)
+    expected = IMAGES if images.shape[-1] == 3 else IMAGES[..., :1]
+    check_images(array_pool(images, "a"), expected)
+    check_images(open_npy(tmp_path / "a.npy", "a"), expected)
+    check_images(open_npz(saved(tmp_path / "b.npz", images=images), "a"), expected)
+    check_images(open_npz(packed(tmp_path / "c.npz", images=images), "a"), expected)
+
+
+def test_bool_and_float_images_are_scaled():
+    check_images(array_pool(np.ones((2, 3, 5), dtype=bool), "a"), np.full((2, 1, 1, 1), 255))
+    check_images(array_pool(np.full((2, 3, 5), 0.5), "a"), np.full((2, 1, 1, 1), 128))
+
+
+def test_float_arrays_of_two_axes_are_features(tmp_path):
+    np.save(tmp_path / "f.npy", FEATURES)
+    wanted = np.array([8, 0, 3, 3])
+    for pool in (
+        array_pool(FEATURES, "f"),
+        open_npy(tmp_path / "f.npy", "f"),
+        open_npz(saved(tmp_path / "a.npz", features=FEATURES), "f"),
+        open_npz(packed(tmp_path / "b.npz", features=FEATURES), "f"),
+    ):
+        assert isinstance(pool, FeatureArray)
+        assert (len(pool), pool.width) == (9, 6)
+        np.testing.assert_array_equal(pool.features(wanted), FEATURES[wanted])
+        assert pool.features(wanted).dtype == np.float32
+
+
+def test_features_of_the_other_byte_order_come_in_the_machines_own():
+    pool = array_pool(FEATURES.astype(">f8"), "f")
+    assert pool.features(np.arange(2)).dtype == np.dtype("=f8")
+    np.testing.assert_array_equal(pool.features(np.arange(9)), FEATURES)
+
+
+def test_labels_and_class_names_come_from_the_npz(tmp_path):
+    labels, names = np.array([0, 1, 1, 0, 2, 2, 2]), np.array(["cat", "dog", "owl"])
+    path = packed(tmp_path / "a.npz", images=IMAGES, labels=labels, class_names=names)
+    pool = open_npz(path, "a")
+    assert pool.labels.counts() == {"cat": 2, "dog": 2, "owl": 3}
+    np.testing.assert_array_equal(pool.labels.codes, labels)
+
+
+def test_labels_without_class_names_are_named_by_their_values(tmp_path):
+    pool = open_npz(packed(tmp_path / "a.npz", x=FEATURES, labels=np.arange(9) % 2 + 5), "a")
+    assert pool.labels.counts() == {"5": 5, "6": 4}
+    words = labels_from_values(np.array(["b", "a", "b"]), "x")
+    assert words.counts() == {"a": 1, "b": 2}
+    objects = labels_from_values(np.array(["b", "a", "b"], object), "x")
+    assert objects.counts() == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize("key", ["images", "x", "anything"])
+def test_an_npz_gives_the_array_of_a_known_name_or_its_only_one(key, tmp_path):
+    check_images(open_npz(saved(tmp_path / "a.npz", **{key: IMAGES}), "a"), IMAGES)
+
+
+def test_an_npz_of_several_unknown_arrays_is_refused(tmp_path):
+    path = saved(tmp_path / "a.npz", train=IMAGES, test=IMAGES)
+    with pytest.raises(
+        InputError, match=r"one array, or one called images, features or x; it holds: t"
+    ):
+        open_npz(path, "a")
+
+
+def test_the_fingerprint_follows_content_and_not_name_or_file(tmp_path):
+    np.save(tmp_path / "a.npy", IMAGES)
+    first = array_pool(IMAGES, "a").fingerprint
+    assert open_npy(tmp_path / "a.npy", "b").fingerprint == first
+    assert open_npz(packed(tmp_path / "c.npz", images=IMAGES), "c").fingerprint == first
+    changed = IMAGES.copy()
+    changed[3, 0, 0, 0] ^= 1
+    assert array_pool(changed, "a").fingerprint != first
+    assert array_pool(IMAGES[:6], "a").fingerprint != first
+    assert array_pool(FEATURES, "a").fingerprint != array_pool(FEATURES * 2, "a").fingerprint
+
+
+def test_a_file_that_shrinks_gives_unreadable_images_and_not_a_crash(tmp_path):
+    """A memory map would end the process with a bus error."""
+    path = tmp_path / "a.npy"
+    np.save(path, IMAGES)
+    pool = open_npy(path, "a")
+    os.truncate(path, 200)
+    with pytest.raises(UnreadableImageError, match=r"a\.npy\[6\]: 60 bytes expected, but the file"):
+        pool.fetch(6)
+
+
+def test_features_of_a_file_that_shrinks_are_an_error(tmp_path):
+    path = tmp_path / "f.npy"
+    np.save(path, FEATURES)
+    pool = open_npy(path, "f")
+    os.truncate(path, 200)
+    with pytest.raises(InputError, match=r"The features of f cannot be read: f\.npy\[8\]"):
+        pool.features(np.array([8]))
+
+
+def test_values_of_a_huge_array_are_checked_as_they_are_read(monkeypatch):
+    monkeypatch.setattr(arrays_module, "_LARGEST_CHECKED", 10)
+    features = FEATURES.copy()
+    features[4, 2] = np.nan
+    pool = FeatureArray(features, "f")
+    pool.features(np.array([0, 8]))
+    with pytest.raises(InputError, match="f: features must be finite, but row 4 holds NaN"):
+        pool.features(np.array([0, 4, 8]))
+    images = ImageArray(np.full((2, 3, 5), 7.0), "a")
+    with pytest.raises(UnreadableImageError, match="a\\[1\\]: cannot be decoded: float pixels"):
+        list(map(_raise, images.read([1])))
+
+
+def _raise(error):
+    raise error
+
+
+class Evil:
+    """Unpickling it would leave a mark."""
+
+    def __reduce__(self):
+        return os.putenv, ("MIXMOOD_EVIL", "1")
+
+
+def test_pickles_are_never_loaded(tmp_path, monkeypatch):
+    monkeypatch.setattr(pickle, "load", lambda *_, **__: pytest.fail("a pickle was loaded"))
+    evil = np.array([Evil()], dtype=object)
+    np.save(tmp_path / "a.npy", evil)
+    with pytest.raises(InputError, match=r"a: an array of Python objects is not accepted"):
+        open_npy(tmp_path / "a.npy", "a")
+    for write in (saved, packed):
+        with pytest.raises(InputError, match=r"'images.npy' is an array of Python objects"):
+            open_npz(write(tmp_path / "a.npz", images=evil), "a")
+        path = write(tmp_path / "b.npz", images=IMAGES, labels=evil)
+        with pytest.raises(InputError, match=r"'labels.npy' is an array of Python objects"):
+            open_npz(path, "b")
+
+
+def test_a_compressed_array_larger_than_the_limit_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(npy_module, "MAX_UNPACKED_NPZ", 419)
+    with pytest.raises(InputError, match=r"would unpack to 420 bytes, more than the 419 allowed"):
+        open_npz(packed(tmp_path / "a.npz", images=IMAGES), "a")
+
+
+def test_fortran_order_is_refused_with_the_way_out(tmp_path):
+    np.save(tmp_path / "a.npy", np.asfortranarray(IMAGES))
+    with pytest.raises(InputError, match=r"Fortran order; save it again with np.save"):
+        open_npy(tmp_path / "a.npy", "a")
+
+
+def test_a_damaged_npz_is_refused(tmp_path):
+    path = packed(tmp_path / "a.npz", images=IMAGES)
+    data = bytearray(path.read_bytes())
+    data[300] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"Cannot open .*a\.npz as a NumPy file: "):
+        open_npz(path, "a")
+
+
+@pytest.mark.parametrize(
+    ("labels", "names", "message"),
+    [
+        (np.arange(6), None, r"one label per image is needed, got 6 labels for 7 images"),
+        (np.zeros((7, 2), dtype=int), None, r"1-D array of integers or texts, got int64 of shape"),
+        (np.zeros(7), None, r"got float64 of shape \(7,\)"),
+        (np.arange(7), np.array(["a", "b"]), r"from 0 to 1, .* 2 class names; got 0 to 6"),
+        (np.arange(7) - 1, np.array(list("abcdefg")), r"integers from 0 to 6, .* got -1 to 5"),
+        (np.array(list("abcdefg")), np.array(["a"]), r"integers from 0 to 0, .* got texts"),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused(labels, names, message, tmp_path):
+    extra = {} if names is None else {"class_names": names}
+    with pytest.raises(InputError, match=message):
+        open_npz(saved(tmp_path / "a.npz", images=IMAGES, labels=labels, **extra), "a")
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    write=st.sampled_from([saved, packed, None]),
+    edits=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=8),
+)
+def test_a_mutated_file_gives_a_pool_or_the_known_errors(write, edits, tmp_path):
+    path = tmp_path / "a.npz"
+    if write:
+        write(path, images=IMAGES, labels=np.arange(7))
+    else:
+        path = tmp_path / "a.npy"
+        np.save(path, IMAGES)
+    data = bytearray(path.read_bytes())
+    for place, value in edits:
+        data[place % len(data)] = value
+    path.write_bytes(data)
+    try:
+        pool = (open_npz if write else open_npy)(path, "a")
+    except InputError:
+        return
+    if isinstance(pool, ImageArray):
+        list(pool.read(range(min(len(pool), 10))))
+
+
+def test_two_classes_of_one_name_are_refused(tmp_path):
+    """They would be counted as one."""
+    path = saved(
+        tmp_path / "a.npz",
+        images=IMAGES,
+        labels=np.zeros(len(IMAGES), int),
+        class_names=np.array(["cat", "cat"]),
+    )
+    with pytest.raises(InputError, match="a: two classes have the same name. Give every class"):
+        open_npz(path, "a")

@@ -1,0 +1,191 @@
+"""A folder is listed, not read."""
+
+import os
+import sys
+
+import pytest
+
+from mixmood.core.errors import InputError, UnreadableImageError
+from mixmood.data.images.labels import needed_labels
+from mixmood.data.readers.files import FolderSource
+
+
+def names_of(source):
+    return [source.locate(index) for index in range(len(source))]
+
+
+def test_images_are_found_at_every_depth(tree, values_of):
+    source = FolderSource(tree({"1.png": 1, "a/2.PNG": 2, "a/b/c/3.png": 3}), "pool")
+    assert names_of(source) == ["1.png", "a/2.PNG", "a/b/c/3.png"]
+    assert values_of(source) == [1, 2, 3]
+    assert source.name == "pool"
+
+
+def test_files_of_operating_systems_and_hidden_ones_are_left_out(tree):
+    files = {
+        **{"1.png": 1, "Thumbs.db": b"x", "desktop.ini": b"x", ".DS_Store": b"x", "._1.png": b"x"},
+        **{"__MACOSX/1.png": 1, ".hidden/1.png": 1, "notes.txt": b"x", "@eaDir/1.png": 1},
+    }
+    assert names_of(FolderSource(tree(files), "pool")) == ["1.png"]
+
+
+def test_class_folders_give_labels(tree):
+    source = FolderSource(tree({"cat/1.png": 1, "dog/1.png": 2, "dog/2.png": 3}), "pool")
+    assert source.labels.counts() == {"cat": 1, "dog": 2}
+    assert source.labels is source.labels
+
+
+def test_a_folder_without_class_folders_has_no_labels(tree):
+    assert FolderSource(tree({"1.png": 1}), "pool").labels is None
+
+
+def test_images_beside_the_class_folders_are_named_as_the_reason_for_no_labels(tree):
+    source = FolderSource(tree({"cat/1.png": 1, "dog/1.png": 2, "3.png": 3}), "pool")
+    assert source.labels is None
+    assert source.why_unlabelled.startswith("1 of 3 images is in no class folder, such as 3.png:")
+    with pytest.raises(InputError, match=r"has no classes\. 1 of 3 images is in no class folder"):
+        needed_labels(source)
+
+
+@pytest.mark.parametrize("files", [("1.png",), ("a/1.png", "2.png"), ("a/1.png", "b/1.png")])
+def test_sets_without_class_folders_and_labelled_ones_need_no_reason(tree, files):
+    assert FolderSource(tree(dict.fromkeys(files, 1)), "pool").why_unlabelled == ""
+
+
+def test_opening_reads_no_image(tree, monkeypatch):
+    root = tree({"1.png": b"not an image", "a/2.png": b""})
+    monkeypatch.setattr(os, "open", None)
+    source = FolderSource(root, "pool")
+    assert len(source) == 2
+    assert len(source.fingerprint) == 64
+
+
+def test_broken_images_come_as_errors_in_their_place(tree):
+    source = FolderSource(tree({"1.png": 1, "2.png": b"no image", "3.png": 3}), "pool")
+    first, second, third = source.read([0, 1, 2])
+    assert first[0, 0, 0] == 1
+    assert third[0, 0, 0] == 3
+    assert isinstance(second, UnreadableImageError)
+    assert str(second).startswith("2.png: cannot be decoded: ")
+
+
+def test_a_file_that_vanished_is_unreadable(tree):
+    root = tree({"1.png": 1, "2.png": 2})
+    source = FolderSource(root, "pool")
+    (root / "1.png").unlink()
+    with pytest.raises(UnreadableImageError, match=r"1\.png: cannot be read: No such file"):
+        source.fetch(0)
+    assert len(source) == 2
+
+
+def test_a_file_that_became_a_folder_is_unreadable(tree):
+    root = tree({"1.png": 1})
+    source = FolderSource(root, "pool")
+    (root / "1.png").unlink()
+    (root / "1.png").mkdir()
+    with pytest.raises(UnreadableImageError, match=r"1\.png: (not a plain file|cannot be read)"):
+        source.fetch(0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no FIFOs")
+def test_a_fifo_neither_counts_nor_blocks(tree):
+    root = tree({"1.png": 1})
+    os.mkfifo(root / "2.png")
+    source = FolderSource(root, "pool")
+    assert names_of(source) == ["1.png"]
+    (root / "1.png").unlink()
+    os.mkfifo(root / "1.png")
+    with pytest.raises(UnreadableImageError, match=r"1\.png: not a plain file"):
+        source.fetch(0)
+
+
+def test_a_huge_file_is_refused_before_it_is_read(tree):
+    root = tree({"1.png": 1})
+    with (root / "1.png").open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(UnreadableImageError, match=r"1\.png: 1099511627776 bytes is more than"):
+        FolderSource(root, "pool").fetch(0)
+
+
+def test_links_count_only_inside_the_pool(tree, values_of):
+    root = tree({"all/1.png": 1})
+    secret = tree({"2.png": 2}, root="elsewhere")
+    (root / "in.png").symlink_to("all/1.png")
+    (root / "out.png").symlink_to(secret / "2.png")
+    (root / "gone.png").symlink_to("nowhere.png")
+    (root / "folder").symlink_to(secret)
+    (root / "all" / "loop").symlink_to(root)
+    source = FolderSource(root, "pool")
+    assert names_of(source) == ["in.png", "all/1.png"]
+    assert values_of(source) == [1, 1]
+    assert source.notes == (
+        "2 links to files or folders elsewhere were not followed: copy the images into the "
+        "folder, or make hard links.",
+    )
+
+
+def test_the_pool_itself_may_be_a_link(tree, tmp_path):
+    (tmp_path / "link").symlink_to(tree({"1.png": 1}))
+    assert len(FolderSource(tmp_path / "link", "pool")) == 1
+
+
+def test_the_fingerprint_is_that_of_the_list(tree, tmp_path):
+    files = {"a/1.png": 1, "b/2.png": 2}
+    first = FolderSource(tree(files), "pool").fingerprint
+    assert FolderSource(tree(files, root="copy"), "other").fingerprint == first
+    (tmp_path / "copy" / "b" / "2.png").rename(tmp_path / "copy" / "b" / "3.png")
+    assert FolderSource(tmp_path / "copy", "other").fingerprint != first
+
+
+def test_names_that_are_no_text_can_be_opened(tree, png):
+    root = tree({"1.png": 1})
+    with open(os.fsencode(root) + b"/caf\xe9.png", "wb") as file:  # noqa: PTH123
+        file.write(png(9))
+    source = FolderSource(root, "pool")
+    assert names_of(source) == ["1.png", "caf\\xe9.png"]
+    assert next(source.read([1]))[0, 0, 0] == 9
+
+
+def test_an_empty_folder_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"No images in the folder .*: found 0 files"):
+        FolderSource(tmp_path, "pool")
+
+
+def test_a_folder_without_images_is_refused(tree):
+    with pytest.raises(InputError, match=r"found 2 files below it\. Give a folder with"):
+        FolderSource(tree({"a.txt": b"x", "b/c.md": b"y"}), "pool")
+
+
+def test_a_folder_of_links_to_elsewhere_is_refused_with_the_reason(tree):
+    outside = tree({"1.png": 1}, root="elsewhere")
+    root = tree({"notes.txt": b""})
+    (root / "1.png").symlink_to(outside / "1.png")
+    with pytest.raises(InputError, match=r"2 files below it, including 1 link to files elsewhere"):
+        FolderSource(root, "pool")
+
+
+def test_a_folder_that_cannot_be_listed_is_refused(tree, monkeypatch):
+    root = tree({"a/1.png": 1})
+    scandir = os.scandir
+
+    def refusing(path):
+        if path.endswith(b"a/"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(InputError, match=r"Cannot list the folder .*a/: Permission denied"):
+        FolderSource(root, "pool")
+
+
+def test_a_folder_that_vanishes_while_listed_has_no_images(tree, monkeypatch):
+    root = tree({"a/1.png": 1, "2.png": 2})
+    scandir = os.scandir
+
+    def vanishing(path):
+        if path.endswith(b"a/"):
+            raise FileNotFoundError(2, "No such file or directory")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", vanishing)
+    assert names_of(FolderSource(root, "pool")) == ["2.png"]

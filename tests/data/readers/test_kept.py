@@ -1,0 +1,168 @@
+"""A part of a pool, opened from the list that kept it."""
+
+import csv
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from mixmood.core.errors import InputError, MissingExtraError
+from mixmood.core.files.spreadsheet import csv_text
+from mixmood.data.open import open_pool
+from mixmood.data.readers.kept import TEXT_HEAD, chain_of_lists, is_kept_list, pool_reference
+
+HEAD = ("path", "pool", "index", "score", "keep")
+
+
+def image(path, value):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.full((8, 8, 3), value, np.uint8)).save(path)
+
+
+@pytest.fixture
+def crawl(tmp_path):
+    for number, name in enumerate(["a.png", "=b.png", 'c,"d.png', "e\rf.png"]):
+        image(tmp_path / "crawl" / name, 10 * number)
+    return open_pool(tmp_path / "crawl")
+
+
+def write_csv(path, pool, word, kept):
+    rows = [
+        (pool.locate(index), word, index, 0.5, int(index in kept)) for index in range(len(pool))
+    ]
+    path.write_text(csv_text(HEAD, rows), newline="")
+
+
+def test_rows_with_keep_0_are_left_out_and_odd_names_come_back(crawl, tmp_path):
+    write_csv(tmp_path / "kept.csv", crawl, "crawl", {0, 2, 3})
+    kept = open_pool(tmp_path / "kept.csv")
+    assert [kept.locate(i) for i in range(len(kept))] == [crawl.locate(i) for i in (0, 2, 3)]
+    assert kept.fetch(1) == crawl.fetch(2)
+    assert kept.fingerprint != crawl.fingerprint
+
+
+def test_a_text_list_finds_its_images_by_name(crawl, tmp_path):
+    names = [crawl.locate(2), crawl.locate(0)]
+    (tmp_path / "kept.txt").write_text("\n".join([f"{TEXT_HEAD}crawl", *names, ""]), newline="")
+    kept = open_pool(tmp_path / "kept.txt")
+    assert [kept.locate(0), kept.locate(1)] == names
+    (tmp_path / "kept.txt").write_text(f"{TEXT_HEAD}crawl\nzebra.png\n")
+    with pytest.raises(InputError, match="'zebra.png' is gone. Filter the pool again"):
+        open_pool(tmp_path / "kept.txt")
+
+
+def test_members_of_an_archive_and_rows_of_an_array_are_found_again(crawl, tmp_path):
+    with zipfile.ZipFile(tmp_path / "crawl.zip", "w") as file:
+        for name in ("x/1.png", "y/2.png", "y/3.png"):
+            file.writestr(name, crawl.fetch(0))
+    archive = open_pool(tmp_path / "crawl.zip")
+    write_csv(tmp_path / "kept.csv", archive, "crawl.zip", {1, 2})
+    kept = open_pool(tmp_path / "kept.csv")
+    assert [kept.locate(i) for i in range(2)] == ["crawl.zip/y/2.png", "crawl.zip/y/3.png"]
+    assert kept.labels.counts() == {"x": 0, "y": 2}
+    np.save(tmp_path / "rows.npy", np.arange(12, dtype=np.float32).reshape(4, 3))
+    rows = open_pool(tmp_path / "rows.npy")
+    (tmp_path / "rows.csv").write_text(
+        csv_text(HEAD, [(f"rows[{i}]", "rows.npy", i, 0.1, i % 2) for i in range(4)])
+    )
+    part = open_pool(tmp_path / "rows.csv")
+    assert part.features(np.array([1])).tolist() == rows.features(np.array([3])).tolist()
+
+
+def test_a_pool_that_changed_is_refused(crawl, tmp_path):
+    write_csv(tmp_path / "kept.csv", crawl, "crawl", {0})
+    image(tmp_path / "crawl" / "0.png", 3)
+    with pytest.raises(InputError, match="does not fit its pool any more: image 0 was"):
+        open_pool(tmp_path / "kept.csv")
+
+
+def test_a_list_that_keeps_nothing_or_names_two_pools_is_refused(crawl, tmp_path):
+    write_csv(tmp_path / "kept.csv", crawl, "crawl", set())
+    with pytest.raises(InputError, match="keeps no image. Filter again with a larger --keep"):
+        open_pool(tmp_path / "kept.csv")
+    rows = [("a.png", "crawl", 0, 1.0, 1), ("b.png", "other", 0, 1.0, 1)]
+    (tmp_path / "two.csv").write_text(csv_text(HEAD, rows))
+    with pytest.raises(InputError, match="names two pools, crawl and other"):
+        open_pool(tmp_path / "two.csv")
+
+
+def test_a_damaged_list_is_refused(tmp_path):
+    (tmp_path / "kept.csv").write_text("path,pool,index,keep\na.png,crawl\n")
+    with pytest.raises(InputError, match="is not a list of mixmood filter: the row of 'a.png'"):
+        open_pool(tmp_path / "kept.csv")
+    (tmp_path / "kept.csv").write_text("path,pool,index,keep\na.png,crawl,x,1\n")
+    with pytest.raises(InputError, match="invalid literal .* Filter the pool again"):
+        open_pool(tmp_path / "kept.csv")
+    (tmp_path / "kept.csv").write_text(f"path,pool,index,keep\na.png,crawl,{10**30},1\n")
+    with pytest.raises(InputError, match="is not a list of mixmood filter: int too big"):
+        open_pool(tmp_path / "kept.csv")
+
+
+def write_parquet(path, indices):
+    import pyarrow
+    from pyarrow import parquet
+
+    columns = {"path": ["a.png"], "pool": ["crawl"], "index": indices, "keep": [True]}
+    parquet.write_table(pyarrow.table(columns), path)
+
+
+def test_a_parquet_list_without_an_index_is_refused(tmp_path):
+    write_parquet(tmp_path / "kept.parquet", [None])
+    with pytest.raises(InputError, match="is not a list of mixmood filter: int"):
+        open_pool(tmp_path / "kept.parquet")
+
+
+def test_without_pyarrow_a_parquet_file_names_the_extra(tmp_path, monkeypatch):
+    write_parquet(tmp_path / "kept.parquet", [0])
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(MissingExtraError, match=r"Reading Parquet .*mixmood\[hub\]"):
+        open_pool(tmp_path / "kept.parquet")
+
+
+def test_a_file_that_cannot_be_read_is_not_a_list(tmp_path):
+    """It is then opened as another kind of pool, which says what is wrong."""
+    assert not is_kept_list(tmp_path / "gone.txt")
+
+
+@pytest.mark.parametrize("pool", ["kept.csv", "kept.csv?frames=each"])
+def test_a_list_of_itself_is_refused(pool, tmp_path):
+    (tmp_path / "kept.csv").write_text(f"path,pool,index,keep\na.png,{pool},0,1\n")
+    with pytest.raises(InputError, match="kept.csv is a list of itself"):
+        open_pool(tmp_path / "kept.csv")
+
+
+def test_the_chain_ends_at_a_list_that_is_damaged_or_cannot_be_a_path(tmp_path):
+    outer, inner = tmp_path / "outer.csv", tmp_path / "inner.csv"
+    outer.write_text("path,pool,index,keep\na.png,inner.csv?frames=each,0,1\n")
+    inner.write_text("path,pool,index,keep\na.png,crawl,0,x\n")
+    assert chain_of_lists(outer) == [outer.resolve(), inner.resolve()]
+    with pytest.raises(InputError, match="inner.csv is not a list of mixmood filter"):
+        open_pool(outer)
+    inner.write_text(f"path,pool,index,keep\na.png,{'x' * 300}.csv,0,1\n")
+    assert chain_of_lists(outer) == [outer.resolve(), inner.resolve()]
+    inner.write_text("path,pool,index,keep\na.png,x\0.csv,0,1\n")
+    assert chain_of_lists(outer) == [outer.resolve(), inner.resolve()]
+
+
+def test_the_pool_is_named_relative_to_a_list_above_it(tmp_path):
+    assert pool_reference(str(tmp_path / "a" / "crawl"), tmp_path / "kept.csv") == "a/crawl"
+    assert pool_reference(str(tmp_path / "crawl"), tmp_path / "out" / "kept.csv") == str(
+        tmp_path / "crawl"
+    )
+    assert pool_reference("noise:gaussian", tmp_path / "kept.csv") == "noise:gaussian"
+
+
+@pytest.mark.parametrize(("pool", "out"), [("a\nb", "kept.txt"), ("a\udcff", "kept.csv")])
+def test_a_pool_that_a_list_cannot_name_is_refused(pool, out, tmp_path):
+    message = "A list cannot name the pool .* line break, or is not UTF-8 text. Rename the folder"
+    with pytest.raises(InputError, match=message):
+        pool_reference(str(tmp_path / pool), tmp_path / out)
+
+
+def test_csv_rows_round_trip(crawl, tmp_path):
+    write_csv(tmp_path / "kept.csv", crawl, "crawl", {0})
+    with (tmp_path / "kept.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == 4
