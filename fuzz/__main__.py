@@ -157,7 +157,7 @@ def main() -> int:
 if __name__ == "__main__":
     # The processes that do the work are forked: what several of them need is imported here once,
     # and so is what asks the system for its fonts.
-    for _name in ("matplotlib.font_manager", "scipy.stats", "mixmood.ssl.loop.train"):
+    for _name in ("matplotlib.font_manager", "scipy.stats", "mixmood.ssl.train"):
         import_module(_name)
 
     sys.exit(main())

@@ -33,8 +33,7 @@ QUICK: dict[str, Any] = {
 @cache
 def trained() -> dict[str, bytes]:
     """The files that a finished training run leaves."""
-    from mixmood.ssl.loop.train import train
-    from mixmood.ssl.output.onnx_export import to_onnx
+    from mixmood.ssl.train import to_onnx, train
 
     with tempfile.TemporaryDirectory() as folder:
         done = train(*task(), **QUICK, out=Path(folder))

@@ -7,7 +7,7 @@ MODULES = """
     mixmood.api.rank mixmood.api.train mixmood.cli.main mixmood.features.backbones.registry
     mixmood.features.extraction.extract mixmood.evidence.gain mixmood.ranking.rank
     mixmood.ranking.statistics.score mixmood.report.ranking.page mixmood.report.ranking.text
-    mixmood.ssl.image_training mixmood.ssl.loop.train mixmood.ssl.output.onnx_export
+    mixmood.ssl.image_training mixmood.ssl.train mixmood.ssl.train
     mixmood.testbed.runs.network
 """
 

@@ -44,7 +44,7 @@ def _configs() -> list[Seed]:
 
 
 def _read_checkpoint(folder: Path, name: str) -> str:
-    from mixmood.ssl.loop.train import train
+    from mixmood.ssl.train import train
 
     # A finished run: nothing is trained, all is restored.
     assert train(*model_seeds.task(), **model_seeds.QUICK, out=folder, resume=True).record.epochs
@@ -52,7 +52,7 @@ def _read_checkpoint(folder: Path, name: str) -> str:
 
 
 def _read_training_record(folder: Path, name: str) -> str:
-    from mixmood.ssl.output.record import TrainingRecord
+    from mixmood.ssl.record import TrainingRecord
 
     text = (folder / name).read_bytes().decode("utf-8", "replace")
     record = TrainingRecord.from_json(text)

@@ -14,7 +14,7 @@ from time import perf_counter, process_time
 import numpy as np
 
 from benchmarks.heads.tasks import DEVELOPMENT, REPORT, draw_rows
-from mixmood.ssl.loop.train import train
+from mixmood.ssl.train import train
 
 TASKS = ("mnist 5-9", "cifar10 5-9", "fashion_mnist 5-9")
 ALL = {**REPORT, **DEVELOPMENT}
@@ -29,7 +29,7 @@ SCRATCH_SIDE = 32
 def resized(images: np.ndarray, side: int) -> np.ndarray:
     """RGB images at the size that a network takes, as `mixmood train` makes them."""
     from mixmood.data.readers.array import ImageArray
-    from mixmood.ssl.input.pictures import pictures_at
+    from mixmood.ssl.pools import pictures_at
 
     read = pictures_at(ImageArray(images, "pack"), list(range(len(images))), (side, side))
     return np.stack([np.asarray(picture) for picture, _ in read])

@@ -15,8 +15,7 @@ N_ROUNDS = 4
 def train_once(name: str, n_threads: int, n_updates: int) -> None:
     """A run from arrays to its record, as a worker of the test bed does it."""
     from benchmarks.speed.updates import N_LABELLED, N_POOL, SETTINGS, labels
-    from mixmood.ssl.loop.threads import limit_threads
-    from mixmood.ssl.loop.train import train
+    from mixmood.ssl.train import limit_threads, train
 
     limit_threads(n_threads)
     setting = SETTINGS[name]

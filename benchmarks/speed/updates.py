@@ -9,14 +9,12 @@ import torch
 
 from benchmarks.measuring.row import interleaved
 from mixmood.ssl.algorithms.mixmatch import MixMatch
-from mixmood.ssl.augmentation.weak import AUGMENTATIONS
-from mixmood.ssl.input.task import Task, checked_task
-from mixmood.ssl.loop.average import Average
-from mixmood.ssl.loop.loop import Loop
-from mixmood.ssl.loop.network import Network
-from mixmood.ssl.loop.schedule import Length
+from mixmood.ssl.augment import AUGMENTATIONS
+from mixmood.ssl.loop import Length, Loop
+from mixmood.ssl.models.network import Average, Network
 from mixmood.ssl.models.registry import WideResNetSpec, model_spec
 from mixmood.ssl.plan import TrainingPlan
+from mixmood.ssl.task import Task, checked_task
 
 N_CLASSES, N_LABELLED, N_POOL, BATCH = 5, 60, 3000, 16
 PEAK_RATE, WEIGHT_DECAY = 2e-4, 1e-4

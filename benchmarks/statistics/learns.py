@@ -20,7 +20,7 @@ import numpy as np
 from mixmood.core.files.atomic import write_atomic
 from mixmood.core.seeds import rng_for
 from mixmood.data.readers.noise import NoiseSource
-from mixmood.ssl.output.record import TrainingRecord
+from mixmood.ssl.record import TrainingRecord
 
 ROOT = Path(os.environ.get("MIXMOOD_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
 N_LABELLED, N_VALIDATION, N_TEST, N_POOL = 60, 100, 1500, 3000
@@ -82,7 +82,7 @@ def run(arm, seed, options, threads):
     """The record of one arm and seed."""
     import torch
 
-    from mixmood.ssl.loop.train import train
+    from mixmood.ssl.train import train
 
     torch.set_num_threads(threads)
     algorithm, pool = ARMS[arm]

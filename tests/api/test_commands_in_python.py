@@ -15,8 +15,7 @@ from mixmood.core.plan_options import option_texts
 from mixmood.features.extraction.plan import ExtractionPlan
 from mixmood.ranking.plan import RankingPlan
 from mixmood.selection.plan import FilterPlan
-from mixmood.ssl.prediction_plan import PredictionPlan
-from mixmood.ssl.run_plan import TrainingRunPlan
+from mixmood.ssl.plan import PredictionPlan, TrainingRunPlan
 from mixmood.testbed.grid.cells import runs
 from mixmood.testbed.plan import TablesPlan, TestbedPlan
 from mixmood.testbed.runs.run import failure, job_for

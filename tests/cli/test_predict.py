@@ -13,7 +13,7 @@ from mixmood.features.backbones import devices
 from mixmood.features.backbones.devices import PROVIDERS
 from mixmood.features.backbones.registry import BACKBONES
 from mixmood.features.backbones.runtime import onnx_runtime
-from mixmood.ssl.output.predict import Classifier
+from mixmood.ssl.predict import Classifier
 
 
 @pytest.fixture(scope="module")

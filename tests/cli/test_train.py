@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from mixmood.cli.main import app
 from mixmood.cli.terminal.training_bar import epoch_line
-from mixmood.ssl.output.record import EpochRecord
+from mixmood.ssl.record import EpochRecord
 
 QUICK = ["--model", "wrn-tiny", "--epochs", "2", "--updates", "4", "--batch-size", "4"]
 

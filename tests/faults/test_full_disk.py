@@ -19,7 +19,7 @@ from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import OutputError
 from mixmood.data.download import get
 from mixmood.data.sets import CATALOGUE, RemoteFile, digits
-from mixmood.ssl.loop.train import train
+from mixmood.ssl.train import train
 from mixmood.testbed.runs.store import Store
 
 NO_ROOM = "(No space left on device|File too large)"

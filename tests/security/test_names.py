@@ -16,7 +16,7 @@ from mixmood.cli.main import app
 from mixmood.report.testbed.export import records_csv_gz
 from mixmood.report.testbed.figures import figures
 from mixmood.report.testbed.sheets import to_csv
-from mixmood.ssl.output.predict import Predictions
+from mixmood.ssl.predict import Predictions
 from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.grid.config import parse_config
 from mixmood.testbed.runs.store import Store

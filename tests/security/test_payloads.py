@@ -9,9 +9,8 @@ import pytest
 
 from mixmood.core.errors import InputError, TrainingError
 from mixmood.data.open import open_pool
-from mixmood.ssl.loop.checkpoint import load_checkpoint
-from mixmood.ssl.output.predict import Classifier
-from mixmood.ssl.output.run_files import CHECKPOINT
+from mixmood.ssl.predict import Classifier
+from mixmood.ssl.run_folder import CHECKPOINT, load_checkpoint
 
 
 class Payload:

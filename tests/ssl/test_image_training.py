@@ -19,12 +19,12 @@ from mixmood.core.errors import (
     TrainingError,
 )
 from mixmood.ssl import image_training
+from mixmood.ssl import image_training as tracking
 from mixmood.ssl.image_training import parsed_settings
-from mixmood.ssl.input.images import StreamedImages
-from mixmood.ssl.input.pictures import PictureReader
 from mixmood.ssl.models.registry import model_spec
-from mixmood.ssl.output import tracking
-from mixmood.ssl.output.record import TrainingRecord
+from mixmood.ssl.pools import PictureReader
+from mixmood.ssl.record import TrainingRecord
+from mixmood.ssl.task import StreamedImages
 
 
 def train(*pools, **options):

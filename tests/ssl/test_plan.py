@@ -9,8 +9,7 @@ from mixmood.api.train import train
 from mixmood.cli.main import app
 from mixmood.core.errors import OptionError
 from mixmood.core.plan_options import option_texts
-from mixmood.ssl.plan import Recipe, TrainingPlan
-from mixmood.ssl.run_plan import TrainingRunPlan
+from mixmood.ssl.plan import Recipe, TrainingPlan, TrainingRunPlan
 from mixmood.testbed.grid.config import TrainingSection, load_config
 
 
@@ -46,7 +45,7 @@ def test_a_section_of_the_test_bed_becomes_a_plan_with_the_papers_class_weights(
     section = load_config("paper").training
     plan = section.plan("mixmatch", seed=3, updates=7)
     assert (plan.model, plan.seed, plan.updates) == ("wrn", 3, 7)
-    assert plan.settings["balanced"] is True  # the earlier name of "both", in the preset's file
+    assert plan.settings["balanced"] == "both"
     assert TrainingSection().plan("mixmatch").settings == {"balanced": "both"}
     assert plan.settings["ramp_updates"] == 3000
     changed = TrainingSection(settings={"fixmatch": {"balanced": "none"}})

@@ -11,8 +11,8 @@ from mixmood.core.progress import Progress, Silent
 from mixmood.data.images.pool import FeatureSource, poor_range
 from mixmood.data.open import open_pool
 from mixmood.features.sample import no_readable_image, pixel_warnings, unreadable_warning
-from mixmood.ssl.output.predict import Classifier, Predictions, classified, classified_features
-from mixmood.ssl.prediction_plan import PredictionPlan
+from mixmood.ssl.plan import PredictionPlan
+from mixmood.ssl.predict import Classifier, Predictions, classified, classified_features
 
 
 def predict(
@@ -30,7 +30,7 @@ def predict(
         images: Anything that `rank` takes as a pool of images.
         progress: Called after every batch of images.
         notify: Called with each warning.
-        options: The fields of `mixmood.ssl.prediction_plan.PredictionPlan`, as follows.
+        options: The fields of `mixmood.ssl.plan.PredictionPlan`, as follows.
     """
     plan = plan_from(PredictionPlan, options)
     return predict_planned(model, images, plan, progress or Silent(), notify)

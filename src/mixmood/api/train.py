@@ -25,14 +25,13 @@ from mixmood.core.suggest import unknown_name
 from mixmood.data.images.pool import scaled_alike
 from mixmood.data.open import open_pool
 from mixmood.heads.registry import HEADS
+from mixmood.ssl import run_folder as run_files
 from mixmood.ssl.head.record import HeadRecord
 from mixmood.ssl.head.train import HeadRun, train_head_on_images
 from mixmood.ssl.image_training import MEMORY_LIMIT_BYTES, train_on_images
-from mixmood.ssl.output import run_files
-from mixmood.ssl.output.predict import Predictions
-from mixmood.ssl.output.record import EpochRecord, TrainingRecord
-from mixmood.ssl.plan import AUTO, NETWORK_ONLY, TrainingPlan
-from mixmood.ssl.run_plan import TrainingRunPlan
+from mixmood.ssl.plan import AUTO, NETWORK_ONLY, TrainingPlan, TrainingRunPlan
+from mixmood.ssl.predict import Predictions
+from mixmood.ssl.record import EpochRecord, TrainingRecord
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,7 +89,7 @@ def train(
         notify: Called with each warning.
         inform: Called with a sentence about each automatic choice, such as the image size.
         on_epoch: Called with each finished epoch of a network.
-        options: The fields of `mixmood.ssl.run_plan.TrainingRunPlan`, as follows.
+        options: The fields of `mixmood.ssl.plan.TrainingRunPlan`, as follows.
     """
     return train_planned(
         labelled,

@@ -8,8 +8,8 @@ import typer
 
 from mixmood.cli.terminal.outputs import check_outputs
 from mixmood.cli.terminal.plan_command import takes
-from mixmood.ssl.output import run_files
-from mixmood.ssl.prediction_plan import PredictionPlan
+from mixmood.ssl import run_folder as run_files
+from mixmood.ssl.plan import PredictionPlan
 
 
 @takes(PredictionPlan)

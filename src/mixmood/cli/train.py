@@ -11,12 +11,12 @@ from mixmood.cli.terminal import options as shared
 from mixmood.cli.terminal.plan_command import takes
 from mixmood.core.interrupt import ends_at_once
 from mixmood.core.words import counted
-from mixmood.ssl.output.run_files import CHECKPOINT
-from mixmood.ssl.run_plan import TrainingRunPlan
+from mixmood.ssl.plan import TrainingRunPlan
+from mixmood.ssl.run_folder import CHECKPOINT
 
 if TYPE_CHECKING:
     from mixmood.ssl.head.record import HeadRecord
-    from mixmood.ssl.output.record import TrainingRecord
+    from mixmood.ssl.record import TrainingRecord
 
 
 @takes(TrainingRunPlan)
@@ -81,7 +81,7 @@ def _settings(algorithm: str, words: list[str] | None) -> dict[str, Any]:
 
 def summary_text(record: "HeadRecord | TrainingRecord", out: Path) -> str:
     """The summary of a finished run on stdout."""
-    from mixmood.ssl.output.record import TrainingRecord
+    from mixmood.ssl.record import TrainingRecord
 
     lines = (
         _network_lines(record, out)

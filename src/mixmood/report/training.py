@@ -11,7 +11,7 @@ from mixmood.heads.evaluation.compare import CLEAR
 from mixmood.report.page import render
 from mixmood.report.text import printable, signed
 from mixmood.ssl.head.record import HeadRecord
-from mixmood.ssl.output.record import TrainingRecord
+from mixmood.ssl.record import TrainingRecord
 
 MOST_CLASSES = 20
 """With more classes, the page has no confusion matrix; the record has it."""

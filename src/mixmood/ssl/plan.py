@@ -1,14 +1,22 @@
-"""The options of a training run, each declared once."""
+"""The options of a training and of a prediction, each declared once."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Self
 
+from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import OptionError
 from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
 from mixmood.core.plan_options import check_kinds, option, option_texts
-from mixmood.features.extraction.plan import BACKBONE_WORDS
+from mixmood.features.extraction.plan import (
+    BACKBONE_WORDS,
+    cache_option,
+    device_option,
+    jobs_option,
+    mlflow_option,
+)
 
 Setting = float | int | bool | str | None
 """The value of one setting of an algorithm."""
@@ -198,3 +206,49 @@ class TrainingPlan(Recipe):
 def _check_count(name: str, value: int | None) -> None:
     if value is not None and value < 1:
         raise OptionError(f"{name} must be at least 1; got {value}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRunPlan(TrainingPlan):
+    """A training, its test images and its files; `mixmood train` and `mixmood.train` share it."""
+
+    out: str | Path | None = option(
+        None, "Folder for the model, its record and its page.", is_required=True
+    )
+    test: Any = option(None, "Images with classes to test on.")
+    cache: str | Path | None = cache_option()
+    resume: bool = option(
+        False,
+        "Go on from the checkpoint in --out (networks), or train again (head).",
+        flag="--resume/--no-resume",
+    )
+    mlflow: str | None = mlflow_option()
+
+    def __post_init__(self) -> None:
+        """Refuse an empty path, which would be the current folder."""
+        super().__post_init__()
+        if self.out == "":
+            raise OptionError("out is an empty path. Is a variable of the shell not set?")
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder for results, if there is one."""
+        return None if self.out is None else Path(self.out)
+
+    @classmethod
+    def of(cls, plan: TrainingPlan) -> "TrainingRunPlan":
+        """The plan of the same training without test images and without output files."""
+        return cls(**{one.name: getattr(plan, one.name) for one in fields(plan)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionPlan:
+    """How images are classified; command line and Python share it."""
+
+    jobs: int | None = jobs_option()
+    device: str = device_option()
+
+    def __post_init__(self) -> None:
+        """Refuse values of another kind, and a number of threads below one."""
+        check_kinds(self)
+        checked_jobs(self.jobs)

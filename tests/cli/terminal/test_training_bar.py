@@ -1,7 +1,7 @@
 """A run says how far it is and how long it will take, also where stderr is no terminal."""
 
 from mixmood.cli.terminal.training_bar import Pace, TrainingBar, epoch_line
-from mixmood.ssl.output.record import EpochRecord
+from mixmood.ssl.record import EpochRecord
 
 
 def test_after_the_first_seconds_the_time_left_is_said_and_then_now_and_then():

@@ -5,15 +5,13 @@ import pytest
 import torch
 
 from mixmood.core.errors import OptionError
-from mixmood.ssl.algorithms.class_weights import class_weights
+from mixmood.ssl.algorithms.losses import class_weights
 from mixmood.ssl.algorithms.registry import ALGORITHMS
-from mixmood.ssl.loop.train import train
+from mixmood.ssl.train import train
 
 
-@pytest.mark.parametrize(("earlier", "now"), [(True, "both"), (False, "none"), ("true", "both")])
 @pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=ALGORITHMS.keys())
-def test_earlier_values_are_read_as_the_present_ones(algorithm, earlier, now):
-    assert algorithm(balanced=earlier) == algorithm(balanced=now)
+def test_an_unknown_kind_of_class_weights_is_refused(algorithm):
     assert algorithm().balanced == "labelled"
     with pytest.raises(OptionError, match="Unknown value of balanced 'boht'. Did you mean 'both'"):
         algorithm(balanced="boht")

@@ -7,7 +7,7 @@ import torch
 from mixmood.ssl.algorithms.losses import sharpen
 from mixmood.ssl.algorithms.mixmatch import MixMatch, average_views, mixed
 from mixmood.ssl.algorithms.registry import ALGORITHMS
-from mixmood.ssl.loop.train import train
+from mixmood.ssl.train import train
 
 
 def weights(trained):

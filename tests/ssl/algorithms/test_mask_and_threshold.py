@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from mixmood.ssl.algorithms.mixmatch import MixMatch, may_be_mixed, partners_within
-from mixmood.ssl.loop.train import train
+from mixmood.ssl.train import train
 
 
 def test_partners_of_labelled_and_kept_rows_are_labelled_or_kept():

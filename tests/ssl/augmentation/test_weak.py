@@ -3,8 +3,15 @@ import pytest
 import torch
 
 from mixmood.core.errors import OptionError
-from mixmood.ssl.augmentation.strong import CHANGES, strong_augment
-from mixmood.ssl.augmentation.weak import AUGMENTATIONS, Augment, augmentation, rotations, warp
+from mixmood.ssl.augment import (
+    AUGMENTATIONS,
+    CHANGES,
+    Augment,
+    augmentation,
+    rotations,
+    strong_augment,
+    warp,
+)
 
 
 def batch(n_images=64, channels=3, height=6, width=8):

@@ -9,7 +9,7 @@ from PIL import Image
 from mixmood.api.train import train
 from mixmood.core.progress import Silent
 from mixmood.data.open import open_pool
-from mixmood.ssl.input.pictures import common_side, load_pictures
+from mixmood.ssl.pools import common_side, load_pictures
 
 
 def write_photo(path, size, rng):

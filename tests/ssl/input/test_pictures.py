@@ -7,8 +7,8 @@ from mixmood.api import predict as predict_job
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.core.progress import Silent
 from mixmood.data.images.pool import ImageSource
-from mixmood.ssl.input.pictures import load_pictures
-from mixmood.ssl.output import predict
+from mixmood.ssl import predict
+from mixmood.ssl.pools import load_pictures
 
 
 class Backwards(ImageSource):

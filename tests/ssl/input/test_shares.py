@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError, TrainingError
-from mixmood.ssl.input.shares import set_aside
+from mixmood.ssl.pools import set_aside
 
 NAMES = ("cat", "dog")
 CODES = np.array([0] * 8 + [1] * 4)

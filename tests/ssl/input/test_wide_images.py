@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 import mixmood
-from mixmood.ssl.output.predict import Classifier
+from mixmood.ssl.predict import Classifier
 
 QUICK = {
     "model": "wrn-tiny", "updates": 4, "epochs": 1, "batch_size": 6, "augment": "none",

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from mixmood.core.errors import TrainingError
-from mixmood.ssl.loop.train import train
-from mixmood.ssl.output.run_files import CHECKPOINT
+from mixmood.ssl.run_folder import CHECKPOINT
+from mixmood.ssl.train import train
 
 OPTIONS = {
     "model": "wrn-tiny",
@@ -29,7 +29,7 @@ OPTIONS = {
 RUN = """
 import json, sys
 import numpy as np
-from mixmood.ssl.loop.train import train
+from mixmood.ssl.train import train
 
 with np.load(sys.argv[1]) as data:
     arrays = [data[name] for name in ("labelled", "labels", "unlabelled", "test", "test_labels")]

@@ -2,8 +2,7 @@ import pytest
 import torch
 
 from mixmood.core.errors import OptionError
-from mixmood.ssl.loop.average import Average, Interpolation
-from mixmood.ssl.loop.network import Network, device_named, is_mixed
+from mixmood.ssl.models.network import Average, Interpolation, Network, device_named, is_mixed
 from mixmood.ssl.models.registry import model_spec
 
 CPU = torch.device("cpu")

@@ -1,6 +1,6 @@
 import numpy as np
 
-from mixmood.ssl.loop.order import Order
+from mixmood.ssl.loop import Order
 
 
 def test_every_pass_visits_every_image_once():

@@ -1,8 +1,10 @@
 import pytest
 import torch
+from torch.optim import AdamW
 
-from mixmood.ssl.loop.optimiser import AdamW
-from mixmood.ssl.loop.schedule import PAPER_RAMP_SHARE, one_cycle, ramp
+from mixmood.ssl.algorithms.algorithm import ramp
+from mixmood.ssl.algorithms.registry import PAPER_RAMP_SHARE
+from mixmood.ssl.loop import one_cycle
 
 
 @pytest.mark.parametrize("n_updates", [10, 97, 1000])

@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from mixmood.ssl.loop import threads
-from mixmood.ssl.loop.threads import faster_threads
-from mixmood.ssl.loop.train import train
+from mixmood.ssl import train as threads
+from mixmood.ssl.train import faster_threads, train
 
 
 @pytest.fixture
@@ -39,5 +38,5 @@ def test_the_number_asked_for_is_used_and_the_callers_comes_back(data, quick, tw
 
 def test_a_run_that_goes_on_keeps_its_number(data, quick, two_threads, tmp_path, monkeypatch):
     train(*data, **quick, threads=1, out=tmp_path)
-    monkeypatch.setattr("mixmood.ssl.loop.train.faster_threads", lambda *_: 2)
+    monkeypatch.setattr("mixmood.ssl.train.faster_threads", lambda *_: 2)
     assert train(*data, **quick, out=tmp_path, resume=True).record.n_threads == 1

@@ -11,10 +11,9 @@ from mixmood.core.errors import OptionError, OutputError, ShapeError, TrainingEr
 from mixmood.ssl.algorithms.algorithm import Step, StepLoss
 from mixmood.ssl.algorithms.mean_teacher import MeanTeacher
 from mixmood.ssl.algorithms.registry import ALGORITHMS
-from mixmood.ssl.input.images import as_images
-from mixmood.ssl.input.task import checked_task
-from mixmood.ssl.loop.train import train
-from mixmood.ssl.output.record import TrainingRecord
+from mixmood.ssl.record import TrainingRecord
+from mixmood.ssl.task import as_images, checked_task
+from mixmood.ssl.train import train
 
 
 def state(trained):

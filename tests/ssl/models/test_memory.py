@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError
-from mixmood.ssl.loop.train import train
-from mixmood.ssl.models import memory
+from mixmood.ssl.models import registry as memory
 from mixmood.ssl.models.registry import model_spec
+from mixmood.ssl.train import train
 
 
 def test_the_papers_network_has_as_many_filters_as_the_image_is_high_up_to_a_limit():

@@ -9,10 +9,10 @@ import torch
 from mixmood.core.errors import MissingExtraError, OptionError
 from mixmood.features.backbones.registry import efficientnet_lite0
 from mixmood.heads import fit_head
-from mixmood.ssl.loop.train import train
 from mixmood.ssl.models.registry import TunedSpec, model_spec
 from mixmood.ssl.models.tuned import TunedNetwork
 from mixmood.ssl.plan import TrainingPlan
+from mixmood.ssl.train import train
 
 SIDE = 64
 

@@ -7,7 +7,7 @@ import pytest
 
 from mixmood.api.predict import predict
 from mixmood.core.errors import InputError
-from mixmood.ssl.output.predict import METADATA
+from mixmood.ssl.predict import METADATA
 
 onnx = pytest.importorskip("onnx", reason="building graphs needs the extra dev")
 helper, FLOAT, UINT8 = onnx.helper, onnx.TensorProto.FLOAT, onnx.TensorProto.UINT8

@@ -3,7 +3,7 @@
 import pytest
 from tests.fixtures.training_records import a_record, an_epoch
 
-from mixmood.ssl.output.pool_use import nearly_lost_class, pool_warnings
+from mixmood.ssl.image_training import nearly_lost_class, pool_warnings
 
 CODES = [0] * 15 + [1] * 30 + [2] * 15
 """A quarter, a half and a quarter of the labelled images."""

@@ -11,10 +11,10 @@ from mixmood.api.predict import predict
 from mixmood.api.train import train
 from mixmood.core.errors import InputError, MissingExtraError, OptionError, OutputError, ShapeError
 from mixmood.core.progress import Silent
-from mixmood.ssl.loop.standardise import Standardise
+from mixmood.ssl.models.network import Standardise
 from mixmood.ssl.models.registry import model_spec
-from mixmood.ssl.output.onnx_export import to_onnx
-from mixmood.ssl.output.predict import Classifier, classified
+from mixmood.ssl.predict import Classifier, classified
+from mixmood.ssl.train import to_onnx
 
 
 def test_the_model_predicts_new_images_without_torch(labelled, pool, quick, tmp_path, write_images):

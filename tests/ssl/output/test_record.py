@@ -4,8 +4,8 @@ import pytest
 from tests.fixtures.training_records import a_record, an_epoch
 
 from mixmood.core.errors import InputError
-from mixmood.ssl.output.curves import curves_png
-from mixmood.ssl.output.record import TrainingRecord
+from mixmood.ssl.image_training import curves_png
+from mixmood.ssl.record import TrainingRecord
 
 
 def epoch(number, test, validation=None, unlabelled=None):

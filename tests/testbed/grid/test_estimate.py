@@ -126,7 +126,7 @@ def test_a_timed_run_has_the_settings_of_its_algorithm(jobs, monkeypatch):
     """They decide the time: FixMatch has two views, MixMatch as many as it is told."""
     seen = []
     monkeypatch.setattr(
-        "mixmood.ssl.loop.train.train",
+        "mixmood.ssl.train.train",
         lambda *_, **options: (
             seen.append((options["plan"].algorithm, options["plan"].settings))
             or SimpleNamespace(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixmood.core.mlflow_log import EXPERIMENT, MetricRow, MlflowLog
 from mixmood.core.version import __version__
-from mixmood.ssl.output import run_files
+from mixmood.ssl import run_folder as run_files
 
 if TYPE_CHECKING:
     from mixmood.api.filter import Kept

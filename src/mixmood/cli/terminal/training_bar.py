@@ -19,7 +19,7 @@ from mixmood.cli.terminal.streams import console
 from mixmood.report.text import printable
 
 if TYPE_CHECKING:
-    from mixmood.ssl.output.record import EpochRecord
+    from mixmood.ssl.record import EpochRecord
 
 FIRST_S = 5.0
 """Seconds until a long task shows how long it will take."""

@@ -1,13 +1,17 @@
-"""The interface of algorithms: their input at each update, and the losses that they return."""
+"""What an algorithm is: its input at each update, its losses, the checks of its settings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from math import inf
+from typing import ClassVar, Protocol
 
 import numpy as np
 from torch import Tensor, nn
 
-from mixmood.ssl.loop.network import Network
+from mixmood.core.errors import OptionError
+from mixmood.core.plan_options import check_kinds
+from mixmood.ssl.algorithms.losses import Balanced, check_balanced
+from mixmood.ssl.models.network import Network
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,42 @@ def unlabelled_ratio(algorithm: object) -> int:
     return int(getattr(algorithm, "unlabelled_ratio", 1))
 
 
-def kept_by(ood_mask: float | None, guesses: Tensor) -> Tensor | None:
-    """Which images are guessed with at least this confidence, shape (n,); None without a mask."""
-    return None if ood_mask is None else guesses.amax(dim=1) >= ood_mask
+def ramp(update: int, length: int) -> float:
+    """r(t) = min(1, t / length): the factor of the weight of the unlabelled loss.
+
+    >>> [ramp(t, 4) for t in (0, 1, 4, 9)]
+    [0.0, 0.25, 1.0, 1.0]
+    """
+    return min(1.0, update / length) if length > 0 else 1.0
+
+
+Ranges = Mapping[str, tuple[float, float]]
+"""The least and the largest value of each setting."""
+
+
+class CheckedSettings:
+    """Base class of the algorithms that learn from a pool; their settings are their fields.
+
+    Attributes:
+        name: The name in the registry.
+        ranges: The ranges of the settings that are numbers.
+        balanced: Which losses have class weights.
+        ood_mask: The confidence below which an image of the pool is left out; None for no mask. An
+            algorithm need not have this setting.
+    """
+
+    name: ClassVar[str]
+    needs_pool: ClassVar[bool] = True
+    ranges: ClassVar[Ranges]
+    balanced: Balanced
+    ood_mask: float | None
+
+    def __post_init__(self) -> None:
+        """Refuse settings of another type or outside their ranges."""
+        check_kinds(self)
+        check_balanced(self.balanced)
+        for setting, (low, high) in {**self.ranges, "ood_mask": (0, 1)}.items():
+            value = getattr(self, setting, None)
+            if value is not None and not low <= value <= high:
+                limits = f"at least {low:g}" if high == inf else f"between {low:g} and {high:g}"
+                raise OptionError(f"{setting} of {self.name} must be {limits}; got {value:g}.")

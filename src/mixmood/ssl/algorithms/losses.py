@@ -1,10 +1,13 @@
-"""The losses of semi-supervised training, as pure functions of tensors."""
+"""The losses of semi-supervised training and their class weights, as pure functions of tensors."""
+
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from mixmood.core.errors import ShapeError
+from mixmood.core.suggest import unknown_name
 
 
 def balanced_weights(counts: Tensor) -> Tensor:
@@ -55,6 +58,11 @@ def masked_mean(values: Tensor, is_kept: Tensor | None) -> Tensor:
     return (values * is_kept).mean()
 
 
+def kept_by(ood_mask: float | None, guesses: Tensor) -> Tensor | None:
+    """Which images are guessed with at least this confidence, shape (n,); None without a mask."""
+    return None if ood_mask is None else guesses.amax(dim=1) >= ood_mask
+
+
 def sharpen(probabilities: Tensor, temperature: float) -> Tensor:
     """p_c^(1/T) / sum_c' p_c'^(1/T) for each row: T = 1 changes nothing, T -> 0 gives one-hot."""
     # In logarithms: a power of 1/T would underflow to 0/0 long before T reaches 0.
@@ -69,3 +77,58 @@ def check_same_shape(x: Tensor, y: Tensor) -> None:
             f"Values and their counterparts must have one shape; "
             f"got {tuple(x.shape)} and {tuple(y.shape)}. Give one counterpart for each value."
         )
+
+
+Balanced = Literal["labelled", "both", "none"]
+"""The losses with class weights: the labelled one, both (as in the paper's code), or none."""
+
+
+def check_balanced(value: str) -> None:
+    """Refuse an unknown kind of class weights."""
+    if value not in get_args(Balanced):
+        raise unknown_name("value of balanced", str(value), get_args(Balanced))
+
+
+def class_weights(balanced: str, counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Class weights of the labelled loss and of the loss of the pool, both of shape (classes,).
+
+    Balanced weights are inverse to the counts and sum to 1. With `labelled`, the weights of the
+    pool are equal and sum to 1 too, so that the ratio of the losses stays the same. With equal
+    counts `labelled` and `both` give the same weights.
+
+    >>> class_weights("labelled", torch.tensor([30.0, 10.0]))
+    (tensor([0.2500, 0.7500]), tensor([0.5000, 0.5000]))
+    """
+    n_classes = len(counts)
+    if balanced == "none":
+        return torch.ones(n_classes), torch.ones(n_classes)
+    weights = balanced_weights(counts)
+    return weights, weights if balanced == "both" else torch.full((n_classes,), 1 / n_classes)
+
+
+def confident_guess_loss(
+    logits: Tensor,
+    guesses: Tensor,
+    class_weights: Tensor,
+    *,
+    threshold: float,
+    ood_mask: float | None,
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The mean cross-entropy against the guessed classes; which guesses are sure; which are kept.
+
+    The guessed class of an image is its most probable one. Images guessed with less confidence
+    than `threshold`, or left out by the mask, add 0 to the sum but count in the mean.
+
+    Args:
+        logits: Logits that are trained, shape (n, classes).
+        guesses: Probabilities that give the guessed classes, shape (n, classes).
+        class_weights: Shape (classes,).
+        threshold: The least confidence of a sure guess.
+        ood_mask: The least confidence for an image to be kept; None to keep all.
+    """
+    targets = functional.one_hot(guesses.argmax(dim=1), guesses.shape[1]).float()
+    rows = soft_cross_entropy_rows(logits, targets, class_weights)
+    is_kept = kept_by(ood_mask, guesses)
+    is_sure = guesses.amax(dim=1) >= threshold
+    used = is_sure if is_kept is None else torch.logical_and(is_sure, is_kept)
+    return masked_mean(rows, used), is_sure, is_kept

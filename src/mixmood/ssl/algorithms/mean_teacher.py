@@ -5,11 +5,14 @@ from math import inf
 from typing import ClassVar
 
 from mixmood.core.errors import TrainingError
-from mixmood.ssl.algorithms.algorithm import Step, StepLoss, kept_by
-from mixmood.ssl.algorithms.class_weights import Balanced
-from mixmood.ssl.algorithms.losses import masked_mean, soft_cross_entropy, squared_error_rows
-from mixmood.ssl.algorithms.settings import CheckedSettings, Ranges
-from mixmood.ssl.loop.schedule import ramp
+from mixmood.ssl.algorithms.algorithm import CheckedSettings, Ranges, Step, StepLoss, ramp
+from mixmood.ssl.algorithms.losses import (
+    Balanced,
+    kept_by,
+    masked_mean,
+    soft_cross_entropy,
+    squared_error_rows,
+)
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,17 @@ import torch
 from torch import Tensor
 
 from mixmood.core.suggest import unknown_name
-from mixmood.ssl.algorithms.algorithm import Step, StepLoss, kept_by
-from mixmood.ssl.algorithms.class_weights import Balanced
+from mixmood.ssl.algorithms.algorithm import CheckedSettings, Ranges, Step, StepLoss, ramp
 from mixmood.ssl.algorithms.losses import (
+    Balanced,
+    kept_by,
     masked_mean,
     sharpen,
     soft_cross_entropy,
     squared_error_rows,
 )
-from mixmood.ssl.algorithms.settings import CheckedSettings, Ranges
 from mixmood.ssl.algorithms.supervised import Supervised
-from mixmood.ssl.loop.network import BatchNorm
-from mixmood.ssl.loop.schedule import ramp
+from mixmood.ssl.models.network import BatchNorm
 
 
 @dataclass(frozen=True)

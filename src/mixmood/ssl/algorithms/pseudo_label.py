@@ -4,12 +4,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
 
-from mixmood.ssl.algorithms.algorithm import Step, StepLoss
-from mixmood.ssl.algorithms.class_weights import Balanced
-from mixmood.ssl.algorithms.confident_guesses import confident_guess_loss
-from mixmood.ssl.algorithms.losses import soft_cross_entropy
-from mixmood.ssl.algorithms.settings import CheckedSettings, Ranges
-from mixmood.ssl.loop.schedule import ramp
+from mixmood.ssl.algorithms.algorithm import CheckedSettings, Ranges, Step, StepLoss, ramp
+from mixmood.ssl.algorithms.losses import Balanced, confident_guess_loss, soft_cross_entropy
 
 
 @dataclass(frozen=True)

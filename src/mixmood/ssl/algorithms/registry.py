@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import cast
+from typing import Any, cast
 
 from mixmood.core.errors import OptionError
 from mixmood.core.suggest import unknown_name
@@ -12,8 +12,9 @@ from mixmood.ssl.algorithms.mean_teacher import MeanTeacher
 from mixmood.ssl.algorithms.mixmatch import MixMatch
 from mixmood.ssl.algorithms.pseudo_label import PseudoLabel
 from mixmood.ssl.algorithms.supervised import Supervised
-from mixmood.ssl.loop.schedule import PAPER_RAMP_SHARE
-from mixmood.ssl.plan import Setting
+
+PAPER_RAMP_SHARE = 3000 / 9400
+"""The paper's ramp-up, 3000 updates, as a share of its 50 epochs of 188 updates."""
 
 ALGORITHMS: dict[str, type[Algorithm]] = {
     "supervised": Supervised,
@@ -24,7 +25,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
 }
 
 
-def algorithm_named(name: str, settings: Mapping[str, Setting], n_updates: int) -> Algorithm:
+def algorithm_named(name: str, settings: Mapping[str, Any], n_updates: int) -> Algorithm:
     """An algorithm with some of its settings changed.
 
     If `ramp_updates` is not set, it is the paper's share of all updates: 3000 of 9400.
@@ -41,15 +42,15 @@ def algorithm_named(name: str, settings: Mapping[str, Setting], n_updates: int) 
     return cast(Callable[..., Algorithm], ALGORITHMS[name])(**chosen)
 
 
-def settings_of(name: str) -> dict[str, Setting]:
+def settings_of(name: str) -> dict[str, Any]:
     """The settings of an algorithm and their defaults."""
     kind = ALGORITHMS[name]
     return {field.name: field.default for field in fields(kind)} if is_dataclass(kind) else {}
 
 
-def parsed(name: str, assignments: list[str]) -> dict[str, Setting]:
-    """Settings from assignments such as `gamma=10`, each converted to the type of its default."""
-    settings: dict[str, Setting] = {}
+def parsed(name: str, assignments: list[str]) -> dict[str, Any]:
+    """Anys from assignments such as `gamma=10`, each converted to the type of its default."""
+    settings: dict[str, Any] = {}
     for assignment in assignments:
         word, sign, text = assignment.partition("=")
         if not (word and sign and text):
@@ -61,7 +62,7 @@ def parsed(name: str, assignments: list[str]) -> dict[str, Setting]:
     return settings
 
 
-def _as_kind_of(default: Setting, word: str, text: str) -> Setting:
+def _as_kind_of(default: Any, word: str, text: str) -> Any:
     if isinstance(default, str):
         return text
     if isinstance(default, bool):

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mixmood.ssl.algorithms.algorithm import Step, StepLoss
-from mixmood.ssl.algorithms.class_weights import Balanced, set_balanced
-from mixmood.ssl.algorithms.losses import soft_cross_entropy
+from mixmood.ssl.algorithms.losses import Balanced, check_balanced, soft_cross_entropy
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,7 @@ class Supervised:
 
     def __post_init__(self) -> None:
         """Refuse an unknown kind of class weights."""
-        set_balanced(self, self.balanced)
+        check_balanced(self.balanced)
 
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update."""

@@ -13,7 +13,7 @@ from mixmood.features.backbones.onnx.compose import FLOAT, UINT8, GraphPart, Val
 from mixmood.features.backbones.onnx.network import OnnxBackbone
 from mixmood.heads.linear import LinearHead
 from mixmood.ssl.head.typicality import Typicality
-from mixmood.ssl.output.predict import INPUT, METADATA
+from mixmood.ssl.predict import INPUT, METADATA
 
 FEATURES, PROBABILITIES, TYPICALITY = "features", "probabilities", "typicality"
 

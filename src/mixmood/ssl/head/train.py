@@ -21,7 +21,7 @@ from mixmood.ssl.head.record import HeadRecord
 from mixmood.ssl.head.task import HeadTask
 from mixmood.ssl.head.typicality import fit_typicality
 from mixmood.ssl.head.verify import check_model
-from mixmood.ssl.run_plan import TrainingRunPlan
+from mixmood.ssl.plan import TrainingRunPlan
 
 
 @dataclass(frozen=True)

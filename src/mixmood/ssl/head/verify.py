@@ -43,7 +43,7 @@ def check_model(
 
 
 def _pictures(pool: ImageSource, rows: Rows, side: int) -> NDArray[np.uint8]:
-    from mixmood.ssl.input.pictures import pictures_at
+    from mixmood.ssl.pools import pictures_at
 
     read = pictures_at(pool, rows.tolist(), (side, side))
     return np.stack([np.asarray(picture) for picture, _ in read])

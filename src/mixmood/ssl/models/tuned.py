@@ -12,7 +12,7 @@ from torch.nn import functional
 from mixmood.core.errors import MissingExtraError
 from mixmood.core.seeds import rng_for
 from mixmood.heads.registry import fit_head
-from mixmood.ssl.loop.standardise import Standardise
+from mixmood.ssl.models.network import Standardise
 
 WEIGHTS = "weights/efficientnet_lite0.onnx"
 BATCH = 64

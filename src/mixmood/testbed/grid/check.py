@@ -38,7 +38,7 @@ def _check_scratch(config: Config) -> None:
 
 def _check_training(config: Config, section: TrainingSection | TunedSection) -> None:
     from mixmood.ssl.algorithms.registry import algorithm_named
-    from mixmood.ssl.augmentation.weak import augmentation
+    from mixmood.ssl.augment import augmentation
 
     augmentation(section.augment)
     for algorithm in {*config.grid.algorithms, *section.settings}:

@@ -31,7 +31,7 @@ MOST_START_S = 60.0
 SUPERVISED = "supervised"
 WORKER = "; ".join(
     f"import mixmood.{module}"
-    for module in ("features.backbones.onnx.network", "ranking.statistics.score", "ssl.loop.train")
+    for module in ("features.backbones.onnx.network", "ranking.statistics.score", "ssl.train")
 )
 N_IMAGES = 32
 """Images that testing and the backbone are timed with."""
@@ -89,7 +89,7 @@ def estimate(jobs: list[Job]) -> TimeEstimate:
 
 def _trained_s(jobs: list[Job]) -> tuple[float, float]:
     """Seconds of an update, and of all runs that train a network."""
-    from mixmood.ssl.loop.threads import limit_threads
+    from mixmood.ssl.train import limit_threads
 
     limit_threads(jobs[0].threads)
     first = {_kind(job): job for job in reversed(jobs)}

@@ -15,12 +15,12 @@ from mixmood.testbed.runs.outlook import RunOutlook, probed_algorithm
 from mixmood.testbed.runs.run import Job, description, drawn
 
 if TYPE_CHECKING:
-    from mixmood.ssl.output.record import TrainingRecord
+    from mixmood.ssl.record import TrainingRecord
 
 
 def network_results(job: Job) -> dict[str, Any]:
     """The results of a run that trains a network."""
-    from mixmood.ssl.loop.threads import limit_threads
+    from mixmood.ssl.train import limit_threads
 
     limit_threads(job.threads)
     split = drawn(job)
@@ -59,7 +59,7 @@ def measured_pool(job: Job, split: Split) -> dict[str, Any]:
 
 def train_on(job: Job, split: Split) -> "TrainingRecord":
     """The record of a training on a split, with the options of the job."""
-    from mixmood.ssl.loop.train import train
+    from mixmood.ssl.train import train
 
     cell, is_tuned = job.run.cell, job.run.regime == TUNED
     section = job.config.tuned if is_tuned else job.config.training

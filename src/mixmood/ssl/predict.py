@@ -21,8 +21,8 @@ from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.devices import CPU, check_device, is_surely_cpu, open_on_device
 from mixmood.features.backbones.onnx.network import open_session, session_options
 from mixmood.features.backbones.onnx.safety import has_external_data
-from mixmood.ssl.input.pictures import pictures_at
-from mixmood.ssl.output.run_files import MODEL
+from mixmood.ssl.pools import pictures_at
+from mixmood.ssl.run_folder import MODEL
 
 INPUT = "images"
 METADATA = "mixmood"

@@ -1,13 +1,15 @@
-"""The training loop of all algorithms and networks."""
+"""The training loop: the batches, rates and losses of each update, tests after each epoch."""
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -18,24 +20,184 @@ from mixmood.core.files.atomic import write_atomic
 from mixmood.core.interrupt import Interrupt, deferred
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
-from mixmood.ssl.algorithms.algorithm import Algorithm, Step, unlabelled_ratio
-from mixmood.ssl.algorithms.class_weights import class_weights
-from mixmood.ssl.augmentation.strong import strong_augment
-from mixmood.ssl.augmentation.weak import Augment
-from mixmood.ssl.input.images import Images
-from mixmood.ssl.input.task import Labelled, Task
-from mixmood.ssl.loop import checkpoint
-from mixmood.ssl.loop.average import Follower
-from mixmood.ssl.loop.evaluate import accuracy
-from mixmood.ssl.loop.network import Network
-from mixmood.ssl.loop.optimiser import AdamW
-from mixmood.ssl.loop.order import Order
-from mixmood.ssl.loop.schedule import Length, one_cycle
-from mixmood.ssl.loop.standardise import Standardise
-from mixmood.ssl.loop.tally import Tally
-from mixmood.ssl.output.record import EpochRecord, epochs_from, select, to_jsonl
-from mixmood.ssl.output.run_files import METRICS
+from mixmood.ssl.algorithms.algorithm import Algorithm, Step, StepLoss, unlabelled_ratio
+from mixmood.ssl.algorithms.losses import class_weights
+from mixmood.ssl.augment import Augment, strong_augment
+from mixmood.ssl.models.network import Follower, Network, Standardise
 from mixmood.ssl.plan import TrainingPlan
+from mixmood.ssl.record import EpochRecord, epochs_from, select, to_jsonl
+from mixmood.ssl.run_folder import METRICS, save_checkpoint
+from mixmood.ssl.task import Images, Labelled, Task, standardisation_of
+
+TEST_BATCH = 256
+
+
+@torch.inference_mode()
+def accuracy(model: nn.Module, images: Images, codes: Tensor, standardise: Standardise) -> float:
+    """The share of images whose predicted class is right; batch-norm uses running statistics."""
+    was_training = model.training
+    model.eval()
+    device = codes.device
+    n_right = torch.zeros((), dtype=torch.long, device=device)
+    for start in range(0, len(images), TEST_BATCH):
+        rows = np.arange(start, min(start + TEST_BATCH, len(images)))
+        logits = model(standardise(images.batch(rows).to(device).float()))
+        n_right += (logits.argmax(dim=1) == codes[start : start + TEST_BATCH]).sum()
+    model.train(was_training)
+    return int(n_right) / len(images)
+
+
+N_FIXED = 6
+"""Number of sums before those of the classes."""
+N_LATER = 2
+"""Number of sums after those of the classes; checkpoints of earlier versions do not have them."""
+
+
+class Tally:
+    """Sums of losses, dropped images, confident guesses and guessed classes over an epoch."""
+
+    def __init__(self, n_classes: int, device: torch.device) -> None:
+        """Start with all sums 0."""
+        self._n_classes = n_classes
+        self.sums = torch.zeros(N_FIXED + n_classes + N_LATER, device=device)
+
+    @torch.no_grad()
+    def add(self, losses: StepLoss) -> None:
+        """Add the values of an update."""
+        sums = self.sums
+        sums[0] += 1
+        sums[1] += losses.total
+        sums[2] += losses.labelled
+        if losses.unlabelled is not None:
+            sums[3] += losses.unlabelled
+        if losses.is_kept is not None:
+            sums[4] += 1 - losses.is_kept.float().mean()
+        if losses.guesses is not None:
+            sums[5] += len(losses.guesses)
+            counts = functional.one_hot(losses.guesses.argmax(dim=1), self._n_classes).sum(0)
+            sums[N_FIXED : N_FIXED + self._n_classes] += counts
+        if losses.is_sure is not None:
+            sums[-2] += losses.is_sure.float().mean()
+            sums[-1] += 1
+
+    def restore(self, sums: Tensor) -> None:
+        """Set the sums to those of a checkpoint."""
+        if len(sums) not in (len(self.sums), len(self.sums) - N_LATER):
+            raise ValueError(f"{len(sums)} sums where {len(self.sums)} were wanted")
+        self.clear()
+        self.sums[: len(sums)].copy_(sums)
+
+    def clear(self) -> None:
+        """Set all sums to 0."""
+        self.sums.zero_()
+
+    def means(self) -> "Means":
+        """The means over the epoch."""
+        return Means(self.sums.tolist())
+
+
+class Means:
+    """The means over an epoch; None for values of guesses if the algorithm made none."""
+
+    def __init__(self, sums: list[float]) -> None:
+        """Divide the sums by the number of updates or guesses."""
+        n_updates, total, labelled, unlabelled, dropped, n_guesses = sums[:N_FIXED]
+        self.loss = total / n_updates
+        self.loss_labelled = labelled / n_updates
+        self.loss_unlabelled = unlabelled / n_updates if n_guesses else None
+        self.share_dropped = dropped / n_updates if n_guesses else None
+        self.pseudo_label_shares = (
+            tuple(n / n_guesses for n in sums[N_FIXED:-N_LATER]) if n_guesses else None
+        )
+        self.share_sure = sums[-2] / sums[-1] if sums[-1] else None
+
+
+class Order:
+    """Batches from repeated passes over n images, each pass in a new random order.
+
+    The order depends only on the seed, the purpose and the number of the pass. The batch of any
+    update can therefore be computed without the earlier ones, and a resumed run gets the same
+    batches.
+    """
+
+    def __init__(self, n_images: int, batch_size: int, *, seed: int, purpose: str) -> None:
+        """Batches of `batch_size` from passes over `n_images`."""
+        self._n_images = n_images
+        self._batch_size = batch_size
+        self._seed = seed
+        self._purpose = purpose
+        self._pass_number = -1
+        self._pass_rows: Rows = np.empty(0, dtype=np.int64)
+
+    def rows(self, update: int) -> Rows:
+        """The images of an update, counted from 0; shape (batch_size,)."""
+        position, end = update * self._batch_size, (update + 1) * self._batch_size
+        parts = []
+        while position < end:
+            pass_number, offset = divmod(position, self._n_images)
+            part = self._permutation(pass_number)[offset : offset + end - position]
+            parts.append(part)
+            position += len(part)
+        return np.concatenate(parts)
+
+    def _permutation(self, pass_number: int) -> Rows:
+        if pass_number != self._pass_number:
+            rng = rng_for(self._seed, "order", self._purpose, pass_number)
+            self._pass_rows = rng.permutation(self._n_images)
+            self._pass_number = pass_number
+        return self._pass_rows
+
+
+WARM_UP_SHARE = 0.3
+START_DIVISOR = 25.0
+END_DIVISOR = 25.0 * 1e4
+MOMENTUM_HIGH, MOMENTUM_LOW = 0.95, 0.85
+
+
+@dataclass(frozen=True)
+class Length:
+    """How many updates a run has, and how many of them make an epoch."""
+
+    n_updates: int
+    updates_per_epoch: int
+
+    @classmethod
+    def of(cls, epochs: int, updates: int | None, n_images: int, batch_size: int) -> "Length":
+        """`epochs` passes over `n_images`, or `updates` in `epochs` equal parts."""
+        if updates is not None:
+            return cls(updates, math.ceil(updates / epochs))
+        per_pass = math.ceil(n_images / batch_size)
+        return cls(epochs * per_pass, per_pass)
+
+    def ends_epoch(self, n_done: int) -> bool:
+        """Whether an epoch ends after `n_done` updates."""
+        return n_done % self.updates_per_epoch == 0 or n_done == self.n_updates
+
+
+def one_cycle(update: int, n_updates: int, peak: float) -> tuple[float, float]:
+    """Learning rate and momentum of an update (counted from 0) under the one-cycle policy.
+
+    The rate climbs along half a cosine from peak / 25 to the peak over the first 30 % of the
+    updates, then falls to peak / 250000; momentum mirrors it between 0.95 and 0.85.
+
+    Source: Smith, "A disciplined approach to neural network hyper-parameters", 2018.
+
+    >>> one_cycle(29, 100, 1.0)
+    (1.0, 0.85)
+    """
+    top = WARM_UP_SHARE * n_updates - 1
+    if update <= top:
+        share = update / top if top > 0 else 1.0
+        return _cosine(peak / START_DIVISOR, peak, share), _cosine(
+            MOMENTUM_HIGH, MOMENTUM_LOW, share
+        )
+    share = (update - top) / (n_updates - 1 - top)
+    return _cosine(peak, peak / END_DIVISOR, share), _cosine(MOMENTUM_LOW, MOMENTUM_HIGH, share)
+
+
+def _cosine(start: float, end: float, share: float) -> float:
+    return end + (start - end) * (1 + math.cos(math.pi * share)) / 2
+
 
 SAVE_EVERY = 1000
 """Updates between checkpoints within an epoch, unless a minute passes first."""
@@ -78,16 +240,18 @@ class Loop:
         self._one_hot = functional.one_hot(task.labelled.codes, task.n_classes).float()
         # A pretrained network needs the standardisation that it was trained with.
         own = getattr(network.model, "standardise", None)
-        scale = Standardise.of(task.labelled.images) if own is None else own()
+        scale = standardisation_of(task.labelled.images) if own is None else own()
         self.standardise = scale.to(network.device)
         self._pool_standardise = None
         if self.pool is not None:
-            pool_scale = Standardise.of(self.pool) if own is None else scale
+            pool_scale = standardisation_of(self.pool) if own is None else scale
             self._pool_standardise = pool_scale.to(network.device)
         # Decoupled weight decay: class weights, which scale the loss, do not change its strength.
         factors = getattr(network.model, "rate_factors", None)
         everything = [(list(network.model.parameters()), 1.0)]
-        self._optimiser = AdamW(
+        # AdamW imports torch's compiler, which nothing here uses: 1.0 s in each process, a third of
+        # the smallest command (3.0 s, not 2.0 s). Unwrapping torch's decorators avoided it.
+        self._optimiser = torch.optim.AdamW(
             [{"params": p, "factor": f} for p, f in (factors() if factors else everything)],
             lr=plan.learning_rate,
             weight_decay=plan.weight_decay,
@@ -140,7 +304,7 @@ class Loop:
         is_due = self.length.ends_epoch(self.n_done) or self.n_done % SAVE_EVERY == 0 or is_late
         if out is not None and (is_due or interrupt.is_requested):
             self._check_finite(self.network.model.parameters())
-            checkpoint.save(out, self.state(), configuration)
+            save_checkpoint(out, self.state(), configuration)
             write_atomic(out / METRICS, to_jsonl(self.epochs))
             self._saved_at_s = self.elapsed_s
         if interrupt.is_requested:

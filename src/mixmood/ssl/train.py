@@ -1,34 +1,131 @@
-"""Training a network on arrays of images; `train_on_images` and the test bed call it."""
+"""Training a network on arrays of images: the parts of the run, its threads, its configuration."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import copy
+import io
+import json
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import Field, asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from mixmood.core.errors import OptionError
+from mixmood.core.errors import MissingExtraError, OptionError, OutputError, reason
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.core.progress import Progress, Silent
 from mixmood.core.seeds import rng_for
 from mixmood.ssl.algorithms.algorithm import Algorithm, unlabelled_ratio
 from mixmood.ssl.algorithms.registry import ALGORITHMS, algorithm_named
-from mixmood.ssl.augmentation.weak import augmentation
-from mixmood.ssl.input.task import CodesLike, ImagesLike, Task, checked_task
-from mixmood.ssl.loop import checkpoint
-from mixmood.ssl.loop.average import Average, Follower, Interpolation
-from mixmood.ssl.loop.configuration import configuration_of
-from mixmood.ssl.loop.loop import Loop
-from mixmood.ssl.loop.network import Network, device_named
-from mixmood.ssl.loop.schedule import Length
-from mixmood.ssl.loop.standardise import Standardise
-from mixmood.ssl.loop.threads import computing_with, faster_threads
-from mixmood.ssl.models.memory import check_memory
-from mixmood.ssl.models.registry import TunedSpec, WideResNetSpec, model_spec
-from mixmood.ssl.output.record import EpochRecord, TrainingRecord
+from mixmood.ssl.augment import Augment, augmentation
+from mixmood.ssl.loop import Length, Loop
+from mixmood.ssl.models.network import (
+    Average,
+    Follower,
+    Interpolation,
+    Network,
+    Standardise,
+    device_named,
+)
+from mixmood.ssl.models.registry import TunedSpec, WideResNetSpec, check_memory, model_spec
 from mixmood.ssl.plan import AUTO, HEAD_ONLY, TrainingPlan
+from mixmood.ssl.predict import INPUT, METADATA
+from mixmood.ssl.record import EpochRecord, TrainingRecord
+from mixmood.ssl.run_folder import open_folder, unreadable_checkpoint
+from mixmood.ssl.task import CodesLike, ImagesLike, Task, checked_task
+
+
+def configuration_of(
+    plan: TrainingPlan,
+    length: Length,
+    algorithm: Algorithm,
+    model: WideResNetSpec | TunedSpec | nn.Module,
+    weak: Augment,
+    task: Task,
+) -> dict[str, Any]:
+    """Everything that decides the weights of a run."""
+    return {
+        "algorithm": algorithm.name,
+        "settings": {found.name: getattr(algorithm, found.name) for found in _fields(algorithm)},
+        "model": repr(model) if isinstance(model, nn.Module) else asdict(model),
+        "epochs": math.ceil(length.n_updates / length.updates_per_epoch),
+        "updates": length.n_updates,
+        "batch_size": plan.batch_size,
+        "learning_rate": plan.learning_rate,
+        "augment": asdict(weak),
+        "seed": plan.seed,
+        "data": task.digest(),
+        "weight_decay": plan.weight_decay,
+        "ema": plan.ema,
+        "precision": plan.precision,
+    }
+
+
+def _fields(algorithm: object) -> tuple[Field[Any], ...]:
+    return fields(algorithm) if is_dataclass(algorithm) else ()
+
+
+ROUNDS = 3
+LONG_S = 1.0
+"""If an update takes longer, the measurement is not repeated."""
+
+
+def limit_threads(n_threads: int) -> None:
+    """Let torch compute with `n_threads` threads in this process from now on."""
+    torch.set_num_threads(n_threads)
+
+
+@contextmanager
+def computing_with(n_threads: int) -> Iterator[None]:
+    """Within, torch computes with `n_threads` threads; afterwards with as many as before."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(n_threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def faster_threads(model: nn.Module, shape: tuple[int, int, int], n_images: int) -> int:
+    """One thread, or all that torch may use: whichever trains a copy of the model faster.
+
+    On a busy machine threads wait for each other: sixty updates of a small network took 23 s with
+    two threads and 1 s with one.
+
+    Args:
+        model: The network; it is not changed.
+        shape: Channels, height and width of the images.
+        n_images: Images in an update.
+    """
+    most = torch.get_num_threads()
+    if most == 1 or next(model.parameters()).device.type != "cpu":
+        return most
+    trial, images = copy.deepcopy(model).train(), torch.zeros(n_images, *shape)
+    images = images.to(memory_format=torch.channels_last)
+    took_s = dict.fromkeys((1, most), float("inf"))
+    try:
+        for _ in range(ROUNDS):
+            for n_threads in took_s:
+                torch.set_num_threads(n_threads)
+                took_s[n_threads] = min(took_s[n_threads], _update_s(trial, images))
+            if max(took_s.values()) > LONG_S:
+                break
+    finally:
+        torch.set_num_threads(most)
+    return min(took_s, key=lambda n_threads: (took_s[n_threads], n_threads))
+
+
+def _update_s(model: nn.Module, images: torch.Tensor) -> float:
+    """Seconds of a forward and a backward pass."""
+    start = time.perf_counter()
+    model(images).square().sum().backward()
+    return time.perf_counter() - start
+
 
 Spec = WideResNetSpec | TunedSpec | nn.Module
 
@@ -94,7 +191,7 @@ def train(
     weak = augmentation(plan.augment)
     configuration = configuration_of(plan, length, method, spec, weak, task)
     folder = None if out is None else Path(out)
-    saved = checkpoint.open_folder(folder, configuration, resume)
+    saved = open_folder(folder, configuration, resume)
     _check_memory(spec, task, plan, method)
     network = Network(_built(spec, task, plan.seed), place, plan.precision)
     n_threads = _threads(plan, saved, network, task)
@@ -123,7 +220,7 @@ def _restore(loop: Loop, saved: dict[str, Any], folder: Path | None) -> None:
     except Exception as error:
         # A checkpoint that can be loaded may still have values of any type and shape.
         reason = f"{type(error).__name__}: {error}".splitlines()[0]  # torch's messages are long
-        raise checkpoint.unreadable(folder or Path(), reason) from error
+        raise unreadable_checkpoint(folder or Path(), reason) from error
 
 
 def check_plan(plan: TrainingPlan, has_pool: bool) -> None:
@@ -234,3 +331,80 @@ def _trained(loop: Loop, configuration: dict[str, Any]) -> Trained:
     if loop.selected is not None:
         model.load_state_dict(loop.selected)
     return Trained(record, model.eval(), loop.standardise)
+
+
+class _FromPixels(nn.Module):
+    """Probabilities of uint8 images (n, height, width, channels): standardisation included."""
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, model: nn.Module, standardise: Standardise) -> None:
+        super().__init__()
+        self._model = model
+        self.register_buffer("mean", standardise.mean)
+        self.register_buffer("deviation", standardise.deviation)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        images = (pixels.float() - self.mean) / self.deviation
+        logits: Tensor = self._model(images.permute(0, 3, 1, 2))
+        return logits.softmax(dim=1)
+
+
+def to_onnx(
+    model: nn.Module,
+    standardise: Standardise,
+    shape: tuple[int, int, int],
+    class_names: tuple[str, ...],
+    pixel_range: dict[str, float] | None = None,
+) -> bytes:
+    """An ONNX model from uint8 images to class probabilities, with metadata for `predict`.
+
+    Args:
+        model: The network.
+        standardise: How its pixels are standardised.
+        shape: Channels, height and width of the images.
+        class_names: The classes in the order of the outputs.
+        pixel_range: How images of more than eight bits were scaled, if there were any.
+    """
+    try:
+        import onnx
+    except ImportError:
+        raise MissingExtraError("Writing ONNX models", "train") from None
+    channels, height, width = shape
+    whole = _FromPixels(copy.deepcopy(model), standardise).cpu().eval()
+    example = torch.zeros(2, height, width, channels, dtype=torch.uint8)
+    buffer = io.BytesIO()
+    try:
+        with warnings.catch_warnings():
+            # The newer exporter needs another package; the older one warns at every call.
+            warnings.simplefilter("ignore")
+            _export(whole, example, buffer)
+    except Exception as error:
+        raise OutputError(
+            f"The model cannot be written as ONNX: {reason(error)}. Its weights are in model.pt."
+        ) from error
+    made = onnx.load_from_string(buffer.getvalue())
+    known: dict[str, Any] = {
+        "schema": 1,
+        "class_names": class_names,
+        "height": height,
+        "width": width,
+    }
+    entry = made.metadata_props.add()
+    known |= {"channels": channels, "pixel_range": pixel_range}
+    entry.key, entry.value = METADATA, json.dumps(known)
+    content: bytes = made.SerializeToString()
+    return content
+
+
+def _export(whole: nn.Module, example: Tensor, buffer: Any) -> None:
+    torch.onnx.export(
+        whole,
+        (example,),
+        buffer,
+        dynamo=False,
+        input_names=[INPUT],
+        output_names=["probabilities"],
+        dynamic_axes={INPUT: {0: "n"}, "probabilities": {0: "n"}},
+    )

@@ -1,17 +1,24 @@
-"""Checkpoints: everything that a run needs to continue with the same results."""
+"""The folder of a run: the names of its files, whether it may be used, its checkpoints."""
 
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from mixmood.core.errors import OptionError, OutputError, TrainingError
 from mixmood.core.files.atomic import sweep, write_atomic
 from mixmood.core.files.places import make_folder
-from mixmood.ssl.loop.configuration import differences
-from mixmood.ssl.output.run_files import ALL, CHECKPOINT, MODEL, WEIGHTS
+from mixmood.core.records.dotted import dotted
+
+CHECKPOINT = "checkpoint.pt"
+METRICS = "metrics.jsonl"
+WEIGHTS = "model.pt"
+MODEL = "model.onnx"
+CURVES = "curves.png"
+RECORD = "record.json"
+REPORT = "report.html"
+ALL = (CHECKPOINT, METRICS, WEIGHTS, MODEL, CURVES, RECORD, REPORT)
 
 SCHEMA = 1
 NAMED = 4
@@ -49,8 +56,10 @@ def prepare_folder(folder: Path | None, resume: bool) -> None:
     sweep(folder, *ALL)
 
 
-def save(folder: Path, state: dict[str, Any], configuration: dict[str, Any]) -> None:
+def save_checkpoint(folder: Path, state: dict[str, Any], configuration: dict[str, Any]) -> None:
     """Write a checkpoint, whole or not at all; tensors and plain values only."""
+    import torch
+
     buffer = io.BytesIO()
     content = state | {"schema": SCHEMA, "configuration": json.dumps(configuration)}
     torch.save(content, buffer)
@@ -59,6 +68,8 @@ def save(folder: Path, state: dict[str, Any], configuration: dict[str, Any]) -> 
 
 def load_checkpoint(folder: Path, configuration: dict[str, Any]) -> dict[str, Any] | None:
     """The checkpoint in a folder, None if there is none; refuses one of another configuration."""
+    import torch
+
     path = folder / CHECKPOINT
     if not path.is_file():
         return None
@@ -71,7 +82,7 @@ def load_checkpoint(folder: Path, configuration: dict[str, Any]) -> dict[str, An
     except Exception as error:
         # torch.load raises errors of many classes for damaged or forged files. Its messages advise
         # to load them without checks, so they are not passed on.
-        raise unreadable(folder, type(error).__name__) from error
+        raise unreadable_checkpoint(folder, type(error).__name__) from error
     if schema != SCHEMA or differing:
         raise TrainingError(
             f"The checkpoint {path} belongs to another run: it differs in "
@@ -81,8 +92,15 @@ def load_checkpoint(folder: Path, configuration: dict[str, Any]) -> dict[str, An
     return state
 
 
-def unreadable(folder: Path, reason: str) -> TrainingError:
+def unreadable_checkpoint(folder: Path, reason: str) -> TrainingError:
     """The error for a damaged file, or one that is not a checkpoint."""
     return TrainingError(
         f"The checkpoint {folder / CHECKPOINT} cannot be read ({reason}). Delete it to begin again."
     )
+
+
+def differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    """Where two configurations differ, such as `settings.gamma (25.0 there, 10.0 here)`."""
+    there, here = dict(dotted(found)), dict(dotted(wanted))
+    names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
+    return [f"{name} ({there.get(name)} there, {here.get(name)} here)" for name in sorted(names)]

@@ -1,1 +1,0 @@
-"""Random changes that do not change the class, applied to whole batches."""

@@ -1,1 +1,0 @@
-"""Loading pools as tensors for training."""

@@ -1,0 +1,343 @@
+"""The pools of a user as pictures of one size for training: opened, decoded, resized, split."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as PillowImage
+
+from mixmood.core.arrays import Codes, Picture, Rows
+from mixmood.core.errors import InputError, OptionError, TrainingError, UnreadableImageError
+from mixmood.core.progress import Progress
+from mixmood.core.seeds import rng_for
+from mixmood.core.words import counted, either_form
+from mixmood.data.images.labels import minus_one_note, needed_labels
+from mixmood.data.images.pixel_range import PixelRange
+from mixmood.data.images.pool import ImageSource, Labels, fit_pixel_range, poor_range
+from mixmood.data.open import open_pool
+from mixmood.features.sample import no_readable_image, pixel_warnings, unreadable_warning
+from mixmood.ssl.plan import SMALLEST_SIDE, TrainingPlan
+
+if TYPE_CHECKING:
+    from mixmood.ssl.task import Images
+
+MOST_SIDE = 32
+N_SIZED = 16
+"""How many images of a pool are read to choose a size."""
+
+
+def resized(picture: Picture, size: tuple[int, int]) -> Picture:
+    """The picture at (height, width), by area-aware bilinear interpolation."""
+    if picture.shape[:2] == size:
+        return picture
+    height, width = size
+    image = PillowImage.fromarray(picture)
+    return np.asarray(image.resize((width, height), PillowImage.Resampling.BILINEAR))
+
+
+def pictures_at(
+    source: ImageSource, rows: Iterable[int], size: tuple[int, int]
+) -> Iterator[tuple[Picture | UnreadableImageError, bool]]:
+    """Each picture at (height, width), or its error if unreadable; and whether it was resized.
+
+    Large JPEGs are decoded at a reduced size, but at least at twice the wanted size.
+    """
+    for row in rows:
+        try:
+            picture = source.picture(row, max(size))
+        except UnreadableImageError as error:
+            yield error, False
+            continue
+        yield resized(picture, size), picture.shape[:2] != size
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Pictures of one size, shape (n, height, width, 3), and which images of the pool they are."""
+
+    pixels: NDArray[np.uint8]
+    rows: Rows
+    unreadable: tuple[str, ...]
+    n_resized: int
+
+
+def load_pictures(
+    source: ImageSource, size: tuple[int, int], *, progress: Progress, rows: Rows | None = None
+) -> Loaded:
+    """Every readable picture of a pool, or of some of its rows, at one size."""
+    wanted = np.arange(len(source)) if rows is None else rows
+    pixels = np.empty((len(wanted), *size, 3), dtype=np.uint8)
+    is_kept = np.zeros(len(wanted), dtype=bool)
+    n_resized = 0
+    task = f"reading {source.name}"
+    progress.start(task, len(wanted))
+    order = source.reading_order(wanted)
+    pictures = pictures_at(source, wanted[order].tolist(), size)
+    for place, (picture, is_resized) in zip(order.tolist(), pictures, strict=True):
+        if not isinstance(picture, UnreadableImageError):
+            n_resized += is_resized
+            pixels[place] = picture
+            is_kept[place] = True
+        progress.advance(task)
+    progress.finish(task)
+    if not is_kept.any():
+        raise no_readable_image(source.name, len(wanted))
+    # Moved within the array: a copy would need the same amount of memory again.
+    for new_place, place in enumerate(np.flatnonzero(is_kept).tolist()):
+        if new_place < place:
+            pixels[new_place] = pixels[place]
+    unreadable = tuple(map(source.locate, wanted[~is_kept].tolist()))
+    return Loaded(pixels[: is_kept.sum()], wanted[is_kept], unreadable, n_resized)
+
+
+def common_side(source: ImageSource) -> int:
+    """The side of the square images to train on: the median shorter side, at most 32 pixels.
+
+    The median is over a few images spread over the pool. Data sets of small images keep their
+    size; photos are too large to train a network from scratch with few labels.
+    """
+    rows = np.unique(np.linspace(0, len(source) - 1, N_SIZED).astype(int))
+    read = source.read(rows)
+    sides = [min(p.shape[:2]) for p in read if not isinstance(p, UnreadableImageError)]
+    if not sides:
+        # All of these few are unreadable. `load_pictures` reads all images and reports errors.
+        return MOST_SIDE
+    return max(SMALLEST_SIDE, min(MOST_SIDE, int(np.median(sides))))
+
+
+class PictureReader:
+    """Reads batches of a pool's pictures at one size, for pools that do not fit in memory."""
+
+    def __init__(
+        self,
+        source: ImageSource,
+        size: tuple[int, int],
+        notify: Callable[[str], None] = lambda message: None,
+    ) -> None:
+        """Read from `source`; `size` is height and width; `notify` gets one warning."""
+        self._source = source
+        self._notify, self._has_warned = notify, False
+        self.size = size
+        self.fingerprint = source.fingerprint
+
+    def __len__(self) -> int:
+        """How many images the pool holds."""
+        return len(self._source)
+
+    def stack(self, rows: Rows) -> NDArray[np.uint8]:
+        """The pictures asked for, shape (n, height, width, 3).
+
+        An unreadable picture is replaced by the next readable one of the pool. Batches thus keep
+        their size and depend on the rows only.
+        """
+        pictures = [
+            self._next_readable(row) if isinstance(picture, UnreadableImageError) else picture
+            for row, (picture, _) in zip(
+                rows.tolist(), pictures_at(self._source, rows.tolist(), self.size), strict=True
+            )
+        ]
+        return np.stack(pictures)
+
+    def _next_readable(self, row: int) -> Picture:
+        if not self._has_warned:
+            # Only once: the number of unreadable images is not known before all have been read.
+            self._has_warned = True
+            self._notify(
+                f"{self._source.name}: {self._source.locate(row)} cannot be read; it and others "
+                "like it are replaced by the next readable images."
+            )
+        n_images = len(self)
+        others = ((row + step) % n_images for step in range(1, n_images))
+        for picture, _ in pictures_at(self._source, others, self.size):
+            if not isinstance(picture, UnreadableImageError):
+                return picture
+        raise no_readable_image(self._source.name, n_images)
+
+
+def n_shared(pixels: NDArray[np.uint8], other: NDArray[np.uint8]) -> int:
+    """How many images of `pixels` have an identical copy in `other`.
+
+    >>> black, white = np.zeros((2, 4, 4, 3), np.uint8), np.full((1, 4, 4, 3), 255, np.uint8)
+    >>> n_shared(black, np.concatenate([black, white]))
+    2
+    """
+    known = {_digest(picture) for picture in other}
+    return sum(_digest(picture) in known for picture in pixels)
+
+
+def _digest(picture: NDArray[Any]) -> bytes:
+    return blake2b(picture.tobytes(), digest_size=16).digest()
+
+
+def set_aside(
+    codes: Codes, shares: dict[str, float], names: tuple[str, ...], rng: np.random.Generator
+) -> dict[str, Rows]:
+    """Rows for each named share, and the rest under `labelled`; disjoint, stratified by class.
+
+    The images of a class for each share are rounded to a whole number of at least one. A class
+    therefore needs one image for each share and one to learn from.
+    """
+    for what, share in shares.items():
+        if not 0 < share < 1:
+            raise OptionError(f"The {what} share must lie between 0 and 1; got {share:g}.")
+    parts: dict[str, list[Rows]] = {"labelled": [], **{what: [] for what in shares}}
+    for code, name in enumerate(names):
+        rows = rng.permutation(np.flatnonzero(codes == code))
+        wanted = {what: max(1, round(share * len(rows))) for what, share in shares.items()}
+        n_aside = sum(wanted.values())
+        if len(rows) <= n_aside:
+            reasons = [f"{n} for {what}" for what, n in wanted.items()] + ["1 to learn from"]
+            raise TrainingError(
+                f"Class '{name}' needs at least {n_aside + 1} readable labelled images "
+                f"({', '.join(reasons)}); it has {len(rows)}. Label more of them."
+            )
+        for what, n_images in wanted.items():
+            parts[what].append(rows[:n_images])
+            rows = rows[n_images:]
+        parts["labelled"].append(rows)
+    return {what: np.sort(np.concatenate(pieces)) for what, pieces in parts.items()}
+
+
+DEFAULT_TEST_SHARE = 0.25
+LabelledPixels = tuple[NDArray[np.uint8], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Labelled, test and validation pictures with the codes of their classes."""
+
+    labelled: LabelledPixels
+    test: LabelledPixels
+    validation: LabelledPixels | None
+    class_names: tuple[str, ...]
+    size: tuple[int, int]
+    pixel_range: PixelRange | None = None
+    """How images of more than eight bits are scaled; None if the labelled ones have eight bits."""
+
+
+class PoolLoader:
+    """Loads pools at one size and reports what it found, each fact once."""
+
+    def __init__(
+        self,
+        progress: Progress,
+        seed: int,
+        *,
+        warn: Callable[[str], None],
+        inform: Callable[[str], None] = lambda message: None,
+    ) -> None:
+        """Report every image read to `progress`, problems to `warn` and other facts to `inform`."""
+        self._progress, self._seed = progress, seed
+        self._warn, self._inform = warn, inform
+        self._pixel_range: PixelRange | None = None
+
+    def splits(self, labelled: Any, test: Any | None, plan: TrainingPlan) -> Splits:
+        """The labelled pool split into images to learn from and images to set aside."""
+        if test is not None and plan.test_share is not None:
+            raise OptionError(
+                "Give test images or a test share, not both; "
+                f"got {_name(test)} and {plan.test_share:g}."
+            )
+        source, labels = self._open_labelled(labelled, "labelled")
+        if note := minus_one_note(labels.names):
+            self._warn(note)
+        self._pixel_range = fit_pixel_range(source)
+        if self._pixel_range is not None:
+            source = source.scaled_by(self._pixel_range)
+            self._inform(self._pixel_range.sentence())
+        side = common_side(source) if plan.image_size is None else plan.image_size
+        size = (side, side)
+        loaded = self._load(source, size)
+        codes = labels.codes[loaded.rows].astype(np.int64)
+        shares = {}
+        if test is None:
+            shares["test"] = plan.test_share or DEFAULT_TEST_SHARE
+        if plan.validation_share is not None:
+            shares["validation"] = plan.validation_share
+        rows = set_aside(codes, shares, labels.names, rng_for(self._seed, "set aside"))
+        parts = {what: (loaded.pixels[which], codes[which]) for what, which in rows.items()}
+        if test is not None:
+            parts["test"] = self._test_part(test, size, labels.names)
+        self._warn_of_shared(parts["test"][0], "test", parts["labelled"][0], "labelled")
+        return Splits(
+            parts["labelled"],
+            parts["test"],
+            parts.get("validation"),
+            labels.names,
+            size,
+            self._pixel_range,
+        )
+
+    def unlabelled(self, pool: Any, splits: Splits, memory_limit_bytes: int) -> "Images":
+        """The pool at the size of the labelled images; streamed if it exceeds the limit."""
+        from mixmood.ssl.task import StreamedImages, as_images
+
+        source = self._open(pool, "unlabelled")
+        if len(source) * splits.size[0] * splits.size[1] * 3 > memory_limit_bytes:
+            self._warn(f"{source.name}: does not fit in memory; images are read as needed.")
+            return StreamedImages(PictureReader(source, splits.size, self._warn))
+        pixels = self._load(source, splits.size).pixels
+        self._warn_of_shared(pixels, source.name, splits.labelled[0], "labelled")
+        self._warn_of_shared(pixels, source.name, splits.test[0], "test")
+        return as_images(pixels, "unlabelled")
+
+    def _test_part(
+        self, test: Any, size: tuple[int, int], names: tuple[str, ...]
+    ) -> LabelledPixels:
+        source, labels = self._open_labelled(test, "test")
+        # A class without an image, as in the list of classes of a data set, need not be known.
+        found = np.unique(labels.codes)
+        unknown = [labels.names[code] for code in found if labels.names[code] not in names]
+        if unknown:
+            raise TrainingError(
+                f"The test images have classes that no labelled image has: {', '.join(unknown)}. "
+                "Label images of these classes, or leave them out."
+            )
+        loaded = self._load(source, size)
+        to_code = np.array([names.index(labels.names[code]) for code in found])
+        codes = to_code[np.searchsorted(found, labels.codes[loaded.rows])]
+        return loaded.pixels, codes.astype(np.int64)
+
+    def _open(self, what: Any, role: str) -> ImageSource:
+        source = open_pool(what, seed=self._seed, role=f"{role} pool")
+        if not isinstance(source, ImageSource):
+            raise InputError(
+                f"The {role} pool {source.name} holds features; images are needed to train."
+            )
+        for note in source.notes:
+            self._warn(f"{source.name}: {note}")
+        return source.scaled_by(self._pixel_range)
+
+    def _open_labelled(self, what: Any, role: str) -> tuple[ImageSource, Labels]:
+        source = self._open(what, role)
+        return source, needed_labels(source, f"{role} pool")
+
+    def _load(self, source: ImageSource, size: tuple[int, int]) -> Loaded:
+        n_tried, n_poor = poor_range(source)
+        for text in pixel_warnings(n_tried, 0, n_poor, source.pixel_range):
+            self._warn(f"{source.name}: {text}")
+        loaded = load_pictures(source, size, progress=self._progress)
+        for text in unreadable_warning(len(source), loaded.unreadable):
+            self._warn(f"{source.name}: {text}")
+        if loaded.n_resized:
+            self._inform(
+                f"{source.name}: {counted(loaded.n_resized, 'image')} resized to {size[0]} x "
+                f"{size[1]} pixels."
+            )
+        return loaded
+
+    def _warn_of_shared(
+        self, pixels: NDArray[np.uint8], name: str, other: NDArray[np.uint8], role: str
+    ) -> None:
+        count = n_shared(pixels, other)
+        if count:
+            are = either_form(count, "is", "are")
+            self._warn(f"{name}: {counted(count, 'image')} {are} also among the {role} images.")
+
+
+def _name(what: Any) -> str:
+    return str(what) if isinstance(what, str | Path) else type(what).__name__
