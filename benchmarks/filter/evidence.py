@@ -16,10 +16,9 @@ from benchmarks.filter.material import OTHER, Scene, is_near, scene, sources, ta
 from benchmarks.filter.rows_file import RowsFile
 from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.core.seeds import rng_for
+from mixmood.evidence.share import auc, useful_share
 from mixmood.heads import fit_head
 from mixmood.scores.registry import SCORES, fit_score
-from mixmood.scores.share.mixture import auc
-from mixmood.scores.useful_share import useful_share
 from mixmood.selection.fitted import fit_filter
 
 RESULTS = Path(__file__).parents[2] / "results" / "filter"

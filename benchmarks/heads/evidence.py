@@ -18,8 +18,9 @@ from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 from benchmarks.heads.tasks import DEVELOPMENT, REPORT, Family, Task, draw
 from mixmood.core.seeds import rng_for
-from mixmood.heads import HEADS, fit_head, train_head
-from mixmood.heads.fitting.directions import directions
+from mixmood.evidence.choice import train_head
+from mixmood.heads import HEADS, fit_head
+from mixmood.heads.problem import directions
 
 PLACE = ("set", "task", "n_labelled", "seed", "source", "percent")
 RESULT = ("head", "accuracy", "estimate", "low", "high", "chosen", "surer", "error", "cpu_s")

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.heads.tasks import REPORT, Family, draw
 from mixmood.core.seeds import rng_for
-from mixmood.heads import train_head
+from mixmood.evidence.choice import train_head
 from mixmood.ssl.head.typicality import fit_typicality
 
 N_LABELLED = 60

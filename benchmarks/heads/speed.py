@@ -13,7 +13,9 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import SelfTrainingClassifier
 
-from mixmood.heads import HEADS, out_of_fold_logits, train_head
+from mixmood.evidence.accuracy import out_of_fold_logits
+from mixmood.evidence.choice import train_head
+from mixmood.heads import HEADS
 from mixmood.numerics.folds import repeated_folds
 
 N_LABELLED, N_POOL, N_SMALL_POOL, WIDTH, N_CLASSES = 60, 3000, 1000, 1280, 5

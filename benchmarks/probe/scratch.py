@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.probe.cases import append, keys_in
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.gain import labelled_folds, pool_effect
-from mixmood.scores.useful_share import useful_share
+from mixmood.evidence.share import useful_share
 from mixmood.testbed.grid.cells import Run
 from mixmood.testbed.grid.config import load_config
 from mixmood.testbed.runs.distances import features_of

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.filter.rows_file import RowsFile
 from benchmarks.heads.tasks import DEVELOPMENT, REPORT, Family, Task, draw
 from mixmood.core.seeds import rng_for
-from mixmood.heads.fitting.problem import head_problem
+from mixmood.heads.problem import head_problem
 from mixmood.heads.registry import HEADS, head_named
 from mixmood.measures.registry import MEASURES
 from mixmood.ranking.plan import RankingPlan

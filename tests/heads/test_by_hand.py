@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError, ShapeError
-from mixmood.heads.fitting.directions import canonical_order, directions
-from mixmood.heads.fitting.problem import head_problem
 from mixmood.heads.mixmatch import MixMatchHead, logit_gradient, sharpened
+from mixmood.heads.problem import canonical_order, directions, head_problem
 from mixmood.heads.propagation import PropagationHead, joined, neighbour_graph
 from mixmood.heads.pseudo_label import PseudoLabelHead, most_confident
 from mixmood.heads.supervised import SupervisedHead

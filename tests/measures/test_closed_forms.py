@@ -8,7 +8,7 @@ from mixmood.measures.classifier import classifier_distance
 from mixmood.measures.energy import energy_distance
 from mixmood.measures.frechet import frechet_distance
 from mixmood.measures.kernel import kernel_distance
-from mixmood.measures.shared.gram import euclidean_distances, pair_distances
+from mixmood.measures.pairs import euclidean_distances, pair_distances
 from mixmood.measures.sliced_wasserstein import random_directions, sliced_wasserstein_distance
 from mixmood.measures.typicality import typicality_distance
 

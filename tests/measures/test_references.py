@@ -14,10 +14,10 @@ from mixmood.core.errors import OptionError
 from mixmood.measures import MEASURES
 from mixmood.measures.classifier import PENALTY
 from mixmood.measures.cosine import cosine_distance
+from mixmood.measures.histogram import Bins
 from mixmood.measures.js import js_distance
 from mixmood.measures.minkowski import l1_distance, l2_distance
 from mixmood.measures.registry import PAPER
-from mixmood.measures.shared.histogram import Bins
 from mixmood.measures.sliced_wasserstein import random_directions
 
 

@@ -5,9 +5,9 @@ import pytest
 
 from mixmood.core.errors import OptionError
 from mixmood.measures import MEASURES
-from mixmood.measures.batch.partition import partition_distances
+from mixmood.measures.batch import partition_distances
+from mixmood.measures.histogram import Bins
 from mixmood.measures.registry import PAPER, Measure, check_measures, check_sample_size, compare
-from mixmood.measures.shared.histogram import Bins
 
 
 def test_all_measures_at_once_equal_each_alone(rng):

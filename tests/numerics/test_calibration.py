@@ -2,8 +2,14 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import ShapeError
-from mixmood.numerics.calibration import COLDEST, HOTTEST, fit_temperature, log_likelihood
-from mixmood.numerics.softmax import log_softmax, softmax
+from mixmood.numerics.calibration import (
+    COLDEST,
+    HOTTEST,
+    fit_temperature,
+    log_likelihood,
+    log_softmax,
+    softmax,
+)
 
 
 def test_the_temperature_of_sampled_labels_is_found_again():

@@ -3,8 +3,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from mixmood.core.errors import ShapeError
+from mixmood.numerics.calibration import softmax
 from mixmood.numerics.logistic import fit_binary, fit_logistic, one_hot
-from mixmood.numerics.softmax import softmax
 
 
 def clouds(n=60, d=8, k=3, seed=0):

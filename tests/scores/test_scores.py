@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError, OptionError, ShapeError
+from mixmood.evidence.share import auc
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.registry import SCORES, fit_score, score_from_arrays, score_to_arrays
-from mixmood.scores.share.mixture import auc
 
 every_score = pytest.mark.parametrize("family", SCORES)
 
@@ -187,7 +187,7 @@ def test_the_only_image_of_a_class_is_compared_with_the_other_classes(world):
 
 def test_the_fold_models_equal_a_plain_loop_over_folds(world):
     """One inverse stands for all fits."""
-    from mixmood.scores.fitting.ridge import fit_fold_models
+    from mixmood.scores.fitting import fit_fold_models
 
     labelled, _, pool = pools(world)
     rows = unit_rows(np.concatenate([labelled, pool]))

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from mixmood.core.arrays import Array, Codes
+from mixmood.evidence.accuracy import all_logits
 from mixmood.evidence.gain import LabelledFolds
-from mixmood.heads.evaluation.cross_validation import all_logits
 from mixmood.heads.registry import HEADS
 from mixmood.numerics.folds import training_weights
 

@@ -1,21 +1,16 @@
 """Linear classifiers on frozen features, trained with few labels and a pool.
 
     fit_head(name, features, codes, n_classes, pool, rng)   one head on all labelled rows
-    out_of_fold_logits(heads, ..., folds, rng)              (repeats, n, k); the probe uses them
-    train_head(features, codes, n_classes, pool, rng)       `auto`: chooses a head and estimates
-                                                            its accuracy
 
 A head is `softmax(directions(features) @ weights + bias)`, with weights (d, k) and bias (k,);
-`directions` are signed roots scaled to length 1 (`heads.fitting.directions`). `HEADS` holds the
-heads by name. `MixMatchClassifier`, `PseudoLabelClassifier` and `PropagationClassifier` are the
-same heads as scikit-learn estimators; only they need scikit-learn, and they are imported when
-first used.
+`directions` are signed roots scaled to length 1 (`heads.problem`). `HEADS` holds the heads by name;
+`evidence.choice.train_head` chooses one of them and estimates its accuracy. `MixMatchClassifier`,
+`PseudoLabelClassifier` and `PropagationClassifier` are the same heads as scikit-learn estimators;
+only they need scikit-learn, and they are imported when first used.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from mixmood.heads.evaluation.choose import TrainedHead, train_head
-from mixmood.heads.evaluation.cross_validation import out_of_fold_logits
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.registry import HEADS, fit_head
 
@@ -32,10 +27,7 @@ __all__ = [
     "MixMatchClassifier",
     "PropagationClassifier",
     "PseudoLabelClassifier",
-    "TrainedHead",
     "fit_head",
-    "out_of_fold_logits",
-    "train_head",
 ]
 
 _ESTIMATORS = ("MixMatchClassifier", "PropagationClassifier", "PseudoLabelClassifier")

@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mixmood.heads.fitting.problem import head_problem
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.mixmatch import MixMatchHead
+from mixmood.heads.problem import head_problem
 from mixmood.heads.propagation import PropagationHead
 from mixmood.heads.pseudo_label import PseudoLabelHead
 from mixmood.heads.registry import Head

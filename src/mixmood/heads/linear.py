@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.checks import check_width
-from mixmood.heads.fitting.directions import directions
-from mixmood.numerics.logistic import Logistic
-from mixmood.numerics.softmax import softmax
+from mixmood.heads.problem import HeadProblem, check_width, directions, joint_coordinates
+from mixmood.numerics.calibration import softmax
+from mixmood.numerics.logistic import Logistic, fit_logistic
 
 
 @dataclass(frozen=True)
@@ -60,3 +59,38 @@ class LinearHeads:
         """Logits, shape (B, n, k), of rows that are directions already."""
         # Single precision, where the features have it, halves the time and changes no class.
         return Logistic(self.weights.astype(rows.dtype), self.bias).logits(rows)
+
+
+TOLERANCE = 1e-3
+
+
+def fit_joint(
+    problem: HeadProblem,
+    pool_targets: Array,
+    pool_weights: Array,
+    penalties: NDArray[np.float64],
+    start: LinearHeads,
+) -> LinearHeads:
+    """Logistic regressions on labelled and unlabelled rows together, in the joint basis.
+
+    Args:
+        problem: Rows, labels, pool and which rows train.
+        pool_targets: Class probabilities of the pool, shape (B, m, k).
+        pool_weights: How much each row of the pool counts, shape (B, m).
+        penalties: Shape (B,), in multiples of the spread.
+        start: Heads to start from, projected on the basis.
+    """
+    basis, coordinates = joint_coordinates(problem)
+    shape = (problem.n_problems, len(problem.rows), problem.n_classes)
+    targets = np.concatenate([np.broadcast_to(problem.targets, shape), pool_targets], axis=1)
+    weights = np.concatenate([problem.weights, pool_weights], axis=1)
+    fit = fit_logistic(
+        coordinates,
+        targets,
+        weights,
+        penalties * problem.spread,
+        tolerance=TOLERANCE,
+        start=Logistic(np.matmul(basis.T, start.weights), start.bias),
+        single=True,
+    )
+    return LinearHeads(np.matmul(basis, fit.weights), fit.bias)

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.heads.checks import check_setting
-from mixmood.heads.fitting.problem import HeadProblem
-from mixmood.heads.fitting.soft_targets import fit_joint
-from mixmood.heads.linear import LinearHeads
+from mixmood.heads.linear import LinearHeads, fit_joint
+from mixmood.heads.problem import HeadProblem, check_setting
 from mixmood.heads.supervised import supervised_base
+from mixmood.numerics.calibration import softmax
 from mixmood.numerics.neighbours import cosine_neighbours
-from mixmood.numerics.softmax import softmax
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.checks import check_setting
-from mixmood.heads.fitting.problem import HeadProblem
-from mixmood.heads.fitting.soft_targets import fit_joint
-from mixmood.heads.linear import LinearHeads
+from mixmood.heads.linear import LinearHeads, fit_joint
+from mixmood.heads.problem import HeadProblem, check_setting
 from mixmood.heads.supervised import supervised_base
-from mixmood.numerics.softmax import softmax
+from mixmood.numerics.calibration import softmax
 
 
 @dataclass(frozen=True)

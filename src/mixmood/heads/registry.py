@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.suggest import unknown_name
-from mixmood.heads.fitting.problem import HeadProblem, head_problem
 from mixmood.heads.linear import LinearHead, LinearHeads
 from mixmood.heads.mixmatch import MixMatchHead
+from mixmood.heads.problem import HeadProblem, head_problem
 from mixmood.heads.propagation import PropagationHead
 from mixmood.heads.pseudo_label import PseudoLabelHead
 from mixmood.heads.supervised import SupervisedHead

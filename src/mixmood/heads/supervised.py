@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.heads.checks import check_setting
-from mixmood.heads.fitting.problem import HeadProblem
 from mixmood.heads.linear import LinearHeads
+from mixmood.heads.problem import HeadProblem, check_setting
 from mixmood.numerics.calibration import log_likelihood
 from mixmood.numerics.folds import repeated_folds
 from mixmood.numerics.logistic import fit_logistic

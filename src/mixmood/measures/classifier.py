@@ -4,7 +4,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Mask
 from mixmood.core.errors import ShapeError
-from mixmood.measures.shared.gram import Table, centred, inner_products, stacked
+from mixmood.measures.pairs import Table, centred, inner_products, stacked
 
 PENALTY = 1.0
 """The ridge penalty as a multiple of the mean squared distance of a row from the mean.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mixmood.core.arrays import Array, Mask
-from mixmood.measures.shared.gram import Table, euclidean_distances, pair_sums, stacked
+from mixmood.measures.pairs import Table, euclidean_distances, pair_sums, stacked
 
 
 def energy_distance(x: Array, y: Array) -> float:

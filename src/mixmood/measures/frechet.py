@@ -3,7 +3,7 @@
 import numpy as np
 
 from mixmood.core.arrays import Array, Mask
-from mixmood.measures.shared.gram import Table, centred, inner_products, stacked
+from mixmood.measures.pairs import Table, centred, inner_products, stacked
 
 
 def frechet_distance(x: Array, y: Array) -> float:

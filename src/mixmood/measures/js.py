@@ -3,8 +3,8 @@
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.measures.shared.checks import check_pair
-from mixmood.measures.shared.histogram import N_BINS, Bins, Overflow
+from mixmood.measures.histogram import N_BINS, Bins, Overflow
+from mixmood.measures.pairs import check_pair
 
 
 def js_distance(x: Array, y: Array, bins: int = N_BINS, overflow: Overflow = "count") -> float:

@@ -4,7 +4,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Mask
 from mixmood.core.errors import ShapeError
-from mixmood.measures.shared.gram import Table, inner_products, pair_sums, stacked
+from mixmood.measures.pairs import Table, inner_products, pair_sums, stacked
 
 DEGREE = 3
 

@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Mask
-from mixmood.measures.shared.checks import check_pair
-from mixmood.measures.shared.gram import MOST_TIES, Metric, pair_distances
+from mixmood.measures.pairs import MOST_TIES, Metric, check_pair, pair_distances
 
 LARGEST_EXPONENT = 480
 """Squares of numbers up to 2^480 can be added 2^60 times without overflow."""

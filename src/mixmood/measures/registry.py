@@ -14,6 +14,7 @@ from mixmood.measures.classifier import classifier_between_subsets, classifier_d
 from mixmood.measures.cosine import cosine_between, cosine_distance
 from mixmood.measures.energy import energy_between_subsets, energy_distance
 from mixmood.measures.frechet import frechet_between_subsets, frechet_distance
+from mixmood.measures.histogram import N_BINS, Bins, Overflow
 from mixmood.measures.js import js_between, js_distance
 from mixmood.measures.kernel import kernel_between_subsets, kernel_distance
 from mixmood.measures.minkowski import (
@@ -22,8 +23,7 @@ from mixmood.measures.minkowski import (
     l2_between_subsets,
     l2_distance,
 )
-from mixmood.measures.shared.checks import check_pair
-from mixmood.measures.shared.histogram import N_BINS, Bins, Overflow
+from mixmood.measures.pairs import check_pair
 from mixmood.measures.sliced_wasserstein import (
     sliced_wasserstein_between_subsets,
     sliced_wasserstein_distance,

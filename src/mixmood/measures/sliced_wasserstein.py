@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from mixmood.core.arrays import Array, Mask
-from mixmood.measures.shared.gram import Table, stacked
+from mixmood.measures.pairs import Table, stacked
 
 N_DIRECTIONS = 64
 

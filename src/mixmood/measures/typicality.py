@@ -3,7 +3,7 @@
 import numpy as np
 
 from mixmood.core.arrays import Array, Mask
-from mixmood.measures.shared.gram import Table, stacked
+from mixmood.measures.pairs import Table, stacked
 
 N_NEIGHBOURS = 5
 

@@ -1,11 +1,30 @@
-"""Temperature scaling: calibrated probabilities."""
+"""Probabilities from logits: softmax, and the temperature that calibrates it."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import ShapeError
-from mixmood.numerics.softmax import log_softmax, softmax
+
+
+def log_softmax(logits: Array, axis: int = -1) -> Array:
+    """Logarithms of the class probabilities along an axis.
+
+    >>> log_softmax(np.array([[0.0, 0.0], [1000.0, 0.0]])).round(4).tolist()
+    [[-0.6931, -0.6931], [0.0, -1000.0]]
+    """
+    shifted = logits - logits.max(axis=axis, keepdims=True)
+    shifted -= np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+    return np.asarray(shifted)
+
+
+def softmax(logits: Array, axis: int = -1) -> Array:
+    """Class probabilities along an axis: exp(logit) over the sum of all exp(logit)."""
+    shares = logits - logits.max(axis=axis, keepdims=True)
+    np.exp(shares, out=shares)
+    shares /= shares.sum(axis=axis, keepdims=True)
+    return np.asarray(shares)
+
 
 COLDEST, HOTTEST = 0.05, 20.0
 MAX_UPDATES = 30

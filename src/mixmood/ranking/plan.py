@@ -12,7 +12,7 @@ from mixmood.features.extraction.plan import LoggedPlan
 
 if TYPE_CHECKING:
     # Not at run time: the command line shows these options before NumPy is imported.
-    from mixmood.measures.shared.histogram import Overflow
+    from mixmood.measures.histogram import Overflow
 
 MIN_LABELLED = 8
 BY = ("distance", "gain")

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from mixmood.core.records.ranking import LabelledSet
+from mixmood.evidence.share import class_probabilities, class_shares
 from mixmood.ranking.reading import Reading
-from mixmood.scores.class_shares import class_probabilities, class_shares
 
 MOST_LABELLED = 2000
 """Labelled images on which the classifier is trained; it bounds the time."""

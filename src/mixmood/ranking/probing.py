@@ -21,9 +21,9 @@ from mixmood.evidence.gain import (
     labelled_folds,
     pool_effect,
 )
+from mixmood.evidence.share import useful_share
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.reading import Reading
-from mixmood.scores.useful_share import useful_share
 
 N_POOL = N_PART * N_PARTS
 """Pool images that are read for the probe."""

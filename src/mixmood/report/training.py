@@ -7,7 +7,7 @@ from html import escape
 from mixmood.core.records.page_material import Tile
 from mixmood.core.version import __version__
 from mixmood.core.words import counted
-from mixmood.heads.evaluation.compare import CLEAR
+from mixmood.evidence.choice import CLEAR
 from mixmood.report.page import render
 from mixmood.report.text import printable, signed
 from mixmood.ssl.head.record import HeadRecord

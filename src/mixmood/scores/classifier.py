@@ -5,11 +5,16 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import unit_rows
-from mixmood.scores.fitting.compared import ComparedRows, compared_rows
-from mixmood.scores.fitting.content_folds import folds_by_content, pool_folds
-from mixmood.scores.fitting.fit import Fit, FitArrays
-from mixmood.scores.fitting.ridge import fit_fold_models
-from mixmood.scores.fitting.roots import roots
+from mixmood.scores.fitting import (
+    ComparedRows,
+    Fit,
+    FitArrays,
+    compared_rows,
+    fit_fold_models,
+    folds_by_content,
+    pool_folds,
+    signed_roots,
+)
 
 PENALTY = 0.03
 """The ridge penalty, for rows of length 1 whose importances sum to 1; chosen by AUROC on
@@ -57,7 +62,7 @@ def fit_classifier_rows(rows: ComparedRows, labels: Codes | None, importance: Ar
 
 def apply_classifier(arrays: FitArrays, features: Array) -> Array:
     """The score of each row by the model of its fold, shape (n,)."""
-    rows = unit_rows(roots(features), arrays["centre"])
+    rows = unit_rows(signed_roots(features), arrays["centre"])
     return classified(arrays, rows, pool_folds(rows, len(arrays["weights"])))
 
 

@@ -6,10 +6,14 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.classifier import classified, fit_classifier_rows
-from mixmood.scores.fitting.compared import ComparedRows, compared_rows
-from mixmood.scores.fitting.content_folds import pool_folds
-from mixmood.scores.fitting.fit import Fit, FitArrays
-from mixmood.scores.fitting.roots import roots
+from mixmood.scores.fitting import (
+    ComparedRows,
+    Fit,
+    FitArrays,
+    compared_rows,
+    pool_folds,
+    signed_roots,
+)
 from mixmood.scores.knn import N_NEIGHBOURS
 
 
@@ -41,7 +45,7 @@ def fit_combined_rows(rows: ComparedRows, labels: Codes | None, importance: Arra
 
 def apply_combined(arrays: FitArrays, features: Array) -> Array:
     """The score of each row, shape (n,)."""
-    rows = unit_rows(roots(features), arrays["centre"])
+    rows = unit_rows(signed_roots(features), arrays["centre"])
     folds, spreads = pool_folds(rows, len(arrays["weights"])), arrays["spreads"]
     cosines = rows @ arrays["references"].T
     near = _nearest_of_other_folds(cosines, folds, arrays["labelled_folds"])

@@ -4,8 +4,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
-from mixmood.scores.fitting.fit import Fit, FitArrays
-from mixmood.scores.fitting.roots import roots
+from mixmood.scores.fitting import Fit, FitArrays, signed_roots
 
 N_NEIGHBOURS = 3
 """On development tasks 1, 3 and 5 differ by less than 0.01 in AUROC; 3 is best."""
@@ -19,8 +18,8 @@ def fit_knn(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
     removal near foreign classes are missed (AUROC 0.85 instead of 0.92 on development tasks).
     A labelled image is scored against the others.
     """
-    centre = roots(pool).mean(axis=0)
-    references = unit_rows(roots(labelled), centre)
+    centre = signed_roots(pool).mean(axis=0)
+    references = unit_rows(signed_roots(labelled), centre)
     arrays = {"centre": centre, "references": references}
     own = cosine_neighbours(references, None, N_NEIGHBOURS).similarities.mean(axis=1)
     return Fit(arrays, own, apply_knn(arrays, pool))
@@ -28,6 +27,6 @@ def fit_knn(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
 
 def apply_knn(arrays: FitArrays, features: Array) -> Array:
     """The score of each row, shape (n,)."""
-    rows = unit_rows(roots(features), arrays["centre"])
+    rows = unit_rows(signed_roots(features), arrays["centre"])
     near = cosine_neighbours(rows, arrays["references"], N_NEIGHBOURS)
     return np.asarray(near.similarities.mean(axis=1))

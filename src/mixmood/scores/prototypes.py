@@ -4,8 +4,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import unit_rows
-from mixmood.scores.fitting.fit import Fit, FitArrays
-from mixmood.scores.fitting.roots import roots
+from mixmood.scores.fitting import Fit, FitArrays, signed_roots
 
 
 def fit_prototypes(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
@@ -15,8 +14,8 @@ def fit_prototypes(labelled: Array, pool: Array, labels: Codes | None = None) ->
     labelled image is left out of the mean of its class; the only image of a class is compared
     with the other classes.
     """
-    centre = roots(pool).mean(axis=0)
-    rows = unit_rows(roots(labelled), centre)
+    centre = signed_roots(pool).mean(axis=0)
+    rows = unit_rows(signed_roots(labelled), centre)
     codes = (
         np.zeros(len(rows), int) if labels is None else np.unique(labels, return_inverse=True)[1]
     )
@@ -35,5 +34,5 @@ def fit_prototypes(labelled: Array, pool: Array, labels: Codes | None = None) ->
 
 def apply_prototypes(arrays: FitArrays, features: Array) -> Array:
     """The score of each row, shape (n,)."""
-    cosines = unit_rows(roots(features), arrays["centre"]) @ arrays["prototypes"].T
+    cosines = unit_rows(signed_roots(features), arrays["centre"]) @ arrays["prototypes"].T
     return np.asarray(cosines.max(axis=1))

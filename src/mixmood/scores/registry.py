@@ -11,11 +11,16 @@ from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.core.suggest import unknown_name
-from mixmood.scores.checks import checked_labelled, checked_pool, checked_rows
 from mixmood.scores.classifier import apply_classifier, fit_classifier, fit_classifier_rows
 from mixmood.scores.combined import apply_combined, fit_combined, fit_combined_rows
-from mixmood.scores.fitting.compared import FitRows
-from mixmood.scores.fitting.fit import Fit, FitArrays
+from mixmood.scores.fitting import (
+    Fit,
+    FitArrays,
+    FitRows,
+    checked_labelled,
+    checked_pool,
+    checked_rows,
+)
 from mixmood.scores.knn import apply_knn, fit_knn
 from mixmood.scores.prototypes import apply_prototypes, fit_prototypes
 from mixmood.scores.subspace import apply_subspace, fit_subspace

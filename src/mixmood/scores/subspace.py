@@ -4,8 +4,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import unit_rows
-from mixmood.scores.fitting.fit import Fit, FitArrays
-from mixmood.scores.fitting.roots import roots
+from mixmood.scores.fitting import Fit, FitArrays, signed_roots
 
 SOFTNESS = 0.1
 """Directions whose squared singular value is far below this count as outside the subspace."""
@@ -19,7 +18,7 @@ def fit_subspace(labelled: Array, pool: Array, labels: Codes | None = None) -> F
     its mean is not subtracted, because that would make the direction of the foreign images a part
     of the subspace. A labelled image is left out by a closed form (Sherman and Morrison).
     """
-    rows = unit_rows(roots(labelled))
+    rows = unit_rows(signed_roots(labelled))
     inverse = np.linalg.inv(rows @ rows.T + SOFTNESS * np.eye(len(rows)))
     arrays = {"basis": rows, "inverse": inverse}
     lengths = np.einsum("ij,ij->i", rows, rows)
@@ -31,7 +30,7 @@ def fit_subspace(labelled: Array, pool: Array, labels: Codes | None = None) -> F
 
 def apply_subspace(arrays: FitArrays, features: Array) -> Array:
     """The score of each row, shape (n,)."""
-    return _inside(arrays, unit_rows(roots(features)))
+    return _inside(arrays, unit_rows(signed_roots(features)))
 
 
 def _inside(arrays: FitArrays, rows: Array) -> Array:

@@ -13,7 +13,7 @@ from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.version import __version__
 from mixmood.data.images.pool import Pool
 from mixmood.features.sample import Extractor
-from mixmood.scores.labelled_scale import labelled_share
+from mixmood.scores.fitting import labelled_share
 from mixmood.selection.decide import (
     REASONS,
     TOO_SIMILAR,

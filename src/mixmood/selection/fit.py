@@ -13,8 +13,8 @@ from mixmood.data.readers.kept import located
 from mixmood.features.backbones.backbone import network_digest
 from mixmood.features.backbones.onnx.file import is_onnx_file
 from mixmood.features.sample import Extractor
-from mixmood.heads.fitting.problem import head_problem
 from mixmood.heads.linear import LinearHead
+from mixmood.heads.problem import head_problem
 from mixmood.heads.supervised import SupervisedHead
 from mixmood.selection.fitted import fit_filter
 from mixmood.selection.plan import FIT_SAMPLE, FilterPlan

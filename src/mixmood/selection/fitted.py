@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError
 from mixmood.core.family_names import DEFAULT_SCORE
-from mixmood.numerics.near_copies import copy_cosine
-from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
-from mixmood.scores.checks import checked_labelled, checked_pool, checked_rows
-from mixmood.scores.fitting.fit import FitArrays
-from mixmood.scores.labelled_scale import typical_threshold
+from mixmood.evidence.share import UsefulShare, share_of_fit
+from mixmood.numerics.neighbours import copy_cosine, cosine_neighbours, unit_rows
+from mixmood.scores.fitting import (
+    FitArrays,
+    checked_labelled,
+    checked_pool,
+    checked_rows,
+    typical_threshold,
+)
 from mixmood.scores.registry import (
     FittedScore,
     fit_score,
@@ -22,7 +26,6 @@ from mixmood.scores.registry import (
     score_from_arrays,
     score_to_arrays,
 )
-from mixmood.scores.useful_share import UsefulShare, share_of_fit
 from mixmood.selection.duplicates import HashCodes, feature_codes
 from mixmood.selection.keep import balanced_threshold
 

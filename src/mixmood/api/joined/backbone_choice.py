@@ -20,7 +20,7 @@ from mixmood.features.extraction.plan import ExtractionPlan
 from mixmood.ssl.head.record import HeadRecord
 
 if TYPE_CHECKING:
-    from mixmood.heads.evaluation.feature_choice import FeatureChoice
+    from mixmood.evidence.choice import FeatureChoice
 
 R = TypeVar("R", Ranking, Filtering, HeadRecord)
 MOST_LABELLED = 500
@@ -86,8 +86,8 @@ def choose_backbone(
 
     InputError if the images have no classes, or no class has two images.
     """
+    from mixmood.evidence.choice import choose_features
     from mixmood.features.backbones.auto import is_auto, names_to_compare
-    from mixmood.heads.evaluation.feature_choice import choose_features
 
     if not is_auto(options.backbone) or isinstance(labelled, FeatureSource):
         return None

@@ -6,7 +6,7 @@ from mixmood.core.arrays import Array
 from mixmood.core.family_names import DEFAULT_MEASURE
 from mixmood.core.records.ranking import Dissimilarity
 from mixmood.core.seeds import rng_for
-from mixmood.measures.shared.checks import check_pair
+from mixmood.measures.pairs import check_pair
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.statistics.draws import check_fits
 from mixmood.ranking.statistics.score import score

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mixmood.core.arrays import Array, Rows
+from mixmood.measures.histogram import Overflow
 from mixmood.measures.registry import compare
-from mixmood.measures.shared.histogram import Overflow
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.measures.batch.grouped import Grouped
-from mixmood.measures.batch.left_out import left_out_distances
-from mixmood.measures.shared.histogram import Overflow
+from mixmood.measures.batch import Grouped, left_out_distances
+from mixmood.measures.histogram import Overflow
 
 N_GROUPS = 20
 N_DRAWS = 30

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.measures.batch.partition import partition_distances
+from mixmood.measures.batch import partition_distances
 
 
 def permutation_p(

@@ -11,7 +11,7 @@ from mixmood.core.errors import ShapeError
 from mixmood.core.records.ranking import Dissimilarity, NoiseFloor, RankedDissimilarity
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.advice import Nearness, nearness
-from mixmood.numerics.near_copies import MOST_COMPARED, near_copies
+from mixmood.numerics.neighbours import MOST_COMPARED, near_copies
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.statistics.certainty import Certainty, chances_of_best, rank_intervals
 from mixmood.ranking.statistics.distances import DrawnDistances, drawn_distances

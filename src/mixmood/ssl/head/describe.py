@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.evaluation.choose import TrainedHead
-from mixmood.heads.evaluation.compare import BASE, Comparison
+from mixmood.evidence.choice import BASE, Comparison, TrainedHead
 from mixmood.ssl.head.record import AlgorithmGain, HeadAccuracy, HeadRecord
 from mixmood.ssl.head.task import HeadTask
 from mixmood.ssl.head.typicality import Typicality

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from mixmood.core.cache.features import open_cache
 from mixmood.core.progress import Progress
 from mixmood.core.seeds import rng_for
+from mixmood.evidence.choice import TrainedHead, train_head
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.sample import Sample
-from mixmood.heads.evaluation.choose import TrainedHead, train_head
 from mixmood.ssl.head.describe import record_of
 from mixmood.ssl.head.graph import FEATURES, model_file
 from mixmood.ssl.head.record import HeadRecord

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.evaluation.rejection import keep_threshold
-from mixmood.heads.fitting.directions import directions
+from mixmood.evidence.accuracy import keep_threshold
+from mixmood.heads.problem import directions
 
 N_NEAREST = 3
 KEPT_SHARE = 0.95

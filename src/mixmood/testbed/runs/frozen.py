@@ -14,7 +14,7 @@ from mixmood.testbed.runs.run import Job, description, drawn
 from mixmood.testbed.runs.shared import Shared, SharedLabelled
 
 if TYPE_CHECKING:
-    from mixmood.heads.fitting.problem import HeadProblem
+    from mixmood.heads.problem import HeadProblem
 
 
 @dataclass(frozen=True)

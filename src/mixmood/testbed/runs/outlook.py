@@ -43,8 +43,8 @@ class RunOutlook:
 
     def share(self, pool: Array) -> Values | None:
         """The useful share of a pool, from its first images; the pool must be in random order."""
+        from mixmood.evidence.share import useful_share
         from mixmood.ranking.probing import N_POOL
-        from mixmood.scores.useful_share import useful_share
 
         rng = rng_for(self.seed, "share", "pool")
         try:

@@ -13,7 +13,7 @@ from mixmood.testbed.runs.outlook import RunOutlook
 from mixmood.testbed.runs.run import Job
 
 if TYPE_CHECKING:
-    from mixmood.heads.fitting.problem import HeadProblem
+    from mixmood.heads.problem import HeadProblem
 
 N_KEPT = 8
 """Largest number of feature arrays in memory: of labelled sets, test images and the last pool."""
@@ -85,7 +85,7 @@ class SharedLabelled:
     @cached_property
     def problem(self) -> "HeadProblem":
         """The problem that heads are fitted to without a pool."""
-        from mixmood.heads.fitting.problem import head_problem
+        from mixmood.heads.problem import head_problem
 
         return head_problem(self.features, self.split.labels, len(self.split.class_names))
 

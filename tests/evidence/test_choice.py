@@ -2,11 +2,9 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError
-from mixmood.heads import HEADS, fit_head, train_head
-from mixmood.heads.evaluation import choose
-from mixmood.heads.evaluation.accuracy import accuracy_interval, mean_and_error
-from mixmood.heads.evaluation.compare import Comparison, best_of, compare_heads
-from mixmood.heads.evaluation.nested import nested_plan
+from mixmood.evidence.accuracy import accuracy_interval, mean_and_error, nested_plan
+from mixmood.evidence.choice import Comparison, best_of, compare_heads, train_head
+from mixmood.heads import HEADS, fit_head
 from mixmood.numerics.folds import repeated_folds
 
 
@@ -110,11 +108,11 @@ def test_images_of_a_group_are_held_out_together():
 
 def test_too_much_work_is_reduced_and_that_is_said(monkeypatch):
     """First heads are no longer compared, then no fold is held out."""
-    monkeypatch.setattr(choose, "MOST_CHOICE_WORK", 1)
+    monkeypatch.setattr("mixmood.evidence.choice.MOST_CHOICE_WORK", 1)
     found = trained(*clouds())
     assert found.reason == "Too many images and classes to compare heads: the pool is not used."
     assert (found.name, found.accuracy is None) == ("supervised", False)
-    monkeypatch.setattr(choose, "MOST_FOLDS_WORK", 1)
+    monkeypatch.setattr("mixmood.evidence.choice.MOST_FOLDS_WORK", 1)
     found = trained(*clouds())
     assert found.reason.startswith("Too many images and classes to cross-validate")
     assert found.accuracy is None

@@ -2,14 +2,27 @@
 
 import numpy as np
 import pytest
+from tests.fixtures.world import World
 
 from mixmood.core.errors import InputError, OptionError, ShapeError
-from mixmood.scores.class_shares import class_probabilities, class_shares
+from mixmood.evidence.share import (
+    auc,
+    binormal_share,
+    class_probabilities,
+    class_shares,
+    mixture_share,
+    near_auroc,
+    share_of_fit,
+    useful_share,
+)
 from mixmood.scores.combined import fit_combined_rows
-from mixmood.scores.fitting.compared import compared_rows
-from mixmood.scores.share.mixture import auc, binormal_share, mixture_share
-from mixmood.scores.share.self_calibration import near_auroc
-from mixmood.scores.useful_share import share_of_fit, useful_share
+from mixmood.scores.fitting import compared_rows
+
+
+@pytest.fixture
+def worlds():
+    """Ten worlds: one draw of 40 labelled images says little."""
+    return [World(seed) for seed in range(10)]
 
 
 def pool_of(world, n_useful, n_foreign):
@@ -197,8 +210,8 @@ def test_class_probabilities_do_not_depend_on_the_sizes_of_the_labelled_classes(
 
 def test_large_sets_are_fitted_in_part(world, rng, monkeypatch):
     """Time must not grow with the cube of what somebody passes."""
-    monkeypatch.setattr("mixmood.scores.useful_share.MOST_LABELLED", 60)
-    monkeypatch.setattr("mixmood.scores.useful_share.MOST_POOL", 200)
+    monkeypatch.setattr("mixmood.evidence.share.MOST_LABELLED", 60)
+    monkeypatch.setattr("mixmood.evidence.share.MOST_POOL", 200)
     labelled, labels = world.useful(300)
     pool = pool_of(world, 300, 300)
     found, fit = share_of_fit(labelled, pool, rng, labels=labels, family="combined")

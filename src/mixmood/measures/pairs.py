@@ -1,8 +1,4 @@
-"""Tables of all pairs of rows: inner products, distances, and sums over subsets of the rows.
-
-Inner products come from one matrix product, ten times as fast as subtracting pair by pair. All
-pairs of subsets of the same rows are then measured from the same table.
-"""
+"""Tables of all pairs of rows: inner products, distances, and sums over subsets of the rows."""
 
 from typing import Literal
 
@@ -10,7 +6,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Mask
-from mixmood.measures.shared.checks import check_pair
+from mixmood.core.errors import ShapeError
+
+
+def check_pair(x: Array, y: Array) -> None:
+    """Refuse samples that are empty or not finite, or have different numbers of features."""
+    if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1]:
+        raise ShapeError(
+            f"x and y must be (n, d) arrays with the same d; got shapes {x.shape} and {y.shape}. "
+            "Extract both data sets with the same backbone."
+        )
+    if x.size == 0 or y.size == 0:
+        raise ShapeError(
+            f"x and y must hold at least one row and one feature; got shapes {x.shape} and "
+            f"{y.shape}."
+        )
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise ShapeError(
+            "x and y must be finite; got NaN or infinite features. Drop those rows first."
+        )
+
 
 Table = NDArray[np.float64]
 Metric = Literal["cityblock", "euclidean"]

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import ShapeError
-from mixmood.measures.batch.grouped import Grouped
-from mixmood.measures.batch.left_out import left_out_distances
+from mixmood.measures.batch import Grouped, left_out_distances
 from mixmood.measures.registry import MEASURES, Measure, compare
 
 

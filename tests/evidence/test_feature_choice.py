@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError
-from mixmood.heads.evaluation.choose import train_head
-from mixmood.heads.evaluation.feature_choice import choose_features
+from mixmood.evidence.choice import choose_features, train_head
 
 CODES = np.arange(40) % 4
 

@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 
-from mixmood.core.errors import ShapeError
+from mixmood.core.errors import InputError, OptionError, ShapeError
+from mixmood.evidence.accuracy import keep_threshold, out_of_fold_logits, right_by_image
 from mixmood.heads import HEADS
-from mixmood.heads.evaluation import cross_validation
-from mixmood.heads.evaluation.cross_validation import out_of_fold_logits, right_by_image
-from mixmood.heads.fitting.problem import head_problem
+from mixmood.heads.problem import head_problem
 from mixmood.numerics.folds import repeated_folds
 
 
@@ -57,7 +56,7 @@ def test_folds_in_parts_are_the_folds_at_once(monkeypatch):
     features, codes, pool = clouds()
     folds = repeated_folds(codes, 3, 2, np.random.default_rng(0))
     at_once = logits_of(features, codes, pool, folds)
-    monkeypatch.setattr(cross_validation, "LARGEST", 1)
+    monkeypatch.setattr("mixmood.evidence.accuracy.LARGEST", 1)
     in_parts = logits_of(features, codes, pool, folds)
     for name, logits in at_once.items():
         assert in_parts[name] == pytest.approx(logits, abs=2e-2)
@@ -88,3 +87,23 @@ def test_folds_of_other_rows_are_refused():
     features, codes, pool = clouds()
     with pytest.raises(ShapeError, match=r"\(repeats, 24\); got \(1, 23\)"):
         logits_of(features, codes, pool, np.zeros((1, 23), int))
+
+
+def test_the_promised_share_of_new_images_is_kept():
+    """Over many draws of 40 known and 1 new confidence, at least 95 % and not many more."""
+    rng = np.random.default_rng(0)
+    draws = rng.beta(4, 2, (20_000, 41))
+    kept = [row[40] >= keep_threshold(row[:40]) for row in draws]
+    assert 0.945 < np.mean(kept) < 0.985
+
+
+def test_rows_that_were_never_held_out_do_not_count():
+    values = np.append(np.linspace(0.01, 0.99, 99), np.nan)
+    assert keep_threshold(values) == pytest.approx(0.05)
+
+
+def test_what_cannot_be_promised_is_refused():
+    with pytest.raises(InputError, match="needs values of held-out images; got none"):
+        keep_threshold(np.array([np.nan]))
+    with pytest.raises(OptionError, match="share"):
+        keep_threshold(np.ones(3), 1.5)

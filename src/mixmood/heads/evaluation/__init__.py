@@ -1,1 +1,0 @@
-"""How good a head is on images it has not seen, and which head to use."""

@@ -1,1 +1,0 @@
-"""The problem that heads are fitted to, and how they are fitted."""

@@ -1,1 +1,0 @@
-"""Measures between many pairs of samples of the same rows; common work is done once."""

@@ -1,1 +1,0 @@
-"""Parts of several measures: checks, histograms, tables of all pairs."""

@@ -1,0 +1,311 @@
+"""What the scores share: checked rows, their folds, and models fitted without each fold."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas, cholesky, lapack
+
+from mixmood.core.arrays import Array, Codes
+from mixmood.core.errors import InputError, OptionError, ShapeError
+
+
+def checked_rows(features: Array, what: str, width: int | None = None) -> NDArray[np.float64]:
+    """The features as float64; refuse anything but an (n, d) array of finite numbers.
+
+    Args:
+        features: Rows of numbers; there may be none.
+        what: The name of the features in messages, such as "The pool".
+        width: How many features a row must have; any number if None.
+    """
+    rows = np.asarray(features)
+    if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "fiu":
+        raise ShapeError(
+            f"{what} must be an (n, d) array of numbers; got shape {rows.shape} of {rows.dtype}. "
+            "Extract features first."
+        )
+    if width is not None and rows.shape[1] != width:
+        raise ShapeError(
+            f"{what} must have {width} features a row, as the labelled images have; got "
+            f"{rows.shape[1]}. Extract both with the same backbone."
+        )
+    if not np.isfinite(rows).all():
+        raise ShapeError(f"{what} must be finite; got NaN or infinite features. Drop those rows.")
+    return rows.astype(np.float64, copy=False)
+
+
+def checked_labelled(labelled: Array, labels: Codes | None) -> NDArray[np.float64]:
+    """The labelled features as float64; refuse fewer than two rows and labels that do not fit."""
+    rows = checked_rows(labelled, "The labelled images")
+    if len(rows) < 2:
+        raise InputError(
+            f"A score needs 2 labelled images or more; got {len(rows)}. Label some more."
+        )
+    if labels is not None and np.shape(labels) != (len(rows),):
+        raise ShapeError(
+            f"There must be one label for each labelled image, {len(rows)} in all; got shape "
+            f"{np.shape(labels)}."
+        )
+    return rows
+
+
+def checked_pool(pool: Array, width: int) -> NDArray[np.float64]:
+    """The pool's features as float64; refuse a pool without rows."""
+    rows = checked_rows(pool, "The pool", width)
+    if len(rows) == 0:
+        raise InputError("The pool is empty: there is nothing to score. Name a pool with images.")
+    return rows
+
+
+def signed_roots(features: Array) -> NDArray[np.float64]:
+    """The square root of each feature, with its sign.
+
+    A few large features would otherwise decide every cosine; on development tasks roots raise the
+    AUROC of each score by 0.00 to 0.02 and lower none by more than 0.002.
+
+    >>> signed_roots(np.array([[4.0, -9.0]])).tolist()
+    [[2.0, -3.0]]
+    """
+    return np.asarray(np.sign(features) * np.sqrt(np.abs(features)), dtype=np.float64)
+
+
+FitArrays = Mapping[str, NDArray[Any]]
+"""Plain arrays by name: everything that scoring another row needs."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted score: arrays that score new rows, and the scores of the rows it was fitted on."""
+
+    arrays: FitArrays
+    labelled: Array
+    """Scores of the labelled images, each by a fit without it, shape (n,)."""
+    pool: Array
+    """Scores of the pool's sample, each by a fit without it, shape (m,)."""
+
+
+AT_CENTRE = 1e-6
+"""A row that is nearer to the centre than this part of its length has no direction: its cosines
+are 0. Copies of one image differ from their mean by rounding errors only, which a division by
+their length would magnify."""
+
+
+@dataclass(frozen=True)
+class ComparedRows:
+    """Roots of labelled and pool features, and their inner products.
+
+    The useful share fits a score many times on parts of the same rows, each with the mean of its
+    own pool as the centre. Cosines about any centre follow from the products of the rows, so that
+    the products, which cost most of the time, are computed once.
+    """
+
+    rows: NDArray[np.float64]
+    """Labelled rows first, shape (n + m, d)."""
+    products: NDArray[np.float64]
+    """Shape (n + m, n + m)."""
+    n_labelled: int
+
+    def part(self, labelled: NDArray[np.int64], pool: NDArray[np.int64]) -> "ComparedRows":
+        """Some of the rows, by their indices: the labelled ones, and those of the pool."""
+        chosen = np.concatenate([labelled, pool])
+        products = self.products[np.ix_(chosen, chosen)]
+        return ComparedRows(self.rows[chosen], products, len(labelled))
+
+    @cached_property
+    def centre(self) -> NDArray[np.float64]:
+        """The mean of the pool's rows, shape (d,)."""
+        return np.asarray(self.rows[self.n_labelled :].mean(axis=0))
+
+    @cached_property
+    def moved(self) -> NDArray[np.float64]:
+        """Rows minus the centre, shape (n + m, d)."""
+        return self.rows - self.centre
+
+    @cached_property
+    def lengths(self) -> NDArray[np.float64]:
+        """Lengths of the moved rows, shape (n + m,); infinite for a row at the centre."""
+        lengths = np.sqrt(np.einsum("ij,ij->i", self.moved, self.moved))
+        is_apart = lengths > AT_CENTRE * np.sqrt(np.diagonal(self.products))
+        return np.where(is_apart, lengths, np.inf)
+
+    @cached_property
+    def cosines(self) -> NDArray[np.float64]:
+        """Cosines between the moved rows, shape (n + m, n + m)."""
+        means = self.products[:, self.n_labelled :].mean(axis=1)
+        moved = self.products - means[:, None] - (means - means[self.n_labelled :].mean())
+        return np.asarray(moved / self.lengths[:, None] / self.lengths)
+
+    @cached_property
+    def labelled_units(self) -> NDArray[np.float64]:
+        """Labelled rows, moved and of length 1, shape (n, d)."""
+        n = self.n_labelled
+        return np.asarray(self.moved[:n] / self.lengths[:n, None])
+
+
+def compared_rows(labelled: Array, pool: Array) -> ComparedRows:
+    """The rows of labelled features, shape (n, d), and of a pool, shape (m, d)."""
+    rows = signed_roots(np.concatenate([labelled, pool]))
+    return ComparedRows(rows, rows @ rows.T, len(labelled))
+
+
+FitRows = Callable[[ComparedRows, Codes | None, Array | None], Fit]
+"""A cross-fitted score from rows, labels or None, and the importance of labelled images or None."""
+
+N_BITS = 64
+FEWEST_FOLDS, MOST_FOLDS = 5, 10
+MOST_GROUPS = 8
+"""The largest number of groups of similar images that replace classes if there are no labels."""
+GROUP_SIZE = 20
+"""The mean size of these groups. Small groups are a product of chance. With them, a labelled image
+that is left out always has similar labelled images in the other folds; useful pool images do not,
+so that they seem foreign. On development tasks without classes, 40 labelled images and a half
+foreign pool, the mean error of the share is 0.09 with groups of 5, 0.065 with 10, 0.047 with 20
+and 0.07 with a single group."""
+MOST_TO_GROUP = 1000
+"""With more labelled images there are no groups: random folds have nearly equal parts of each
+class."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def row_positions(rows: Array) -> NDArray[np.float64]:
+    """A number in [0, 1) for each row, uniformly distributed, that depends on the row alone.
+
+    It is a hash of 64 comparisons between pairs of features. Scaling a row does not change it.
+    """
+    rng = np.random.default_rng([N_BITS, rows.shape[1]])
+    left, right = rng.integers(rows.shape[1], size=(2, N_BITS))
+    # With few features a pair occurs again: another factor makes it another comparison.
+    factors = rng.uniform(0.5, 2.0, N_BITS) * rng.choice([-1.0, 1.0], N_BITS)
+    is_larger = rows[:, left] > factors * rows[:, right]
+    words = np.ascontiguousarray(np.packbits(is_larger, axis=1)).view("<u8")[:, 0]
+    for shift in (31, 29, 32):
+        words = (words ^ (words >> np.uint64(shift))) * _ODD
+    return np.asarray((words >> np.uint64(11)) / 2.0**53)
+
+
+def pool_folds(rows: Array, n_folds: int) -> NDArray[np.int64]:
+    """The fold of each row of a pool, shape (n,)."""
+    return (row_positions(rows) * n_folds).astype(np.int64)
+
+
+def folds_by_content(rows: Array, labels: Codes | None) -> NDArray[np.int64]:
+    """The fold of each labelled row, 0 and up, every class spread evenly over the folds.
+
+    A labelled set is often drawn with equal classes. If a fold had most images of a class, the
+    class would be rare in the other folds, and its images, scored by the model of these, would
+    seem foreign: the AUC of wholly useful pools, mean of four development pairs and four seeds, is
+    0.45 without this and 0.49 with it. Without labels, groups of similar images replace classes.
+    """
+    codes = _groups(rows) if labels is None else np.unique(labels, return_inverse=True)[1]
+    folds = np.empty(len(rows), np.int64)
+    # Images of a class are ordered by the hash: folds do not depend on the order of the rows.
+    order = np.lexsort((row_positions(rows), codes))
+    folds[order] = np.arange(len(rows)) % best_n_folds(np.bincount(codes))
+    return folds
+
+
+def best_n_folds(class_sizes: NDArray[np.integer]) -> int:
+    """The number of folds, 5 to 10, that divides the classes most evenly; of equals, the largest.
+
+    >>> best_n_folds(np.array([12, 12, 12])), best_n_folds(np.array([20, 20, 20]))
+    (6, 10)
+    """
+    most = min(MOST_FOLDS, int(class_sizes.sum()))
+    choices = range(min(FEWEST_FOLDS, most), most + 1)
+
+    def unevenness(n_folds: int) -> float:
+        """How far the sizes of the classes are from multiples of the number of folds."""
+        rest = class_sizes % n_folds
+        return float((rest * (n_folds - rest) / n_folds).sum())
+
+    return min(choices, key=lambda n_folds: (round(unevenness(n_folds), 9), -n_folds))
+
+
+def _groups(rows: Array) -> NDArray[np.int64]:
+    n_groups = min(MOST_GROUPS, len(rows) // GROUP_SIZE)
+    if n_groups < 2 or len(rows) > MOST_TO_GROUP:
+        return np.zeros(len(rows), np.int64)
+    # Imported here: images with classes need no groups, and it takes 0.3 s.
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    tree = linkage(rows, "ward")
+    return np.asarray(fcluster(tree, n_groups, "maxclust") - 1, np.int64)
+
+
+@dataclass(frozen=True)
+class FoldModels:
+    """One linear model for each fold, fitted on the other folds, and its values on its own fold."""
+
+    parts: Array
+    """The coefficient of each row in each model, 0 for rows of the model's fold, shape
+    (n_folds, n): the weights of the models are parts @ rows."""
+    held_out: Array
+    """The value of each row by the model that was fitted without it, shape (n,)."""
+
+
+def fit_fold_models(
+    gram: Array, targets: Array, importance: Array, folds: NDArray[np.int64], penalty: float
+) -> FoldModels:
+    """Minimise sum_i importance_i (target_i - w'x_i)^2 + penalty |w|^2 without each fold in turn.
+
+    All models come from one inverse. With A = X X' + penalty diag(1 / importance), a = A^-1 t and S
+    the rows of a fold, the residuals of its model on S are ((A^-1)_SS)^-1 a_S. Logistic regression
+    would iterate for every fold; the two were not compared.
+
+    Args:
+        gram: Inner products X X' of the rows, shape (n, n).
+        targets: Shape (n,).
+        importance: Of each row, shape (n,).
+        folds: The fold of each row, 0 and up, shape (n,).
+        penalty: Of the weights.
+    """
+    # The matrix is symmetric, and its transpose is already in the memory order of LAPACK.
+    system = np.array(gram.T, order="F")
+    system[np.diag_indices_from(system)] += penalty / importance
+    factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
+    # dpotri fills one triangle in a third of the time that solving for an identity takes.
+    inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    solution = blas.dsymv(1.0, inverse, targets, lower=1)
+    n_folds = int(folds.max()) + 1
+    residuals = np.zeros((len(targets), n_folds), order="F")
+    for fold in range(n_folds):
+        inside = np.flatnonzero(folds == fold)
+        residuals[inside, fold] = _solve(inverse[np.ix_(inside, inside)], solution[inside])
+    # The solution without the fold, whose rows then have the coefficient 0.
+    parts = solution[:, None] - blas.dsymm(1.0, inverse, residuals, lower=1)
+    rows = np.arange(len(targets))
+    parts[rows, folds] = 0.0
+    return FoldModels(parts.T, targets - residuals[rows, folds])
+
+
+def _solve(lower: Array, values: Array) -> Array:
+    """The solution of a positive definite system, from its lower triangle."""
+    return np.asarray(lapack.dposv(lower, values, lower=1)[1])
+
+
+def labelled_share(labelled_scores: Array, scores: Array) -> NDArray[np.float64]:
+    """The share of labelled images that score no higher than each image, shape (n,).
+
+    0 means less typical than every labelled image, 1 at least as typical as all of them. For an
+    image from the same distribution as the labelled ones, all values are equally probable.
+
+    >>> labelled_share(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.5, 2.0, 9.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    ranks = np.searchsorted(np.sort(labelled_scores), scores, side="right")
+    return np.asarray(ranks / len(labelled_scores))
+
+
+def typical_threshold(labelled_scores: Array, share: float) -> float:
+    """The score that this share of the labelled images reach: "as typical as 95 % of them".
+
+    >>> typical_threshold(np.arange(1.0, 21.0), 0.95)
+    2.0
+    """
+    if not 0 < share <= 1:
+        raise OptionError(f"The share of labelled images must be in (0, 1]; got {share:g}.")
+    n_below = len(labelled_scores) - int(np.ceil(share * len(labelled_scores) - 1e-9))
+    return float(np.sort(labelled_scores)[n_below])

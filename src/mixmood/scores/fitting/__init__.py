@@ -1,1 +1,0 @@
-"""The rows and folds that scores are fitted to, and the fits."""

@@ -1,1 +1,0 @@
-"""Mixture proportions: how much of a pool is foreign."""
