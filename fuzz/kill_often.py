@@ -16,11 +16,11 @@ from pathlib import Path
 
 import fuzz.preloaded  # noqa: F401 - before the forks
 from mixmood.jobs.local import spread_local
-from mixmood.testbed.grid.cells import runs
-from mixmood.testbed.grid.config import Config, load_config
-from mixmood.testbed.runs.driver import drive
-from mixmood.testbed.runs.run import job_for
-from mixmood.testbed.runs.store import Store
+from mixmood.testbed.cells import runs
+from mixmood.testbed.config import Config, load_config
+from mixmood.testbed.driver import drive
+from mixmood.testbed.run import job_for
+from mixmood.testbed.store import Store
 
 
 def work(config: Config, folder: Path) -> None:

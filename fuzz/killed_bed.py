@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fuzz.killing import MIXMOOD, environment
 from fuzz.tiny_bed import TINY
-from mixmood.testbed.runs.store import Store
+from mixmood.testbed.store import Store
 
 
 def kill_bed_repeatedly(place: Path, n_kills: int, seed: int) -> tuple[int, int, int, list[str]]:

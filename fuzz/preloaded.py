@@ -8,7 +8,7 @@ MODULES = """
     mixmood.features.extraction.extract mixmood.evidence.gain mixmood.ranking.rank
     mixmood.ranking.statistics.score mixmood.report.ranking.page mixmood.report.ranking.text
     mixmood.ssl.image_training mixmood.ssl.train mixmood.ssl.train
-    mixmood.testbed.runs.network
+    mixmood.testbed.network
 """
 
 for _name in MODULES.split():

@@ -26,9 +26,8 @@ def _inside_checkpoint(rng: random.Random, data: bytes, others: list[bytes]) -> 
 
 
 def _read_config(folder: Path, name: str) -> str:
-    from mixmood.testbed.grid.cells import runs
-    from mixmood.testbed.grid.check import check_names
-    from mixmood.testbed.grid.config import load_config
+    from mixmood.testbed.cells import runs
+    from mixmood.testbed.config import check_names, load_config
 
     config = load_config(folder / name)
     runs(config)
@@ -37,7 +36,7 @@ def _read_config(folder: Path, name: str) -> str:
 
 
 def _configs() -> list[Seed]:
-    from mixmood.testbed.grid.config import preset_text
+    from mixmood.testbed.config import preset_text
 
     texts = [stores.CONFIG, preset_text("smoke"), preset_text("digits")]
     return [Seed("bed.toml", text.encode()) for text in texts]
@@ -145,8 +144,7 @@ def _read_classifier(folder: Path, name: str) -> str:
 
 
 def _read_tables(folder: Path, name: str) -> str:
-    from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
-    from mixmood.testbed.analysis.statistics.correlation import agreements
+    from mixmood.testbed.analysis.correlate import agreements, read_accuracies, read_distances
 
     agreements(read_accuracies(folder / "a.csv"), read_distances(folder / "d.csv"))
     return READ

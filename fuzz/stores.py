@@ -16,8 +16,8 @@ DRIVER = {"n_runs": 8, "n_jobs": 1, "n_done": 3, "running": ["digits gaussian 10
 
 def store_files() -> dict[str, bytes]:
     """A store of four finished runs and a failed one, by path."""
-    from mixmood.testbed.grid.config import parse_config
-    from mixmood.testbed.runs.run import SCHEMA
+    from mixmood.testbed.config import parse_config
+    from mixmood.testbed.run import SCHEMA
 
     config = parse_config(CONFIG, "tiny").model_dump(mode="json")
     files: dict[str, Any] = {"store.json": {"schema": SCHEMA, "config": config}}

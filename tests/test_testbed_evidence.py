@@ -14,12 +14,12 @@ from fuzz.tiny_bed import FROZEN, TINY
 
 from mixmood.core.files.spreadsheet import csv_text
 from mixmood.report.testbed.export import records_csv_gz
-from mixmood.testbed.grid.cells import runs
-from mixmood.testbed.grid.config import parse_config
-from mixmood.testbed.runs.network import measured_pool
-from mixmood.testbed.runs.record import MeasuredDistance, RunRecord
-from mixmood.testbed.runs.run import drawn, job_for
-from mixmood.testbed.runs.store import Store
+from mixmood.testbed.cells import runs
+from mixmood.testbed.config import parse_config
+from mixmood.testbed.network import measured_pool
+from mixmood.testbed.record import MeasuredDistance, RunRecord
+from mixmood.testbed.run import drawn, job_for
+from mixmood.testbed.store import Store
 
 COLUMNS = (
     "task", "ood_source", "ood_percent", "n_labelled", "algorithm", "regime", "seed",

@@ -19,10 +19,10 @@ from benchmarks.probe.cases import append, keys_in
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.gain import labelled_folds, pool_effect
 from mixmood.evidence.share import useful_share
-from mixmood.testbed.grid.cells import Run
-from mixmood.testbed.grid.config import load_config
+from mixmood.testbed.cells import Run
+from mixmood.testbed.config import load_config
+from mixmood.testbed.run import drawn, job_for
 from mixmood.testbed.runs.distances import features_of
-from mixmood.testbed.runs.run import drawn, job_for
 
 RECORDS = Path("results/paper-small/records.csv.gz")
 BASE, WITH_POOL = "supervised-updates", "mixmatch"

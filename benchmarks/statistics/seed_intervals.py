@@ -12,11 +12,13 @@ import sys
 
 import numpy as np
 
-from mixmood.testbed.analysis.statistics.agreement import pearsons, regrets, spearmans
-from mixmood.testbed.analysis.statistics.interval import (
+from mixmood.testbed.analysis.statistics import (
     correlation_interval,
     each_left_out,
+    pearsons,
     regret_interval,
+    regrets,
+    spearmans,
 )
 
 N_POOLS = 8

@@ -14,11 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from mixmood.measures.registry import MEASURES
-from mixmood.testbed.grid.config import Config
-from mixmood.testbed.runs.network import measured_pool
-from mixmood.testbed.runs.record import RunRecord
-from mixmood.testbed.runs.run import drawn, job_for
-from mixmood.testbed.runs.store import Store
+from mixmood.testbed.config import Config
+from mixmood.testbed.network import measured_pool
+from mixmood.testbed.record import RunRecord
+from mixmood.testbed.run import drawn, job_for
+from mixmood.testbed.store import Store
 
 TOLERANCE = 1e-4
 """Relative; published distances have six digits, and libraries differ in the last ones."""

@@ -52,8 +52,8 @@ def runs() -> list[str]:
 
 def n_wanted(name: str) -> int:
     """The runs that a preset asks for."""
-    from mixmood.testbed.grid.cells import runs as runs_of
-    from mixmood.testbed.grid.config import load_config
+    from mixmood.testbed.cells import runs as runs_of
+    from mixmood.testbed.config import load_config
 
     return len(runs_of(load_config(name)))
 

@@ -13,7 +13,7 @@ from mixmood.evidence.advice import advise
 from mixmood.evidence.gain import PoolEffect, gain_of
 from mixmood.measures.registry import MEASURES
 from mixmood.ranking.probing import N_POOL
-from mixmood.testbed.grid.cells import SUPERVISED
+from mixmood.testbed.cells import SUPERVISED
 
 WORTH = {"avoid": 0.0, "unsure": 1.0, "filter": 1.0, "use": 2.0}
 """The advice as a number: "filter" and "unsure" are between use and avoid."""

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.testbed.records import read_rows
-from mixmood.testbed.grid.cells import runs
-from mixmood.testbed.grid.config import Config, load_config
-from mixmood.testbed.runs.record import MeasuredDistance, PoolProbe, PoolShare, RunRecord
-from mixmood.testbed.runs.run import Job, job_for
-from mixmood.testbed.runs.store import Store
+from mixmood.testbed.cells import runs
+from mixmood.testbed.config import Config, load_config
+from mixmood.testbed.record import MeasuredDistance, PoolProbe, PoolShare, RunRecord
+from mixmood.testbed.run import Job, job_for
+from mixmood.testbed.store import Store
 
 Row = dict[str, str]
 TIMES = ("training_s", "distances_s", "images_per_s", "total_s", "cpu_s")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mixmood.api.predict import predict
     from mixmood.api.rank import RankReport, rank
     from mixmood.api.tables import TestbedTables, testbed_tables
-    from mixmood.api.testbed import estimate_testbed, report_testbed, run_testbed, testbed_status
+    from mixmood.api.testbed import report_testbed, run_testbed, testbed_status
     from mixmood.api.train import TrainedModel, train
     from mixmood.ranking.statistics.dissimilarity import dissimilarity
 
@@ -32,7 +32,6 @@ __all__ = [
     "demo",
     "dissimilarity",
     "embed",
-    "estimate_testbed",
     "filter",
     "get_data_set",
     "measures",
@@ -53,7 +52,6 @@ _HOMES = {
     "cache_info": "api.cache",
     "clear_cache": "api.cache",
     "dissimilarity": "ranking.statistics.dissimilarity",
-    "estimate_testbed": "api.testbed",
     "get_data_set": "api.data_sets",
     "report_testbed": "api.testbed",
     "run_testbed": "api.testbed",

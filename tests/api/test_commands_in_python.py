@@ -16,9 +16,9 @@ from mixmood.features.extraction.plan import ExtractionPlan
 from mixmood.ranking.plan import RankingPlan
 from mixmood.selection.plan import FilterPlan
 from mixmood.ssl.plan import PredictionPlan, TrainingRunPlan
-from mixmood.testbed.grid.cells import runs
+from mixmood.testbed.cells import runs
 from mixmood.testbed.plan import TablesPlan, TestbedPlan
-from mixmood.testbed.runs.run import failure, job_for
+from mixmood.testbed.run import failure, job_for
 
 IN_PYTHON = {
     "cache info": "cache_info",
@@ -55,7 +55,6 @@ def test_every_command_is_a_public_function_too():
         (mixmood.train, TrainingRunPlan),
         (mixmood.predict, PredictionPlan),
         (mixmood.run_testbed, TestbedPlan),
-        (mixmood.estimate_testbed, TestbedPlan),
         (mixmood.testbed_tables, TablesPlan),
         (mixmood.report_testbed, TablesPlan),
     ],

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from fuzz.tiny_bed import TINY
 
-from mixmood.testbed.grid.cells import runs
-from mixmood.testbed.grid.config import parse_config
-from mixmood.testbed.runs.run import job_for
+from mixmood.testbed.cells import runs
+from mixmood.testbed.config import parse_config
+from mixmood.testbed.run import job_for
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import mixmood
 from mixmood.core.cache.features import FeatureCache
 from mixmood.data.readers.tar import archive_stamp
 from mixmood.jobs.call import Outcome
-from mixmood.testbed.runs.driver import drive, read_status
-from mixmood.testbed.runs.store import Store
+from mixmood.testbed.driver import drive, read_status
+from mixmood.testbed.store import Store
 
 DAY_S = 86_400
 

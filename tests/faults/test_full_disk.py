@@ -20,7 +20,7 @@ from mixmood.core.errors import OutputError
 from mixmood.data.download import get
 from mixmood.data.sets import CATALOGUE, RemoteFile, digits
 from mixmood.ssl.train import train
-from mixmood.testbed.runs.store import Store
+from mixmood.testbed.store import Store
 
 NO_ROOM = "(No space left on device|File too large)"
 MOUNT_BYTES = 8 * 1024**2

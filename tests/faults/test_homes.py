@@ -15,7 +15,7 @@ from mixmood.core.files.places import expanded
 from mixmood.data.open import open_pool
 from mixmood.data.sets import data_home, open_set
 from mixmood.features.backbones.weights_download import weights_directory
-from mixmood.testbed.grid.config import load_config
+from mixmood.testbed.config import load_config
 
 
 @pytest.fixture

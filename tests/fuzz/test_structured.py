@@ -19,8 +19,8 @@ from PIL import Image
 from mixmood.core.errors import MixmoodError, UnreadableImageError
 from mixmood.data.images.pool import ImageSource
 from mixmood.data.open import open_pool
-from mixmood.testbed.grid.cells import runs
-from mixmood.testbed.grid.config import parse_config
+from mixmood.testbed.cells import runs
+from mixmood.testbed.config import parse_config
 
 fuzzed = settings(
     max_examples=int(os.environ.get("MIXMOOD_FUZZ_EXAMPLES", "40")),

@@ -16,11 +16,11 @@ from mixmood.core.errors import TrainingError
 from mixmood.jobs.call import Call
 from mixmood.jobs.cluster import RaySpread
 from mixmood.jobs.local import spread_local
-from mixmood.testbed.grid.cells import runs
-from mixmood.testbed.grid.config import parse_config
-from mixmood.testbed.runs.driver import drive
-from mixmood.testbed.runs.run import execute, execute_batch, job_for
-from mixmood.testbed.runs.store import Store
+from mixmood.testbed.cells import runs
+from mixmood.testbed.config import parse_config
+from mixmood.testbed.driver import drive
+from mixmood.testbed.run import execute, execute_batch, job_for
+from mixmood.testbed.store import Store
 
 ROOT = Path(__file__).parents[2]
 N_KILLS = 3
@@ -171,7 +171,7 @@ def test_a_run_that_always_costs_its_worker_has_failed_and_the_others_go_on(
             os.kill(os.getpid(), signal.SIGKILL)
         return [record.model_copy(update={"key": job.key, "run": job.run})]
 
-    monkeypatch.setattr("mixmood.testbed.runs.driver.execute_batch", mortal)
+    monkeypatch.setattr("mixmood.testbed.driver.execute_batch", mortal)
 
     def spread(waiting, n_jobs, on_start):
         return spread_local(waiting, n_jobs, lambda call: (begun.append(call.key), on_start(call)))

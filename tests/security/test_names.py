@@ -18,8 +18,8 @@ from mixmood.report.testbed.figures import figures
 from mixmood.report.testbed.sheets import to_csv
 from mixmood.ssl.predict import Predictions
 from mixmood.testbed.analysis.tables import make_tables
-from mixmood.testbed.grid.config import parse_config
-from mixmood.testbed.runs.store import Store
+from mixmood.testbed.config import parse_config
+from mixmood.testbed.store import Store
 
 TITLE = "\x1b]0;owned\x07"
 """A terminal that obeys takes this for its new title."""

@@ -16,7 +16,7 @@ from PIL import Image
 from mixmood.core.errors import InputError, OptionError
 from mixmood.data.open import open_pool
 from mixmood.data.sets import open_set
-from mixmood.testbed.grid.config import parse_config
+from mixmood.testbed.config import parse_config
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="no such files")
 

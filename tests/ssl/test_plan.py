@@ -10,7 +10,7 @@ from mixmood.cli.main import app
 from mixmood.core.errors import OptionError
 from mixmood.core.plan_options import option_texts
 from mixmood.ssl.plan import Recipe, TrainingPlan, TrainingRunPlan
-from mixmood.testbed.grid.config import TrainingSection, load_config
+from mixmood.testbed.config import TrainingSection, load_config
 
 
 def test_the_command_line_has_an_option_for_every_field_of_the_plan():

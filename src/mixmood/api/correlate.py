@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mixmood.testbed.analysis.statistics.correlation import Agreement
+    from mixmood.testbed.analysis.correlate import Agreement
 
 
 def correlate(accuracies: str | Path, distances: str | Path) -> "list[Agreement]":
@@ -16,7 +16,6 @@ def correlate(accuracies: str | Path, distances: str | Path) -> "list[Agreement]
         distances: A CSV table with the columns task, ood_source, ood_percent, measure and
             distance_mean.
     """
-    from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
-    from mixmood.testbed.analysis.statistics.correlation import agreements
+    from mixmood.testbed.analysis.correlate import agreements, read_accuracies, read_distances
 
     return agreements(read_accuracies(accuracies), read_distances(distances))

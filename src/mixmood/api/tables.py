@@ -14,7 +14,7 @@ from mixmood.testbed.plan import TablesPlan
 
 if TYPE_CHECKING:
     from mixmood.testbed.analysis.tables import Tables
-    from mixmood.testbed.runs.store import Store
+    from mixmood.testbed.store import Store
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")
 NUMBERS = (1, 2, 3)
@@ -48,7 +48,7 @@ class TestbedTables:
         """All tables (Markdown, CSV, JSON), the figures and the records, into a folder."""
         from mixmood.report.testbed.export import records_csv_gz
         from mixmood.report.testbed.figures import figures
-        from mixmood.testbed.analysis.summary import chosen_records
+        from mixmood.testbed.analysis.tables import chosen_records
 
         place = make_folder(Path(folder))
         for number in NUMBERS:
@@ -87,10 +87,9 @@ def tables_planned(
         plan: The choice of cells and of the epoch.
         is_correlated: Refuse a store with too few cells for a correlation.
     """
-    from mixmood.testbed.analysis.statistics.agreement import agreement_rows
-    from mixmood.testbed.analysis.summary import chosen_records
-    from mixmood.testbed.analysis.tables import make_tables
-    from mixmood.testbed.runs.store import Store
+    from mixmood.testbed.analysis.agreement import agreement_rows
+    from mixmood.testbed.analysis.tables import chosen_records, make_tables
+    from mixmood.testbed.store import Store
 
     place = Store(store)
     records = chosen_records(place, plan.cells)

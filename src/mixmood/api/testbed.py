@@ -1,4 +1,4 @@
-"""`mixmood.run_testbed`, its estimate and its status, and `mixmood.report_testbed`."""
+"""`mixmood.run_testbed` and its status, and `mixmood.report_testbed`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,10 +8,8 @@ from mixmood.core.plan_options import plan_from, with_options
 from mixmood.testbed.plan import TablesPlan, TestbedPlan
 
 if TYPE_CHECKING:
-    from mixmood.testbed.grid.estimate import TimeEstimate
+    from mixmood.testbed.driver import Status, StoreStatus, Watch
     from mixmood.testbed.plan import PreparedTestbed
-    from mixmood.testbed.runs.driver import Status, Watch
-    from mixmood.testbed.runs.status import StoreStatus
 
 
 def run_testbed(
@@ -37,23 +35,9 @@ def run_testbed(
 with_options(run_testbed, TestbedPlan)
 
 
-def estimate_testbed(testbed: str | Path, **options: Any) -> "TimeEstimate":
-    """How long the runs of a test bed may take on this machine, from a few timed steps.
-
-    Args:
-        testbed: The name of a preset, or a TOML file.
-    """
-    from mixmood.testbed.grid.estimate import estimate
-
-    return estimate(prepared_testbed(testbed, plan_from(TestbedPlan, options)).work)
-
-
-with_options(estimate_testbed, TestbedPlan)
-
-
 def prepared_testbed(testbed: str | Path, plan: TestbedPlan) -> "PreparedTestbed":
     """The test bed with its jobs, after a check of all names and data sets."""
-    from mixmood.testbed.grid.config import load_config
+    from mixmood.testbed.config import load_config
     from mixmood.testbed.plan import prepare
 
     return prepare(load_config(testbed), plan)
@@ -61,8 +45,8 @@ def prepared_testbed(testbed: str | Path, plan: TestbedPlan) -> "PreparedTestbed
 
 def testbed_status(store: str | Path) -> "StoreStatus":
     """The progress of the test bed in a store, also while another process runs it."""
-    from mixmood.testbed.runs.status import store_status
-    from mixmood.testbed.runs.store import Store
+    from mixmood.testbed.driver import store_status
+    from mixmood.testbed.store import Store
 
     return store_status(Store(store))
 
@@ -93,7 +77,7 @@ def report_planned(
     """`report_testbed` with its options as a checked plan."""
     from mixmood.report.testbed.page import overview_page
     from mixmood.testbed.analysis.overview import overview
-    from mixmood.testbed.runs.store import Store
+    from mixmood.testbed.store import Store
 
     record = overview(Store(store), plan.choice, plan.cells, plan.beside_paper)
     return written(overview_page(record, command), path)

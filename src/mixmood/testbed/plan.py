@@ -13,11 +13,24 @@ from mixmood.jobs.backends import LOCAL, RAY, check_backend
 
 if TYPE_CHECKING:
     from mixmood.jobs.call import Spread
-    from mixmood.testbed.grid.cells import CellFilter
-    from mixmood.testbed.grid.config import Config
-    from mixmood.testbed.runs.driver import Status, Watch
-    from mixmood.testbed.runs.record import AnyRecord, Choice
-    from mixmood.testbed.runs.run import Job
+    from mixmood.testbed.cells import CellFilter
+    from mixmood.testbed.config import Config
+    from mixmood.testbed.driver import Status, Watch
+    from mixmood.testbed.record import AnyRecord, Choice
+    from mixmood.testbed.run import Job
+
+PRESETS = (
+    "paper",
+    "paper-frozen",
+    "paper-tuned",
+    "dose",
+    "paper-small",
+    "paper-small-labelled",
+    "digits",
+    "digits-labelled",
+    "smoke",
+)
+"""The TOML files in `presets`; comments give the command, the time and the expected numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +44,7 @@ class CellsPlan:
     @property
     def cells(self) -> "CellFilter":
         """The filter for these cells."""
-        from mixmood.testbed.grid.cells import CellFilter
+        from mixmood.testbed.cells import CellFilter
 
         return CellFilter.parse(self.only)
 
@@ -50,7 +63,7 @@ class TablesPlan(CellsPlan):
     @property
     def choice(self) -> "Choice":
         """Which epoch's accuracy counts; unknown names are refused."""
-        from mixmood.testbed.runs.record import checked_choice
+        from mixmood.testbed.record import checked_choice
 
         return checked_choice(self.selection)
 
@@ -112,9 +125,8 @@ class PreparedTestbed:
         warn: Callable[[str], None] = warnings.warn,
     ) -> "Status":
         """Run the jobs that have no record in the store in this folder yet."""
-        from mixmood.testbed.runs.driver import drive
-        from mixmood.testbed.runs.store import Store
-        from mixmood.testbed.runs.tracking import record_logger
+        from mixmood.testbed.driver import drive, record_logger
+        from mixmood.testbed.store import Store
 
         plan = self.plan
         spread = plan.spread
@@ -137,9 +149,9 @@ class PreparedTestbed:
 
 def prepare(config: "Config", plan: TestbedPlan) -> PreparedTestbed:
     """The test bed with its jobs, after a check of all names and data sets."""
-    from mixmood.testbed.grid.cells import runs
-    from mixmood.testbed.grid.check import check_data, check_names
-    from mixmood.testbed.runs.run import job_for
+    from mixmood.testbed.cells import runs
+    from mixmood.testbed.config import check_names
+    from mixmood.testbed.run import check_data, job_for
 
     wanted = runs(config, plan.cells, plan.seeds)
     check_names(config)

@@ -7,10 +7,10 @@ from typer.testing import CliRunner
 
 from mixmood.cli.main import app
 from mixmood.cli.testbed.lines import RunLines, describe_status
-from mixmood.testbed.grid.cells import runs
-from mixmood.testbed.runs.driver import Status
-from mixmood.testbed.runs.run import failure, job_for
-from mixmood.testbed.runs.store import Store
+from mixmood.testbed.cells import runs
+from mixmood.testbed.driver import Status
+from mixmood.testbed.run import failure, job_for
+from mixmood.testbed.store import Store
 
 
 @pytest.fixture
@@ -58,12 +58,10 @@ def test_a_test_bed_is_run_watched_and_told_in_tables(mixmood, done, tmp_path, t
     assert (done / "mlflow.db").exists()
 
 
-@pytest.mark.slow
 def test_a_dry_run_says_what_would_run_and_writes_nothing(mixmood, tiny_file, tmp_path):
-    code, out, err = mixmood("testbed", "run", tiny_file, "--store", tmp_path / "s", "--dry-run")
+    code, out, _ = mixmood("testbed", "run", tiny_file, "--store", tmp_path / "s", "--dry-run")
     assert code == 0
-    assert "cells     4 of 4\nruns      8\nupdate    " in out
-    assert "Measuring the time of a few updates: supervised-epochs, mixmatch ..." in err
+    assert "cells     4 of 4\nruns      8\n" in out
     assert not (tmp_path / "s").exists()
 
 
@@ -102,8 +100,7 @@ def test_an_interrupt_before_the_first_run_does_not_say_that_work_is_kept(
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    where = "estimate.estimate" if words else "check.check_data"
-    monkeypatch.setattr(f"mixmood.testbed.grid.{where}", interrupted)
+    monkeypatch.setattr("mixmood.testbed.run.check_data", interrupted)
     store = tmp_path / "store"
     code, _, err = mixmood("testbed", "run", tiny_file, "--store", store, *words)
     assert code == 130
@@ -122,7 +119,7 @@ def test_failures_are_told_by_status(mixmood, store, tiny):
 
 @pytest.mark.slow
 def test_a_run_with_failures_says_how_to_retry(mixmood, tiny_file, tmp_path, monkeypatch):
-    monkeypatch.setattr("mixmood.testbed.runs.run.draw_split", lambda *_: 1 / 0)
+    monkeypatch.setattr("mixmood.testbed.run.draw_split", lambda *_: 1 / 0)
     words = ("--store", tmp_path / "s", "--jobs", 1, "--quiet", "--seeds", 1)
     code, _, err = mixmood("testbed", "run", tiny_file, *words)
     assert code == 1

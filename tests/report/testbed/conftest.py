@@ -3,16 +3,11 @@
 import pytest
 from tests.fixtures.hostile_names import BREAKOUT, EVIL
 
-from mixmood.testbed.analysis.overview import FailureCount, Overview
-from mixmood.testbed.analysis.statistics.agreement import AgreementRow
-from mixmood.testbed.analysis.statistics.chance import Chance
-from mixmood.testbed.analysis.statistics.extremes import Extremes
-from mixmood.testbed.analysis.statistics.groups import GroupKey
-from mixmood.testbed.analysis.statistics.line import GroupLine
-from mixmood.testbed.analysis.statistics.overall import OverallRow
-from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow, Gaps
-from mixmood.testbed.analysis.tables import Tables
-from mixmood.testbed.grid.cells import Cell
+from mixmood.testbed.analysis.agreement import AgreementRow, Chance, OverallRow
+from mixmood.testbed.analysis.groups import GroupKey, GroupLine
+from mixmood.testbed.analysis.overview import Extremes, FailureCount, Overview
+from mixmood.testbed.analysis.tables import AccuracyRow, DistanceRow, Gaps, Tables
+from mixmood.testbed.cells import Cell
 
 
 def bed_cell(task, source, percent, n_labelled, algorithm="mixmatch"):

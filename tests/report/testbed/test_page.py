@@ -11,8 +11,8 @@ import pytest
 
 from mixmood.report import page as render
 from mixmood.report.testbed.page import overview_page
-from mixmood.testbed.analysis.summary import Gaps
-from mixmood.testbed.grid.cells import SUPERVISED
+from mixmood.testbed.analysis.tables import Gaps
+from mixmood.testbed.cells import SUPERVISED
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "testbed.html"
 COMMAND = "mixmood testbed report --store '<script>alert(1)</script>'"

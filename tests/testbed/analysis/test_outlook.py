@@ -3,11 +3,11 @@
 import pytest
 
 from mixmood.report.testbed.page import overview_page
-from mixmood.testbed.analysis.outlook import outlook_rows
+from mixmood.testbed.analysis.agreement import predictor_agreements
+from mixmood.testbed.analysis.groups import predictor_lines
 from mixmood.testbed.analysis.overview import overview
-from mixmood.testbed.analysis.statistics.line import predictor_lines
-from mixmood.testbed.analysis.statistics.overall import predictor_agreements
-from mixmood.testbed.runs.record import PoolProbe, PoolShare
+from mixmood.testbed.analysis.tables import outlook_rows
+from mixmood.testbed.record import PoolProbe, PoolShare
 
 SOURCES = ("other_half", "gaussian", "salt_and_pepper")
 

@@ -11,15 +11,18 @@ import mixmood
 from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
 from mixmood.report.testbed.figures import figures
+from mixmood.testbed.analysis.agreement import (
+    Chance,
+    agreement_rows,
+    chance_of_correlation,
+    overall_rows,
+)
 from mixmood.testbed.analysis.overview import FailureCount, overview, overview_verdict
-from mixmood.testbed.analysis.statistics.agreement import agreement_rows
-from mixmood.testbed.analysis.statistics.chance import Chance, chance_of_correlation
-from mixmood.testbed.analysis.statistics.overall import overall_rows
 from mixmood.testbed.analysis.tables import make_tables
-from mixmood.testbed.grid.cells import CellFilter
-from mixmood.testbed.grid.config import parse_config
-from mixmood.testbed.runs.record import FailedRun, RunError
-from mixmood.testbed.runs.store import Store
+from mixmood.testbed.cells import CellFilter
+from mixmood.testbed.config import parse_config
+from mixmood.testbed.record import FailedRun, RunError
+from mixmood.testbed.store import Store
 
 EVIL = "<script>alert(1)</script>"
 SOURCES = ("other_half", "gaussian", "salt_and_pepper")

@@ -24,18 +24,18 @@ from mixmood.testbed.analysis.published import (
     published_correlations,
     published_distances,
 )
-from mixmood.testbed.analysis.summary import (
+from mixmood.testbed.analysis.tables import (
     Gaps,
     accuracy_rows,
     chosen_records,
     distance_rows,
     gaps,
+    make_tables,
 )
-from mixmood.testbed.analysis.tables import make_tables
-from mixmood.testbed.grid.cells import CellFilter
-from mixmood.testbed.grid.config import load_config
-from mixmood.testbed.runs.record import FailedRun, RunError
-from mixmood.testbed.runs.store import Store
+from mixmood.testbed.cells import CellFilter
+from mixmood.testbed.config import load_config
+from mixmood.testbed.record import FailedRun, RunError
+from mixmood.testbed.store import Store
 
 MEASURES = ("l1", "l2", "js", "cosine")
 
@@ -193,8 +193,7 @@ def test_an_unknown_selection_is_refused(make_record):
 
 def test_correlate_reads_from_csv_what_the_test_bed_correlates(paper, make_record, tmp_path):
     """Distances differ between numbers of labels and between algorithms, and 0 % is there."""
-    from mixmood.testbed.analysis.cell_tables import read_accuracies, read_distances
-    from mixmood.testbed.analysis.statistics.correlation import agreements
+    from mixmood.testbed.analysis.correlate import agreements, read_accuracies, read_distances
 
     rng = np.random.default_rng(0)
     for record in [*paper.records()]:

@@ -14,9 +14,8 @@ from mixmood.cli.testbed.report import report
 from mixmood.cli.testbed.tables import StoreOption, correlate, tables
 from mixmood.core.errors import TrainingError
 from mixmood.core.words import counted
-from mixmood.report.text import duration, printable
-from mixmood.testbed.plan import TestbedPlan
-from mixmood.testbed.presets import PRESETS
+from mixmood.report.text import printable
+from mixmood.testbed.plan import PRESETS, TestbedPlan
 
 if TYPE_CHECKING:
     from mixmood.testbed.plan import PreparedTestbed
@@ -36,7 +35,7 @@ def run(
     store: StoreOption,
     plan: TestbedPlan,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would run and how long it may take.")
+        bool, typer.Option("--dry-run", help="Say how many runs there are; run nothing.")
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -44,7 +43,7 @@ def run(
 
     Example: mixmood testbed run smoke --store smoke --jobs 2
     """
-    from mixmood.testbed.grid.config import load_config
+    from mixmood.testbed.config import load_config
     from mixmood.testbed.plan import prepare
 
     config = load_config(testbed)
@@ -53,7 +52,7 @@ def run(
     with _interrupted_before_runs():
         prepared = prepare(config, plan)
         if dry_run:
-            _print_estimate(prepared)
+            _print_size(prepared)
             return
     at_once = f"{plan.n_jobs} at once" if plan.n_jobs else "as many at once as the cluster takes"
     inform(f"{counted(len(prepared.work), 'run')}, {at_once}; finished runs are kept in {store}.")
@@ -107,19 +106,10 @@ def _interrupted_before_runs() -> Iterator[None]:
         raise typer.Exit(options.INTERRUPTED) from None
 
 
-def _print_estimate(prepared: "PreparedTestbed") -> None:
-    from mixmood.testbed.grid.cells import cells
-    from mixmood.testbed.grid.estimate import estimate
+def _print_size(prepared: "PreparedTestbed") -> None:
+    from mixmood.testbed.cells import cells
 
     config, work = prepared.config, prepared.work
     typer.echo(f"test bed  {config.name}")
     typer.echo(f"cells     {len({job.run.cell for job in work})} of {len(cells(config))}")
     typer.echo(f"runs      {len(work)}")
-    algorithms = ", ".join(dict.fromkeys(job.run.algorithm for job in work))
-    say(f"Measuring the time of a few updates: {algorithms} ...")
-    expected = estimate(work)
-    n_at_once = min(prepared.plan.n_jobs or 1, len(work))
-    if expected.update_s is not None:
-        typer.echo(f"update    {expected.update_s:.3f} s")
-    typer.echo(f"run       {duration(expected.run_s)}")
-    typer.echo(f"all       {duration(expected.wall_s(n_at_once))} with {n_at_once} at once")

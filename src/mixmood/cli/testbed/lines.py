@@ -6,9 +6,9 @@ from mixmood.cli.terminal.streams import console, say
 from mixmood.report.text import duration, printable
 
 if TYPE_CHECKING:
-    from mixmood.testbed.grid.cells import Run
-    from mixmood.testbed.runs.driver import Status
-    from mixmood.testbed.runs.record import AnyRecord
+    from mixmood.testbed.cells import Run
+    from mixmood.testbed.driver import Status
+    from mixmood.testbed.record import AnyRecord
 
 
 class RunLines:
@@ -61,7 +61,7 @@ def describe_run(run: "Run") -> str:
 
 
 def _result(record: "AnyRecord") -> str:
-    from mixmood.testbed.runs.record import FailedRun
+    from mixmood.testbed.record import FailedRun
 
     if isinstance(record, FailedRun):
         return f"failed, {printable(record.error.last_line)}"

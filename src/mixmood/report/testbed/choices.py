@@ -6,13 +6,10 @@ from typing import Any
 
 from mixmood.report.charts import LABELLED, Mark, mark
 from mixmood.report.text import fixed, number, signed, with_spread
-from mixmood.testbed.analysis.outlook import OutlookRow
-from mixmood.testbed.analysis.statistics.groups import GroupKey
-from mixmood.testbed.analysis.statistics.overall import OverallRow
-from mixmood.testbed.analysis.statistics.predictors import GAIN
-from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow
-from mixmood.testbed.analysis.tables import Tables
-from mixmood.testbed.grid.cells import SUPERVISED, Cell
+from mixmood.testbed.analysis.agreement import OverallRow
+from mixmood.testbed.analysis.groups import GAIN, GroupKey
+from mixmood.testbed.analysis.tables import AccuracyRow, DistanceRow, OutlookRow, Tables
+from mixmood.testbed.cells import SUPERVISED, Cell
 
 TITLES = {
     "task": "Task",

@@ -13,8 +13,8 @@ from mixmood.core.files.spreadsheet import csv_text
 from mixmood.report.testbed.choices import VARIANT
 from mixmood.report.testbed.sheets import to_csv
 from mixmood.report.text import printable
-from mixmood.testbed.analysis.statistics.correlation import Agreement
-from mixmood.testbed.runs.record import MeasuredDistance, RunRecord
+from mixmood.testbed.analysis.correlate import Agreement
+from mixmood.testbed.record import MeasuredDistance, RunRecord
 
 
 def records_csv_gz(records: Sequence[RunRecord]) -> bytes:

@@ -5,9 +5,8 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mixmood.testbed.analysis.statistics.groups import GroupKey
-from mixmood.testbed.analysis.summary import AccuracyRow
-from mixmood.testbed.analysis.tables import Tables
+from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.testbed.analysis.tables import AccuracyRow, Tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,12 +16,11 @@ from mixmood.report.testbed.choices import (
     value_of,
 )
 from mixmood.report.testbed.plots import plot_groups
+from mixmood.testbed.analysis.agreement import AgreementRow, OverallRow
+from mixmood.testbed.analysis.groups import GroupKey
 from mixmood.testbed.analysis.overview import Overview
-from mixmood.testbed.analysis.statistics.agreement import AgreementRow
-from mixmood.testbed.analysis.statistics.groups import GroupKey
-from mixmood.testbed.analysis.statistics.overall import OverallRow
-from mixmood.testbed.analysis.summary import AccuracyRow
-from mixmood.testbed.grid.cells import SUPERVISED, Cell
+from mixmood.testbed.analysis.tables import AccuracyRow
+from mixmood.testbed.cells import SUPERVISED, Cell
 
 CORRELATION = Axis(-1.0, 1.0)
 

@@ -14,10 +14,9 @@ from mixmood.report.testbed.choices import (
     value_words,
 )
 from mixmood.report.text import with_spread
+from mixmood.testbed.analysis.groups import GroupKey, GroupLine
 from mixmood.testbed.analysis.overview import Overview
-from mixmood.testbed.analysis.statistics.groups import GroupKey
-from mixmood.testbed.analysis.statistics.line import GroupLine
-from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow
+from mixmood.testbed.analysis.tables import AccuracyRow, DistanceRow
 
 SHIFT = 3.5
 """Pixels between the error bars of two sources at the same percentage."""

@@ -8,10 +8,9 @@ from mixmood.core.suggest import unknown_name
 from mixmood.core.words import counted
 from mixmood.report.testbed.choices import Choices, line_key
 from mixmood.report.text import with_spread
-from mixmood.testbed.analysis.statistics.interval import Interval
-from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow
-from mixmood.testbed.analysis.tables import Tables
-from mixmood.testbed.grid.cells import SUPERVISED, Cell
+from mixmood.testbed.analysis.statistics import Interval
+from mixmood.testbed.analysis.tables import AccuracyRow, DistanceRow, Tables
+from mixmood.testbed.cells import SUPERVISED, Cell
 
 
 @dataclass(frozen=True)

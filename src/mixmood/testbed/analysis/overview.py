@@ -1,29 +1,105 @@
 """Everything that the page of a test bed shows, computed from the store's records."""
 
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+
 from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import SIGNIFICANT
 from mixmood.core.version import __version__
-from mixmood.testbed.analysis.outlook import OutlookRow, outlook_rows
-from mixmood.testbed.analysis.statistics.agreement import AgreementRow
-from mixmood.testbed.analysis.statistics.chance import Chance, chance_of_correlation
-from mixmood.testbed.analysis.statistics.extremes import Extremes, extremes
-from mixmood.testbed.analysis.statistics.line import GroupLine, predictor_lines
-from mixmood.testbed.analysis.statistics.overall import (
+from mixmood.testbed.analysis.agreement import (
+    AgreementRow,
+    Chance,
     OverallRow,
+    chance_of_correlation,
     overall_rows,
     predictor_agreements,
 )
-from mixmood.testbed.analysis.summary import AccuracyRow, DistanceRow, chosen_records
-from mixmood.testbed.analysis.tables import Tables, make_tables
-from mixmood.testbed.grid.cells import Cell, CellFilter
-from mixmood.testbed.runs.record import Choice, FailedRun, RunRecord
-from mixmood.testbed.runs.store import Store
+from mixmood.testbed.analysis.groups import GroupKey, GroupLine, predictor_lines
+from mixmood.testbed.analysis.tables import (
+    AccuracyRow,
+    DistanceRow,
+    OutlookRow,
+    Tables,
+    chosen_records,
+    make_tables,
+    outlook_rows,
+)
+from mixmood.testbed.cells import Cell, CellFilter
+from mixmood.testbed.record import Choice, FailedRun, RunRecord
+from mixmood.testbed.store import Store
+
+LEAST_GAIN = 0.02
+"""A model better than chance is so by at least this and by at least two standard errors."""
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """The best and the worst source of a task at its highest percentage.
+
+    Accuracies are means over the numbers of labels and the ways of training that all sources
+    have. If no source gave a model better than chance (1 / number of classes), `best` and `worst`
+    have no meaning.
+    """
+
+    task: str
+    percent: float
+    best: str
+    best_accuracy: float
+    worst: str
+    worst_accuracy: float
+    n_sources: int
+    chance: float = 0.0
+    is_above_chance: bool = True
+
+
+def extremes(rows: Sequence[AccuracyRow], n_classes: int) -> list[Extremes]:
+    """One for each task with at least two sources to compare."""
+    tasks = dict.fromkeys(row.task for row in rows)
+    found = (_of_task(task, rows, 1 / n_classes) for task in tasks)
+    return [each for each in found if each is not None]
+
+
+def _of_task(task: str, rows: Sequence[AccuracyRow], chance: float) -> Extremes | None:
+    own = [row for row in rows if row.task == task and row.percent > 0]
+    percent = max((row.percent for row in own), default=0.0)
+    values: dict[GroupKey, dict[str, AccuracyRow]] = defaultdict(dict)
+    for row in own:
+        if row.percent == percent:
+            values[GroupKey.of(row)][row.source] = row
+    sources = list(dict.fromkeys(source for found in values.values() for source in found))
+    whole = [found for found in values.values() if len(found) == len(sources)]
+    if len(sources) < 2 or not whole:
+        return None
+    means = {
+        source: float(np.mean([found[source].accuracy_mean for found in whole]))
+        for source in sources
+    }
+    best, worst = max(sources, key=means.__getitem__), min(sources, key=means.__getitem__)
+    margin = max(LEAST_GAIN, 2 * _standard_error([found[best] for found in whole]))
+    return Extremes(
+        task=task,
+        percent=percent,
+        best=best,
+        best_accuracy=means[best],
+        worst=worst,
+        worst_accuracy=means[worst],
+        n_sources=len(sources),
+        chance=chance,
+        is_above_chance=means[best] > chance + margin,
+    )
+
+
+def _standard_error(rows: Sequence[AccuracyRow]) -> float:
+    """The standard error of the mean over rows, whose accuracies are means over runs."""
+    variances = [(row.accuracy_spread or 0.0) ** 2 / row.n_runs for row in rows]
+    return math.sqrt(sum(variances)) / len(rows)
+
 
 SCHEMA = 1
 NOTHING_LEARNED = (

@@ -5,8 +5,8 @@ import io
 from functools import cache
 from importlib.resources import files
 
-from mixmood.testbed.analysis.statistics.groups import GroupKey
-from mixmood.testbed.grid.cells import Cell
+from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.testbed.cells import Cell
 
 
 @cache

@@ -1,25 +1,183 @@
-"""The paper's three tables, computed from records."""
+"""The paper's three tables, computed from records, and which runs are missing."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from mixmood.core.errors import InputError
+from mixmood.core.records.ranking import SIGNIFICANT
+from mixmood.core.words import counted, either_form
+from mixmood.testbed.analysis.agreement import AgreementRow, agreement_rows
+from mixmood.testbed.analysis.groups import PREDICTORS, GroupLine, fitted_lines
 from mixmood.testbed.analysis.published import paper_accuracy, paper_correlation, paper_distance
-from mixmood.testbed.analysis.statistics.agreement import AgreementRow, agreement_rows
-from mixmood.testbed.analysis.statistics.line import GroupLine, fitted_lines
-from mixmood.testbed.analysis.summary import (
-    AccuracyRow,
-    DistanceRow,
-    Gaps,
-    accuracy_rows,
-    chosen_records,
-    distance_rows,
-    gaps,
-)
-from mixmood.testbed.grid.cells import CellFilter
-from mixmood.testbed.runs.record import Choice, RunRecord
-from mixmood.testbed.runs.store import Store
+from mixmood.testbed.cells import Cell, CellFilter, cells
+from mixmood.testbed.record import Choice, RunRecord
+from mixmood.testbed.store import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccuracyRow(Cell):
+    """Accuracy of one cell: mean and standard deviation over its runs."""
+
+    accuracy_mean: float
+    accuracy_spread: float | None
+    n_runs: int
+    is_best: bool = False
+    """Whether no cell of the same task, number of labels and regime has a higher mean."""
+    paper: float | None = None
+    """The paper's number, if it was requested and exists."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistanceRow(Cell):
+    """Distance of one cell by one measure: mean and standard deviation over its runs."""
+
+    measure: str
+    distance_mean: float
+    distance_spread: float | None
+    p_median: float
+    """Median over the runs of the permutation p-value."""
+    n_runs: int
+    is_significant: bool
+    """Whether the median p-value says that pool and labelled images differ."""
+    paper: float | None = None
+    """The paper's number, if it was requested and exists."""
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Runs of the grid that are missing in the store, or were made with outdated data sets."""
+
+    n_wanted: int
+    n_missing: int
+    n_failed: int
+    empty_cells: tuple[Cell, ...]
+    n_outdated: int = 0
+
+    def describe(self) -> str:
+        """The gaps in one or two sentences; empty if there are none."""
+        return " ".join(filter(None, (self._missing(), self._outdated())))
+
+    def _outdated(self) -> str:
+        if not self.n_outdated:
+            return ""
+        return (
+            f"Data sets changed while the store was filled: {counted(self.n_outdated, 'run')} with "
+            f"earlier ones {either_form(self.n_outdated, 'is', 'are')} left out."
+        )
+
+    def _missing(self) -> str:
+        if not self.n_missing:
+            return ""
+        are = either_form(self.n_missing, "is", "are")
+        text = f"Incomplete: {self.n_missing} of {counted(self.n_wanted, 'run')} {are} missing"
+        if self.n_failed:
+            text += f", {self.n_failed} of them failed"
+        if self.empty_cells:
+            n_empty = len(self.empty_cells)
+            have = either_form(n_empty, "has", "have")
+            text += f"; {counted(n_empty, 'cell')} {have} no run at all"
+        return text + "."
+
+
+def chosen_records(store: Store, only: CellFilter | None = None) -> list[RunRecord]:
+    """The finished runs of a store, or of some of its cells, in the order of the grid.
+
+    If runs of one task and source have different data sets, only those with the data sets of the
+    run that was written last are used.
+    """
+    records = _current(store, _taken(store, only))
+    if not records:
+        raise InputError(
+            f"The store {store.folder} has no finished runs of the cells asked for. "
+            "Run the test bed first, or select less strictly."
+        )
+    order = {cell: place for place, cell in enumerate(cells(store.config))}
+    return sorted(records, key=lambda r: (order.get(r.cell, len(order)), r.run.seed))
+
+
+def _taken(store: Store, only: CellFilter | None) -> list[RunRecord]:
+    return [record for record in store.records() if only is None or only.takes(record.run)]
+
+
+def _current(store: Store, records: Sequence[RunRecord]) -> list[RunRecord]:
+    found: dict[tuple[str, str], list[RunRecord]] = defaultdict(list)
+    for record in records:
+        found[record.run.task, record.run.source].append(record)
+    kept: list[RunRecord] = []
+    for own in found.values():
+        if len({record.data for record in own}) > 1:
+            last = max(own, key=lambda record: store.written_at(record.key)).data
+            own = [record for record in own if record.data == last]
+        kept += own
+    return kept
+
+
+def accuracy_rows(records: Sequence[RunRecord], choice: Choice) -> list[AccuracyRow]:
+    """One row for each cell that has runs."""
+    values: dict[Cell, list[float]] = defaultdict(list)
+    for record in records:
+        values[record.cell].append(record.accuracy.by(choice))
+    rows = [
+        AccuracyRow(**vars(cell), accuracy_mean=mean, accuracy_spread=spread, n_runs=len(found))
+        for cell, found in values.items()
+        for mean, spread in [mean_and_spread(found)]
+    ]
+    highest: dict[tuple[str, int, str], float] = defaultdict(float)
+    for row in rows:
+        highest[_column(row)] = max(highest[_column(row)], row.accuracy_mean)
+    return [replace(row, is_best=row.accuracy_mean == highest[_column(row)]) for row in rows]
+
+
+def _column(row: AccuracyRow) -> tuple[str, int, str]:
+    """The group of cells among which the best one is marked."""
+    return row.task, row.n_labelled, row.regime
+
+
+def distance_rows(records: Sequence[RunRecord]) -> list[DistanceRow]:
+    """One row for each cell and measure that has runs."""
+    values: dict[tuple[Cell, str], list[tuple[float, float]]] = defaultdict(list)
+    for record in records:
+        for measure, found in (record.distances or {}).items():
+            values[record.cell, measure].append((found.distance, found.p_permutation))
+    return [
+        DistanceRow(
+            **vars(cell),
+            measure=measure,
+            distance_mean=mean,
+            distance_spread=spread,
+            p_median=p_median,
+            n_runs=len(found),
+            is_significant=p_median < SIGNIFICANT,
+        )
+        for (cell, measure), found in values.items()
+        for mean, spread in [mean_and_spread([distance for distance, _ in found])]
+        for p_median in [float(np.median([p for _, p in found]))]
+    ]
+
+
+def gaps(store: Store, only: CellFilter | None = None) -> Gaps:
+    """The runs of the store's grid that are missing."""
+    wanted = [cell for cell in cells(store.config) if only is None or only.takes(cell)]
+    n_seeds = store.config.grid.seeds
+    found: dict[Cell, set[int]] = defaultdict(set)
+    taken = _taken(store, only)
+    current = _current(store, taken)
+    for record in current:
+        found[record.cell].add(record.run.seed)
+    missing = sum(n_seeds - len(found[cell] & set(range(n_seeds))) for cell in wanted)
+    empty = tuple(cell for cell in wanted if not found[cell])
+    n_failed = sum(only is None or only.takes(each.run) for each in store.failures())
+    return Gaps(len(wanted) * n_seeds, missing, n_failed, empty, len(taken) - len(current))
+
+
+def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
+    """The mean and the standard deviation, which is None for a single value."""
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return float(np.mean(values)), spread
 
 
 @dataclass(frozen=True)
@@ -89,3 +247,27 @@ def _with_paper(tables: Tables) -> Tables:
         ],
         has_paper=True,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutlookRow(Cell):
+    """One of PREDICTORS for one cell: mean and standard deviation over the runs that have it."""
+
+    measure: str
+    mean: float
+    spread: float | None
+    n_runs: int
+
+
+def outlook_rows(records: Sequence[RunRecord]) -> list[OutlookRow]:
+    """One row for each cell and predictor that has runs."""
+    values: dict[tuple[Cell, str], list[float]] = defaultdict(list)
+    for record in records:
+        for name, read in PREDICTORS.items():
+            if (value := read(record)) is not None:
+                values[record.cell, name].append(value)
+    return [
+        OutlookRow(**vars(cell), measure=name, mean=mean, spread=spread, n_runs=len(found))
+        for (cell, name), found in values.items()
+        for mean, spread in [mean_and_spread(found)]
+    ]

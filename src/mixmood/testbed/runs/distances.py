@@ -13,7 +13,7 @@ from mixmood.core.cache.features import open_cache
 from mixmood.core.seeds import rng_for
 from mixmood.data.readers.array import ImageArray
 from mixmood.data.splits import Pixels, Split
-from mixmood.testbed.runs.run import Job
+from mixmood.testbed.run import Job
 
 if TYPE_CHECKING:
     from mixmood.features.backbones.backbone import Backbone

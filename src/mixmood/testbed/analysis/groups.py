@@ -1,0 +1,161 @@
+"""Groups of records to compare: the contaminated runs of one task and one way of training."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array
+from mixmood.testbed.analysis.statistics import LEAST_CELLS, FittedLine, fitted
+from mixmood.testbed.cells import Cell
+from mixmood.testbed.config import SCRATCH, Regime
+from mixmood.testbed.record import Choice, RunRecord
+
+SHARE, GAIN = "useful share", "probe"
+
+
+def _share(record: RunRecord) -> float | None:
+    return None if record.useful_share is None else record.useful_share.share
+
+
+def _gain(record: RunRecord) -> float | None:
+    return None if record.probe is None else record.probe.gain
+
+
+PREDICTORS: dict[str, Callable[[RunRecord], float | None]] = {SHARE: _share, GAIN: _gain}
+"""For each name, a function that gives the value of a record, or None if it has none.
+
+Larger is better. The share is between 0 and 1. The gain is in points, as computed by the version of
+mixmood that made the run.
+"""
+
+PoolKey = tuple[str, float]
+"""One kind of contamination: its source, and its percentage."""
+
+
+@dataclass(frozen=True)
+class GroupKey:
+    """The fields of a cell except its pool; cells with equal keys are compared with each other."""
+
+    task: str
+    n_labelled: int
+    algorithm: str
+    contamination: str
+    regime: Regime = SCRATCH
+
+    @classmethod
+    def of(cls, row: "Cell | GroupKey") -> "GroupKey":
+        """The group of a cell, a run, or a row of a table."""
+        return GroupKey(*(getattr(row, field.name) for field in fields(GroupKey)))
+
+
+@dataclass(frozen=True)
+class Group:
+    """The contaminated runs of one group."""
+
+    key: GroupKey
+    records: list[RunRecord]
+    cells: list[PoolKey]
+    seeds: list[int]
+    """The seeds that all cells have, so that cells are compared over the same splits."""
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures whose distances the runs have."""
+        return list(self.records[0].distances or {})
+
+    @property
+    def predictors(self) -> list[str]:
+        """The PREDICTORS for which all runs have a value."""
+        return [
+            name
+            for name, read in PREDICTORS.items()
+            if all(read(record) is not None for record in self.records)
+        ]
+
+    @property
+    def finalists(self) -> NDArray[np.bool_]:
+        """Which cells have the highest percentage; regret is computed over these."""
+        percents = np.array([percent for _, percent in self.cells])
+        return np.asarray(percents == percents.max())
+
+    def arrays(self, measure: str, choice: Choice) -> tuple[Array, Array]:
+        """Distances and accuracies, both of shape (seeds, cells).
+
+        For one of PREDICTORS, the distance is its negative value, so that small is good.
+        """
+        distance, accuracy = np.empty((2, len(self.seeds), len(self.cells)))
+        for record in self.records:
+            run = record.run
+            if run.seed in self.seeds and record.distances:
+                cell = self.cells.index((run.source, run.percent))
+                place = self.seeds.index(run.seed), cell
+                distance[place] = _distance(record, measure)
+                accuracy[place] = record.accuracy.by(choice)
+        return distance, accuracy
+
+
+def _distance(record: RunRecord, measure: str) -> float:
+    if measure in PREDICTORS:
+        return -(PREDICTORS[measure](record) or 0.0)
+    return (record.distances or {})[measure].distance
+
+
+def groups(records: Sequence[RunRecord]) -> list[Group]:
+    """The groups that can be correlated: at least three cells that share a seed."""
+    found: dict[GroupKey, list[RunRecord]] = defaultdict(list)
+    for record in records:
+        if record.distances and record.run.percent > 0:
+            found[GroupKey.of(record.run)].append(record)
+    made = [Group(key, own, *_shared(own)) for key, own in found.items()]
+    return [group for group in made if len(group.cells) >= LEAST_CELLS and group.seeds]
+
+
+def _shared(records: Sequence[RunRecord]) -> tuple[list[PoolKey], list[int]]:
+    """The cells of a group, and the seeds that all of them have."""
+    seeds: dict[PoolKey, set[int]] = defaultdict(set)
+    for record in records:
+        seeds[record.run.source, record.run.percent].add(record.run.seed)
+    return list(seeds), sorted(set.intersection(*seeds.values()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupLine(GroupKey):
+    """The line of one row of Table 3, fitted to the numbers of its correlation."""
+
+    measure: str
+    x: tuple[float, float]
+    y: tuple[float, float]
+    pearson: float
+
+
+def predictor_lines(records: Sequence[RunRecord], choice: Choice) -> list[GroupLine]:
+    """A line for each group and each of its predictors."""
+    found = [
+        (group.key, name, fitted(-values.mean(axis=0), accuracy.mean(axis=0)))
+        for group in groups(records)
+        for name in group.predictors
+        for values, accuracy in [group.arrays(name, choice)]
+    ]
+    return _with_names(found)
+
+
+def fitted_lines(records: Sequence[RunRecord], choice: Choice) -> list[GroupLine]:
+    """A line for each group and measure, over the seeds that all cells of the group share."""
+    found = [
+        (group.key, measure, fitted(*(values.mean(axis=0) for values in both)))
+        for group in groups(records)
+        for measure in group.measures
+        for both in [group.arrays(measure, choice)]
+    ]
+    return _with_names(found)
+
+
+def _with_names(found: Iterable[tuple[GroupKey, str, FittedLine | None]]) -> list[GroupLine]:
+    return [
+        GroupLine(**vars(key), measure=measure, **vars(line))
+        for key, measure, line in found
+        if line is not None
+    ]

@@ -1,0 +1,151 @@
+"""Which runs a configuration asks for, and which of them `--only` takes."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, fields
+from itertools import product
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+from mixmood.core.errors import OptionError
+from mixmood.core.suggest import unknown_name
+from mixmood.data.splits import NONE, Scenario
+from mixmood.testbed.config import SCRATCH, Config, Regime
+
+SUPERVISED = {
+    "supervised-epochs": "supervised, same epochs",
+    "supervised-updates": "supervised, same updates",
+    "supervised": "supervised",
+}
+"""The baselines without a pool, and their names in tables."""
+STRICT = ConfigDict(strict=True)
+
+
+@dataclass(frozen=True, config=STRICT)
+class Cell:
+    """One cell of the grid. The source of a supervised baseline is `none`."""
+
+    task: str
+    source: str
+    percent: Annotated[float, Field(ge=0, le=100)]
+    n_labelled: Annotated[int, Field(ge=1, lt=2**53)]
+    algorithm: str
+    contamination: str
+    regime: Regime = SCRATCH
+
+    @property
+    def cell(self) -> "Cell":
+        """Only the cell, without the further fields of a run or of a row of a table."""
+        return Cell(*(getattr(self, field.name) for field in fields(Cell)))
+
+    @property
+    def is_supervised(self) -> bool:
+        """Whether it is a baseline without a pool."""
+        return self.algorithm in SUPERVISED
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class Run(Cell):
+    """A cell and a seed."""
+
+    seed: Annotated[int, Field(ge=0, lt=2**53)]
+
+    @classmethod
+    def of(cls, cell: Cell, seed: int) -> "Run":
+        """The run of a cell with a seed."""
+        return cls(**vars(cell), seed=seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The run in plain values, without the regime `scratch`, as in earlier versions."""
+        values = asdict(self)
+        if self.regime == SCRATCH:
+            del values["regime"]
+        return values
+
+    def scenario(self, config: Config) -> Scenario:
+        """The split that this run is trained on; it is the same in every regime."""
+        return Scenario(
+            task=self.task,
+            source=self.source,
+            percent=self.percent,
+            n_labelled=self.n_labelled,
+            seed=self.seed,
+            contamination=self.contamination,  # type: ignore[arg-type]
+            **config.split.model_dump(),
+        )
+
+
+def cells(config: Config) -> list[Cell]:
+    """All cells of a grid: baselines first, then sources, task by task."""
+    return list(dict.fromkeys(_cells(config)))
+
+
+def _cells(config: Config) -> Iterator[Cell]:
+    grid = config.grid
+    for regime, (task, sources), n in product(grid.regimes, grid.tasks.items(), grid.n_labelled):
+        for baseline in grid.baselines:
+            if baseline != NONE:
+                name = baseline if regime == SCRATCH else "supervised"
+                yield Cell(task, NONE, 0.0, n, name, grid.contamination[0], regime)
+        for algorithm in grid.algorithms:
+            if NONE in grid.baselines:
+                yield Cell(task, NONE, 0.0, n, algorithm, grid.contamination[0], regime)
+            for mode, source, percent in product(grid.contamination, sources, grid.percents):
+                yield Cell(task, source, float(percent), n, algorithm, mode, regime)
+
+
+def runs(config: Config, only: "CellFilter | None" = None, seeds: int | None = None) -> list[Run]:
+    """All runs of a grid, seed by seed: an interrupted grid has whole seeds."""
+    n_seeds = config.grid.seeds if seeds is None else seeds
+    if n_seeds < 1:
+        raise OptionError(f"seeds must be at least 1; got {n_seeds}.")
+    everything = cells(config)
+    chosen = [cell for cell in everything if only is None or only.takes(cell)]
+    if not everything:
+        raise OptionError(f"'{config.name}' has no cells: give sources or baselines in its grid.")
+    if only is not None and not chosen:
+        hint = only.unmatched(everything) or "Select less strictly."
+        raise OptionError(f"No cell of '{config.name}' is left by --only. {hint}")
+    return [Run.of(cell, seed) for seed in range(n_seeds) for cell in chosen]
+
+
+@dataclass(frozen=True)
+class CellFilter:
+    """A choice of cells: for some fields of a cell, the values that are wanted."""
+
+    wanted: dict[str, frozenset[str]]
+
+    @classmethod
+    def parse(cls, texts: Iterable[str]) -> "CellFilter":
+        """From texts such as `task=mnist,n_labelled=60`; a key given twice takes either value."""
+        known = [field.name for field in fields(Cell)]
+        wanted: dict[str, set[str]] = {}
+        words = (word.strip() for word in ",".join(texts).split(","))
+        for word in filter(None, words):
+            key, equals, value = word.partition("=")
+            if not equals or not value:
+                raise OptionError(f"--only takes KEY=VALUE, such as task=mnist; got '{word}'.")
+            if key not in known:
+                raise unknown_name("key of --only", key, known)
+            wanted.setdefault(key, set()).add(value)
+        return cls({key: frozenset(values) for key, values in wanted.items()})
+
+    def takes(self, cell: Cell) -> bool:
+        """Whether the filter takes this cell."""
+        return all(_word(cell, key) in words for key, words in self.wanted.items())
+
+    def unmatched(self, cells: Iterable[Cell]) -> str:
+        """A sentence on the first value that no cell has; empty if each value occurs."""
+        cells = list(cells)
+        for key, words in self.wanted.items():
+            known = list(dict.fromkeys(_word(cell, key) for cell in cells))
+            for word in sorted(words.difference(known)):
+                return str(unknown_name(key, word, known))
+        return ""
+
+
+def _word(cell: Cell, key: str) -> str:
+    """A field of a cell as it is written in `--only`."""
+    value = getattr(cell, key)
+    return f"{value:g}" if isinstance(value, float) else str(value)

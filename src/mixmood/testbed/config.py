@@ -1,0 +1,286 @@
+"""What a test bed asks for: the schema of its TOML file, and the checks of its names."""
+
+import tomllib
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from mixmood.core.errors import InputError, OptionError, reason
+from mixmood.core.family_names import DEFAULT_BACKBONE
+from mixmood.core.files.places import expanded
+from mixmood.core.suggest import unknown_name
+from mixmood.data.splits import Contamination
+from mixmood.measures.registry import PAPER, check_measures
+from mixmood.ssl.plan import TUNING, Recipe, TrainingPlan
+from mixmood.testbed.plan import PRESETS
+
+Percent = Annotated[float, Field(gt=0, le=100)]
+Count = Annotated[int, Field(ge=1)]
+Baseline = Literal["none", "supervised", "supervised-epochs", "supervised-updates"]
+Regime = Literal["scratch", "frozen", "tuned"]
+"""How a run trains: a network from random weights, a head on the backbone's features, or the
+backbone itself, fine-tuned from the solution of that head."""
+SCRATCH: Regime = "scratch"
+FROZEN: Regime = "frozen"
+TUNED: Regime = "tuned"
+TomlValue = bool | int | float | str
+
+MOST_RUNS = 1_000_000
+"""The paper's whole grid has about a thousand."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Grid(_Section):
+    """Which cells, and how often each is run.
+
+    `tasks` has the sources of each task. The baseline `none` is the 0 % cell. The regime `scratch`
+    has two supervised baselines: one with as many epochs, one with as many updates as the other
+    runs. Other regimes have one supervised baseline, for any of the three names.
+    """
+
+    tasks: dict[str, list[str]] = Field(min_length=1)
+    percents: list[Percent] = [50, 100]
+    n_labelled: list[Count] = Field([60, 100, 150], min_length=1)
+    seeds: Count = 10
+    algorithms: list[str] = ["mixmatch"]
+    contamination: list[Contamination] = Field(["fixed-total"], min_length=1)
+    baselines: list[Baseline] = ["none", "supervised-epochs", "supervised-updates"]
+    regimes: list[Regime] = Field([SCRATCH], min_length=1)
+
+    @model_validator(mode="after")
+    def _has_baselines_of_its_regimes(self) -> Self:
+        if SCRATCH in self.regimes and "supervised" in self.baselines:
+            raise ValueError(
+                "from scratch the baseline is supervised-epochs or supervised-updates, not "
+                "supervised"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        """Refuse a grid whose list of runs would fill the memory, such as after a typo."""
+        n_sources = sum(map(len, self.tasks.values())) * len(self.percents)
+        n_contaminated = n_sources * len(self.algorithms) * len(self.contamination)
+        n_clean = len(self.tasks) * len(self.baselines) * max(1, len(self.algorithms))
+        n_cells = (n_contaminated + n_clean) * len(self.n_labelled) * len(self.regimes)
+        n_runs = n_cells * self.seeds
+        if n_runs > MOST_RUNS:
+            raise ValueError(f"the grid has about {n_runs} runs, more than {MOST_RUNS}")
+        return self
+
+
+class SplitSection(_Section):
+    """How images are split; see `mixmood.data.splits.Scenario`."""
+
+    n_unlabelled: Count = 3000
+    n_validation: Annotated[int, Field(ge=0)] = 60
+    n_classes: Annotated[int, Field(ge=2)] = 5
+    test_share: Annotated[float, Field(gt=0, lt=1)] = 0.25
+    balanced: bool = False
+    image_scale: Annotated[float, Field(gt=0)] = 1.0
+
+
+class TrainingSection(_Section):
+    """How a run is trained: the fields of `mixmood.ssl.plan.Recipe`, its defaults and checks.
+
+    `settings` has, for each algorithm, the values that differ from its defaults. One default is
+    the paper's and not that of `mixmood train`: the loss of the pool has class weights too.
+    """
+
+    model: str = Recipe.model
+    epochs: int = Recipe.epochs
+    batch_size: int = Recipe.batch_size
+    learning_rate: float = Recipe.learning_rate
+    weight_decay: float = Recipe.weight_decay
+    augment: str = Recipe.augment
+    ema: float = Recipe.ema
+    settings: dict[str, dict[str, TomlValue]] = {}
+
+    @model_validator(mode="after")
+    def _is_a_recipe(self) -> Self:
+        _check_recipe(self.model_dump(exclude={"settings"}))
+        return self
+
+    def plan(self, algorithm: str, **others: Any) -> TrainingPlan:
+        """The plan of a run with this algorithm; `others` are options that no recipe has."""
+        settings = {"balanced": "both"} | self.settings.get(algorithm, {})
+        recipe = self.model_dump(exclude={"settings"})
+        return TrainingPlan(**recipe, algorithm=algorithm, settings=settings, **others)
+
+
+def _check_recipe(values: dict[str, Any]) -> None:
+    try:
+        Recipe(**values)
+    except OptionError as error:
+        raise ValueError(str(error).rstrip(".")) from error
+
+
+class TunedSection(_Section):
+    """How the backbone is fine-tuned in the regime `tuned`.
+
+    The body and the head are trained on images of `resolution` x `resolution` pixels. The network
+    is tested after each of `epochs` equal parts of the updates.
+    """
+
+    updates: Count = TUNING["updates"]
+    epochs: Count = 2
+    batch_size: int = Recipe.batch_size
+    learning_rate: float = TUNING["learning_rate"]
+    weight_decay: float = Recipe.weight_decay
+    augment: str = TUNING["augment"]
+    resolution: Annotated[int, Field(ge=32)] = TUNING["image_size"]
+    settings: dict[str, dict[str, TomlValue]] = {}
+
+    @model_validator(mode="after")
+    def _is_a_recipe(self) -> Self:
+        _check_recipe(self.model_dump(exclude={"settings", "updates", "resolution"}))
+        return self
+
+    def plan(self, algorithm: str, **others: Any) -> TrainingPlan:
+        """The plan of a run with this algorithm; `others` are options that no recipe has."""
+        recipe = self.model_dump(exclude={"settings", "updates", "resolution"})
+        settings = self.settings.get(algorithm, {})
+        return TrainingPlan(
+            model=DEFAULT_BACKBONE, **recipe, algorithm=algorithm, settings=settings, **others
+        )
+
+
+class FrozenSection(_Section):
+    """The features that a head is trained on in the regime `frozen`; see `mixmood.heads`."""
+
+    backbone: str = DEFAULT_BACKBONE
+    resolution: int | None = None
+
+
+class DistanceSection(_Section):
+    """How distances are measured; see `mixmood.ranking.plan.RankingPlan`."""
+
+    measures: list[str] = list(PAPER)
+    backbone: str = DEFAULT_BACKBONE
+    resolution: int | None = None
+    sample_size: Count = 80
+    draws: Annotated[int, Field(ge=2)] = 30
+
+
+class Config(_Section):
+    """A whole test bed: a grid of cells and one protocol for all of them."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    grid: Grid
+    split: SplitSection = SplitSection()
+    training: TrainingSection = TrainingSection()
+    frozen: FrozenSection = FrozenSection()
+    tuned: TunedSection = TunedSection()
+    distances: DistanceSection = DistanceSection()
+
+    def protocol(self, regime: Regime | None = None) -> dict[str, Any]:
+        """The settings that all runs, or all runs of one regime, share, in plain values."""
+        own = {SCRATCH: {"training"}, FROZEN: {"frozen"}, TUNED: {"tuned"}}
+        parts = own[regime] if regime else {part for found in own.values() for part in found}
+        return self.model_dump(mode="json", include={"split", "distances", *parts})
+
+
+def load_config(word: str | Path) -> Config:
+    """The test bed from the name of a preset or from a TOML file."""
+    if isinstance(word, str) and word in PRESETS:
+        return parse_config(preset_text(word), word)
+    path = expanded(word)
+    if path.suffix != ".toml":
+        error = unknown_name("preset", str(word), PRESETS)
+        raise OptionError(f"{error} Or give a file that ends in .toml.")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"Cannot read the test bed {path}: {reason(error)}.") from error
+    return parse_config(text, str(path))
+
+
+def preset_text(name: str) -> str:
+    """The commented TOML file of a preset."""
+    return files("mixmood.testbed").joinpath(f"presets/{name}.toml").read_text(encoding="utf-8")
+
+
+def parse_config(text: str, where: str) -> Config:
+    """The test bed that a TOML text describes; `where` names it in messages."""
+    try:
+        return Config.model_validate(tomllib.loads(text))
+    except ValidationError as error:
+        raise _first_problem(error, where) from error
+    except (ValueError, RecursionError) as error:
+        # Besides TOMLDecodeError: deeply nested brackets, or a number of thousands of digits.
+        raise InputError(f"{where} is no valid TOML: {reason(error)}.") from error
+
+
+def _first_problem(error: ValidationError, where: str) -> OptionError:
+    # Unknown keys come first: a misspelt key is the likely reason why another one is missing.
+    problem = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    place = [part for part in problem["loc"] if isinstance(part, str)]
+    if problem["type"] == "extra_forbidden":
+        return unknown_name(f"key of {where}", place[-1], _fields_at(place[:-1]))
+    key = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "value_error":
+        # A check of a whole section: its message has the value, and needs no other.
+        return OptionError(f"{where}: {key}: {problem['ctx']['error']}.")
+    got = "" if problem["type"] == "missing" else f"; got {problem['input']!r:.200}"
+    return OptionError(f"{where}: {key}: {problem['msg']}{got}.")
+
+
+def _fields_at(place: list[str]) -> list[str]:
+    kind: Any = Config
+    for part in place:
+        kind = kind.model_fields[part].annotation
+    return list(kind.model_fields)
+
+
+def check_names(config: Config) -> None:
+    """Refuse names and settings that no algorithm, network, augmentation or backbone has."""
+    from mixmood.features.backbones.registry import load_backbone
+
+    for regime in config.grid.regimes:
+        CHECKS[regime](config)
+    check_measures(tuple(config.distances.measures))
+    load_backbone(config.distances.backbone, config.distances.resolution)
+
+
+def _check_scratch(config: Config) -> None:
+    from mixmood.ssl.models.registry import model_spec
+
+    model_spec(config.training.model)
+    _check_training(config, config.training)
+
+
+def _check_training(config: Config, section: TrainingSection | TunedSection) -> None:
+    from mixmood.ssl.algorithms.registry import algorithm_named
+    from mixmood.ssl.augment import augmentation
+
+    augmentation(section.augment)
+    for algorithm in {*config.grid.algorithms, *section.settings}:
+        algorithm_named(algorithm, section.settings.get(algorithm, {}), 1)
+
+
+def _check_tuned(config: Config) -> None:
+    _check_training(config, config.tuned)
+
+
+def _check_frozen(config: Config) -> None:
+    from mixmood.features.backbones.registry import load_backbone
+    from mixmood.heads.registry import HEADS
+
+    known = [name for name, entry in HEADS.items() if entry.uses_pool]
+    for algorithm in config.grid.algorithms:
+        if algorithm not in known:
+            raise unknown_name("algorithm of frozen features", algorithm, known)
+    load_backbone(config.frozen.backbone, config.frozen.resolution)
+
+
+CHECKS: dict[Regime, Callable[[Config], None]] = {
+    SCRATCH: _check_scratch,
+    FROZEN: _check_frozen,
+    TUNED: _check_tuned,
+}

@@ -1,0 +1,250 @@
+"""The driver: runs all jobs without a record in the store, and says how far it is."""
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mixmood.core.errors import OutputError
+from mixmood.core.files.atomic import write_atomic
+from mixmood.core.mlflow_log import MetricRow, MlflowLog
+from mixmood.jobs.call import Call, Outcome, Spread
+from mixmood.testbed.cells import runs
+from mixmood.testbed.record import AnyRecord, FailedRun
+from mixmood.testbed.run import Job, batches, execute_batch, failure
+from mixmood.testbed.store import DRIVER, Store
+
+Watch = Callable[["Status", AnyRecord | None], None]
+"""Called after every change; the record is that of the run that just finished, if one did."""
+
+
+@dataclass
+class Status:
+    """The progress of a driver.
+
+    `started` and `updated` are seconds since 1970, which may jump when a clock is set;
+    `elapsed_s` does not.
+    """
+
+    n_runs: int
+    n_jobs: int
+    n_done: int = 0
+    n_failed: int = 0
+    n_earlier: int = 0
+    n_failed_earlier: int = 0
+    started: float = 0.0
+    updated: float = 0.0
+    elapsed_s: float = 0.0
+    pid: int = 0
+    host: str = ""
+    running: list[str] = field(default_factory=list)
+
+    @property
+    def n_left(self) -> int:
+        """Runs that neither finished nor failed yet."""
+        n_earlier = self.n_earlier + self.n_failed_earlier
+        return self.n_runs - n_earlier - self.n_done - self.n_failed
+
+    @property
+    def seconds_left(self) -> float | None:
+        """An estimate from the finished runs of this driver; None before the first one."""
+        n_finished = self.n_done + self.n_failed
+        if not n_finished:
+            return None
+        return self.elapsed_s / n_finished * self.n_left
+
+
+def drive(
+    jobs: Sequence[Job],
+    store: Store,
+    spread: Spread,
+    *,
+    n_jobs: int,
+    retry_failed: bool = False,
+    watch: Watch = lambda status, record: None,
+) -> Status:
+    """Run all jobs without a record in the store. If it is stopped, finished runs are kept."""
+    with store.locked():
+        keys = {job.key for job in jobs}
+        done = keys & store.keys()
+        failed = set() if retry_failed else keys & store.keys(failed=True)
+        waiting = [job for job in jobs if job.key not in done | failed]
+        status = Status(len(jobs), n_jobs, n_earlier=len(done), n_failed_earlier=len(failed))
+        found = {batch[0].key: batch for batch in batches(waiting)}
+        calls = [Call(key, execute_batch, own, own[0].threads) for key, own in found.items()]
+        report = _Report(store, status, watch)
+        for outcome in spread(calls, n_jobs, lambda call: report.started(call.argument)):
+            for record in _records(found[outcome.key], outcome):
+                store.write(record)
+                report.finished(record)
+    return status
+
+
+def _records(jobs: Sequence[Job], outcome: Outcome) -> Sequence[AnyRecord]:
+    """The records of a batch; all its runs failed if the worker ended with an error."""
+    if outcome.error is not None:
+        return [failure(job, outcome.error) for job in jobs]
+    records: Sequence[AnyRecord] = outcome.value
+    return records
+
+
+class _Report:
+    """Keeps `driver.json` and the watcher up to date."""
+
+    def __init__(self, store: Store, status: Status, watch: Watch) -> None:
+        self.status, self._watch = status, watch
+        self._path = store.folder / DRIVER
+        self._running: dict[str, str] = {}
+        self._start = time.monotonic()
+        status.started, status.pid, status.host = time.time(), os.getpid(), platform.node()
+        self._write(None)
+
+    def started(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            self._running[job.key] = " ".join(map(str, job.run.to_dict().values()))
+        self._write(None)
+
+    def finished(self, record: AnyRecord) -> None:
+        self._running.pop(record.key, None)
+        if isinstance(record, FailedRun):
+            self.status.n_failed += 1
+        else:
+            self.status.n_done += 1
+        self._write(record)
+
+    def _write(self, record: AnyRecord | None) -> None:
+        self.status.updated = time.time()
+        self.status.elapsed_s = time.monotonic() - self._start
+        self.status.running = list(self._running.values())
+        write_atomic(self._path, json.dumps(asdict(self.status), indent=1) + "\n")
+        self._watch(self.status, record)
+
+
+def read_status(store: Store) -> Status | None:
+    """The state that the last driver wrote; None if there was none."""
+    path = store.folder / DRIVER
+    try:
+        content: dict[str, Any] = json.loads(path.read_bytes())
+        return Status(**content)
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+@dataclass(frozen=True)
+class StoreStatus:
+    """Finished runs, failed runs, and the process that works on the store.
+
+    Attributes:
+        name: The name of the test bed.
+        n_runs: Runs that its file asks for.
+        n_done: Runs that are finished.
+        failures: The records of runs that ended with an error.
+        driver: The state of the process that works on the store now; None if there is none.
+    """
+
+    name: str
+    n_runs: int
+    n_done: int
+    failures: tuple[FailedRun, ...]
+    driver: Status | None
+
+
+def store_status(store: Store) -> StoreStatus:
+    """The status of a store, read from its files."""
+    return StoreStatus(
+        store.config.name,
+        len(runs(store.config)),
+        len(store.keys()),
+        tuple(store.failures()),
+        read_status(store) if store.is_locked else None,
+    )
+
+
+DEFAULT = "default"
+"""The URI for a SQLite file in the folder of the store."""
+KEY = "mixmood.key"
+MOST_ERROR_CHARACTERS = 4000
+BY_EPOCH = ("test_accuracy", "validation_accuracy", "loss", "loss_labelled", "loss_unlabelled")
+
+
+class Tracker:
+    """Logs records to MLflow, each once."""
+
+    def __init__(self, uri: str, experiment: str, folder: Path) -> None:
+        """Find or create the experiment; the URI `default` is a SQLite file in `folder`."""
+        is_here = uri == DEFAULT
+        place = f"sqlite:///{(folder / 'mlflow.db').resolve()}" if is_here else uri
+        # Without this, MLflow would create a folder in the current directory.
+        artifacts = (folder / "mlflow-artifacts").resolve().as_uri() if is_here else None
+        self._log = MlflowLog(place, f"mixmood-{experiment}", artifacts)
+        self._logged = self._log.logged(KEY)
+
+    def log(self, record: AnyRecord) -> None:
+        """Log a record, unless it was logged before; failed runs are logged as failed."""
+        tags = {KEY: record.key, "mixmood.version": record.mixmood}
+        status = "FINISHED"
+        if isinstance(record, FailedRun):
+            status = "FAILED"
+            tags["mixmood.error"] = record.error.message[-MOST_ERROR_CHARACTERS:]
+        if (record.key, status) in self._logged:
+            return
+        params = record.run.to_dict()
+        self._log.log(params, metrics_of(record), name=record.key, tags=tags, status=status)
+        self._logged.add((record.key, status))
+
+
+def record_logger(
+    uri: str | None, store: Store, warn: Callable[[str], None]
+) -> Callable[[AnyRecord | None], None]:
+    """A function that logs a record to MLflow; without a URI it does nothing.
+
+    Records that are in the store already are logged at once. A server that does not answer must
+    not stop the runs, since the store has all records. The error is reported once to `warn`, and
+    nothing more is logged.
+    """
+    if uri is None:
+        return lambda record: None
+    tracker = Tracker(uri, store.config.name, store.folder)
+    is_reachable = True
+
+    def log(record: AnyRecord | None) -> None:
+        nonlocal is_reachable
+        if record is None or not is_reachable:
+            return
+        try:
+            tracker.log(record)
+        except OutputError as error:
+            is_reachable = False
+            warn(f"{error} Runs go on; missing records are logged at the next start.")
+
+    for finished in store.records():
+        log(finished)
+    for failed in store.failures():
+        log(failed)
+    return log
+
+
+def metrics_of(record: AnyRecord) -> list[MetricRow]:
+    """The numbers of a record: of each epoch, and of the whole run."""
+    if isinstance(record, FailedRun):
+        return []
+    rows: list[MetricRow] = [
+        (name, value, 0, epoch.epoch)
+        for epoch in record.epochs
+        for name in BY_EPOCH
+        if (value := getattr(epoch, name)) is not None
+    ]
+    last = {f"accuracy_{name}": value for name, value in record.accuracy.to_dict().items()}
+    for measure, found in (record.distances or {}).items():
+        last[f"{measure}_distance"] = found.distance
+        last[f"{measure}_p_permutation"] = found.p_permutation
+    if record.useful_share is not None:
+        last["useful_share"] = record.useful_share.share
+    if record.probe is not None:
+        last |= {"probe_change": record.probe.change, "probe_gain": record.probe.gain}
+    last |= record.times
+    return rows + [(name, value, 0, 0) for name, value in last.items() if value is not None]

@@ -1,1 +1,0 @@
-"""From a configuration to the runs it asks for."""

@@ -1,0 +1,228 @@
+"""The record of a run: typed, checked when it is read, and written as JSON.
+
+A record may come from another machine or a damaged disk. Missing values and values of a wrong type
+are reported with the name of the file, before a table uses them.
+"""
+
+from typing import Annotated, Any, Literal, Self, cast, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_serializer,
+    model_validator,
+)
+
+from mixmood.core.errors import InputError
+from mixmood.core.suggest import unknown_name
+from mixmood.testbed.cells import Cell, Run
+
+SCHEMA = 1
+
+Choice = Literal["last", "median", "validation", "best"]
+"""Which epoch's accuracy counts: the last; the median of the last five; the best on validation
+images; the best on the test images, as in the paper, which is optimistic."""
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+MeasureName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+"""It is used in file names."""
+Proportion = Annotated[float, Field(ge=0, le=1)]
+
+
+def checked_choice(name: str) -> Choice:
+    """The choice of an epoch that has this name."""
+    for choice in get_args(Choice):
+        if choice == name:
+            return cast(Choice, choice)
+    raise unknown_name("selection", name, get_args(Choice))
+
+
+class _Part(BaseModel):
+    # Unknown keys, of other versions, are kept when a record is read and written again.
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="allow", validate_by_name=True, validate_by_alias=True
+    )
+
+
+class RunAccuracy(_Part):
+    """Test accuracies of a run: one in the regime `frozen`, otherwise one for each choice."""
+
+    best: Proportion | None = None
+    last: Proportion | None = None
+    median: Proportion | None = None
+    validation: Proportion | None = None
+    test: Proportion | None = None
+    """The only one of a run without epochs."""
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        if self.test is None and None in (self.best, self.last, self.median):
+            raise ValueError("either 'test' or 'best', 'last' and 'median' must be given")
+        return self
+
+    def by(self, choice: Choice) -> float:
+        """The accuracy by a choice of epoch; without epochs there is only one."""
+        checked_choice(choice)
+        value: float | None = self.test if self.test is not None else getattr(self, choice)
+        if value is None:
+            raise InputError(
+                "The runs had no validation images to select an epoch by. Use another selection."
+            )
+        return value
+
+    def to_dict(self) -> dict[str, float | None]:
+        """The accuracies that this kind of run has."""
+        if self.test is not None:
+            return {"test": self.test}
+        return {name: getattr(self, name) for name in ("best", "last", "median", "validation")}
+
+
+class MeasuredDistance(_Part):
+    """The distance of a run's pool by one measure; see `Dissimilarity`."""
+
+    distance: Number
+    spread: Number
+    signed: Number
+    p_wilcoxon: Number
+    p_permutation: Number
+
+
+class PoolShare(_Part):
+    """The useful share of a run's pool; see `scores.useful_share`."""
+
+    share: Proportion
+    interval: tuple[Proportion, Proportion]
+    is_trustworthy: bool
+
+
+class PoolProbe(_Part):
+    """The values that the probe measured for a run, in points; see `PoolEffect`.
+
+    `gain`, `interval` and `p_helps` are computed from them by the map of the recorded version.
+    """
+
+    algorithm: str
+    change: Number
+    error: Number
+    unrest: Number
+    accuracy: Number
+    supervised: Number
+    is_learnable: bool
+    gain: Number
+    interval: tuple[Number, Number]
+    p_helps: Proportion
+
+
+class Epoch(_Part):
+    """One epoch of a run's training; see `EpochRecord`."""
+
+    epoch: int = 0
+    test_accuracy: Proportion
+    validation_accuracy: Proportion | None = None
+    loss: Number | None = None
+    loss_labelled: Number | None = None
+    loss_unlabelled: Number | None = None
+    pseudo_label_shares: list[Proportion] | None
+
+
+class Training(_Part):
+    """How a network was trained, without times."""
+
+    configuration: dict[str, Any] = {}
+    epochs: Annotated[list[Epoch], Field(min_length=1)]
+
+
+class RunError(_Part):
+    """The error that a run ended with."""
+
+    kind: str = "Exception"
+    message: Annotated[str, Field(pattern=r"\S")]
+
+    @property
+    def last_line(self) -> str:
+        """The last line of the message, which is the error itself in a traceback."""
+        return self.message.strip().splitlines()[-1]
+
+
+class _Head(_Part):
+    version: int = Field(SCHEMA, alias="schema")
+    mixmood: str = ""
+    versions: dict[str, str] = {}
+    key: str
+    run: Run
+    data: str = ""
+
+    @field_serializer("run")
+    def _plain_run(self, run: Run) -> dict[str, Any]:
+        return run.to_dict()
+
+    @property
+    def cell(self) -> Cell:
+        """The cell of the run."""
+        return self.run.cell
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record in plain values, as it is written."""
+        return self.model_dump(by_alias=True)
+
+
+class RunRecord(_Head):
+    """The results of a finished run. `training` is None in the regime `frozen`."""
+
+    mixmood: str
+    versions: dict[str, str]
+    data: str
+    classes: list[str]
+    training: Training | None
+    accuracy: RunAccuracy
+    test_halves: tuple[Proportion, Proportion] | None = None
+    """Accuracies on the even and on the odd test images; they differ by chance only."""
+    distances: dict[MeasureName, MeasuredDistance] | None
+    useful_share: PoolShare | None = None
+    """None without a pool, if it cannot be estimated, and in records of earlier versions."""
+    probe: PoolProbe | None = None
+    times: dict[str, Seconds]
+
+    @model_validator(mode="after")
+    def _has_epochs(self) -> Self:
+        if self.training is None and self.accuracy.test is None:
+            raise ValueError("a run without epochs has one accuracy, 'test'")
+        return self
+
+    @model_validator(mode="after")
+    def _has_total_time(self) -> Self:
+        if "total_s" not in self.times:
+            raise ValueError("'times' must have 'total_s'")
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record in plain values, without fields that a record of an earlier version lacks."""
+        added = {"test_halves", "useful_share", "probe"} - self.model_fields_set
+        return self.model_dump(by_alias=True, exclude=added)
+
+    @field_serializer("accuracy")
+    def _plain_accuracy(self, accuracy: RunAccuracy) -> dict[str, float | None]:
+        return accuracy.to_dict()
+
+    @property
+    def epochs(self) -> list[Epoch]:
+        """The epochs of training; none in the regime `frozen`."""
+        return [] if self.training is None else self.training.epochs
+
+
+class FailedRun(_Head):
+    """The record of a run that ended with an error."""
+
+    error: RunError
+    times: dict[str, Seconds] = {}
+
+
+AnyRecord = RunRecord | FailedRun
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first problem, in one line."""
+    problem = error.errors()[0]
+    return f"{'.'.join(str(part) for part in problem['loc'])[:200]}: {problem['msg'][:200]}"

@@ -1,0 +1,168 @@
+"""One run: from a configuration, a cell and a seed to a record. It writes no files."""
+
+import hashlib
+import json
+import time
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mixmood.core.errors import InputError, MixmoodError, OptionError
+from mixmood.core.version import __version__, package_version
+from mixmood.data.splits import Decoded, Split, check_split, data_fingerprint, draw_split
+from mixmood.testbed.cells import Cell, Run
+from mixmood.testbed.config import FROZEN, Config
+from mixmood.testbed.record import SCHEMA, AnyRecord, FailedRun, RunError, RunRecord
+
+PACKAGES = ("numpy", "scipy", "torch", "onnxruntime", "pillow", "scikit-learn")
+
+Results = Callable[["Job"], dict[str, Any]]
+"""The part of a record that depends on the regime."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that a worker needs for a run; it can be pickled and sent to another machine.
+
+    `data` is the fingerprint of the data sets on the driver's machine. `key` is a digest of the
+    protocol, the run and `data`; it is the name of the run's record.
+    """
+
+    key: str
+    data: str
+    config: Config
+    run: Run
+    home: Path | None = None
+    cache: str | None = "default"
+    threads: int = 1
+    device: str = "cpu"
+
+
+def job_for(config: Config, run: Run, home: Path | None = None, **options: Any) -> Job:
+    """The job of a run; opens its data sets to compute their fingerprint."""
+    data = data_fingerprint(run.scenario(config), home)
+    content = {"protocol": config.protocol(run.regime), "run": run.to_dict(), "data": data}
+    text = json.dumps({"schema": SCHEMA} | content, sort_keys=True)
+    key = hashlib.sha256(text.encode()).hexdigest()[:20]
+    return Job(key, data, config, run, home, **options)
+
+
+def check_data(jobs: Iterable[Job]) -> None:
+    """Refuse cells for which data sets or pools are too small; only one seed is checked."""
+    first = {job.run.cell: job for job in reversed(list(jobs))}
+    for job in first.values():
+        _check_samples(job.config, job.run.cell)
+        check_split(job.run.scenario(job.config), job.home)
+
+
+def _check_samples(config: Config, cell: Cell) -> None:
+    """Refuse a cell whose pool is smaller than one sample for distances."""
+    from mixmood.ranking.plan import RankingPlan
+
+    if cell.is_supervised:
+        return
+    distances = config.distances
+    plan = RankingPlan(measures=tuple(distances.measures), sample_size=distances.sample_size)
+    size, n_pool = plan.fitted(cell.n_labelled).sample_size, config.split.n_unlabelled
+    if n_pool < size:
+        raise OptionError(
+            f"Distances of {cell.task} with {cell.n_labelled} labels are measured on samples of "
+            f"{size} images, but the pool has only {n_pool}. Let distances.sample_size be at most "
+            f"{n_pool}, or split.n_unlabelled at least {size}."
+        )
+
+
+def batches(jobs: Sequence[Job]) -> list[tuple[Job, ...]]:
+    """Jobs grouped into batches, one for a worker, in the order of their first jobs.
+
+    Frozen runs of one task, source and seed are a batch: they share images, so that features and
+    distances are computed once. Within it, runs of the same pool come one after the other. A run
+    that trains a network is a batch of its own.
+    """
+    found: dict[object, list[Job]] = {}
+    for job in jobs:
+        run = job.run
+        together = (run.task, run.source, run.contamination, run.seed)
+        found.setdefault(together if run.regime == FROZEN else job.key, []).append(job)
+    return [tuple(sorted(own, key=_pool_order)) for own in found.values()]
+
+
+def _pool_order(job: Job) -> tuple[float, int]:
+    return job.run.percent, job.run.n_labelled
+
+
+def execute_batch(jobs: Sequence[Job]) -> list[AnyRecord]:
+    """The records of a batch of jobs."""
+    from mixmood.testbed.frozen import FrozenPools, frozen_results, shared_with
+
+    if jobs[0].run.regime != FROZEN:
+        return [execute(job) for job in jobs]
+    pools = FrozenPools(shared_with(jobs[0]))
+    return [execute(job, partial(frozen_results, pools=pools)) for job in jobs]
+
+
+def execute(job: Job, results: Results | None = None) -> AnyRecord:
+    """The record of a run, or a FailedRun if it ended with an error."""
+    from mixmood.testbed.network import network_results
+
+    start, start_cpu = time.perf_counter(), time.process_time()
+    try:
+        content = _head(job) | (results or network_results)(job)
+        content["times"]["total_s"] = time.perf_counter() - start
+        content["times"]["cpu_s"] = time.process_time() - start_cpu
+        return RunRecord.model_validate_json(json.dumps(content))
+    except Exception as error:
+        # No error of one run, not even a bug, may stop the other runs.
+        return failure(job, error, time.perf_counter() - start)
+
+
+def failure(job: Job, error: Exception, elapsed_s: float = 0.0) -> FailedRun:
+    """The record of a run that ended with an error."""
+    is_known = isinstance(error, MixmoodError)
+    message = str(error) if is_known else "".join(traceback.format_exception(error))
+    return FailedRun(
+        **_head(job) | {"run": job.run},
+        error=RunError(kind=type(error).__name__, message=message),
+        times={"total_s": elapsed_s},
+    )
+
+
+def _head(job: Job) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "mixmood": __version__,
+        "versions": versions(),
+        "key": job.key,
+        "run": job.run.to_dict(),
+        "data": job.data,
+    }
+
+
+def versions() -> dict[str, str]:
+    """The versions of the packages that influence the results."""
+    return {package: package_version(package) or "none" for package in PACKAGES}
+
+
+def drawn(job: Job, decoded: Decoded | None = None) -> Split:
+    """The split of a job; InputError if the data sets differ from those of the driver."""
+    scenario = job.run.scenario(job.config)
+    if data_fingerprint(scenario, job.home) != job.data:
+        raise InputError(
+            f"The data sets of {job.run.task} and {job.run.source} are not the same "
+            "here as where the test bed was started. Give all machines the same packs."
+        )
+    return draw_split(scenario, job.home, decoded)
+
+
+def description(job: Job, split: Split) -> dict[str, Any]:
+    """The part of a record that describes the images."""
+    return {
+        "scenario": job.run.scenario(job.config).to_dict(),
+        "classes": list(split.class_names),
+        "n_test": len(split.test),
+        "n_pool": len(split.unlabelled),
+        "n_ood": int(split.is_ood.sum()),
+    }
