@@ -78,11 +78,10 @@ def _cache_seeds() -> list[Seed]:
 
 
 def _index_seeds() -> list[Seed]:
-    from mixmood.data.images.names import Names
     from mixmood.data.readers.tar import ArchiveIndex
 
-    names = Names.in_order([b"cat/1.png", b"dog/2.png", b"3.jpg"])
-    index = ArchiveIndex(names, np.array([512, 2048, 4096]), np.array([100, 200, 300]))
+    names = [b"cat/1.png", b"dog/2.png", b"3.jpg"]
+    index = ArchiveIndex(names, np.array([512, 2048, 4096]), np.array([100, 200, 300]), {})
     return [Seed("index", index.to_bytes(_STAMP))]
 
 

@@ -1,4 +1,4 @@
-"""A cache file written by version 0.1.0 is still used: keys, rows and archive indexes are the same.
+"""A cache file written by version 0.1.0 is still used: keys and rows are the same.
 
 `golden/` holds that file, the two images it knows, and the versions of the libraries that were
 installed then: those are part of the keys.
@@ -14,7 +14,6 @@ import pytest
 
 from mixmood.core.cache.features import FILE_NAME, FeatureCache
 from mixmood.data.open import open_pool
-from mixmood.data.readers.tar import ArchiveIndex, archive_key
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction import prepare
 from mixmood.features.extraction.extract import extract
@@ -43,10 +42,3 @@ def test_features_of_arrays_are_found_in_a_cache_written_before(old_cache):
     pixels = (np.arange(16 * 16 * 3) % 256).astype(np.uint8).reshape(1, 16, 16, 3)
     found = extract(open_pool(pixels), [0], load_backbone(), cache=old_cache)
     assert (found.n_cached, found.n_computed) == (1, 0)
-
-
-def test_the_index_of_an_archive_is_found_in_a_cache_written_before(old_cache):
-    kept = old_cache.index_of(archive_key(Path("/data/crawl.tar.gz")))
-    index = ArchiveIndex.from_bytes(kept, stamp=bytes(range(20)), n_bytes=10_000)
-    assert list(index.names) == [b"cat/1.png", b"dog/10.png"]
-    assert (index.offsets.tolist(), index.sizes.tolist()) == ([512, 2048], [100, 7])

@@ -27,7 +27,6 @@ from mixmood.core.records.filtering import Filtering
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.data.images.names import with_frames_option
 from mixmood.data.images.pool import Pool
-from mixmood.data.readers.kept import located
 from mixmood.selection.plan import FilterPlan
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class Kept:
     @cached_property
     def paths(self) -> list[str]:
         """The names of the kept images, as the pool gives them."""
-        return [located(self._job.pool, row) for row in np.flatnonzero(self.is_kept).tolist()]
+        return [self._job.pool.locate(row) for row in np.flatnonzero(self.is_kept).tolist()]
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The record as JSON text; also written to `path`, if one is given."""
@@ -142,7 +141,7 @@ def filter_planned(
         inputs = open_inputs(labelled, pool, plan, store, listener)
         base, plan = inputs.labelled, inputs.settled(plan)
         if target is not None:
-            check_names(target, (located(inputs.pool, row) for row in range(len(inputs.pool))))
+            check_names(target, (inputs.pool.locate(row) for row in range(len(inputs.pool))))
         extractor = Extractor(inputs.backbone, plan.jobs, store, listener)
         scorer = inputs.scorer(plan, extractor)
         if plan.save is not None:

@@ -14,7 +14,7 @@ from mixmood.core.files.spreadsheet import csv_text
 from mixmood.core.records.filter_material import FilterMaterial, ScoreHistogram
 from mixmood.core.records.filtering import Filtering, GainInterval
 from mixmood.data.images.pool import Pool
-from mixmood.data.readers.kept import TEXT_HEAD, located
+from mixmood.data.readers.kept import TEXT_HEAD
 from mixmood.report.charts import LABELLED, Axis, Tick, mark
 from mixmood.report.page import render
 from mixmood.report.ranking.charts import Bar
@@ -116,7 +116,7 @@ class ListContent:
         code = int(part.classes[place])
         nearest = int(part.nearest[place])
         return ListRow(
-            path=located(self.pool, index),
+            path=self.pool.locate(index),
             pool=self.pool_name,
             index=index,
             score=round(float(part.scores[place]), 6) if is_readable else None,

@@ -9,7 +9,6 @@ from mixmood.core.arrays import Array, Rows
 from mixmood.core.errors import InputError
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pool import ImageSource, Labels, Pool
-from mixmood.data.readers.kept import located
 from mixmood.features.backbones.backbone import network_digest
 from mixmood.features.backbones.onnx.file import is_onnx_file
 from mixmood.features.sample import Extractor
@@ -53,7 +52,7 @@ def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, extractor: Extracto
         filter=fitted,
         head=head,
         class_names=class_names,
-        labelled_names=tuple(located(labelled, int(row)) for row in own.rows),
+        labelled_names=tuple(labelled.locate(int(row)) for row in own.rows),
         backbone=network_digest(backbone) if backbone else "",
         backbone_name=_absolute(plan.backbone) if backbone else "",
         resolution=backbone.resolution if backbone else 0,

@@ -1,4 +1,4 @@
-"""Paths kept compactly, and the classes that their folders tell."""
+"""The order of names, and the classes that their folders tell."""
 
 import numpy as np
 import pytest
@@ -7,39 +7,30 @@ from hypothesis import strategies as st
 
 from mixmood.data.images import labels as folder_names
 from mixmood.data.images.labels import labels_from_folders
-from mixmood.data.images.names import Names, is_image_path, shown_bytes
+from mixmood.data.images.names import (
+    image_order,
+    is_image_path,
+    names_digest,
+    shown_bytes,
+    sorted_images,
+)
 
 PATHS = st.lists(st.binary(min_size=1, max_size=12).filter(lambda path: b"\0" not in path))
-
-
-@given(PATHS)
-def test_names_come_back_in_the_order_given(paths):
-    names = Names.in_order(paths)
-    assert list(names) == paths
-    assert [names[index] for index in range(len(names))] == paths
 
 
 @given(PATHS, st.randoms())
 def test_sorted_names_do_not_depend_on_the_order_they_came_in(paths, random):
     expected = sorted(paths, key=lambda path: (len(path), path))
     random.shuffle(paths)
-    names = Names.sorted(paths)
-    assert list(names) == expected
-    assert names.digest() == Names.in_order(expected).digest()
-    assert [paths[place] for place in Names.in_order(paths).order()] == expected
+    assert sorted_images(paths) == [paths[place] for place in image_order(paths)] == expected
 
 
 def test_short_names_come_first_so_that_numbers_are_in_their_natural_order():
-    assert list(Names.sorted([b"10.png", b"9.png", b"2.png"])) == [b"2.png", b"9.png", b"10.png"]
+    assert sorted_images([b"10.png", b"9.png", b"2.png"]) == [b"2.png", b"9.png", b"10.png"]
 
 
 def test_the_digest_tells_where_one_name_ends_and_the_next_begins():
-    assert Names.in_order([b"ab", b"c"]).digest() != Names.in_order([b"a", b"bc"]).digest()
-
-
-def test_a_million_names_take_little_more_than_their_letters():
-    names = Names.sorted(b"img_%07d.jpg" % index for index in range(100_000))
-    assert len(names._block) + names._ends.nbytes == 100_000 * (15 + 4)
+    assert names_digest([b"ab", b"c"]) != names_digest([b"a", b"bc"])
 
 
 @pytest.mark.parametrize(
@@ -61,7 +52,7 @@ def test_other_files_are_left_out(path):
 
 
 def classes(*paths):
-    labels = labels_from_folders(Names.in_order(path.encode() for path in paths))
+    labels = labels_from_folders([path.encode() for path in paths])
     return None if labels is None else [labels.names[code] for code in labels.codes]
 
 
@@ -85,7 +76,7 @@ def test_a_shared_start_of_two_names_is_no_shared_folder():
 
 
 def test_class_names_are_in_the_order_of_the_alphabet_and_counted():
-    names = Names.in_order([b"dog/1.png", b"cat/1.png", b"dog/2.png"])
+    names = [b"dog/1.png", b"cat/1.png", b"dog/2.png"]
     labels = labels_from_folders(names)
     assert labels.names == ("cat", "dog")
     assert labels.codes.dtype == np.int32

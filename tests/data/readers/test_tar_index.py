@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixmood.data.readers.gzip_access import SeekableGzip
-from mixmood.data.readers.tar import PackedStream, PlainStream, _records, read_tar_members
+from mixmood.data.readers.tar import TarStream, _records, read_tar_members
 
 FORMATS = [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]
 NAMES = ["a.png", "d/b.png", "e" * 90 + "/" + "f" * 95 + ".png", "./g.png", "größe.png"]
@@ -40,11 +40,8 @@ def by_tarfile(path):
 
 
 def scanned(path):
-    stream = PlainStream(path)
-    try:
-        return [member[:3] for member in read_tar_members(stream)]
-    finally:
-        stream.close()
+    with path.open("rb") as file:
+        return [member[:3] for member in read_tar_members(TarStream(file))]
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -55,7 +52,7 @@ def test_members_are_as_the_standard_library_reads_them(format, tmp_path):
     assert len(found) == len(NAMES) + 1
     (tmp_path / "a.tar.gz").write_bytes(gzip.compress(path.read_bytes()))
     gzipped = SeekableGzip(tmp_path / "a.tar.gz")
-    assert [member[:3] for member in read_tar_members(PackedStream(gzipped))] == found
+    assert [member[:3] for member in read_tar_members(TarStream(gzipped))] == found
     gzipped.close()
 
 
@@ -181,7 +178,7 @@ def test_a_cut_gzip_stream_is_an_error(tmp_path):
     (tmp_path / "a.tar.gz").write_bytes(gzip.compress(block(b"0", b"%011o\0" % 600)))
     gzipped = SeekableGzip(tmp_path / "a.tar.gz")
     with pytest.raises(ValueError, match="it is truncated"):
-        list(read_tar_members(PackedStream(gzipped)))
+        list(read_tar_members(TarStream(gzipped)))
     gzipped.close()
 
 
@@ -190,5 +187,5 @@ def test_a_gzip_file_without_its_end_is_an_error(tmp_path):
     (tmp_path / "a.tar.gz").write_bytes(whole[: len(whole) // 2])
     gzipped = SeekableGzip(tmp_path / "a.tar.gz")
     with pytest.raises(EOFError, match="the compressed data ends early"):
-        list(read_tar_members(PackedStream(gzipped)))
+        list(read_tar_members(TarStream(gzipped)))
     gzipped.close()

@@ -13,7 +13,6 @@ import numpy as np
 
 from mixmood.core.errors import InputError, reason
 from mixmood.data.images.labels import labels_from_table, lines_of
-from mixmood.data.images.names import Names
 from mixmood.data.images.pool import Labels
 
 BESIDE_IMAGES = "_annotations.coco.json"
@@ -26,7 +25,7 @@ _ITEM = re.compile(r"^\s*(?:\d+\s*:|-\s)\s*.+$")
 _NUMBERED = re.compile(r"(\d+)\s*:\s*(.+)")
 
 
-def labels_from_coco(folder: Path, names: Names) -> Labels | None:
+def labels_from_coco(folder: Path, names: list[bytes]) -> Labels | None:
     """The classes of images from COCO annotations; None unless every image has one class."""
     classes: dict[str, set[str]] = {}
     for pattern in COCO_FILES:
@@ -66,13 +65,13 @@ def _ends(path: str) -> Iterator[str]:
         path = path.partition("/")[2]
 
 
-def labels_from_yolo(folder: Path, names: Names) -> Labels | None:
+def labels_from_yolo(folder: Path, names: list[bytes]) -> Labels | None:
     """The classes of images from YOLO label files; None unless every image has one class.
 
     The label file of `images/train/1.jpg` is `labels/train/1.txt`. Each of its lines starts with
     the number of a class, whose name is in data.yaml or classes.txt.
     """
-    if not (folder / "labels").is_dir() or not len(names) or not names[0].startswith(b"images/"):
+    if not (folder / "labels").is_dir() or not names or not names[0].startswith(b"images/"):
         return None
     kinds = yolo_names(folder)
 

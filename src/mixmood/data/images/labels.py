@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mixmood.core.errors import InputError, OptionError, ShapeError, reason
 from mixmood.core.suggest import unknown_name
 from mixmood.core.words import either_form
-from mixmood.data.images.names import Names, shown_bytes
+from mixmood.data.images.names import shown_bytes
 from mixmood.data.images.pool import Labels, Pool
 
 MOST_CLASSES = 65_536
@@ -21,7 +21,7 @@ SPLIT = re.compile(rb"(train|training|val|valid|validation|dev|test|testing|imag
 """Names of folders that are splits of a set, not classes (YOLO and COCO have them)."""
 
 
-def labels_from_folders(names: Names) -> Labels | None:
+def labels_from_folders(names: list[bytes]) -> Labels | None:
     """The classes from the folders of a pool; None if the folders are not classes.
 
     The class of an image is its folder on the first level with several folders: `cat` for
@@ -44,10 +44,10 @@ def labels_from_folders(names: Names) -> Labels | None:
     return labels_from_table(codes, table) if len(table) > 1 else None
 
 
-def images_without_class_folder(names: Names) -> str:
+def images_without_class_folder(names: list[bytes]) -> str:
     """A sentence about images beside the class folders; empty if there are none of either.
 
-    >>> images_without_class_folder(Names.in_order([b"cat/1.png", b"dog/2.png", b"3.png"]))
+    >>> images_without_class_folder([b"cat/1.png", b"dog/2.png", b"3.png"])
     '1 of 3 images is in no class folder, such as 3.png: the set counts as unlabelled.'
     """
     skip, folders = _shared_folder(names), set()
@@ -76,12 +76,12 @@ def labels_from_table(codes: NDArray[np.int32], table: dict[bytes, int]) -> Labe
     return Labels(place[codes], tuple(map(shown_bytes, ordered)))
 
 
-def _is_split_level(names: Names, skip: int) -> bool:
+def _is_split_level(names: list[bytes], skip: int) -> bool:
     """Whether all folders of a level are splits, such as train and test."""
     return all(SPLIT.fullmatch(name[skip:].partition(b"/")[0].lower()) for name in names)
 
 
-def _shared_folder(names: Names) -> int:
+def _shared_folder(names: list[bytes]) -> int:
     """The length of the folder with which all names start, including its slash."""
     shared: bytes | None = None
     for name in names:
@@ -178,7 +178,9 @@ def label_file_in(folder: Path) -> Path | None:
     return next((folder / name for name in LABEL_FILES if (folder / name).is_file()), None)
 
 
-def labels_from_file(path: Path, names: Names, column: str | None) -> tuple[Labels | None, str]:
+def labels_from_file(
+    path: Path, names: list[bytes], column: str | None
+) -> tuple[Labels | None, str]:
     """The classes of all images; or None, and a sentence about an image without one class.
 
     A row names its image by the path below the folder, by the name of the file, or by that name
@@ -217,7 +219,7 @@ def labels_from_file(path: Path, names: Names, column: str | None) -> tuple[Labe
 
 
 def _codes(
-    path: Path, names: Names, column: str | None
+    path: Path, names: list[bytes], column: str | None
 ) -> tuple["np.ndarray[tuple[int], np.dtype[np.int32]] | None", dict[bytes, int], str]:
     rows = table_rows(path)
     _, head = next(rows)
@@ -248,7 +250,7 @@ def _bytes(text: str) -> bytes:
     return text.strip().replace("\\", "/").encode("utf-8", "surrogateescape")
 
 
-def _places(names: Names) -> dict[bytes, int]:
+def _places(names: list[bytes]) -> dict[bytes, int]:
     """The index of an image by its path, its file name, and its file name without suffix."""
     places: dict[bytes, int] = {}
     for short in _shortenings(names):
@@ -259,7 +261,7 @@ def _places(names: Names) -> dict[bytes, int]:
     return places
 
 
-def _shortenings(names: Names) -> Iterator[Iterable[bytes]]:
+def _shortenings(names: list[bytes]) -> Iterator[Iterable[bytes]]:
     yield names
     yield (name.rpartition(b"/")[2] for name in names)
     # A DICOM file may have no suffix.
@@ -331,14 +333,6 @@ def minus_one_note(names: tuple[str, ...]) -> str:
     return "The label -1 is a class like the others. Put images without a class into the pool."
 
 
-@runtime_checkable
-class HasColumns(Protocol):
-    """A pool that is a table."""
-
-    def column(self, name: str) -> list[str] | None:
-        """The values of a column, one for each image; None without it."""
-
-
 def group_names(pool: Pool, column_or_pattern: str) -> list[str]:
     """The group of every image of a pool.
 
@@ -349,7 +343,7 @@ def group_names(pool: Pool, column_or_pattern: str) -> list[str]:
             first capture group is the name of the image's group, as in `patient(\\d+)`; without
             one, the whole match is.
     """
-    column = pool.column(column_or_pattern) if isinstance(pool, HasColumns) else None
+    column = pool.column(column_or_pattern)
     if column is not None:
         return column
     try:
@@ -362,8 +356,8 @@ def group_names(pool: Pool, column_or_pattern: str) -> list[str]:
     return [_group(pattern, pool, index) for index in range(len(pool))]
 
 
-def _group(pattern: "re.Pattern[str]", pool: Any, index: int) -> str:
-    place = pool.locate(index) if hasattr(pool, "locate") else f"{pool.name}[{index}]"
+def _group(pattern: "re.Pattern[str]", pool: Pool, index: int) -> str:
+    place = pool.locate(index)
     found = pattern.search(place)
     # A capture group that took no part in the match is None.
     name = None if found is None else found.group(1 if pattern.groups else 0)

@@ -60,6 +60,14 @@ class Source(ABC):
         """
         return ""
 
+    def locate(self, index: int) -> str:
+        """The name of an image or row in messages and lists; by default the pool and the index."""
+        return f"{self.name}[{index}]"
+
+    def column(self, name: str) -> list[str] | None:
+        """The values of a column of the pool's table, one for each image; None without it."""
+        return None
+
 
 class ImageSource(Source):
     """A pool of images: opened without reading it, read by index, from any number of threads.
@@ -75,10 +83,6 @@ class ImageSource(Source):
     @abstractmethod
     def fetch(self, index: int) -> Raw:
         """The image as stored, not yet decoded; raises UnreadableImageError if it is gone."""
-
-    @abstractmethod
-    def locate(self, index: int) -> str:
-        """The name of the image in messages and lists: its path, or the pool and its index."""
 
     def file_path(self, index: int) -> bytes | None:
         """The path of the image's own file; None if it has none, as in an archive."""

@@ -129,10 +129,6 @@ class ImageArray(_RowPool, ImageSource):
         """The pixels as stored."""
         return np.asarray(self._rows[index])
 
-    def locate(self, index: int) -> str:
-        """The name of the pool and the index."""
-        return f"{self.name}[{index}]"
-
     def _check_floats(self) -> None:
         for first, block in _blocks(self._rows):
             try:

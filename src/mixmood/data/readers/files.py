@@ -3,6 +3,7 @@
 import csv
 import os
 from array import array
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -27,12 +28,14 @@ from mixmood.data.images.labels import (
     table_rows,
 )
 from mixmood.data.images.names import (
-    Names,
-    PassedOver,
+    count_passed_over,
     is_foreign_folder,
     is_image_name,
     may_be_dicom,
+    names_digest,
+    passed_over_notes,
     shown_bytes,
+    sorted_images,
 )
 from mixmood.data.images.pool import ImageSource, Labels
 
@@ -44,7 +47,7 @@ class PathSource(ImageSource):
     result depends on the order of a listing. Only a list of paths keeps its own order.
     """
 
-    _names: Names
+    _names: list[bytes]
 
     def __len__(self) -> int:
         """How many images were listed."""
@@ -57,7 +60,7 @@ class PathSource(ImageSource):
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the paths; no image is read."""
-        return self._names.digest()
+        return names_digest(self._names)
 
     @cached_property
     def labels(self) -> Labels | None:
@@ -91,10 +94,10 @@ class FolderSource(PathSource):
         self._label = label
         self._root = os.fsencode(Path(path).resolve())
         walk = _Walk(self._root)
-        self._names = Names.sorted(walk)
-        self.notes = walk.passed_over.notes()
+        self._names = sorted_images(walk)
+        self.notes = passed_over_notes(walk.passed_over)
         n_links = walk.n_leaving
-        if not len(self._names):
+        if not self._names:
             links = f", including {counted(n_links, 'link')} to files elsewhere" if n_links else ""
             raise InputError(
                 f"No images in the folder {path}: found {walk.n_others} files below it{links}. "
@@ -162,7 +165,7 @@ class _Walk:
         self._root = root
         self.n_others = 0
         self.n_leaving = 0
-        self.passed_over = PassedOver()
+        self.passed_over = Counter[str]()
 
     def __iter__(self) -> Iterator[bytes]:
         pending = [b""]
@@ -198,7 +201,7 @@ class _Walk:
                 if self._is_link_elsewhere(entry):
                     self.n_leaving += 1
                 elif not is_image_name(name):
-                    self.passed_over.add(name)
+                    count_passed_over(self.passed_over, name)
                 elif entry.is_symlink() and entry.is_file():
                     yield prefix + name
 
@@ -233,7 +236,7 @@ class ManifestSource(PathSource):
 
     A .txt list has one path a line; empty lines and lines that start with # are ignored. A .csv or
     .tsv list, with commas, semicolons or tabs, has a header with a column `path` and optionally a
-    column `label`; `data/labels/tables.py` has other names for them. A list with a blank label
+    column `label`; `data/images/labels.py` has other names for them. A list with a blank label
     counts as unlabelled. Folders are separated by / or, as on Windows, by \\, on every system. A
     path that leaves the folder of the list is refused: a foreign list must not choose other files
     of this machine.
@@ -255,7 +258,7 @@ class ManifestSource(PathSource):
         self._table: dict[bytes, int] = {}
         is_table = self._path.suffix.lower() in (".csv", ".tsv")
         try:
-            self._names = Names.in_order(self._rows() if is_table else self._paths())
+            self._names = list(self._rows() if is_table else self._paths())
         except (OSError, ValueError, csv.Error) as error:
             raise self._no_list(reason(error)) from error
         self._check_some_exist()

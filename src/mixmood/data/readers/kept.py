@@ -231,12 +231,15 @@ class _KeptPart(Source, Generic[S]):
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the whole pool's fingerprint and of the indices."""
-        return _digest(self._base, self._indices)
+        state = hashlib.sha256(f"kept {self._base.fingerprint}".encode())
+        state.update(np.ascontiguousarray(self._indices, dtype="<i8").tobytes())
+        return state.hexdigest()
 
     @cached_property
     def labels(self) -> Labels | None:
         """The classes of the kept images; None if the pool has none."""
-        return _labels(self._base, self._indices)
+        labels = self._base.labels
+        return None if labels is None else Labels(labels.codes[self._indices], labels.names)
 
 
 class KeptImages(_KeptPart[ImageSource], ImageSource):
@@ -308,7 +311,7 @@ def _indices_of(base: Pool, paths: list[str], path: Path) -> Rows:
     wanted = set(paths)
     found: dict[str, int] = {}
     for index in range(len(base)):
-        if (entry := located(base, index)) in wanted:
+        if (entry := base.locate(index)) in wanted:
             found.setdefault(entry, index)
     if missing := [entry for entry in paths if entry not in found]:
         raise InputError(
@@ -320,25 +323,9 @@ def _indices_of(base: Pool, paths: list[str], path: Path) -> Rows:
 def _check_unchanged(path: Path, base: Pool, indices: Rows, paths: list[str]) -> None:
     """Refuse a list whose paths are not those of the pool at the same indices."""
     for index, entry in zip(indices.tolist(), paths, strict=True):
-        found = located(base, index) if 0 <= index < len(base) else None
+        found = base.locate(index) if 0 <= index < len(base) else None
         if found is None or entry not in (found, inert(found)):
             raise InputError(
                 f"{path} does not fit its pool any more: image {index} was '{entry}' and is now "
                 f"{'gone' if found is None else repr(found)}. Filter the pool again."
             )
-
-
-def located(pool: Pool, index: int) -> str:
-    """The name of an image in its pool; a row of features has the pool's name and its index."""
-    return pool.locate(index) if isinstance(pool, ImageSource) else f"{pool.name}[{index}]"
-
-
-def _digest(base: Pool, indices: Rows) -> str:
-    state = hashlib.sha256(f"kept {base.fingerprint}".encode())
-    state.update(np.ascontiguousarray(indices, dtype="<i8").tobytes())
-    return state.hexdigest()
-
-
-def _labels(base: Any, indices: Rows) -> Labels | None:
-    labels: Labels | None = base.labels
-    return None if labels is None else Labels(labels.codes[indices], labels.names)

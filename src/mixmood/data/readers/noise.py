@@ -62,10 +62,6 @@ class NoiseSource(ImageSource):
             return _stretched(rng.normal(0.0, np.sqrt(10.0), self._shape))
         return np.where(rng.random(self._shape) < self._p, 255, 0).astype(np.uint8)
 
-    def locate(self, index: int) -> str:
-        """The name of the pool and the index."""
-        return f"{self.name}[{index}]"
-
     @cached_property
     def fingerprint(self) -> str:
         """A digest of everything on which the images depend."""

@@ -73,10 +73,6 @@ class ObjectSource(ImageSource):
             why = f"{type(error).__name__}: {reason(error)}"
             raise UnreadableImageError(f"{self.locate(index)}: cannot be read: {why}.") from error
 
-    def locate(self, index: int) -> str:
-        """The name of the pool and the index."""
-        return f"{self.name}[{index}]"
-
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the count and of 32 evenly spaced images, because items have no names."""

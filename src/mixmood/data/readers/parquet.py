@@ -178,10 +178,6 @@ class ParquetSource(ImageSource):
             raise UnreadableImageError(f"{self.locate(index)}: there are no bytes in the table.")
         return value
 
-    def locate(self, index: int) -> str:
-        """The name of the pool and the row."""
-        return f"{self.name}[{index}]"
-
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the sizes of all row groups: a change of an image nearly always shows."""

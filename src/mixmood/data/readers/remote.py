@@ -4,13 +4,19 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, reason
 from mixmood.core.files.bounded import check_size
-from mixmood.data.images.names import Names, PassedOver, is_image_path
+from mixmood.data.images.names import (
+    count_passed_over,
+    is_image_path,
+    passed_over_notes,
+    sorted_images,
+)
 from mixmood.data.images.pool import Pool
 from mixmood.data.readers.files import PathSource
 
@@ -32,10 +38,14 @@ class RemoteFolder(PathSource):
             paths = self._system.find(self._root, maxdepth=_DEEPEST)
         except Exception as error:
             raise _cannot_open(url, error) from error
-        passed_over = PassedOver()
-        self._names = Names.sorted(self._images(paths, passed_over))
-        self.notes = passed_over.notes()
-        if not len(self._names):
+        prefix, passed_over = self._root.rstrip("/") + "/", Counter[str]()
+        # With file:// URLs a name may be any bytes.
+        names = [os.fsencode(path.removeprefix(prefix)) for path in paths]
+        self._names = sorted_images(filter(is_image_path, names))
+        for path in names:
+            count_passed_over(passed_over, path)
+        self.notes = passed_over_notes(passed_over)
+        if not self._names:
             raise InputError(
                 f"No images behind {url}: found {len(paths)} files. Give the URL of a folder that "
                 "can be listed, or of an archive or array file."
@@ -55,16 +65,6 @@ class RemoteFolder(PathSource):
         except Exception as error:
             raise UnreadableImageError(f"{where}: cannot be fetched: {reason(error)}.") from error
         return bytes(data)
-
-    def _images(self, paths: list[str], passed_over: PassedOver) -> Iterator[bytes]:
-        prefix = self._root.rstrip("/") + "/"
-        for path in paths:
-            # With file:// URLs a name may be any bytes.
-            relative = os.fsencode(path.removeprefix(prefix))
-            if path.startswith(prefix) and is_image_path(relative):
-                yield relative
-            else:
-                passed_over.add_path(relative)
 
 
 def open_fetched(url: str, opener: Callable[[Path, str], Pool], name: str) -> Pool:

@@ -3,18 +3,17 @@
 import hashlib
 import json
 import os
-import struct
 import time
 import zlib
 from array import array
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mixmood.core.arrays import Rows
 from mixmood.core.cache.features import FeatureCache
@@ -22,8 +21,8 @@ from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.bounded import check_size, read_at
 from mixmood.data.images.dicom import is_dicom
 from mixmood.data.images.names import (
-    Names,
-    PassedOver,
+    count_passed_over,
+    image_order,
     is_image_path,
     may_be_dicom_path,
     passed_over_notes,
@@ -51,61 +50,31 @@ class TarMember(NamedTuple):
     """Its first bytes, if they were asked for."""
 
 
-class Stream(Protocol):
-    """A stream that is read from front to back."""
+class TarStream:
+    """An archive from front to back; skipped data of a plain file are not read."""
 
-    def read(self, size: int, /) -> bytes:
-        """The next bytes, fewer only at the end."""
-
-    def skip(self, size: int, /) -> None:
-        """Leave out so many bytes; ValueError if there are fewer."""
-
-
-class PlainStream:
-    """A file from front to back; skipped data are not read."""
-
-    def __init__(self, path: Path) -> None:
-        """Start at the beginning of the file."""
-        self._file = path.open("rb")
-        self._length = self._file.seek(0, 2)
-        self._file.seek(0)
-
-    def read(self, size: int) -> bytes:
-        """The next bytes, fewer only at the end."""
-        return self._file.read(size)
+    def __init__(self, file: BinaryIO | SeekableGzip) -> None:
+        """Start where the file is, which must be its beginning."""
+        self.read = file.read
+        self._file, self._length = file, 0
+        if not isinstance(file, SeekableGzip):
+            self._length = file.seek(0, 2)
+            file.seek(0)
 
     def skip(self, size: int) -> None:
         """Leave out so many bytes; ValueError if there are fewer."""
-        if self._file.seek(size, 1) > self._length:
+        if isinstance(self._file, SeekableGzip):
+            while size and (piece := self._file.read(min(size, 2**20))):
+                size -= len(piece)
+            is_truncated = size > 0
+        else:
+            is_truncated = self._file.seek(size, 1) > self._length
+        if is_truncated:
             raise ValueError("it is truncated")
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-class PackedStream:
-    """The unpacked content of a gzip file from front to back."""
-
-    def __init__(self, packed: SeekableGzip) -> None:
-        """Start where sequential reading of `packed` is."""
-        self._packed = packed
-
-    def read(self, size: int) -> bytes:
-        """The next bytes, fewer only at the end."""
-        return self._packed.read(size)
-
-    def skip(self, size: int) -> None:
-        """Leave out so many bytes; ValueError if there are fewer."""
-        while size:
-            piece = self._packed.read(min(size, 2**20))
-            if not piece:
-                raise ValueError("it is truncated")
-            size -= len(piece)
 
 
 def read_tar_members(
-    stream: Stream, is_looked_into: Callable[[bytes], bool] = lambda name: False
+    stream: TarStream, is_looked_into: Callable[[bytes], bool] = lambda name: False
 ) -> Iterator[TarMember]:
     """All regular files in their order; ValueError if the archive is truncated or damaged.
 
@@ -173,7 +142,7 @@ def _number(field: bytes, base: int = 8) -> int:
     return value
 
 
-def _take(stream: Stream, size: int) -> bytes:
+def _take(stream: TarStream, size: int) -> bytes:
     """The text of an extended header; ValueError if it is too long or truncated."""
     if size > _MAX_HEADER_BYTES:
         raise ValueError(f"a header claims {size} bytes")
@@ -201,7 +170,7 @@ def _records(text: bytes) -> Iterator[tuple[bytes, bytes]]:
         start += length
 
 
-def _skip_sparse_map(stream: Stream, block: bytes) -> int:
+def _skip_sparse_map(stream: TarStream, block: bytes) -> int:
     """Skip the extension blocks of a sparse file's map; returns their length."""
     length, has_more = 0, block[482]
     while has_more:
@@ -222,83 +191,60 @@ def _rounded(size: int) -> int:
     return -(-size // _BLOCK) * _BLOCK
 
 
-FORMAT = b"mixmood archive index 2\n"
 REST_NS = 2 * 10**9
 """A file that changed less than this ago may change again within the same tick of its clock."""
-
-_COUNTS = struct.Struct("<QQ")
 
 
 @dataclass(frozen=True)
 class ArchiveIndex:
     """The names of the images of an archive, and the offsets and sizes of their bytes."""
 
-    names: Names
-    offsets: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    passed_over: dict[str, int] = field(default_factory=dict)
+    names: list[bytes]
+    offsets: Rows
+    sizes: Rows
+    passed_over: Mapping[str, int]
     """The number of files that are not images, by suffix."""
 
     def to_bytes(self, stamp: bytes) -> bytes:
-        """The index and the stamp of its archive as bytes."""
-        block, ends = self.names.parts()
-        columns = (ends.astype("<i8"), self.offsets.astype("<i8"), self.sizes.astype("<i8"))
-        counts = _COUNTS.pack(len(self.names), len(block))
-        # After the fields of version 0.1.0; absent if there are no such files.
-        others = json.dumps(self.passed_over).encode() if self.passed_over else b""
-        parts = (column.tobytes() for column in columns)
-        return b"".join([FORMAT, stamp, counts, *parts, block, others])
+        """The index and the stamp of its archive as bytes for the cache."""
+        content = {
+            "stamp": stamp.hex(),
+            "names": [name.decode("latin-1") for name in self.names],
+            "offsets": self.offsets.tolist(),
+            "sizes": self.sizes.tolist(),
+            "passed_over": dict(self.passed_over),
+        }
+        return json.dumps(content).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes, stamp: bytes, n_bytes: int) -> "ArchiveIndex | None":
         """The index; None if it belongs to another archive or is not valid.
 
         Args:
-            data: The bytes from the cache.
+            data: The bytes from the cache. They are checked, not trusted.
             stamp: The stamp of the archive now.
             n_bytes: The length of the archive's content; no image may end after it.
         """
-        head = FORMAT + stamp
-        start = len(head) + _COUNTS.size
-        if not data.startswith(head) or len(data) < start:
+        try:
+            content = json.loads(data)
+            if content["stamp"] != stamp.hex():
+                return None
+            names = [name.encode("latin-1") for name in content["names"]]
+            offsets, sizes = (
+                np.array(content[key], np.int64).reshape(len(names)) for key in ("offsets", "sizes")
+            )
+            passed_over = {str(kind): int(n) for kind, n in content["passed_over"].items()}
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             return None
-        n_images, n_block = _COUNTS.unpack_from(data, len(head))
-        end = start + 24 * n_images + n_block
-        if not n_images or len(data) < end:
-            return None
-        passed_over = _counts(data[end:])
-        if passed_over is None:
-            return None
-        columns = np.frombuffer(data, "<i8", 3 * n_images, start).astype(np.int64)
-        ends, offsets, sizes = columns.reshape(3, n_images)
-        lengths = np.diff(ends, prepend=0)
-        # In this order no difference can overflow: first the ends, then the sizes, then offsets.
-        if ends.min() < 0 or lengths.min() < 1 or ends[-1] != n_block:
-            return None
-        if min(offsets.min(), sizes.min()) < 0 or sizes.max() > n_bytes:
-            return None
-        if (offsets > n_bytes - sizes).any():
-            return None
-        names = Names(data[start + 24 * n_images : end], ends)
-        return cls(names, offsets, sizes, passed_over)
-
-
-def _counts(data: bytes) -> dict[str, int] | None:
-    """The number of files that were passed over, by suffix; None if the bytes are not valid."""
-    if not data:
-        return {}
-    try:
-        counts = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(counts, dict) or not all(type(n) is int and n > 0 for n in counts.values()):
-        return None
-    return counts
+        # A size is at most `n_bytes` before it is subtracted, so that nothing overflows.
+        is_inside = (sizes >= 0) & (sizes <= n_bytes) & (offsets >= 0)
+        is_inside &= offsets <= n_bytes - np.clip(sizes, 0, n_bytes)
+        return cls(names, offsets, sizes, passed_over) if names and is_inside.all() else None
 
 
 def archive_key(path: Path) -> bytes:
     """The cache key of an archive's index: one for each path, so that a new index replaces it."""
-    return hashlib.blake2b(FORMAT + os.fsencode(path), digest_size=20).digest()
+    return hashlib.blake2b(b"archive index 3" + os.fsencode(path), digest_size=20).digest()
 
 
 def archive_stamp(path: Path) -> bytes | None:
@@ -342,7 +288,7 @@ class TarSource(PathSource):
                 f"Cannot open {path} as a tar archive: {reason(error)}. Fetch or pack it again."
             ) from error
         self.notes = passed_over_notes(index.passed_over)
-        if not len(index.names):
+        if not index.names:
             raise InputError(
                 f"No images in the archive {path}. {' '.join((*self.notes, ''))}"
                 "It should hold files like .png or .jpg, in folders or not."
@@ -382,41 +328,25 @@ class TarSource(PathSource):
 
     def _scanned(self, cache: FeatureCache | None) -> ArchiveIndex:
         before = archive_stamp(self._path)
-        offsets, sizes = array("q"), array("q")
-        passed_over = PassedOver()
-        names = Names.in_order(self._images(offsets, sizes, passed_over))
-        places = names.order()
-        index = ArchiveIndex(
-            Names.sorted(names),
-            np.frombuffer(offsets, "q")[places],
-            np.frombuffer(sizes, "q")[places],
-            passed_over.counts(),
-        )
+        names, places, passed_over = [], array("q"), Counter[str]()
+        for name, offset, size, start in self._members():
+            if is_image_path(name) or is_dicom(start):
+                names.append(name)
+                places.extend((offset, size))
+            else:
+                count_passed_over(passed_over, name)
+        order = image_order(names)
+        offsets, sizes = np.array(places, np.int64).reshape(-1, 2)[order].T
+        index = ArchiveIndex([names[place] for place in order], offsets, sizes, passed_over)
         is_same = before is not None and before == archive_stamp(self._path)
-        if cache is not None and before is not None and is_same and len(names):
+        if cache is not None and before is not None and is_same and names:
             cache.keep_index(archive_key(self._path), index.to_bytes(before))
         return index
 
-    def _images(
-        self, offsets: "array[int]", sizes: "array[int]", passed_over: PassedOver
-    ) -> Iterator[bytes]:
-        """The names of the images; their offsets and sizes are appended to the arrays."""
-        for name, offset, size, start in self._members():
-            if is_image_path(name) or is_dicom(start):
-                offsets.append(offset)
-                sizes.append(size)
-                yield name
-            else:
-                passed_over.add_path(name)
-
     def _members(self) -> Iterator[TarMember]:
-        if self._packed is None:
-            with closing(PlainStream(self._path)) as stream:
-                yield from read_tar_members(stream, may_be_dicom_path)
-            return
-        with closing(self._packed):
-            yield from read_tar_members(PackedStream(self._packed), may_be_dicom_path)
-            while self._packed.read(2**20):
+        with closing(self._packed or self._path.open("rb")) as file:
+            yield from read_tar_members(TarStream(file), may_be_dicom_path)
+            while self._packed is not None and self._packed.read(2**20):
                 pass  # Read to the end, where the checksum of the file is verified.
 
 

@@ -3,6 +3,7 @@
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -14,10 +15,11 @@ from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files.bounded import check_size, inflate, read_at
 from mixmood.data.images.dicom import DICOM_START, is_dicom
 from mixmood.data.images.names import (
-    Names,
-    PassedOver,
+    count_passed_over,
+    image_order,
     is_image_path,
     may_be_dicom_path,
+    passed_over_notes,
     shown_name,
 )
 from mixmood.data.readers.files import PathSource
@@ -133,22 +135,30 @@ class ZipSource(PathSource):
         """Read the table of contents of `path`; refuse a broken archive or one without images."""
         self.name = name
         self._path = Path(path).resolve()
-        members, passed_over = bytearray(), PassedOver()
+        names, members, passed_over = [], bytearray(), Counter[str]()
         try:
-            packed = Names.in_order(self._images(members, passed_over))
+            with self._path.open("rb") as file:
+                for member in read_zip_members(self._path):
+                    # Old tools on Windows separate folders by backslashes.
+                    inside = member.name.replace(b"\\", b"/")
+                    if is_image_path(inside) or _is_dicom_inside(file, inside, member):
+                        names.append(inside)
+                        members += _MEMBER.pack(*member[1:])
+                    else:
+                        count_passed_over(passed_over, inside)
         except (OSError, ValueError, struct.error) as error:
             raise InputError(
                 f"Cannot open {path} as a zip archive: {reason(error)}. Fetch or pack it again."
             ) from error
-        self.notes = passed_over.notes()
-        if not len(packed):
+        self.notes = passed_over_notes(passed_over)
+        if not names:
             raise InputError(
                 f"No images in the archive {path}. {' '.join((*self.notes, ''))}"
                 "It should hold files like .png or .jpg, in folders or not."
             )
-
-        self._names = Names.sorted(packed)
-        self._members = np.frombuffer(members, f"V{_MEMBER.size}")[packed.order()].tobytes()
+        order = image_order(names)
+        self._names = [names[place] for place in order]
+        self._members = np.frombuffer(members, f"V{_MEMBER.size}")[order].tobytes()
 
     def fetch(self, index: int) -> bytes:
         """The unpacked bytes of the member; never more than the table of contents states."""
@@ -179,24 +189,11 @@ class ZipSource(PathSource):
         members = np.frombuffer(self._members, f"<i8,V{_MEMBER.size - 8}")
         return np.argsort(members["f0"][indices], kind="stable")
 
-    def _images(self, members: bytearray, passed_over: PassedOver) -> Iterator[bytes]:
-        """The names of the images; their other fields are appended to `members`."""
-        with self._path.open("rb") as file:
-            for member in read_zip_members(self._path):
-                # Old tools on Windows separate folders by backslashes.
-                name = member.name.replace(b"\\", b"/")
-                is_dicom_inside = may_be_dicom_path(name) and is_dicom(_first_bytes(file, member))
-                if is_image_path(name) or is_dicom_inside:
-                    members += _MEMBER.pack(*member[1:])
-                    yield name
-                else:
-                    passed_over.add_path(name)
 
-
-def _first_bytes(file: IO[bytes], member: ZipMember) -> bytes:
-    """The first bytes of a member; empty if it cannot be read."""
-    if member.flags & _ENCRYPTED:
-        return b""
+def _is_dicom_inside(file: IO[bytes], name: bytes, member: ZipMember) -> bool:
+    """Whether a member without an image suffix starts like DICOM; False if it cannot be read."""
+    if not may_be_dicom_path(name) or member.flags & _ENCRYPTED:
+        return False
     try:
         file.seek(member.offset)
         magic, n_name, n_extra = _LOCAL.unpack(file.read(_LOCAL.size))
@@ -205,8 +202,8 @@ def _first_bytes(file: IO[bytes], member: ZipMember) -> bytes:
         if member.method == zipfile.ZIP_DEFLATED:
             data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, DICOM_START)
     except (OSError, OverflowError, ValueError, struct.error, zlib.error):
-        return b""
-    return data if magic == b"PK\3\4" else b""
+        return False
+    return bool(magic == b"PK\3\4") and is_dicom(data)
 
 
 def _unpack(data: bytes, size: int, method: int) -> bytes:
