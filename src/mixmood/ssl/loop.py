@@ -49,8 +49,8 @@ def accuracy(model: nn.Module, images: Images, codes: Tensor, standardise: Stand
 
 N_FIXED = 6
 """Number of sums before those of the classes."""
-N_LATER = 2
-"""Number of sums after those of the classes; checkpoints of earlier versions do not have them."""
+N_SURE = 2
+"""Number of sums after those of the classes."""
 
 
 class Tally:
@@ -59,7 +59,7 @@ class Tally:
     def __init__(self, n_classes: int, device: torch.device) -> None:
         """Start with all sums 0."""
         self._n_classes = n_classes
-        self.sums = torch.zeros(N_FIXED + n_classes + N_LATER, device=device)
+        self.sums = torch.zeros(N_FIXED + n_classes + N_SURE, device=device)
 
     @torch.no_grad()
     def add(self, losses: StepLoss) -> None:
@@ -82,10 +82,9 @@ class Tally:
 
     def restore(self, sums: Tensor) -> None:
         """Set the sums to those of a checkpoint."""
-        if len(sums) not in (len(self.sums), len(self.sums) - N_LATER):
+        if len(sums) != len(self.sums):
             raise ValueError(f"{len(sums)} sums where {len(self.sums)} were wanted")
-        self.clear()
-        self.sums[: len(sums)].copy_(sums)
+        self.sums.copy_(sums)
 
     def clear(self) -> None:
         """Set all sums to 0."""
@@ -107,7 +106,7 @@ class Means:
         self.loss_unlabelled = unlabelled / n_updates if n_guesses else None
         self.share_dropped = dropped / n_updates if n_guesses else None
         self.pseudo_label_shares = (
-            tuple(n / n_guesses for n in sums[N_FIXED:-N_LATER]) if n_guesses else None
+            tuple(n / n_guesses for n in sums[N_FIXED:-N_SURE]) if n_guesses else None
         )
         self.share_sure = sums[-2] / sums[-1] if sums[-1] else None
 
@@ -435,7 +434,6 @@ class Loop:
         return {
             "n_done": self.n_done,
             "epochs": json.dumps([asdict(epoch) for epoch in self.epochs]),
-            "n_threads": torch.get_num_threads(),
             "elapsed_s": self.elapsed_s,
             "training_s": self.training_s,
             "sums": self._tally.sums,

@@ -155,7 +155,7 @@ class TrainingPlan(Recipe):
     threads: int | None = option(
         None,
         "Threads to compute with.",
-        shown="head: all cores; networks: the faster of one and all, measured",
+        shown="head: all cores; networks: one if small, else all cores",
     )
     seed: int = option(0, "Decides everything random.")
 

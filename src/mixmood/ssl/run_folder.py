@@ -21,6 +21,7 @@ REPORT = "report.html"
 ALL = (CHECKPOINT, METRICS, WEIGHTS, MODEL, CURVES, RECORD, REPORT)
 
 SCHEMA = 1
+MOST_THREADS = 1024
 NAMED = 4
 """How many differences a message names."""
 
@@ -76,6 +77,10 @@ def load_checkpoint(folder: Path, configuration: dict[str, Any]) -> dict[str, An
     try:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         found = json.loads(state["configuration"])
+        # Not compared: a run that goes on keeps its number, unless another one is asked for.
+        state["n_threads"] = int(found.pop("threads"))
+        if not 1 <= state["n_threads"] <= MOST_THREADS:
+            raise ValueError("its number of threads is impossible")
         schema = state["schema"]
         wanted = json.loads(json.dumps(configuration))
         differing = differences(found, wanted)

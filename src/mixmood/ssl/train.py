@@ -4,13 +4,12 @@ import copy
 import io
 import json
 import math
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import Field, asdict, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,94 +37,6 @@ from mixmood.ssl.predict import INPUT, METADATA
 from mixmood.ssl.record import EpochRecord, TrainingRecord
 from mixmood.ssl.run_folder import open_folder, unreadable_checkpoint
 from mixmood.ssl.task import CodesLike, ImagesLike, Task, checked_task
-
-
-def configuration_of(
-    plan: TrainingPlan,
-    length: Length,
-    algorithm: Algorithm,
-    model: WideResNetSpec | TunedSpec | nn.Module,
-    weak: Augment,
-    task: Task,
-) -> dict[str, Any]:
-    """Everything that decides the weights of a run."""
-    return {
-        "algorithm": algorithm.name,
-        "settings": {found.name: getattr(algorithm, found.name) for found in _fields(algorithm)},
-        "model": repr(model) if isinstance(model, nn.Module) else asdict(model),
-        "epochs": math.ceil(length.n_updates / length.updates_per_epoch),
-        "updates": length.n_updates,
-        "batch_size": plan.batch_size,
-        "learning_rate": plan.learning_rate,
-        "augment": asdict(weak),
-        "seed": plan.seed,
-        "data": task.digest(),
-        "weight_decay": plan.weight_decay,
-        "ema": plan.ema,
-        "precision": plan.precision,
-    }
-
-
-def _fields(algorithm: object) -> tuple[Field[Any], ...]:
-    return fields(algorithm) if is_dataclass(algorithm) else ()
-
-
-ROUNDS = 3
-LONG_S = 1.0
-"""If an update takes longer, the measurement is not repeated."""
-
-
-def limit_threads(n_threads: int) -> None:
-    """Let torch compute with `n_threads` threads in this process from now on."""
-    torch.set_num_threads(n_threads)
-
-
-@contextmanager
-def computing_with(n_threads: int) -> Iterator[None]:
-    """Within, torch computes with `n_threads` threads; afterwards with as many as before."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(n_threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def faster_threads(model: nn.Module, shape: tuple[int, int, int], n_images: int) -> int:
-    """One thread, or all that torch may use: whichever trains a copy of the model faster.
-
-    On a busy machine threads wait for each other: sixty updates of a small network took 23 s with
-    two threads and 1 s with one.
-
-    Args:
-        model: The network; it is not changed.
-        shape: Channels, height and width of the images.
-        n_images: Images in an update.
-    """
-    most = torch.get_num_threads()
-    if most == 1 or next(model.parameters()).device.type != "cpu":
-        return most
-    trial, images = copy.deepcopy(model).train(), torch.zeros(n_images, *shape)
-    images = images.to(memory_format=torch.channels_last)
-    took_s = dict.fromkeys((1, most), float("inf"))
-    try:
-        for _ in range(ROUNDS):
-            for n_threads in took_s:
-                torch.set_num_threads(n_threads)
-                took_s[n_threads] = min(took_s[n_threads], _update_s(trial, images))
-            if max(took_s.values()) > LONG_S:
-                break
-    finally:
-        torch.set_num_threads(most)
-    return min(took_s, key=lambda n_threads: (took_s[n_threads], n_threads))
-
-
-def _update_s(model: nn.Module, images: torch.Tensor) -> float:
-    """Seconds of a forward and a backward pass."""
-    start = time.perf_counter()
-    model(images).square().sum().backward()
-    return time.perf_counter() - start
-
 
 Spec = WideResNetSpec | TunedSpec | nn.Module
 
@@ -163,7 +74,8 @@ def train(
     Images are uint8 arrays of shape (n, height, width) or (n, height, width, channels), or
     `Images`; labels are whole numbers from 0. An epoch is one pass over the pool, or over the
     labelled images for `supervised`; with `updates`, the run has that many updates in `epochs`
-    equal parts. On a CPU the same inputs, seed and number of threads give the same weights.
+    equal parts. On a CPU the same inputs, options and seed give the same weights; the number of
+    threads, which sums depend on, follows from a rule (`default_threads`).
 
     Args:
         labelled: The labelled images.
@@ -192,21 +104,21 @@ def train(
     configuration = configuration_of(plan, length, method, spec, weak, task)
     folder = None if out is None else Path(out)
     saved = open_folder(folder, configuration, resume)
-    _check_memory(spec, task, plan, method)
-    network = Network(_built(spec, task, plan.seed), place, plan.precision)
-    n_threads = _threads(plan, saved, network, task)
-    loop = Loop(
-        task.to(place),
-        plan,
-        length,
-        method,
-        network,
-        augment=weak,
-        follower=_follower(network.model, spec, method, plan.ema),
-    )
-    if saved is not None:
-        _restore(loop, saved, folder)
+    shape, per_update = task.labelled.images.shape, _per_update(plan, method)
+    if isinstance(spec, WideResNetSpec) and plan.device == "cpu":
+        check_memory(spec, shape[1], per_update)
+    model = _built(spec, task, plan.seed)
+    saved_threads = None if saved is None else int(saved["n_threads"])
+    n_threads = plan.threads or saved_threads or default_threads(model, shape, per_update)
+    configuration["threads"] = n_threads
     with computing_with(n_threads):
+        if isinstance(spec, TunedSpec):
+            _start_from_head(model, task)
+        network = Network(model, place, plan.precision)
+        follower = _follower(model, spec, method, plan.ema)
+        loop = Loop(task.to(place), plan, length, method, network, augment=weak, follower=follower)
+        if saved is not None:
+            _restore(loop, saved, folder)
         loop.run(folder, configuration, progress or Silent(), on_epoch)
         return _trained(loop, configuration)
 
@@ -271,31 +183,81 @@ def _per_update(plan: TrainingPlan, algorithm: Algorithm) -> int:
     return int(plan.batch_size * (1 + (views if algorithm.needs_pool else 0)))
 
 
-def _check_memory(spec: Any, task: Task, plan: TrainingPlan, algorithm: Algorithm) -> None:
-    if isinstance(spec, WideResNetSpec) and plan.device == "cpu":
-        check_memory(spec, task.labelled.images.shape[1], _per_update(plan, algorithm))
+def configuration_of(
+    plan: TrainingPlan,
+    length: Length,
+    algorithm: Algorithm,
+    model: WideResNetSpec | TunedSpec | nn.Module,
+    weak: Augment,
+    task: Task,
+) -> dict[str, Any]:
+    """Everything that decides the weights of a run."""
+    return {
+        "algorithm": algorithm.name,
+        "settings": {found.name: getattr(algorithm, found.name) for found in _fields(algorithm)},
+        "model": repr(model) if isinstance(model, nn.Module) else asdict(model),
+        "epochs": math.ceil(length.n_updates / length.updates_per_epoch),
+        "updates": length.n_updates,
+        "batch_size": plan.batch_size,
+        "learning_rate": plan.learning_rate,
+        "augment": asdict(weak),
+        "seed": plan.seed,
+        "data": task.digest(),
+        "weight_decay": plan.weight_decay,
+        "ema": plan.ema,
+        "precision": plan.precision,
+    }
 
 
-def _threads(plan: TrainingPlan, saved: dict[str, Any] | None, network: Network, task: Task) -> int:
-    """As the plan says; else as in the run that is resumed, for equal weights; else the faster."""
-    if plan.threads is not None:
-        return plan.threads
-    if saved is not None and isinstance(saved.get("n_threads"), int):
-        return max(1, min(int(saved["n_threads"]), torch.get_num_threads()))
-    return faster_threads(network.model, task.labelled.images.shape, 2 * plan.batch_size)
+def _fields(algorithm: object) -> tuple[Field[Any], ...]:
+    return fields(algorithm) if is_dataclass(algorithm) else ()
+
+
+SMALL_UPDATE = 1e9
+"""Parameters times pixels of an update below which one thread computes it. On two idle cores a
+second thread made updates of wrn-thin 1.2 times as fast at 0.9e9 and 1.5 times at 4.6e9, and those
+of wrn 1.9 times. On busy cores threads wait for each other: 60 updates of a small network took 23 s
+with two threads and 1 s with one."""
+
+
+def default_threads(model: nn.Module, shape: tuple[int, int, int], n_images: int) -> int:
+    """One thread for small updates, else all that torch may use: a rule, for equal weights.
+
+    Sums depend on the number of threads, so that a number chosen by timing gives other weights.
+    """
+    n_values = sum(parameter.numel() for parameter in model.parameters())
+    is_small = n_values * shape[1] * shape[2] * n_images < SMALL_UPDATE
+    return 1 if is_small else torch.get_num_threads()
+
+
+def limit_threads(n_threads: int) -> None:
+    """Let torch compute with `n_threads` threads in this process from now on."""
+    torch.set_num_threads(n_threads)
+
+
+@contextmanager
+def computing_with(n_threads: int) -> Iterator[None]:
+    """Within, torch computes with `n_threads` threads; afterwards with as many as before."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(n_threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _built(spec: Spec, task: Task, seed: int) -> nn.Module:
     if isinstance(spec, nn.Module):
         return spec
-    if isinstance(spec, TunedSpec):
-        network: Any = spec.build(task.labelled.images.shape, task.n_classes)
-        images = task.labelled.images.batch(np.arange(len(task.labelled.images)))
-        network.start_from(images, task.labelled.codes.numpy(), task.n_classes)
-        return cast(nn.Module, network)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(rng_for(seed, "weights").integers(2**63)))
         return spec.build(task.labelled.images.shape, task.n_classes)
+
+
+def _start_from_head(network: Any, task: Task) -> None:
+    """Set the head of the backbone to the solution on the frozen features of labelled images."""
+    images = task.labelled.images.batch(np.arange(len(task.labelled.images)))
+    network.start_from(images, task.labelled.codes.numpy(), task.n_classes)
 
 
 def _follower(model: nn.Module, spec: Spec, algorithm: Algorithm, ema: float) -> Follower | None:
@@ -374,37 +336,28 @@ def to_onnx(
     channels, height, width = shape
     whole = _FromPixels(copy.deepcopy(model), standardise).cpu().eval()
     example = torch.zeros(2, height, width, channels, dtype=torch.uint8)
-    buffer = io.BytesIO()
+    buffer: Any = io.BytesIO()
     try:
         with warnings.catch_warnings():
             # The newer exporter needs another package; the older one warns at every call.
             warnings.simplefilter("ignore")
-            _export(whole, example, buffer)
+            torch.onnx.export(
+                whole,
+                (example,),
+                buffer,
+                dynamo=False,
+                input_names=[INPUT],
+                output_names=["probabilities"],
+                dynamic_axes={INPUT: {0: "n"}, "probabilities": {0: "n"}},
+            )
     except Exception as error:
         raise OutputError(
             f"The model cannot be written as ONNX: {reason(error)}. Its weights are in model.pt."
         ) from error
     made = onnx.load_from_string(buffer.getvalue())
-    known: dict[str, Any] = {
-        "schema": 1,
-        "class_names": class_names,
-        "height": height,
-        "width": width,
-    }
-    entry = made.metadata_props.add()
+    known = {"schema": 1, "class_names": class_names, "height": height, "width": width}
     known |= {"channels": channels, "pixel_range": pixel_range}
+    entry = made.metadata_props.add()
     entry.key, entry.value = METADATA, json.dumps(known)
     content: bytes = made.SerializeToString()
     return content
-
-
-def _export(whole: nn.Module, example: Tensor, buffer: Any) -> None:
-    torch.onnx.export(
-        whole,
-        (example,),
-        buffer,
-        dynamo=False,
-        input_names=[INPUT],
-        output_names=["probabilities"],
-        dynamic_axes={INPUT: {0: "n"}, "probabilities": {0: "n"}},
-    )
