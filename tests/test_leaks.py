@@ -22,29 +22,25 @@ from PIL import Image
 
 import mixmood
 from mixmood.core.errors import OptionError, TrainingError
+from mixmood.core.listener import Recorder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc what is open")
 
 ENDS = {"done": None, "error": OptionError, "interrupt": KeyboardInterrupt}
 
 
-class Stops:
+class Stops(Recorder):
     """A listener that ends the work with an error after a few steps."""
 
     def __init__(self, error):
+        super().__init__()
         self.error = error
         self.n_steps = 0
-
-    def start(self, task, total):
-        pass
 
     def advance(self, task, steps=1):
         self.n_steps += steps
         if self.error is not None and self.n_steps >= 6:
             raise self.error("enough")
-
-    def finish(self, task):
-        pass
 
 
 def ending(error):
@@ -138,7 +134,7 @@ def test_a_ranking_leaves_nothing_behind(kind, end, tmp_path, temporary, rng, sm
     cache = tmp_path / "cache"
 
     def run(seed):
-        options = {"draws": 2, "seed": seed, "progress": Stops(ENDS[end])}
+        options = {"draws": 2, "seed": seed, "listener": Stops(ENDS[end])}
         with ending(ENDS[end]):
             report = mixmood.rank(
                 labelled, {"pool": pool}, cache=cache, backbone=small_backbone, **options
@@ -165,7 +161,7 @@ def test_a_training_leaves_nothing_behind(end, tmp_path, temporary, rng):
         with ending(error):
             mixmood.train(
                 tmp_path / "labelled", pool, out=tmp_path / str(seed), model="wrn-tiny",
-                epochs=2, updates=8, batch_size=4, seed=seed, progress=Stops(error),
+                epochs=2, updates=8, batch_size=4, seed=seed, listener=Stops(error),
             )  # fmt: skip
 
     run(0)

@@ -25,7 +25,7 @@ from unittest import mock
 
 from benchmarks.filter.timed_worker import TimedWorker
 from benchmarks.measuring.material import small_jpegs
-from mixmood.core.progress import Silent
+from mixmood.core.listener import Silent
 from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.sample import Extractor

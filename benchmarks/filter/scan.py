@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measuring.material import small_jpegs
-from mixmood.core.progress import Silent
+from mixmood.core.listener import Silent
 from mixmood.data.images.decode import decode_square
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.readers.files import FolderSource

@@ -23,7 +23,7 @@ from benchmarks.measuring.material import pack
 from benchmarks.measuring.processes import cost, rank_command
 from benchmarks.measuring.row import Effort, Row
 from mixmood.core.cores import checked_jobs
-from mixmood.core.progress import Silent
+from mixmood.core.listener import Silent
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray, ImageArray

@@ -5,6 +5,7 @@ import pytest
 
 import mixmood
 from mixmood.core.errors import OptionError
+from mixmood.core.listener import Recorder
 
 
 def test_a_network_without_a_file_does_not_predict():
@@ -27,16 +28,18 @@ def test_features_that_depend_on_the_batch_give_warnings():
     """A head on them reached 100 % in cross-validation, and failed on images given one by one."""
     pytest.importorskip("torch")
     images = np.random.default_rng(0).integers(0, 255, (4, 32, 32, 3), dtype=np.uint8)
-    told = []
+    told = Recorder()
     model = mixmood.train(
-        (images, [0, 1, 0, 1]), backbone="untrained-wrn", cache=None, notify=told.append
+        (images, [0, 1, 0, 1]), backbone="untrained-wrn", cache=None, listener=told
     )
     accuracy = "depend on the other images of a batch: the accuracy does not hold"
-    assert any(accuracy in text for text in told)
+    assert any(accuracy in text for text in told.warnings)
     assert any(accuracy in text for text in model.record.warnings)
-    told.clear()
-    model.predict(images, notify=told.append)
-    assert any("can change with the images that it is classified with" in text for text in told)
+    told.warnings.clear()
+    model.predict(images, listener=told)
+    assert any(
+        "can change with the images that it is classified with" in text for text in told.warnings
+    )
 
 
 def test_an_empty_output_folder_is_refused(tmp_path, monkeypatch):

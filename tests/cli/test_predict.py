@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import mixmood
 from mixmood.cli.main import app
+from mixmood.core.listener import Recorder
 from mixmood.features.backbones import devices
 from mixmood.features.backbones.devices import PROVIDERS
 from mixmood.features.backbones.registry import BACKBONES
@@ -200,7 +201,9 @@ def test_of_a_model_that_takes_features_the_backbone_gets_the_device(run, monkey
             self.device = {"auto": "cpu"}.get(device, device)
 
     monkeypatch.setitem(BACKBONES, "own", lambda resolution: Own())
-    model = mixmood.train(run / "labelled", algorithm="supervised", backbone="own")
+    model = mixmood.train(
+        run / "labelled", algorithm="supervised", backbone="own", listener=Recorder()
+    )
     assert model.predict(run / "labelled").device == "cpu"
     assert model.predict(run / "labelled", device="mps").device == "mps"
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError, OutputError
-from mixmood.core.progress import Silent
+from mixmood.core.listener import Silent
 from mixmood.data import download
 from mixmood.data.download import get
 from mixmood.data.sets import CATALOGUE

@@ -137,6 +137,7 @@ WITH_CODE = [page for page in PAGES if any(map(is_run, blocks_of(page)))]
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder", "own_cache", "kept_families")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("page", WITH_CODE, ids=page_id)
 def test_every_block_of_a_page_runs(page, run_command):
     names = {"__name__": "__main__"}

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from mixmood.cli.main import app
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import OutputError
+from mixmood.core.listener import Recorder
 from mixmood.data.download import get
 from mixmood.data.sets import CATALOGUE, RemoteFile, digits
 from mixmood.ssl.train import train
@@ -107,14 +108,14 @@ def keyed(first, last):
 
 
 def test_a_cache_keeps_what_it_had_and_work_goes_on_without_it(disk):
-    with FeatureCache(disk.folder) as cache:
+    with FeatureCache(disk.folder, listener=Recorder()) as cache:
         cache.put(keyed(0, 40))
         with disk.full():
             cache.put(keyed(40, 1000))
             assert len(cache.warnings) == 1
             assert "going on without it" in cache.warnings[0]
             assert cache.get(keyed(0, 40)) == {}
-    with FeatureCache(disk.folder) as cache:
+    with FeatureCache(disk.folder, listener=Recorder()) as cache:
         assert cache.warnings == []
         assert cache._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         found = cache.get(keyed(0, 1000))
@@ -123,7 +124,7 @@ def test_a_cache_keeps_what_it_had_and_work_goes_on_without_it(disk):
 
 
 def test_a_cache_that_cannot_even_be_begun_is_done_without(disk):
-    with disk.full(), FeatureCache(disk.folder / "new") as cache:
+    with disk.full(), FeatureCache(disk.folder / "new", listener=Recorder()) as cache:
         assert not cache.is_open
         assert len(cache.warnings) == 1
 

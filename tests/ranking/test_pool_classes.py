@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mixmood
-from mixmood.core.progress import Silent
+from mixmood.core.listener import Silent
 from mixmood.core.records.ranking import LabelledSet
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mixmood.core.progress import Silent
+from mixmood.core.listener import Silent
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray
 from mixmood.ranking.plan import RankingPlan

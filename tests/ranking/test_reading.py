@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import ShapeError, UnreadableImageError
-from mixmood.core.progress import Silent
+from mixmood.core.listener import Silent
 from mixmood.data.images.pool import ImageSource
 from mixmood.data.open import open_pool
 from mixmood.ranking.reading import Reading

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError, MissingExtraError
-from mixmood.core.progress import Silent
+from mixmood.core.listener import Silent
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.readers.array import array_pool
 from mixmood.jobs.cluster import RaySpread

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError
-from mixmood.core.progress import Silent
+from mixmood.core.listener import Silent
 from mixmood.data.open import open_pool
 from mixmood.features.backbones.registry import efficientnet_lite0
 from mixmood.features.sample import Extractor

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from mixmood.core.errors import OutputError, UnreadableImageError
-from mixmood.core.progress import Silent
+from mixmood.core.listener import Silent
 from mixmood.data.open import open_pool
 from mixmood.selection.image_folder import fill_folder
 

@@ -75,4 +75,6 @@ def pool(tmp_path, write_images):
 
 @pytest.fixture
 def told():
-    return []
+    from mixmood.core.listener import Recorder
+
+    return Recorder()

@@ -92,10 +92,10 @@ def test_a_pool_beyond_the_memory_limit_is_streamed_to_the_same_weights(
     """Fewer images than the sample of the statistics: the two ways see the same numbers."""
     in_memory = train(labelled, pool, **quick, out=tmp_path / "a")
     streamed = train(
-        labelled, pool, **quick, out=tmp_path / "b", memory_limit_bytes=100, notify=told.append
+        labelled, pool, **quick, out=tmp_path / "b", memory_limit_bytes=100, listener=told
     )
-    assert told == ["pool: does not fit in memory; images are read as needed."]
-    assert streamed.warnings == tuple(told)
+    assert told.warnings == ["pool: does not fit in memory; images are read as needed."]
+    assert streamed.warnings == tuple(told.warnings)
     assert [e.loss for e in in_memory.epochs] == [e.loss for e in streamed.epochs]
     ours, theirs = (torch.load(tmp_path / x / "model.pt", weights_only=True) for x in "ab")
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
@@ -106,13 +106,13 @@ def test_streaming_replaces_an_unreadable_image_by_the_next_one_and_says_so_once
 
     first, second = sorted(pool.iterdir())[:2]
     first.write_bytes(b"broken")
-    images = StreamedImages(PictureReader(open_pool(pool), (8, 8), told.append))
+    images = StreamedImages(PictureReader(open_pool(pool), (8, 8), told.warn))
     rows = np.array([0, 1, 2])
     images.prefetch(rows)
     batch = images.batch(rows)
     assert torch.equal(batch[0], batch[1])
     images.batch(rows)
-    assert told == [
+    assert told.warnings == [
         f"pool: {first.name} cannot be read; it and others like it are replaced by the next "
         "readable images."
     ]
@@ -127,9 +127,13 @@ def test_unreadable_images_are_left_out_and_named(labelled, pool, quick, told):
     (labelled / "lying" / "1-0.png").write_bytes(b"broken")
     for path in sorted(pool.iterdir())[:5]:
         path.write_bytes(b"broken")
-    record = train(labelled, pool, **quick, notify=told.append)
-    assert any("could not be read and was left out: lying/1-0.png" in text for text in told)
-    assert any(text.startswith("pool: 5 of ") and "could not be read" in text for text in told)
+    record = train(labelled, pool, **quick, listener=told)
+    assert any(
+        "could not be read and was left out: lying/1-0.png" in text for text in told.warnings
+    )
+    assert any(
+        text.startswith("pool: 5 of ") and "could not be read" in text for text in told.warnings
+    )
     assert record.n_unlabelled == 25
 
 
@@ -151,13 +155,13 @@ def test_images_of_other_sizes_are_resized_and_that_is_said_once(
     labelled, quick, tmp_path, told, write_images
 ):
     pool = write_images(tmp_path / "large", 12, 3, size=16, named=False)
-    train(labelled, pool, **quick, inform=told.append)
-    assert told == ["large: 12 images resized to 8 x 8 pixels."]
+    train(labelled, pool, **quick, listener=told)
+    assert told.notes == ["large: 12 images resized to 8 x 8 pixels."]
 
 
 def test_a_chosen_size_resizes_everything(labelled, pool, quick, told):
-    record = train(labelled, pool, image_size=6, **quick, inform=told.append)
-    assert len(told) == 2
+    record = train(labelled, pool, image_size=6, **quick, listener=told)
+    assert len(told.notes) == 2
     assert record.n_parameters > 0
     with pytest.raises(OptionError, match="at least 4 pixels; got 2"):
         train(labelled, pool, image_size=2, **quick)
@@ -165,8 +169,8 @@ def test_a_chosen_size_resizes_everything(labelled, pool, quick, told):
 
 def test_images_shared_by_pool_and_labelled_set_are_counted(labelled, quick, told):
     """Of 24 images, 18 are labelled and 6 set aside for testing."""
-    train(labelled, labelled, **quick, notify=told.append)
-    assert told == [
+    train(labelled, labelled, **quick, listener=told)
+    assert told.warnings == [
         "labelled: 18 images are also among the labelled images.",
         "labelled: 6 images are also among the test images.",
     ]
@@ -274,7 +278,7 @@ def test_settings_of_another_kind_are_refused(word, message):
         parsed_settings("mixmatch", [word])
 
 
-def test_the_record_says_what_was_told(labelled, quick, tmp_path):
-    train(labelled, labelled, **quick, out=tmp_path)
+def test_the_record_says_what_was_told(labelled, quick, tmp_path, told):
+    train(labelled, labelled, **quick, out=tmp_path, listener=told)
     saved = json.loads((tmp_path / "record.json").read_text())
     assert len(saved["warnings"]) == 2

@@ -34,6 +34,7 @@ def clear_cache(cache: str | Path | None = None) -> "CacheInfo":
 
 def _existing(directory: str | Path | None) -> "FeatureCache":
     from mixmood.core.cache.features import FILE_NAME, FeatureCache, cache_directory
+    from mixmood.core.listener import Recorder
 
     place = cache_directory() if directory is None else directory
     if place is None:
@@ -43,7 +44,8 @@ def _existing(directory: str | Path | None) -> "FeatureCache":
         )
     if not (Path(place) / FILE_NAME).exists():
         raise InputError(f"There is no cache in {place}: nothing was kept there yet.")
-    store = FeatureCache(place)
+    # A closed store is an error here: its warnings become the text of the error.
+    store = FeatureCache(place, listener=Recorder())
     _refuse_if_closed(store)
     return store
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mixmood.core.progress import Progress, Silent
+from mixmood.core.listener import Listener, Silent
 from mixmood.core.suggest import unknown_name
 from mixmood.data.sets import CATALOGUE
 
@@ -14,18 +14,18 @@ def data_sets() -> dict[str, Path | None]:
     return dict.fromkeys(CATALOGUE) | dict(packed_sets())
 
 
-def get_data_set(name: str, *, progress: Progress | None = None) -> Path:
+def get_data_set(name: str, *, listener: Listener | None = None) -> Path:
     """Download and verify a data set of the paper; returns its file, a pool for `rank` and `train`.
 
     Args:
         name: The name of a data set of the paper.
-        progress: Called with the number of bytes read.
+        listener: Gets the number of bytes read, and warnings.
     """
     from mixmood.data.download import get
     from mixmood.data.sets import data_home
 
     check_data_set(name)
-    return get(CATALOGUE[name], data_home(), progress or Silent())
+    return get(CATALOGUE[name], data_home(), listener or Silent())
 
 
 def check_data_set(name: str, *others: str) -> None:

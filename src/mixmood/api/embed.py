@@ -1,6 +1,5 @@
 """`mixmood.embed`: the features of images, cached."""
 
-import warnings
 from contextlib import nullcontext
 from typing import Any
 
@@ -8,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.cache.features import open_cache
+from mixmood.core.listener import Listener, Silent
 from mixmood.core.plan_options import plan_from, with_options
-from mixmood.core.progress import Progress, Silent
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.open import open_pool
 from mixmood.features.extraction.plan import ExtractionPlan
@@ -18,7 +17,7 @@ from mixmood.features.extraction.plan import ExtractionPlan
 def embed(
     images: Any,
     *,
-    progress: Progress | None = None,
+    listener: Listener | None = None,
     **options: Any,
 ) -> NDArray[np.float32]:
     """Features of the readable images of a pool, in its order, shape (n, d).
@@ -28,22 +27,23 @@ def embed(
 
     Args:
         images: Anything that `rank` takes as a pool.
-        progress: Called after every image read.
+        listener: Gets progress, warnings and notes.
         options: The fields of `mixmood.features.extraction.plan.ExtractionPlan`, as follows.
     """
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.features.sample import Extractor
 
     plan = plan_from(ExtractionPlan, options)
-    with open_cache(plan.cache) or nullcontext() as store:
+    listener = listener or Silent()
+    with open_cache(plan.cache, listener) or nullcontext() as store:
         pool = open_pool(images, seed=plan.seed, cache=store, frames=plan.frames)
         is_features = isinstance(pool, FeatureSource)
         network = (
             None if is_features else load_backbone(plan.backbone, plan.resolution, plan.device)
         )
-        found = Extractor(network, plan.jobs, store, progress or Silent()).read(pool)
+        found = Extractor(network, plan.jobs, store, listener).read(pool)
     for text in found.not_empty().warnings:
-        warnings.warn(f"{pool.name}: {text}", RuntimeWarning, stacklevel=2)
+        listener.warn(f"{pool.name}: {text}")
     return np.asarray(found.features, np.float32)
 
 

@@ -21,8 +21,8 @@ from mixmood.api.joined.filter_inputs import (
 from mixmood.api.joined.mlflow_runs import log_filter, mlflow_log
 from mixmood.core.cache.features import open_cache
 from mixmood.core.files.atomic import check_writable, sweep, written
+from mixmood.core.listener import Listener, Silent
 from mixmood.core.plan_options import plan_from, with_options
-from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.filtering import Filtering
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.data.images.names import with_frames_option
@@ -99,7 +99,7 @@ def filter(
     pool: Any,
     *,
     out: str | Path | None = None,
-    progress: Progress | None = None,
+    listener: Listener | None = None,
     **options: Any,
 ) -> Kept:
     """Which images of a pool are like the labelled ones, with a score for each.
@@ -110,10 +110,10 @@ def filter(
         labelled: The labelled images; None with `load`.
         pool: The pool to filter.
         out: A .csv, .parquet or .txt list to write; it is a pool for `rank`, `filter`, `train`.
-        progress: Called after every image read.
+        listener: Gets progress, warnings and notes.
         options: As follows.
     """
-    return filter_planned(labelled, pool, out, plan_from(FilterPlan, options), progress)
+    return filter_planned(labelled, pool, out, plan_from(FilterPlan, options), listener)
 
 
 with_options(filter, FilterPlan)
@@ -124,7 +124,7 @@ def filter_planned(
     pool: Any,
     out: str | Path | None,
     plan: FilterPlan,
-    progress: Progress | None = None,
+    listener: Listener | None = None,
 ) -> Kept:
     """`filter` with its options as a checked plan."""
     from mixmood.api.joined.filter_effects import before_and_after
@@ -136,8 +136,8 @@ def filter_planned(
     check_paths(labelled, pool, target, plan)
     if target is not None and plan.resume:
         sweep(target.parent, target.name)
-    log, listener = mlflow_log(plan.mlflow), progress or Silent()
-    with open_cache(plan.cache) or nullcontext() as store:
+    log, listener = mlflow_log(plan.mlflow), listener or Silent()
+    with open_cache(plan.cache, listener) or nullcontext() as store:
         inputs = open_inputs(labelled, pool, plan, store, listener)
         base, plan = inputs.labelled, inputs.settled(plan)
         if target is not None:

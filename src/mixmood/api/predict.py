@@ -1,13 +1,12 @@
 """`mixmood.predict`: the class of every image of a pool; torch is not needed."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mixmood.core.listener import Listener, Silent
 from mixmood.core.plan_options import plan_from, with_options
-from mixmood.core.progress import Progress, Silent
 from mixmood.data.images.pool import FeatureSource, poor_range
 from mixmood.data.open import open_pool
 from mixmood.features.sample import no_readable_image, pixel_warnings, unreadable_warning
@@ -19,8 +18,7 @@ def predict(
     model: str | Path | bytes,
     images: Any,
     *,
-    progress: Progress | None = None,
-    notify: Callable[[str], None] = lambda message: None,
+    listener: Listener | None = None,
     **options: Any,
 ) -> Predictions:
     """The class of every readable image of a pool.
@@ -28,12 +26,11 @@ def predict(
     Args:
         model: The folder of a finished run, its `model.onnx`, or the bytes of that file.
         images: Anything that `rank` takes as a pool of images.
-        progress: Called after every batch of images.
-        notify: Called with each warning.
+        listener: Gets progress, warnings and notes.
         options: The fields of `mixmood.ssl.plan.PredictionPlan`, as follows.
     """
     plan = plan_from(PredictionPlan, options)
-    return predict_planned(model, images, plan, progress or Silent(), notify)
+    return predict_planned(model, images, plan, listener or Silent())
 
 
 with_options(predict, PredictionPlan)
@@ -43,8 +40,7 @@ def predict_planned(
     model: str | Path | bytes,
     images: Any,
     plan: PredictionPlan,
-    progress: Progress,
-    notify: Callable[[str], None],
+    listener: Listener,
 ) -> Predictions:
     """`predict` with its options as a checked plan."""
     classifier = Classifier(model, plan.jobs, plan.device)
@@ -58,11 +54,11 @@ def predict_planned(
         source = source.scaled_by(classifier.pixel_range)
     n_tried, n_poor = poor_range(source)
     for text in (*source.notes, *pixel_warnings(n_tried, 0, n_poor, source.pixel_range)):
-        notify(f"{source.name}: {text}")
+        listener.warn(f"{source.name}: {text}")
     kept: list[int] = []
-    parts = list(classified(classifier, source, kept, progress))
+    parts = list(classified(classifier, source, kept, listener))
     if classifier.is_batch_dependent:
-        notify(
+        listener.warn(
             "The features of this backbone depend on the other images of a batch: the class of an "
             "image can change with the images that it is classified with."
         )
@@ -72,7 +68,7 @@ def predict_planned(
     missing = np.setdiff1d(np.arange(len(source)), rows).tolist()
     unreadable = tuple(map(source.locate, missing))
     for text in unreadable_warning(len(source), unreadable):
-        notify(f"{source.name}: {text}")
+        listener.warn(f"{source.name}: {text}")
     order = np.argsort(rows)
     typical_parts = [typical for _, typical in parts if typical is not None]
     return Predictions(

@@ -1,7 +1,6 @@
 """`mixmood.rank`: a ranking of pools, with its pages and tables."""
 
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -13,8 +12,8 @@ from mixmood.api.joined.mlflow_runs import log_ranking, mlflow_log
 from mixmood.api.joined.next_command import with_command
 from mixmood.core.cache.features import open_cache
 from mixmood.core.files.atomic import written
+from mixmood.core.listener import Listener, Silent
 from mixmood.core.plan_options import plan_from, with_options
-from mixmood.core.progress import Progress, Silent
 from mixmood.core.records.ranking import Ranking
 from mixmood.core.words import counted
 from mixmood.data.images.pool import FeatureSource, scaled_alike
@@ -94,7 +93,7 @@ def rank(
     labelled: Any,
     candidates: Mapping[str, Any] | Sequence[Any],
     *,
-    progress: Progress | None = None,
+    listener: Listener | None = None,
     **options: Any,
 ) -> RankReport:
     """Which pool of unlabelled images is nearest to the labelled set, and how sure that is.
@@ -105,10 +104,10 @@ def rank(
         labelled: The labelled images: a path, an array, a data set (see `mixmood rank --help`).
         candidates: The pools: a dictionary from names to pools, or a list. A pool is given in the
             same ways as the labelled images.
-        progress: Called after every image read.
+        listener: Gets progress, warnings and notes; see `mixmood.core.listener`.
         options: As follows.
     """
-    return rank_planned(labelled, candidates, plan_from(RankingPlan, options), progress)
+    return rank_planned(labelled, candidates, plan_from(RankingPlan, options), listener)
 
 
 with_options(rank, RankingPlan)
@@ -118,12 +117,12 @@ def rank_planned(
     labelled: Any,
     candidates: Mapping[str, Any] | Sequence[Any],
     plan: RankingPlan,
-    progress: Progress | None = None,
+    listener: Listener | None = None,
 ) -> RankReport:
     """`rank` with its options as a checked plan."""
     log = mlflow_log(plan.mlflow)
-    listener = progress or Silent()
-    with open_cache(plan.cache) or nullcontext() as store:
+    listener = listener or Silent()
+    with open_cache(plan.cache, listener) or nullcontext() as store:
         base = open_pool(
             labelled, seed=plan.seed, cache=store, role="labelled set", frames=plan.frames
         )
@@ -149,9 +148,6 @@ def rank_planned(
             cache=store,
             progress=listener,
         )
-    for message in store.warnings if store and needs_backbone else ():
-        # Not part of the record, because the cache does not change the ranking.
-        warnings.warn(message, RuntimeWarning, stacklevel=3)
     record = with_command(ranked.record, labelled, opened.given, plan)
     record = with_choice(record, choice, notes="notes")
     report = RankReport.of(replace(ranked, record=record), time.perf_counter() - start)

@@ -19,8 +19,8 @@ from mixmood.core.errors import OptionError, OutputError
 from mixmood.core.family_names import AUTO_BACKBONE
 from mixmood.core.files.atomic import sweep, write_atomic
 from mixmood.core.files.places import make_folder
+from mixmood.core.listener import Listener, Silent
 from mixmood.core.plan_options import plan_from, with_options
-from mixmood.core.progress import Progress, Silent
 from mixmood.core.suggest import unknown_name
 from mixmood.data.images.pool import scaled_alike
 from mixmood.data.open import open_pool
@@ -67,9 +67,7 @@ def train(
     *,
     plan: TrainingPlan | None = None,
     memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
-    progress: Progress | None = None,
-    notify: Callable[[str], None] = lambda message: None,
-    inform: Callable[[str], None] = lambda message: None,
+    listener: Listener | None = None,
     on_epoch: Callable[[EpochRecord], None] = lambda epoch: None,
     **options: Any,
 ) -> TrainedModel:
@@ -85,9 +83,7 @@ def train(
         unlabelled: The pool; not needed for `supervised`.
         plan: A plan whose fields are the defaults of the options.
         memory_limit_bytes: For networks: larger sets are read from disk during training.
-        progress: Called after every image read and every update.
-        notify: Called with each warning.
-        inform: Called with a sentence about each automatic choice, such as the image size.
+        listener: Gets progress, warnings and notes, such as automatic choices.
         on_epoch: Called with each finished epoch of a network.
         options: The fields of `mixmood.ssl.plan.TrainingRunPlan`, as follows.
     """
@@ -96,9 +92,7 @@ def train(
         unlabelled,
         plan_from(TrainingRunPlan, options, None if plan is None else TrainingRunPlan.of(plan)),
         memory_limit_bytes=memory_limit_bytes,
-        progress=progress or Silent(),
-        notify=notify,
-        inform=inform,
+        listener=listener or Silent(),
         on_epoch=on_epoch,
     )
 
@@ -112,22 +106,18 @@ def train_planned(
     plan: TrainingRunPlan,
     *,
     memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
-    progress: Progress,
-    notify: Callable[[str], None],
-    inform: Callable[[str], None],
+    listener: Listener,
     on_epoch: Callable[[EpochRecord], None],
 ) -> TrainedModel:
     """`train` with its options as a checked plan."""
     if plan.is_head:
-        return _trained_head(labelled, unlabelled, plan, progress, notify, inform)
+        return _trained_head(labelled, unlabelled, plan, listener)
     record = train_on_images(
         labelled,
         unlabelled,
         plan=plan,
         memory_limit_bytes=memory_limit_bytes,
-        progress=progress,
-        warn=notify,
-        inform=inform,
+        listener=listener,
         on_epoch=on_epoch,
     )
     model = None if plan.folder is None else (plan.folder / run_files.MODEL).read_bytes()
@@ -138,23 +128,19 @@ def _trained_head(
     labelled: Any,
     unlabelled: Any,
     plan: TrainingRunPlan,
-    progress: Progress,
-    notify: Callable[[str], None],
-    inform: Callable[[str], None],
+    listener: Listener,
 ) -> TrainedModel:
     check_head_algorithm(plan.algorithm, unlabelled)
     log = mlflow_log(plan.mlflow)
     _prepare_folder(plan.folder, plan.resume)
-    choice = _chosen_backbone(labelled, plan, progress)
+    choice = _chosen_backbone(labelled, plan, listener)
     if choice is not None:
-        inform(choice.sentence)
+        listener.note(choice.sentence)
         plan = replace(plan, backbone=choice.chosen)
-    run = train_head_on_images(
-        labelled, unlabelled, plan=plan, progress=progress, warn=notify, inform=inform
-    )
+    run = train_head_on_images(labelled, unlabelled, plan=plan, listener=listener)
     record = with_choice(run.record, choice)
     if choice is not None:
-        record = _corrected_for_choice(record, choice, notify)
+        record = _corrected_for_choice(record, choice, listener)
     run = replace(run, record=record)
     if plan.folder is not None:
         write_head(plan.folder, run)
@@ -164,22 +150,22 @@ def _trained_head(
 
 
 def _chosen_backbone(
-    labelled: Any, plan: TrainingRunPlan, progress: Progress
+    labelled: Any, plan: TrainingRunPlan, listener: Listener
 ) -> BackboneChoice | None:
     """The choice of a backbone for `auto`; None if a backbone was named."""
     if plan.backbone.partition(":")[0] != AUTO_BACKBONE:
         return None
-    with open_cache(plan.cache) or nullcontext() as store:
+    with open_cache(plan.cache, listener) or nullcontext() as store:
         base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled pool")
         options = ChoiceOptions(
             plan.backbone, plan.resolution, plan.device, plan.seed, plan.threads, plan.groups
         )
         base, _, _ = scaled_alike(base, {})
-        return choose_backbone(base, options, store, progress)
+        return choose_backbone(base, options, store, listener)
 
 
 def _corrected_for_choice(
-    record: HeadRecord, choice: BackboneChoice, warn: Callable[[str], None]
+    record: HeadRecord, choice: BackboneChoice, listener: Listener
 ) -> HeadRecord:
     """The record with its accuracy corrected for the choice of the best of several backbones."""
     record = replace(record, accuracy=record.accuracy.after_choice(choice.optimism))
@@ -189,7 +175,7 @@ def _corrected_for_choice(
         "The backbone was chosen on the same few images, so the accuracy may be too high; by how "
         "much cannot be estimated."
     )
-    warn(message)
+    listener.warn(message)
     return replace(record, warnings=(*record.warnings, message))
 
 

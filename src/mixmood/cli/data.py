@@ -68,7 +68,7 @@ def get_sets(
     for name in wanted:
         check_data_set(name, ALL)
     for name in wanted:
-        with progress_bars(quiet, unit="bytes") as progress:
-            pack = get_data_set(name, progress=progress)
+        with progress_bars(quiet, unit="bytes") as listener:
+            pack = get_data_set(name, listener=listener)
         say(f"{name}: {CATALOGUE[name].licence}. Cite {CATALOGUE[name].citation}")
         typer.echo(str(pack))

@@ -28,6 +28,6 @@ def demo(
     from mixmood.api.demo import demo_planned
 
     check_outputs((), json=json, csv=csv, html=html)
-    with print_warnings(), progress_bars(quiet) as progress:
-        report = demo_planned(plan, progress)
+    with print_warnings(), progress_bars(quiet) as listener:
+        report = demo_planned(plan, listener)
     deliver(report, json, csv, html)

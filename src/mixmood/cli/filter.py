@@ -52,8 +52,8 @@ def filter(
     inputs = [labelled, pool, *([] if plan.load is None else [str(plan.load)])]
     save = None if plan.save is None else str(plan.save)
     check_outputs(inputs, json=json, csv=out, html=html, save=save)
-    with print_warnings(), progress_bars(quiet) as progress, _resume_hint(out):
-        kept = filter_planned(None if labelled == "-" else labelled, pool, out, plan, progress)
+    with print_warnings(), progress_bars(quiet) as listener, _resume_hint(out):
+        kept = filter_planned(None if labelled == "-" else labelled, pool, out, plan, listener)
     put(json, kept.to_json())
     if html is not None:
         kept.to_html(html, command=shlex.join(["mixmood", *sys.argv[1:]]))

@@ -27,15 +27,13 @@ def predict(
     """
     from mixmood.api.predict import predict_planned
     from mixmood.cli.terminal.bars import progress_bars
-    from mixmood.cli.terminal.streams import put, say
+    from mixmood.cli.terminal.streams import put
     from mixmood.core.words import counted
 
     own_files = [str(model), *(str(model / name) for name in run_files.ALL)]
     check_outputs((images, *own_files), csv=csv)
     with progress_bars(is_quiet=False) as bars:
-        predictions = predict_planned(
-            model, images, plan, bars, lambda message: say(f"Warning: {message}")
-        )
+        predictions = predict_planned(model, images, plan, bars)
     put(csv, predictions.to_csv())
     if csv == "-":
         return

@@ -43,8 +43,8 @@ def rank(
     # A candidate is PATH or NAME=PATH.
     paths = [path for word in candidates for path in (word, word.partition("=")[2]) if path]
     check_outputs((labelled, *paths), json=json, csv=csv, html=html)
-    with print_warnings(), progress_bars(quiet) as progress:
-        report = rank_planned(labelled, candidates, plan, progress)
+    with print_warnings(), progress_bars(quiet) as listener:
+        report = rank_planned(labelled, candidates, plan, listener)
     deliver(report, json, csv, html)
 
 

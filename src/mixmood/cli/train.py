@@ -54,13 +54,11 @@ def train(
                 labelled,
                 unlabelled,
                 plan,
-                progress=bar,
-                notify=bar.warn,
-                inform=bar.inform,
+                listener=bar,
                 on_epoch=bar.show_epoch,
             )
         except KeyboardInterrupt:
-            bar.inform(_stopped(out))
+            bar.note(_stopped(out))
             raise typer.Exit(shared.INTERRUPTED) from None
     sys.stdout.write(summary_text(trained.record, out))
 

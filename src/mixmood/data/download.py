@@ -22,7 +22,7 @@ from mixmood.core.files.atomic import atomic_file, sweep
 from mixmood.core.files.bounded import check_size
 from mixmood.core.files.lock import hold
 from mixmood.core.files.places import make_folder
-from mixmood.core.progress import Progress, Silent
+from mixmood.core.listener import Listener, Silent
 from mixmood.data.images.decode import decode
 from mixmood.data.readers.array import open_idx
 from mixmood.data.sets import DataSet, RemoteFile
@@ -169,7 +169,7 @@ TIMEOUT_S = 60
 TOLERANCE = 1.5
 
 
-def get(entry: DataSet, home: Path, progress: Progress = Silent()) -> Path:  # noqa: B008
+def get(entry: DataSet, home: Path, progress: Listener = Silent()) -> Path:  # noqa: B008
     """The pack of a data set in the folder `home`; it is made if it is not there.
 
     Official files that are already in `home` are used without a network. An interrupted download
@@ -186,7 +186,7 @@ def get(entry: DataSet, home: Path, progress: Progress = Silent()) -> Path:  # n
     return pack
 
 
-def _make(entry: DataSet, pack: Path, downloads: Path, progress: Progress) -> None:
+def _make(entry: DataSet, pack: Path, downloads: Path, progress: Listener) -> None:
     home = pack.parent
     _check_space(entry, home)
     paths = [_found(file, home) or _fetch(file, downloads, progress) for file in entry.files]
@@ -247,7 +247,7 @@ def _check_space(entry: DataSet, home: Path) -> None:
         )
 
 
-def _fetch(file: RemoteFile, folder: Path, progress: Progress) -> Path:
+def _fetch(file: RemoteFile, folder: Path, progress: Listener) -> Path:
     """The verified file, from the first URL that works."""
     import pooch
     import requests
@@ -287,7 +287,7 @@ class _TooLongError(Exception):
 class Resuming:
     """A downloader for pooch that keeps partial downloads in NAME.part and continues them."""
 
-    def __init__(self, file: RemoteFile, folder: Path, progress: Progress) -> None:
+    def __init__(self, file: RemoteFile, folder: Path, progress: Listener) -> None:
         """Report bytes to `progress`, under the name of the file."""
         self._file, self._progress = file, progress
         self._part = folder / f"{file.name}.part"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError
-from mixmood.core.progress import Progress, Silent
+from mixmood.core.listener import Listener, Silent
 from mixmood.core.words import either_form
 from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pixel_range import PixelRange
@@ -145,7 +145,7 @@ class Extractor:
     backbone: Backbone | None
     jobs: int | None = None
     cache: FeatureCache | None = None
-    listener: Progress = Silent()  # noqa: RUF009 - it holds no state
+    listener: Listener = Silent()  # noqa: RUF009 - it holds no state
 
     def read(self, pool: Pool, rows: Sequence[int] | Rows | None = None) -> Sample:
         """The readable images among `rows`, in this order; all of the pool if None.

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from mixmood.core.arrays import Codes
-from mixmood.core.progress import PROBE, Progress
+from mixmood.core.listener import PROBE, Listener
 from mixmood.core.records.ranking import Probe, Recommendation
 from mixmood.core.records.useful_share import ShareRecord
 from mixmood.core.seeds import rng_for
@@ -65,7 +65,7 @@ def outlook_of(
     pools: Mapping[str, Reading],
     scores: Scores,
     plan: RankingPlan,
-    progress: Progress,
+    progress: Listener,
     n_threads: int,
     groups: Codes | None = None,
 ) -> Outlook:

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError, OptionError
-from mixmood.core.progress import Progress, Silent
+from mixmood.core.listener import Listener, Silent
 from mixmood.core.records.ranking import Ranking
 from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.features.backbones.backbone import Backbone
@@ -38,7 +38,7 @@ def rank(
     backbone: Backbone | None,
     set_aside: Mapping[str, str] | None = None,
     cache: FeatureCache | None = None,
-    progress: Progress = Silent(),  # noqa: B008 - it holds no state
+    progress: Listener = Silent(),  # noqa: B008 - it holds no state
 ) -> RankedPools:
     """The candidates ordered by their gain or by their distance.
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache.features import FeatureCache
-from mixmood.core.progress import Progress
+from mixmood.core.listener import Listener
 from mixmood.core.seeds import rng_for
 from mixmood.core.words import either_form
 from mixmood.data.images.pool import FeatureSource, Pool
@@ -31,7 +31,7 @@ class Reading:
         backbone: Backbone | None,
         jobs: int | None,
         cache: FeatureCache | None,
-        progress: Progress,
+        progress: Listener,
     ) -> None:
         """Choose the order; nothing is read yet. The draws need at most `most` images."""
         self.pool = pool

@@ -9,7 +9,7 @@ from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, OutputError
 from mixmood.core.files.atomic import write_atomic
 from mixmood.core.files.places import make_folder
-from mixmood.core.progress import Progress
+from mixmood.core.listener import Listener
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 
 LONGEST_NAME = 80
@@ -18,7 +18,7 @@ _OWN_NAME = re.compile(r"\.?\d{9,}_")
 
 
 def fill_folder(
-    pool: ImageSource, indices: Rows, folder: Path, progress: Progress, *, with_links: bool
+    pool: ImageSource, indices: Rows, folder: Path, progress: Listener, *, with_links: bool
 ) -> None:
     """Put the images at these indices into a folder that `check_empty` has checked.
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from mixmood.core.errors import MissingExtraError
 from mixmood.core.files.atomic import write_atomic
+from mixmood.core.listener import Listener, Recorder
 from mixmood.core.mlflow_log import EXPERIMENT, MetricRow, MlflowLog
-from mixmood.core.progress import Progress
 from mixmood.core.records.dotted import dotted
 from mixmood.ssl.models.registry import TUNED
 from mixmood.ssl.plan import AUTO, Setting, TrainingRunPlan
@@ -152,9 +152,7 @@ def train_on_images(
     *,
     plan: TrainingRunPlan,
     memory_limit_bytes: int,
-    progress: Progress,
-    warn: Callable[[str], None],
-    inform: Callable[[str], None],
+    listener: Listener,
     on_epoch: Callable[[EpochRecord], None],
 ) -> TrainingRecord:
     """The record of a network trained on pools; if the plan has a folder, files are written too."""
@@ -165,13 +163,8 @@ def train_on_images(
     plan = plan.settled(plan.model == TUNED)
     check_plan(plan, unlabelled is not None)
     prepare_folder(plan.folder, plan.resume)
-    warnings: list[str] = []
-
-    def note(message: str) -> None:
-        warnings.append(message)
-        warn(message)
-
-    loader = PoolLoader(progress, plan.seed, warn=note, inform=inform)
+    recorder = Recorder(listener)
+    loader = PoolLoader(listener, plan.seed, warn=recorder.warn, inform=listener.note)
     splits = loader.splits(labelled, plan.test, plan)
     pool = None if unlabelled is None else loader.unlabelled(unlabelled, splits, memory_limit_bytes)
     trained = train(
@@ -183,15 +176,15 @@ def train_on_images(
         class_names=splits.class_names,
         out=plan.folder,
         resume=plan.resume,
-        progress=progress,
+        progress=listener,
         on_epoch=on_epoch,
     )
     for message in pool_warnings(trained.record, splits.labelled[1]):
-        note(message)
+        recorder.warn(message)
     fitted = splits.pixel_range
     record = dataclasses.replace(
         trained.record,
-        warnings=tuple(warnings),
+        warnings=tuple(recorder.warnings),
         pixel_range=None if fitted is None else fitted.describe(),
     )
     if plan.folder is not None:

@@ -18,7 +18,7 @@ from mixmood.core.arrays import Rows
 from mixmood.core.errors import TrainingError
 from mixmood.core.files.atomic import write_atomic
 from mixmood.core.interrupt import Interrupt, deferred
-from mixmood.core.progress import Progress
+from mixmood.core.listener import Listener
 from mixmood.core.seeds import rng_for
 from mixmood.ssl.algorithms.algorithm import Algorithm, Step, StepLoss, unlabelled_ratio
 from mixmood.ssl.algorithms.losses import class_weights
@@ -278,7 +278,7 @@ class Loop:
         self,
         out: Path | None,
         configuration: dict[str, Any],
-        progress: Progress,
+        progress: Listener,
         on_epoch: Callable[[EpochRecord], None],
     ) -> None:
         """Train to the end; Ctrl-C saves a checkpoint first."""

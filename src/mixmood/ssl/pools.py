@@ -12,7 +12,7 @@ from PIL import Image as PillowImage
 
 from mixmood.core.arrays import Codes, Picture, Rows
 from mixmood.core.errors import InputError, OptionError, TrainingError, UnreadableImageError
-from mixmood.core.progress import Progress
+from mixmood.core.listener import Listener
 from mixmood.core.seeds import rng_for
 from mixmood.core.words import counted, either_form
 from mixmood.data.images.labels import minus_one_note, needed_labels
@@ -66,7 +66,7 @@ class Loaded:
 
 
 def load_pictures(
-    source: ImageSource, size: tuple[int, int], *, progress: Progress, rows: Rows | None = None
+    source: ImageSource, size: tuple[int, int], *, progress: Listener, rows: Rows | None = None
 ) -> Loaded:
     """Every readable picture of a pool, or of some of its rows, at one size."""
     wanted = np.arange(len(source)) if rows is None else rows
@@ -224,7 +224,7 @@ class PoolLoader:
 
     def __init__(
         self,
-        progress: Progress,
+        progress: Listener,
         seed: int,
         *,
         warn: Callable[[str], None],

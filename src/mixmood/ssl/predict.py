@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, reason
 from mixmood.core.files.spreadsheet import csv_text
-from mixmood.core.progress import Progress
+from mixmood.core.listener import Listener
 from mixmood.core.words import counted
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import FeatureSource, ImageSource
@@ -194,7 +194,7 @@ Answers = tuple[NDArray[np.float32], NDArray[np.float32] | None]
 
 
 def classified(
-    classifier: Classifier, source: ImageSource, kept: list[int], progress: Progress
+    classifier: Classifier, source: ImageSource, kept: list[int], progress: Listener
 ) -> Iterator[Answers]:
     """Answers batch by batch, in reading order; the rows of the images are appended to `kept`."""
     backbone = None if classifier.input == INPUT else classifier.backbone()

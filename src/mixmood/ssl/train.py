@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from mixmood.core.errors import MissingExtraError, OptionError, OutputError, reason
+from mixmood.core.listener import Listener, Silent
 from mixmood.core.plan_options import plan_from, with_options
-from mixmood.core.progress import Progress, Silent
 from mixmood.core.seeds import rng_for
 from mixmood.ssl.algorithms.algorithm import Algorithm, unlabelled_ratio
 from mixmood.ssl.algorithms.registry import ALGORITHMS, algorithm_named
@@ -65,7 +65,7 @@ def train(
     class_names: Sequence[str] | None = None,
     out: str | Path | None = None,
     resume: bool = False,
-    progress: Progress | None = None,
+    progress: Listener | None = None,
     on_epoch: Callable[[EpochRecord], None] = lambda epoch: None,
     **options: Any,
 ) -> Trained:

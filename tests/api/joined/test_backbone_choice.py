@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import mixmood
 from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
+from mixmood.core.listener import Recorder
 from mixmood.features.backbones import auto, wide_resnet
 from mixmood.features.backbones.registry import BACKBONES
 
@@ -85,18 +86,18 @@ def test_a_filter_and_a_head_use_it_too(sets):
     assert kept.record.backbone["name"] == "seeing"
     assert figures_of(kept.record.backbone)["seeing"] == 1.0
     assert any("Backbone seeing" in warning for warning in kept.record.warnings)
-    lines = []
+    lines = Recorder()
     trained = mixmood.train(
         sets / "labelled",
         sets / "pool",
         backbone="auto:blind,seeing",
         out=sets / "run",
-        inform=lines.append,
+        listener=lines,
     )
     assert trained.record.backbone["name"] == "seeing"
     written = json.loads((sets / "run" / "record.json").read_text())
     assert figures_of(written["backbone"])["seeing"] == 1.0
-    assert [line for line in lines if line.startswith("Backbone seeing")]
+    assert [line for line in lines.notes if line.startswith("Backbone seeing")]
     assert len(mixmood.predict(sets / "run", sets / "pool").classes) == 12
 
 
@@ -129,7 +130,8 @@ def test_the_accuracy_of_a_head_is_lower_by_what_the_choice_made_it_too_good(set
     assert found["choice_optimism"] == pytest.approx(optimism)
     assert optimism > 0.05
     name = written["backbone"]["name"]
-    plain = mixmood.train(sets / "labelled", algorithm="supervised", backbone=name).record.accuracy
+    options = {"algorithm": "supervised", "backbone": name, "listener": Recorder()}
+    plain = mixmood.train(sets / "labelled", **options).record.accuracy
     assert plain.choice_optimism is None
     assert found["cross_validated"] == pytest.approx(plain.cross_validated - optimism)
     low, high = plain.interval
@@ -144,16 +146,16 @@ def test_where_the_optimism_cannot_be_known_a_warning_says_so(sets):
     for path in sorted((sets / "labelled").rglob("*.png")):
         if int(path.stem) > (path.parent.name == "red"):
             path.unlink()
-    heard = []
+    heard = Recorder()
     trained = mixmood.train(
         sets / "labelled",
         algorithm="supervised",
         backbone="auto:blind,seeing",
-        notify=heard.append,
+        listener=heard,
     )
     assert trained.record.accuracy.choice_optimism is None
     (message,) = [one for one in trained.record.warnings if "too high" in one]
-    assert message in heard
+    assert message in heard.warnings
     assert message.startswith("The backbone was chosen on the same few images, so the accuracy may")
 
 

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.progress import Progress as RichProgress
 
 from mixmood.cli.terminal.bars import Bars, rate_of
-from mixmood.core.progress import PROBE
+from mixmood.core.listener import PROBE
 
 
 def test_the_speed_of_the_probe_is_counted_in_pools_and_that_of_reading_in_images():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.cache.features import FILE_NAME, FeatureCache
+from mixmood.core.listener import Recorder
 
 
 def check_all_rows_are_right(cache, keys):
@@ -19,12 +20,12 @@ def check_all_rows_are_right(cache, keys):
 
 
 def test_a_row_that_was_damaged_on_disk_counts_as_absent_and_can_be_replaced(tmp_path, keyed):
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         cache.put(keyed(range(2)))
     with sqlite3.connect(tmp_path / FILE_NAME) as db:
         db.execute("UPDATE features SET row = zeroblob(5120) WHERE key = ?", (b"key 000001",))
     db.close()
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         assert list(cache.get(keyed(range(2)))) == [b"key 000000"]
         cache.put(keyed([1]))
         assert len(cache.get(keyed(range(2)))) == 2
@@ -42,21 +43,21 @@ def test_a_row_that_was_damaged_on_disk_counts_as_absent_and_can_be_replaced(tmp
 )
 def test_a_row_that_someone_else_wrote_counts_as_absent(tmp_path, change):
     """SQLite keeps any type in any column; the checksum of the odd row is right."""
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         cache.put({b"key": np.ones(4, np.float32)})
         path = cache.path
     database = sqlite3.connect(path)
     database.execute(f"UPDATE features SET {change}")
     database.commit()
     database.close()
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         assert cache.get([b"key"]) == {}
         assert cache.warnings == []
 
 
 def test_a_file_that_is_no_database_is_set_aside_with_a_warning(tmp_path, keyed):
     (tmp_path / FILE_NAME).write_bytes(b"this was never a cache" * 1000)
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         assert len(cache.warnings) == 1
         assert "set aside as features-v1.sqlite.damaged" in cache.warnings[0]
         cache.put(keyed(range(3)))
@@ -66,26 +67,26 @@ def test_a_file_that_is_no_database_is_set_aside_with_a_warning(tmp_path, keyed)
 
 def test_a_file_whose_schema_is_no_text_is_set_aside(tmp_path):
     """SQLite quotes the schema in its message, which Python then cannot decode."""
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         cache.put({b"key": np.ones(4, np.float32)})
         path = cache.path
     database = sqlite3.connect(path)
     database.execute("PRAGMA journal_mode = DELETE")
     database.close()
     path.write_bytes(path.read_bytes().replace(b"CREATE INDEX by_use", b"CREATE IN\x80EX by_use"))
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         assert "is damaged" in cache.warnings[0]
         assert cache.is_open
 
 
 def test_a_file_with_overwritten_pages_is_set_aside_while_in_use(tmp_path, keyed):
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         cache.put(keyed(range(500)))
     path = tmp_path / FILE_NAME
     with path.open("r+b") as file:
         file.seek(2 * 4096)
         file.write(b"\xff" * (path.stat().st_size - 3 * 4096))
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         check_all_rows_are_right(cache, keyed(range(500)))
         cache.put(keyed(range(500)))
         assert len(cache.warnings) == 1
@@ -96,7 +97,7 @@ def test_a_file_with_overwritten_pages_is_set_aside_while_in_use(tmp_path, keyed
 
 def test_a_directory_that_cannot_be_made_means_no_cache_and_one_warning(tmp_path, keyed):
     (tmp_path / "file").write_text("in the way")
-    with FeatureCache(tmp_path / "file" / "cache") as cache:
+    with FeatureCache(tmp_path / "file" / "cache", listener=Recorder()) as cache:
         cache.put(keyed(range(3)))
         assert cache.get(keyed(range(3))) == {}
         assert not cache.is_open
@@ -107,14 +108,14 @@ def test_a_directory_that_cannot_be_made_means_no_cache_and_one_warning(tmp_path
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
 def test_a_read_only_directory_means_no_cache_and_one_warning(tmp_path, keyed):
     tmp_path.chmod(0o500)
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         cache.put(keyed(range(3)))
         assert len(cache.warnings) == 1
     tmp_path.chmod(0o700)
 
 
 def test_a_file_that_may_only_be_read_means_one_warning(tmp_path, keyed):
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         cache._db.execute("PRAGMA query_only = ON")
         cache.put(keyed(range(3)))
         cache.put(keyed(range(3)))
@@ -123,14 +124,14 @@ def test_a_file_that_may_only_be_read_means_one_warning(tmp_path, keyed):
 
 
 def test_a_full_disk_means_one_warning_and_the_rows_before_stay(tmp_path, keyed):
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         cache.put(keyed(range(10)))
         cache._db.execute("PRAGMA max_page_count = 40")
         cache.put(keyed(range(10, 200)))
         cache.put(keyed(range(200, 400)))
         assert len(cache.warnings) == 1
         assert "full" in cache.warnings[0]
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         assert len(cache.get(keyed(range(400)))) == 10
 
 
@@ -161,7 +162,7 @@ def test_a_killed_writer_leaves_a_valid_file_with_all_it_had_put(tmp_path, keyed
         for _ in range(20):
             done = int(process.stdout.readline())
         process.send_signal(signal.SIGKILL)
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         assert cache._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         keys = keyed(range(done + 16))
         assert len(cache.get(keys)) == len(keys)
@@ -175,7 +176,7 @@ def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path, keyed):
         one.communicate()
         other.communicate()
     assert (one.returncode, other.returncode) == (0, 0)
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         assert len(cache.get(keyed(range(1200)))) == 1200
         assert cache.info().n_images == 1200
         check_all_rows_are_right(cache, keyed(range(1200)))

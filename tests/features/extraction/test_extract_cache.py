@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.cache.features import FeatureCache
+from mixmood.core.listener import Recorder
 from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extraction import prepare
@@ -79,7 +80,7 @@ def test_another_backbone_never_gets_the_rows_of_this_one(pool, cache, Means):
 
 def test_a_cache_that_fails_changes_nothing_but_warns(pool, tmp_path, Means):
     (tmp_path / "file").write_text("")
-    with FeatureCache(tmp_path / "file") as broken:
+    with FeatureCache(tmp_path / "file", listener=Recorder()) as broken:
         result = extract(pool, range(50), Means(), cache=broken)
         assert len(broken.warnings) == 1
     assert np.array_equal(result.features, extract(pool, range(50), Means()).features)
@@ -139,5 +140,5 @@ def test_an_interruption_stops_soon_and_keeps_what_was_computed(tmp_path):
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=120)[0].endswith("stopped\n")
     assert process.returncode == 0
-    with FeatureCache(tmp_path) as cache:
+    with FeatureCache(tmp_path, listener=Recorder()) as cache:
         assert cache.info().n_images >= 100

@@ -5,6 +5,7 @@ import pytest
 
 from mixmood.api.train import train
 from mixmood.core.errors import ShapeError, TrainingError
+from mixmood.core.listener import Recorder
 
 
 @pytest.fixture
@@ -47,11 +48,16 @@ class Listing:
 @pytest.mark.parametrize("model", ["head", "wrn-tiny"])
 def test_a_class_that_no_test_image_has_need_not_be_labelled(model):
     """A part of a data set keeps its whole list of classes."""
-    options = {} if model == "head" else {"updates": 1, "epochs": 1, "batch_size": 4}
+    options = {"listener": Recorder()}
+    options |= {} if model == "head" else {"updates": 1, "epochs": 1, "batch_size": 4}
     images = np.random.default_rng(0).integers(0, 256, (12, 8, 8, 3), dtype=np.uint8)
     labelled = [(image, ("dog", "cat")[place % 2]) for place, image in enumerate(images)]
     trained = train(
-        labelled, test=Listing([1, 0, 0]), model=model, algorithm="supervised", **options
+        labelled,
+        test=Listing([1, 0, 0]),
+        model=model,
+        algorithm="supervised",
+        **options,
     )
     assert trained.record.n_test == 3
     message = "classes that no labelled image has: owl"
@@ -62,11 +68,12 @@ def test_a_class_that_no_test_image_has_need_not_be_labelled(model):
 @pytest.mark.parametrize("model", ["head", "wrn-tiny"])
 def test_a_class_called_minus_one_gives_a_warning(model):
     """In scikit-learn, and in `mixmood.heads`, -1 is no class."""
-    options = {} if model == "head" else {"updates": 1, "epochs": 1, "batch_size": 4}
+    options = {"listener": Recorder()}
+    options |= {} if model == "head" else {"updates": 1, "epochs": 1, "batch_size": 4}
     images = np.random.default_rng(0).integers(0, 256, (12, 8, 8, 3), dtype=np.uint8)
-    told = []
+    told = Recorder()
     labelled = images, np.arange(12) % 3 - 1
-    train(labelled, model=model, algorithm="supervised", notify=told.append, **options)
+    train(labelled, model=model, algorithm="supervised", **options | {"listener": told})
     assert "The label -1 is a class like the others. Put images without a class into the pool." in (
-        told
+        told.warnings
     )

@@ -145,30 +145,38 @@ def test_without_a_pool_the_head_is_supervised_and_says_so(photos):
 
 
 def test_a_large_pool_is_sampled_and_that_is_said(photos, told):
-    record = train(photos / "labelled", photos / "pool", pool_limit=7, notify=told.append).record
+    record = train(photos / "labelled", photos / "pool", pool_limit=7, listener=told).record
     assert record.n_pool == 30
-    assert "pool: a random sample of 7 of its 30 images is used; --pool-limit changes that." in told
-    assert record.warnings == tuple(told)
+    assert (
+        "pool: a random sample of 7 of its 30 images is used; --pool-limit changes that."
+        in told.warnings
+    )
+    assert record.warnings == tuple(told.warnings)
 
 
 def test_labelled_images_in_the_pool_are_left_out_of_it(photos, told):
     record = train(
-        photos / "labelled", photos / "labelled", algorithm="propagation", notify=told.append
+        photos / "labelled", photos / "labelled", algorithm="propagation", listener=told
     ).record
-    assert any("24 images are also among the labelled images; they are left out" in t for t in told)
+    assert any(
+        "24 images are also among the labelled images; they are left out" in t
+        for t in told.warnings
+    )
     assert record.n_unlabelled == 0
 
 
 def test_test_images_that_are_labelled_too_are_reported(photos, told):
-    train(photos / "labelled", test=photos / "labelled", notify=told.append)
-    assert any("24 images are also among the labelled images: their accuracy" in t for t in told)
+    train(photos / "labelled", test=photos / "labelled", listener=told)
+    assert any(
+        "24 images are also among the labelled images: their accuracy" in t for t in told.warnings
+    )
 
 
 def test_the_warning_of_copies_is_whole_if_the_name_of_the_pool_has_a_semicolon(told):
     images = Sample(SimpleNamespace(name="a;b"), np.arange(2), np.eye(2), 2)
-    warn_of_copies(images, images, told.append)
+    warn_of_copies(images, images, told.warn)
     expected = "a;b: 2 images are also among the labelled images: their accuracy is too good."
-    assert told == [expected]
+    assert told.warnings == [expected]
 
 
 def test_groups_by_a_pattern_on_the_path_stay_in_one_fold(photos):
@@ -222,14 +230,16 @@ def test_one_class_only_is_refused(tmp_path, make_photos):
 def test_a_class_with_one_image_trains_and_is_named(tmp_path, make_photos, told):
     make_photos(tmp_path, ("red", "blue"), 6, 0)
     make_photos(tmp_path, ("striped",), 1, 1)
-    record = train(tmp_path, notify=told.append).record
-    assert any("only one image, whose accuracy cannot be estimated: striped." in t for t in told)
+    record = train(tmp_path, listener=told).record
+    assert any(
+        "only one image, whose accuracy cannot be estimated: striped." in t for t in told.warnings
+    )
     assert record.class_counts == (6, 6, 1)
     assert np.sum(record.confusion) == pytest.approx(12)
 
 
-def test_one_image_of_every_class_trains_untested(tmp_path, make_photos):
-    record = train(make_photos(tmp_path, ("red", "blue"), 1, 0)).record
+def test_one_image_of_every_class_trains_untested(tmp_path, make_photos, told):
+    record = train(make_photos(tmp_path, ("red", "blue"), 1, 0), listener=told).record
     assert record.accuracy.cross_validated is None
     assert record.threshold is None
 
@@ -248,19 +258,21 @@ def test_a_list_with_blank_labels_is_refused_and_says_how_many(photos, tmp_path)
         train(tmp_path / "list.csv")
 
 
-def test_a_pool_without_a_readable_image_is_refused(photos, tmp_path):
+def test_a_pool_without_a_readable_image_is_refused(photos, tmp_path, told):
     (tmp_path / "a.png").write_bytes(b"broken")
     with pytest.raises(InputError, match="has no readable image among 1. Check the files"):
-        train(photos / "labelled", tmp_path)
+        train(photos / "labelled", tmp_path, listener=told)
 
 
 def test_an_unreadable_class_is_left_out_and_named(tmp_path, make_photos, told):
     make_photos(tmp_path, ("red", "blue"), 4, 0)
     (tmp_path / "gone").mkdir()
     (tmp_path / "gone" / "a.png").write_bytes(b"broken")
-    record = train(tmp_path, notify=told.append).record
+    record = train(tmp_path, listener=told).record
     assert record.class_names == ("blue", "red")
-    assert any("Classes without a readable image are left out: gone." in text for text in told)
+    assert any(
+        "Classes without a readable image are left out: gone." in text for text in told.warnings
+    )
 
 
 def test_nothing_is_written_when_training_fails(photos, tmp_path):

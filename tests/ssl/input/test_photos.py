@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from mixmood.api.train import train
-from mixmood.core.progress import Silent
+from mixmood.core.listener import Recorder, Silent
 from mixmood.data.open import open_pool
 from mixmood.ssl.pools import common_side, load_pictures
 
@@ -30,12 +30,12 @@ def photos(tmp_path):
 
 def test_mixed_photos_become_small_squares_whatever_the_first_one_is(photos, tmp_path):
     assert common_side(open_pool(photos)) == 32
-    said = []
+    said = Recorder()
     trained = train(
         photos, photos, algorithm="mixmatch", model="wrn-tiny", updates=1, epochs=1,
-        batch_size=2, out=tmp_path / "run", inform=said.append,
+        batch_size=2, out=tmp_path / "run", listener=said,
     )  # fmt: skip
-    assert "labelled: 6 images resized to 32 x 32 pixels." in said
+    assert "labelled: 6 images resized to 32 x 32 pixels." in said.notes
     assert trained.record.n_parameters < 10_000
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from mixmood.api import predict as predict_job
 from mixmood.core.errors import InputError, UnreadableImageError
-from mixmood.core.progress import Silent
+from mixmood.core.listener import Recorder, Silent
 from mixmood.data.images.pool import ImageSource
 from mixmood.ssl import predict
 from mixmood.ssl.pools import load_pictures
@@ -72,7 +72,7 @@ def test_predictions_are_in_the_order_of_the_pool(monkeypatch):
     monkeypatch.setattr(predict_job, "Classifier", Brightness)
     monkeypatch.setattr(predict, "BATCH", 6)
     pool = Backwards()
-    found = predict_job.predict("model", pool)
+    found = predict_job.predict("model", pool, listener=Recorder())
     # A few images are looked at before, to see whether they have more than 8 bits.
     assert pool.fetched[-20:] == list(range(20))[::-1]
     assert found.images == tuple(f"{row}.png" for row in READABLE)

@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 import mixmood
+from mixmood.core.listener import Recorder
 from mixmood.ssl.predict import Classifier
 
 QUICK = {
@@ -32,28 +33,30 @@ def scans(make_stripes, tmp_path):
 
 @pytest.mark.parametrize("options", [QUICK, {"model": "head", "cache": None}])
 def test_a_model_says_its_range_keeps_it_and_predicts_with_it(scans, tmp_path, options):
-    told, warned = [], []
+    told = Recorder()
     trained = mixmood.train(
-        scans / "labelled", scans / "pool", out=tmp_path / "run", inform=told.append,
-        notify=warned.append, **options,
+        scans / "labelled", scans / "pool", out=tmp_path / "run", listener=told,
+        **options,
     )  # fmt: skip
     found = trained.record.pixel_range
     assert 3000 < found["high"] <= 4095
     assert json.loads((tmp_path / "run" / "record.json").read_text())["pixel_range"] == found
-    assert any(f"fitted on the labelled images: {found['low']:g} is black" in t for t in told)
+    assert any(f"fitted on the labelled images: {found['low']:g} is black" in t for t in told.notes)
     assert Classifier(tmp_path / "run").pixel_range.describe() == found
     dark = np.zeros((2, 8, 8), np.uint16)
     bright = np.full((2, 8, 8), int(found["high"]), np.uint16)
-    first, last = (trained.predict(images).probabilities for images in (dark, bright))
+    first, last = (
+        trained.predict(images, listener=told).probabilities for images in (dark, bright)
+    )
     assert not np.allclose(first, last), "both would be black by the full range of 16 bits"
-    assert any(".heic" in text and "pool: 1 file was passed over" in text for text in warned)
+    assert any(".heic" in text and "pool: 1 file was passed over" in text for text in told.warnings)
 
 
 def test_a_model_of_eight_bits_says_that_scans_are_black_to_it(scans, labelled, tmp_path):
     trained = mixmood.train(labelled, **QUICK, algorithm="supervised", out=tmp_path / "run")
-    warned = []
-    trained.predict(scans / "pool", notify=warned.append)
-    passed_over, black = warned
+    warned = Recorder()
+    trained.predict(scans / "pool", listener=warned)
+    passed_over, black = warned.warnings
     assert passed_over.startswith("pool: 1 file was passed over: 1 .heic")
     assert black == (
         "pool: 12 of 12 images tried, of more than 8 bits, are nearly black or white as read: the "
@@ -74,9 +77,9 @@ def test_constant_and_black_images_of_a_pool_are_reported(labelled, tmp_path):
         Image.fromarray(np.full((8, 8), 900, np.uint16) + np.arange(8, dtype=np.uint16)).save(
             tmp_path / "odd" / f"wide{index}.png"
         )
-    warned = []
-    mixmood.train(labelled, tmp_path / "odd", cache=None, notify=warned.append)
-    text = " ".join(warned)
+    warned = Recorder()
+    mixmood.train(labelled, tmp_path / "odd", cache=None, listener=warned)
+    text = " ".join(warned.warnings)
     assert "images tried have one value in all pixels" in text
     assert (
         "odd: 3 of 6 images tried, of more than 8 bits, are nearly black or white as read: the "

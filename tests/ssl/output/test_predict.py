@@ -10,7 +10,7 @@ import torch
 from mixmood.api.predict import predict
 from mixmood.api.train import train
 from mixmood.core.errors import InputError, MissingExtraError, OptionError, OutputError, ShapeError
-from mixmood.core.progress import Silent
+from mixmood.core.listener import Silent
 from mixmood.ssl.models.network import Standardise
 from mixmood.ssl.models.registry import model_spec
 from mixmood.ssl.predict import Classifier, classified
@@ -101,9 +101,9 @@ def test_prediction_names_what_it_cannot_read(labelled, pool, quick, tmp_path, t
     train(labelled, pool, **quick, out=out)
     paths = sorted(pool.iterdir())
     paths[0].write_bytes(b"broken")
-    predictions = predict(out, pool, notify=told.append)
+    predictions = predict(out, pool, listener=told)
     assert predictions.unreadable == (paths[0].name,)
-    (warning,) = told
+    (warning,) = told.warnings
     assert "pool: 1 of 30" in warning
     assert paths[0].name in warning
     for path in paths:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError, OptionError
-from mixmood.core.progress import Progress
+from mixmood.core.listener import Listener
 from mixmood.core.records.filtering import Filtering
 from mixmood.core.records.ranking import Ranking
 from mixmood.core.seeds import rng_for
@@ -80,7 +80,7 @@ def with_choice(record: R, choice: BackboneChoice | None, notes: str | None = No
 
 
 def choose_backbone(
-    labelled: Pool, options: ChoiceOptions, cache: FeatureCache | None, progress: Progress
+    labelled: Pool, options: ChoiceOptions, cache: FeatureCache | None, listener: Listener
 ) -> BackboneChoice | None:
     """The choice among the backbones of `auto`; None if a backbone was named, or for features.
 
@@ -93,7 +93,7 @@ def choose_backbone(
         return None
     names, left_out = names_to_compare(options.backbone)
     labels = needed_labels(labelled)
-    rows, features = _features(labelled, names, options, cache, progress)
+    rows, features = _features(labelled, names, options, cache, listener)
     present, codes = np.unique(labels.codes[rows], return_inverse=True)
     try:
         found = choose_features(
@@ -119,7 +119,7 @@ def _features(
     names: tuple[str, ...],
     options: ChoiceOptions,
     cache: FeatureCache | None,
-    progress: Progress,
+    listener: Listener,
 ) -> tuple[Rows, dict[str, Array]]:
     """The indices of the readable images used, and their features by each backbone."""
     from mixmood.features.backbones.registry import load_backbone
@@ -137,7 +137,7 @@ def _features(
                 f"--backbone auto cannot compare {name}: an image's features depend on its batch. "
                 "Leave it out."
             )
-        found = Extractor(network, options.jobs, cache, progress).read(labelled, asked).not_empty()
+        found = Extractor(network, options.jobs, cache, listener).read(labelled, asked).not_empty()
         # Whether an image can be read does not depend on the backbone.
         asked, features[name] = found.rows, found.features
     return asked, features

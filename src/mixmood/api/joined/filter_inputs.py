@@ -10,7 +10,7 @@ from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.family_names import DEFAULT_BACKBONE, DEFAULT_SCORE
 from mixmood.core.files.atomic import check_writable
 from mixmood.core.files.places import expanded
-from mixmood.core.progress import Progress
+from mixmood.core.listener import Listener
 from mixmood.data.images.names import is_url_or_noise, split_options
 from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
 from mixmood.data.open import open_pool, with_noise_settings
@@ -127,7 +127,7 @@ class FilterInputs:
 
 
 def open_inputs(
-    labelled: Any, pool: Any, plan: FilterPlan, cache: FeatureCache | None, progress: Progress
+    labelled: Any, pool: Any, plan: FilterPlan, cache: FeatureCache | None, listener: Listener
 ) -> FilterInputs:
     """Open the pool, the labelled set or the saved filter, and the backbone.
 
@@ -143,7 +143,7 @@ def open_inputs(
         images_of(opened)
     if base is None:
         return _with_saved_filter(source, opened, plan)
-    return _with_labelled(source, opened, base, plan, cache, progress)
+    return _with_labelled(source, opened, base, plan, cache, listener)
 
 
 def _opened(what: Any, plan: FilterPlan, cache: FeatureCache | None, role: str) -> Pool:
@@ -177,7 +177,7 @@ def _with_labelled(
     base: Pool,
     plan: FilterPlan,
     cache: FeatureCache | None,
-    progress: Progress,
+    listener: Listener,
 ) -> FilterInputs:
     from mixmood.features.backbones.registry import load_backbone
 
@@ -188,7 +188,7 @@ def _with_labelled(
             "features, or both images."
         )
     base, pools, _ = scaled_alike(base, {"pool": pool})
-    choice = choose_backbone(base, ChoiceOptions.of(plan), cache, progress)
+    choice = choose_backbone(base, ChoiceOptions.of(plan), cache, listener)
     name = plan.backbone if choice is None else choice.chosen
     network = load_backbone(name, plan.resolution, plan.device) if is_image else None
     return FilterInputs(base, pools["pool"], source, network, choice)

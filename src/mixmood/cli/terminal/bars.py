@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mixmood.cli.terminal.streams import console
-from mixmood.core.progress import UNITS, Progress, Silent
+from mixmood.cli.terminal.streams import console, say
+from mixmood.core.listener import UNITS, Listener, Silent
 from mixmood.report.text import duration, printable
 
 if TYPE_CHECKING:
@@ -17,6 +17,18 @@ if TYPE_CHECKING:
 
 LEAST_S = 5.0
 """The remaining time is shown only after so many seconds, and only if it is at least as long."""
+
+
+class Lines(Silent):
+    """Prints warnings and notes, and draws nothing."""
+
+    def warn(self, message: str) -> None:
+        """Print a warning."""
+        say(f"Warning: {message}", style="yellow")
+
+    def note(self, message: str) -> None:
+        """Print a note."""
+        say(message)
 
 
 class Bars:
@@ -42,6 +54,14 @@ class Bars:
     def advance(self, task: str, steps: int = 1) -> None:
         """Move the bar."""
         self._display.advance(self._tasks[task], steps)
+
+    def warn(self, message: str) -> None:
+        """Print a warning above the bars."""
+        say(f"Warning: {message}", style="yellow")
+
+    def note(self, message: str) -> None:
+        """Print a note above the bars."""
+        say(message)
 
     def finish(self, task: str) -> None:
         """Fill a bar that had no known length."""
@@ -81,10 +101,10 @@ def time_left(seconds_left: float | None, seconds: float | None) -> str:
 
 
 @contextmanager
-def progress_bars(is_quiet: bool, unit: str = "images") -> Iterator[Progress]:
+def progress_bars(is_quiet: bool, unit: str = "images") -> Iterator[Listener]:
     """The progress of long work: bars on a terminal, nothing elsewhere."""
     if is_quiet or not sys.stderr.isatty():
-        yield Silent()
+        yield Lines()
         return
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TextColumn
     from rich.progress import Progress as RichProgress

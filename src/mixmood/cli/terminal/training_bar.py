@@ -113,7 +113,7 @@ class TrainingBar:
         else:
             self._console.print(Text(note))
 
-    def inform(self, message: str) -> None:
+    def note(self, message: str) -> None:
         """A line above the bars; control characters in it are escaped."""
         self._console.print(Text(printable(message)))
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mixmood.core.cache.sqlite_file import CacheFile, aside_of, file_size
 from mixmood.core.errors import OptionError
 from mixmood.core.files.places import expanded, own_place
+from mixmood.core.listener import Listener, Silent
 
 FILE_NAME = "features-v1.sqlite"
 DEFAULT_LIMIT_BYTES = 2 * 1024**3
@@ -59,14 +60,15 @@ class FeatureCache(CacheFile):
         self,
         directory: str | Path,
         *,
+        listener: Listener | None = None,
         limit_bytes: int | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Open or make the file in `directory`; if that fails, stay closed and add a warning."""
+        """Open or make the file in `directory`; if that fails, stay closed and warn `listener`."""
         self.limit_bytes = limit_from_environment() if limit_bytes is None else limit_bytes
         self._now = now
         self._touched: set[bytes] = set()
-        super().__init__(Path(directory) / FILE_NAME, SCHEMA)
+        super().__init__(Path(directory) / FILE_NAME, SCHEMA, listener or Silent())
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, FeatureRow]:
         """The rows that are in the cache, by key; a damaged row counts as absent."""
@@ -188,12 +190,14 @@ class FeatureCache(CacheFile):
             db.executescript("PRAGMA incremental_vacuum")
 
 
-def open_cache(where: str | Path | None = "default") -> FeatureCache | None:
+def open_cache(
+    where: str | Path | None = "default", listener: Listener | None = None
+) -> FeatureCache | None:
     """The cache in a directory, or the user's own ("default"); None for "none" or None."""
     directory = cache_directory() if where == "default" else where
     if directory is None or directory == "none":
         return None
-    return FeatureCache(directory)
+    return FeatureCache(directory, listener=listener)
 
 
 def cache_directory() -> Path | None:

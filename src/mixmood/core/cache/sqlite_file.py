@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from mixmood.core.errors import reason
+from mixmood.core.listener import Listener
 
 LONGEST_WAIT_S = 30.0
 BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -27,10 +28,11 @@ class CacheFile:
     It may be used by any number of threads and processes. A crash at any point leaves it valid.
     """
 
-    def __init__(self, path: Path, schema: str) -> None:
-        """Open or make the file; if that fails, stay closed and add a warning."""
+    def __init__(self, path: Path, schema: str, listener: Listener) -> None:
+        """Open or make the file; if that fails, stay closed and warn `listener`."""
         self.path = path
         self.warnings: list[str] = []
+        self._listener = listener
         self._schema = schema
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
@@ -92,7 +94,7 @@ class CacheFile:
     def _set_aside(self, error: Exception) -> None:
         self._drop_connection()
         aside = aside_of(self.path)
-        self.warnings.append(
+        self._warn(
             f"The feature cache {self.path} is damaged ({error}); it was set aside as "
             f"{aside.name} and a new one begun."
         )
@@ -108,10 +110,14 @@ class CacheFile:
 
     def _give_up(self, why: str) -> None:
         self._drop_connection()
-        self.warnings.append(
+        self._warn(
             f"The feature cache {self.path} cannot be used ({why}); going on without it. "
             "Choose another directory with --cache DIR or MIXMOOD_CACHE."
         )
+
+    def _warn(self, message: str) -> None:
+        self.warnings.append(message)
+        self._listener.warn(message)
 
     def _drop_connection(self) -> None:
         if self._db is not None:

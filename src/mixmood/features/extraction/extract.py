@@ -22,7 +22,7 @@ from mixmood.core.arrays import Rows
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.cores import checked_jobs
 from mixmood.core.interrupt import uninterrupted
-from mixmood.core.progress import Progress, Silent
+from mixmood.core.listener import Listener, Silent
 from mixmood.data.images.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.extraction.collect import Collector, Extraction
@@ -44,7 +44,7 @@ def extract(
     *,
     jobs: int | None = None,
     cache: FeatureCache | None = None,
-    progress: Progress = Silent(),  # noqa: B008 - it holds no state
+    progress: Listener = Silent(),  # noqa: B008 - it holds no state
 ) -> Extraction:
     """The features of some images of a pool; only these images are read.
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mixmood.core.errors import InputError, MissingExtraError, MixmoodError, reason
-from mixmood.core.progress import Progress, Silent
+from mixmood.core.listener import Listener, Silent
 from mixmood.data.open import open_pool
 from mixmood.features.backbones.backbone import network_digest
 from mixmood.jobs.cluster import RaySpread
@@ -100,7 +100,7 @@ def scan_ray(
     shared: SharedPool,
     ranges: Sequence[tuple[int, int]],
     folder: Path,
-    progress: Progress,
+    progress: Listener,
 ) -> None:
     """Score every range on the cluster at RAY_ADDRESS, or on a Ray started here, and write it.
 

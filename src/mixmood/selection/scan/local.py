@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mixmood.core.cache.features import FeatureCache
-from mixmood.core.progress import Progress
+from mixmood.core.listener import Listener, Recorder
 from mixmood.data.images.pool import Pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.sample import Extractor
@@ -27,7 +27,7 @@ class Scan:
     jobs: int | None
     cache: FeatureCache | None
 
-    def scored(self, start: int, stop: int, progress: Progress) -> ScanPart:
+    def scored(self, start: int, stop: int, progress: Listener) -> ScanPart:
         """The results for the images `start` to `stop` - 1."""
         extractor = Extractor(self.backbone, self.jobs, self.cache, _RangeProgress(progress))
         found = extractor.read(self.pool, np.arange(start, stop))
@@ -36,25 +36,18 @@ class Scan:
 
 
 def scan_local(
-    scan: Scan, ranges: Iterable[tuple[int, int]], folder: Path, progress: Progress
+    scan: Scan, ranges: Iterable[tuple[int, int]], folder: Path, progress: Listener
 ) -> None:
     """Score and write every range; parts that are written when it is stopped are kept."""
     for start, stop in ranges:
         write_part(folder, start, scan.scored(start, stop, progress))
 
 
-class _RangeProgress:
+class _RangeProgress(Recorder):
     """The progress of one range, shown in the bar of the whole scan."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
 
     def start(self, task: str, total: int | None) -> None:
         """Do nothing: the bar of the scan has started already."""
-
-    def advance(self, task: str, steps: int = 1) -> None:
-        """Move the bar of the scan."""
-        self._progress.advance(task, steps)
 
     def finish(self, task: str) -> None:
         """Do nothing: other ranges follow."""

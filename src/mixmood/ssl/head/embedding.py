@@ -7,7 +7,7 @@ import numpy as np
 
 from mixmood.core.arrays import Rows
 from mixmood.core.cache.features import FeatureCache
-from mixmood.core.progress import Progress
+from mixmood.core.listener import Listener
 from mixmood.core.seeds import rng_for
 from mixmood.core.words import counted, either_form
 from mixmood.data.images.pixel_range import PixelRange
@@ -27,7 +27,7 @@ class Embedder:
         seed: int,
         jobs: int | None,
         cache: FeatureCache | None,
-        progress: Progress,
+        progress: Listener,
         warn: Callable[[str], None],
     ) -> None:
         """Embed with this backbone; None if pools hold features already."""

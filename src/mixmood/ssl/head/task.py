@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import TrainingError
-from mixmood.core.progress import Progress
+from mixmood.core.listener import Listener
 from mixmood.data.images.labels import group_codes, group_names, minus_one_note, needed_labels
 from mixmood.data.images.pool import FeatureSource, Labels, fit_pixel_range
 from mixmood.data.open import open_pool
@@ -30,7 +30,7 @@ class HeadTask:
         test: Any,
         plan: TrainingPlan,
         store: FeatureCache | None,
-        progress: Progress,
+        progress: Listener,
         warn: Callable[[str], None],
     ) -> None:
         """Open and embed all images; images that are left out are reported to `warn`."""

@@ -1,7 +1,6 @@
 """Training a head on pools of images: embedding, choice of the algorithm, record and file."""
 
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.cache.features import open_cache
-from mixmood.core.progress import Progress
+from mixmood.core.listener import Listener, Recorder
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.choice import TrainedHead, train_head
 from mixmood.features.backbones.registry import load_backbone
@@ -43,21 +42,14 @@ def train_head_on_images(
     unlabelled: Any,
     *,
     plan: TrainingRunPlan,
-    progress: Progress,
-    warn: Callable[[str], None],
-    inform: Callable[[str], None],
+    listener: Listener,
 ) -> HeadRun:
     """A head on the frozen features of labelled images and a pool."""
-    start, warnings = time.perf_counter(), list[str]()
-
-    def note(message: str) -> None:
-        warnings.append(message)
-        warn(message)
-
-    with open_cache(plan.cache) or nullcontext() as store:
-        task = HeadTask(labelled, unlabelled, plan.test, plan, store, progress, note)
+    start, recorder = time.perf_counter(), Recorder(listener)
+    with open_cache(plan.cache, listener) or nullcontext() as store:
+        task = HeadTask(labelled, unlabelled, plan.test, plan, store, listener, recorder.warn)
         if task.pixel_range is not None:
-            inform(task.pixel_range.sentence())
+            listener.note(task.pixel_range.sentence())
         trained = train_head(
             task.labelled.features,
             task.codes,
@@ -75,17 +67,17 @@ def train_head_on_images(
     model, takes = model_file(trained.head, typicality, fresh, known)
     check_model(model, takes, task, trained.head, typicality)
     if takes == FEATURES and task.backbone is not None:
-        note(
+        recorder.warn(
             f"The backbone {task.backbone.name} cannot be part of model.onnx: the file holds the "
             "head only, and takes features."
         )
     if task.backbone is not None and task.backbone.is_batch_dependent:
-        note(
+        recorder.warn(
             f"The features of {task.backbone.name} depend on the other images of a batch: the "
             "accuracy does not hold where few images, or images of few classes, are classified "
             "together."
         )
     record = record_of(task, trained, typicality, takes, plan)
     took_s = time.perf_counter() - start
-    record = replace(record, elapsed_s=took_s, warnings=tuple(warnings))
+    record = replace(record, elapsed_s=took_s, warnings=tuple(recorder.warnings))
     return HeadRun(record, model, task.labelled, task.codes, task.pool, trained)

@@ -1,0 +1,84 @@
+"""How running work reports to its caller: progress, warnings and notes, on one way."""
+
+import warnings
+from typing import Protocol
+
+PROBE = "probe"
+UNITS = {PROBE: "pools"}
+"""What the steps of a task are, where they are neither images nor the unit of its command."""
+
+
+class Listener(Protocol):
+    """One object that is handed down: the command line prints, tests record the calls."""
+
+    def start(self, task: str, total: int | None) -> None:
+        """A piece of work called `task` begins; `total` steps are expected, None if unknown."""
+
+    def advance(self, task: str, steps: int = 1) -> None:
+        """`steps` further steps of `task` are done."""
+
+    def finish(self, task: str) -> None:
+        """No further steps of `task` will come."""
+
+    def warn(self, message: str) -> None:
+        """A fact that may make the result wrong, or costs time."""
+
+    def note(self, message: str) -> None:
+        """A fact that is good to know, such as an automatic choice."""
+
+
+class Silent:
+    """The listener of Python users by default: warnings become Python's, the rest is ignored."""
+
+    def start(self, task: str, total: int | None) -> None:
+        """Ignore."""
+
+    def advance(self, task: str, steps: int = 1) -> None:
+        """Ignore."""
+
+    def finish(self, task: str) -> None:
+        """Ignore."""
+
+    def warn(self, message: str) -> None:
+        """Give a RuntimeWarning."""
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+    def note(self, message: str) -> None:
+        """Ignore."""
+
+
+class Recorder:
+    """Keeps warnings and notes, for a record; passes everything on, if it has a listener."""
+
+    def __init__(self, listener: Listener | None = None) -> None:
+        """Begin without messages."""
+        self.warnings: list[str] = []
+        self.notes: list[str] = []
+        self._listener = listener
+
+    def start(self, task: str, total: int | None) -> None:
+        """Pass on."""
+        if self._listener is not None:
+            self._listener.start(task, total)
+
+    def advance(self, task: str, steps: int = 1) -> None:
+        """Pass on."""
+        if self._listener is not None:
+            self._listener.advance(task, steps)
+
+    def finish(self, task: str) -> None:
+        """Pass on."""
+        if self._listener is not None:
+            self._listener.finish(task)
+
+    def warn(self, message: str) -> None:
+        """Keep the warning, and pass it on."""
+        self.warnings.append(message)
+        if self._listener is not None:
+            self._listener.warn(message)
+
+    def note(self, message: str) -> None:
+        """Keep the note, and pass it on."""
+        self.notes.append(message)
+        if self._listener is not None:
+            self._listener.note(message)
