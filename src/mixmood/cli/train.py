@@ -15,8 +15,7 @@ from mixmood.ssl.plan import TrainingRunPlan
 from mixmood.ssl.run_folder import CHECKPOINT
 
 if TYPE_CHECKING:
-    from mixmood.ssl.head.record import HeadRecord
-    from mixmood.ssl.record import TrainingRecord
+    from mixmood.ssl.record import HeadRecord, TrainingRecord
 
 
 @takes(TrainingRunPlan)

@@ -10,8 +10,7 @@ from mixmood.core.words import counted
 from mixmood.evidence.choice import CLEAR
 from mixmood.report.page import render
 from mixmood.report.text import printable, signed
-from mixmood.ssl.head.record import HeadRecord
-from mixmood.ssl.record import TrainingRecord
+from mixmood.ssl.record import HeadRecord, TrainingRecord
 
 MOST_CLASSES = 20
 """With more classes, the page has no confusion matrix; the record has it."""

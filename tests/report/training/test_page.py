@@ -4,7 +4,7 @@ import re
 
 from mixmood.core.records.page_material import Tile
 from mixmood.report.training import Mistakes, TrainingPictures, training_page
-from mixmood.ssl.head.record import AlgorithmGain, HeadAccuracy, HeadRecord
+from mixmood.ssl.record import AlgorithmGain, HeadAccuracy, HeadRecord
 
 NASTY = "<script>alert(1)</script>"
 

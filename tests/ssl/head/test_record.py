@@ -1,7 +1,7 @@
 import pytest
 
 from mixmood.core.errors import InputError
-from mixmood.ssl.head.record import HeadRecord
+from mixmood.ssl.record import HeadRecord
 
 
 def test_what_is_no_record_is_refused():

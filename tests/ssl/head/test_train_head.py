@@ -16,7 +16,7 @@ from mixmood.api.train import train
 from mixmood.core.errors import InputError, OptionError, OutputError, ShapeError, TrainingError
 from mixmood.features.sample import Sample
 from mixmood.ssl.head.embedding import warn_of_copies
-from mixmood.ssl.head.record import HeadRecord
+from mixmood.ssl.record import HeadRecord
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.data.images.labels import group_codes, group_names, needed_labels
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 from mixmood.features.extraction.plan import ExtractionPlan
-from mixmood.ssl.head.record import HeadRecord
+from mixmood.ssl.record import HeadRecord
 
 if TYPE_CHECKING:
     from mixmood.evidence.choice import FeatureChoice

@@ -13,7 +13,7 @@ from mixmood.ssl import run_folder as run_files
 if TYPE_CHECKING:
     from mixmood.api.filter import Kept
     from mixmood.api.rank import RankReport
-    from mixmood.ssl.head.record import HeadRecord
+    from mixmood.ssl.record import HeadRecord
 
 KIND = "mixmood.kind"
 """The tag with the kind of a run: rank, filter or train."""

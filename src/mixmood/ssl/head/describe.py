@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.evidence.choice import BASE, Comparison, TrainedHead
-from mixmood.ssl.head.record import AlgorithmGain, HeadAccuracy, HeadRecord
 from mixmood.ssl.head.task import HeadTask
 from mixmood.ssl.head.typicality import Typicality
 from mixmood.ssl.plan import TrainingPlan
+from mixmood.ssl.record import AlgorithmGain, HeadAccuracy, HeadRecord
 
 MOST_CONFUSION_CLASSES = 200
 """With more classes, the record has no confusion table."""

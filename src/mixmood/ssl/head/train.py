@@ -16,11 +16,11 @@ from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.sample import Sample
 from mixmood.ssl.head.describe import record_of
 from mixmood.ssl.head.graph import FEATURES, model_file
-from mixmood.ssl.head.record import HeadRecord
 from mixmood.ssl.head.task import HeadTask
 from mixmood.ssl.head.typicality import fit_typicality
 from mixmood.ssl.head.verify import check_model
 from mixmood.ssl.plan import TrainingRunPlan
+from mixmood.ssl.record import HeadRecord
 
 
 @dataclass(frozen=True)
