@@ -20,7 +20,7 @@ from benchmarks.heads.tasks import DEVELOPMENT, REPORT, Family, Task, draw
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.choice import train_head
 from mixmood.heads import HEADS, fit_head
-from mixmood.heads.problem import directions
+from mixmood.heads.linear import directions
 
 PLACE = ("set", "task", "n_labelled", "seed", "source", "percent")
 RESULT = ("head", "accuracy", "estimate", "low", "high", "chosen", "surer", "error", "cpu_s")

@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import SelfTrainingClassifier
 
-from mixmood.evidence.accuracy import out_of_fold_logits
+from mixmood.evidence.accuracy import all_logits
 from mixmood.evidence.choice import train_head
 from mixmood.heads import HEADS
-from mixmood.numerics.folds import repeated_folds
+from mixmood.numerics.folds import repeated_folds, training_weights
 
 N_LABELLED, N_POOL, N_SMALL_POOL, WIDTH, N_CLASSES = 60, 3000, 1000, 1280, 5
 
@@ -42,11 +42,11 @@ def seconds(work: Callable[[], object]) -> float:
 def main() -> None:
     """Print both comparisons."""
     features, codes, pool = clouds(np.random.default_rng(0))
-    folds = repeated_folds(codes, 5, 4, np.random.default_rng(0))
+    weights, _ = training_weights(repeated_folds(codes, 5, 4, np.random.default_rng(0)))
     for name, entry in HEADS.items():
         elapsed_s = seconds(
-            lambda head={name: entry.head}: out_of_fold_logits(
-                head, features, codes, N_CLASSES, pool, folds, np.random.default_rng(0)
+            lambda head={name: entry.head}: all_logits(
+                head, features, codes, N_CLASSES, pool, weights, np.random.default_rng(0)
             )
         )
         print(f"20 fits, pool of {N_POOL}: {name:13} {elapsed_s:.2f} s")

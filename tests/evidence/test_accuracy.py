@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError, OptionError, ShapeError
-from mixmood.evidence.accuracy import keep_threshold, out_of_fold_logits, right_by_image
+from mixmood.evidence.accuracy import all_logits, keep_threshold, nested_plan, right_by_image
 from mixmood.heads import HEADS
 from mixmood.heads.problem import head_problem
 from mixmood.numerics.folds import repeated_folds
@@ -21,8 +21,9 @@ def all_heads():
 
 
 def logits_of(features, codes, pool, folds, heads=None):
-    rng = np.random.default_rng(7)
-    return out_of_fold_logits(heads or all_heads(), features, codes, 3, pool, folds, rng)
+    plan, rng = nested_plan(folds, with_pairs=False), np.random.default_rng(7)
+    _, logits = all_logits(heads or all_heads(), features, codes, 3, pool, plan.weights, rng)
+    return {name: plan.out_of_fold(one) for name, one in logits.items()}
 
 
 def test_every_row_is_predicted_in_every_repeat_by_every_head():
@@ -42,11 +43,11 @@ def test_the_label_of_a_held_out_row_is_not_used(name):
     problem = head_problem(features, codes, 3, pool, (folds != 0).astype(float))
     wrong = np.where(folds[0] == 0, (codes + 1) % 3, codes)
     spoiled = head_problem(features, wrong, 3, pool, (folds != 0).astype(float))
-    # The same inner folds: those of `choose` depend on the codes.
+    # The same penalty: the folds that choose it depend on the codes.
     head = HEADS[name].head
     if name == "supervised":
         penalties = np.array([0.1])
-        pair = [head.fit_at(p, penalties) for p in (problem, spoiled)]
+        pair = [p.labelled.heads_at(penalties) for p in (problem, spoiled)]
     else:
         pair = [head.fit(p, np.random.default_rng(0)) for p in (problem, spoiled)]
     assert pair[0].weights == pytest.approx(pair[1].weights, abs=5e-3)
@@ -85,7 +86,7 @@ def test_rows_that_are_never_held_out_are_nan():
 
 def test_folds_of_other_rows_are_refused():
     features, codes, pool = clouds()
-    with pytest.raises(ShapeError, match=r"\(repeats, 24\); got \(1, 23\)"):
+    with pytest.raises(ShapeError, match=r"weights must be \(B, 24\); got \(\d+, 23\)"):
         logits_of(features, codes, pool, np.zeros((1, 23), int))
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError, ShapeError
+from mixmood.heads.linear import directions
 from mixmood.heads.mixmatch import MixMatchHead, logit_gradient, sharpened
-from mixmood.heads.problem import canonical_order, directions, head_problem
-from mixmood.heads.propagation import PropagationHead, joined, neighbour_graph
+from mixmood.heads.problem import canonical_order, head_problem
+from mixmood.heads.propagation import PropagationHead, geometric_mean, neighbour_graph
 from mixmood.heads.pseudo_label import PseudoLabelHead, most_confident
 from mixmood.heads.supervised import SupervisedHead
 
@@ -30,7 +31,7 @@ def test_the_canonical_order_depends_on_content_alone():
 def test_supervised_of_two_opposite_rows():
     """Rows -1 and 1 have spread 1: at penalty 1, w / 2 = 2 sigmoid(-w) as for the plain problem."""
     problem = head_problem(np.array([[-4.0], [4.0]]), np.array([0, 1]), 2)
-    head = SupervisedHead(penalties=(1.0,)).fit(problem, rng())[0]
+    head = problem.labelled.heads_at(np.ones(1))[0]
     w = float(head.weights[0, 1] - head.weights[0, 0])
     assert w / 2 == pytest.approx(2 / (1 + np.exp(w)), abs=1e-3)
 
@@ -40,9 +41,9 @@ def test_supervised_chooses_the_penalty_that_predicts_best():
     random = rng()
     features, codes = random.normal(size=(60, 30)), random.integers(0, 2, 60)
     noise = head_problem(features, codes, 2)
-    assert SupervisedHead().choose(noise).tolist() == [1.0]
+    assert noise.labelled.penalties.tolist() == [1.0]
     clear = head_problem(features + 30 * codes[:, None] * np.eye(30)[0], codes, 2)
-    assert SupervisedHead().choose(clear).tolist() == [0.01]
+    assert clear.labelled.penalties.tolist() == [0.01]
 
 
 def test_sharpening_by_hand():
@@ -113,9 +114,9 @@ def test_labels_spread_to_the_nearest_rows():
 def test_the_geometric_mean_by_hand():
     """sqrt(0.9 * 0.5) to sqrt(0.1 * 0.5) is 3 to 1; the ends of the share are either one alone."""
     own, graph = np.array([0.9, 0.1]), np.array([0.5, 0.5])
-    assert joined(own, graph, 0.5) == pytest.approx([0.75, 0.25])
-    assert joined(own, graph, 0.0) == pytest.approx(own)
-    assert joined(own, graph, 1.0) == pytest.approx(graph)
+    assert geometric_mean(own, graph, 0.5) == pytest.approx([0.75, 0.25])
+    assert geometric_mean(own, graph, 0.0) == pytest.approx(own)
+    assert geometric_mean(own, graph, 1.0) == pytest.approx(graph)
 
 
 def test_weights_of_other_rows_are_refused():
@@ -132,5 +133,3 @@ def test_settings_outside_their_range_are_refused():
         PseudoLabelHead(last_share=2)
     with pytest.raises(OptionError, match="n_neighbours"):
         PropagationHead(n_neighbours=0)
-    with pytest.raises(OptionError, match="penalty"):
-        SupervisedHead(penalties=(0.0,))

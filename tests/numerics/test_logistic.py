@@ -4,7 +4,7 @@ from sklearn.linear_model import LogisticRegression
 
 from mixmood.core.errors import ShapeError
 from mixmood.numerics.calibration import softmax
-from mixmood.numerics.logistic import fit_binary, fit_logistic, one_hot
+from mixmood.numerics.logistic import fit_logistic, one_hot
 
 
 def clouds(n=60, d=8, k=3, seed=0):
@@ -29,13 +29,14 @@ def test_the_solutions_are_those_of_scikit_learn(n, d, k):
 
 
 def test_two_classes_are_those_of_scikit_learns_binary_form():
+    """w = W_1 - W_0 with W_1 = -W_0 at the minimum: |W|^2 is half of |w|^2."""
     features, codes = clouds(50, 6, 2)
-    weights, bias = fit_binary(
-        features, codes.astype(float), np.ones((1, 50)), np.array([0.5]), tolerance=1e-10
-    )
+    penalty = np.array([2 * 0.5])
+    fit = fit_logistic(features, one_hot(codes, 2), np.ones((1, 50)), penalty, tolerance=1e-10)
     peer = LogisticRegression(C=2.0, tol=1e-10, max_iter=20_000).fit(features, codes)
-    assert weights[0] == pytest.approx(peer.coef_[0], abs=1e-4)
-    assert bias[0] == pytest.approx(peer.intercept_[0], abs=1e-3)
+    weights, bias = fit.weights[0], fit.bias[0]
+    assert weights[:, 1] - weights[:, 0] == pytest.approx(peer.coef_[0], abs=1e-4)
+    assert bias[1] - bias[0] == pytest.approx(peer.intercept_[0], abs=1e-3)
 
 
 def test_a_case_worked_by_hand():

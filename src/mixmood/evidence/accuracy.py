@@ -1,6 +1,6 @@
 """How accurate a head is on images that it was not trained on, with an interval."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.core.errors import InputError, ShapeError
-from mixmood.heads.linear import LinearHead
-from mixmood.heads.problem import HeadProblem, check_setting, directions, head_problem
+from mixmood.core.errors import InputError
+from mixmood.heads.linear import LinearHead, check_setting, directions
+from mixmood.heads.problem import HeadProblem, head_problem
 from mixmood.heads.registry import Head
-from mixmood.numerics.folds import Folds, training_weights
+from mixmood.numerics.folds import Folds
 
 Z = 1.959963984540054
 """The quantile of the normal distribution for intervals of 95 %."""
@@ -95,44 +95,6 @@ is the smallest tenth with which at least 95 % of 177 intervals on development t
 labels, clean pools) contain the accuracy on test images: 96 % do; with 1.0, 86 %."""
 
 
-def out_of_fold_logits(
-    heads: Mapping[str, Head],
-    features: Array,
-    codes: NDArray[np.integer],
-    n_classes: int,
-    pool: Array | None,
-    folds: Folds,
-    rng: np.random.Generator,
-) -> dict[str, Array]:
-    """Logits of every labelled row by heads that did not train on it: (repeats, n, k) for each.
-
-    All folds of all repeats are fitted at once. Every head has the same folds, and its own random
-    numbers, which do not depend on the other heads. Rows that are never held out are NaN. The
-    held-out rows are not added to the pool.
-
-    Args:
-        heads: The heads to fit; `{"supervised": HEADS["supervised"].head}` is the baseline.
-        features: Of the labelled images, shape (n, d).
-        codes: Their classes, shape (n,).
-        n_classes: How many classes there are.
-        pool: Of the unlabelled images, shape (m, d); none if None.
-        folds: From `repeated_folds`, shape (repeats, n).
-        rng: Decides every random choice.
-    """
-    if folds.ndim != 2 or folds.shape[1] != len(codes):
-        raise ShapeError(f"folds must be (repeats, {len(codes)}); got {folds.shape}.")
-    weights, held_out = training_weights(folds)
-    _, logits = all_logits(heads, features, codes, n_classes, pool, weights, rng)
-    repeat_of = np.repeat(np.arange(len(folds)), [len(np.unique(row[row >= 0])) for row in folds])
-    found = {}
-    for name, one in logits.items():
-        outside = np.full((*folds.shape, n_classes), np.nan)
-        for repeat, out, row in zip(repeat_of, held_out, one, strict=True):
-            outside[repeat, out] = row[out]
-        found[name] = outside
-    return found
-
-
 def all_logits(
     heads: Mapping[str, Head],
     features: Array,
@@ -144,8 +106,17 @@ def all_logits(
 ) -> tuple[dict[str, LinearHead], dict[str, Array]]:
     """Each head fitted to the first problem, and its logits for every labelled row, (B, n, k).
 
-    `weights`, shape (B, n), say which rows train in each problem; the other arguments are those of
-    `out_of_fold_logits`.
+    All problems are fitted at once. Every head has its own random numbers, which do not depend on
+    the other heads. Rows that are held out are not added to the pool.
+
+    Args:
+        heads: The heads to fit; `{"supervised": HEADS["supervised"].head}` is the baseline.
+        features: Of the labelled images, shape (n, d).
+        codes: Their classes, shape (n,).
+        n_classes: How many classes there are.
+        pool: Of the unlabelled images, shape (m, d); none if None.
+        weights: 1 where a row trains, shape (B, n), such as those of a `NestedPlan`.
+        rng: Decides every random choice.
     """
     problem = head_problem(features, codes, n_classes, pool, weights)
     rows, seed = directions(features), int(rng.integers(2**63))
@@ -164,8 +135,8 @@ def all_logits(
 
 def parts(problem: HeadProblem) -> Iterator[HeadProblem]:
     """The problem in parts whose arrays fit into memory."""
-    n_rows = len(problem.rows) + len(problem.pool) + problem.rows.shape[1]
-    size = max(1, LARGEST // max(1, n_rows * problem.n_classes))
+    own, pool = problem.labelled, problem.pool
+    size = max(1, LARGEST // ((len(own.rows) + len(pool) + pool.shape[1]) * own.n_classes))
     if size >= problem.n_problems:
         yield problem
         return
@@ -225,6 +196,23 @@ class NestedPlan:
             if (own_repeat, outer) == (repeat, fold):
                 out = self.folds[repeat] == inner
                 found[0, out] = logits[fit, out]
+        return found
+
+    def chosen(
+        self, logits: Mapping[str, Array], best: Callable[[Mapping[str, Array]], str]
+    ) -> Array:
+        """Logits of held-out rows, (repeats, n, k), each by the candidate chosen without its fold.
+
+        Args:
+            logits: Of every candidate, for all fits and rows, shape (B, n, k).
+            best: The name of the best candidate, from logits of the inner folds, (1, n, k).
+        """
+        n_classes = next(iter(logits.values())).shape[2]
+        found = np.full((*self.folds.shape, n_classes), np.nan)
+        for (repeat, fold), fit in self.outer.items():
+            inner = {name: self.inside(one, repeat, fold) for name, one in logits.items()}
+            out = self.folds[repeat] == fold
+            found[repeat, out] = logits[best(inner)][fit, out]
         return found
 
 

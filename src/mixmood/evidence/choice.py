@@ -1,6 +1,6 @@
 """Which head to use (auto) and which features, judged on held-out images."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,6 @@ from mixmood.core.errors import InputError
 from mixmood.evidence.accuracy import (
     FEWEST_FOLDS,
     Estimate,
-    NestedPlan,
     all_logits,
     difference_interval,
     held_out_accuracy,
@@ -19,8 +18,8 @@ from mixmood.evidence.accuracy import (
     nested_plan,
     right_by_image,
 )
-from mixmood.heads.linear import LinearHead
-from mixmood.heads.problem import check_labelled, check_pool, work_of
+from mixmood.heads.linear import LinearHead, check_labelled, check_pool
+from mixmood.heads.problem import work_of
 from mixmood.heads.registry import HEADS, head_named
 from mixmood.numerics.calibration import fit_temperature, softmax
 from mixmood.numerics.folds import Folds, repeated_folds
@@ -33,6 +32,17 @@ If there is no difference, this happens with probability 0.1. On development tas
 mean gain of the choice over supervised, clean / half foreign / foreign pools: at 0.5 errors +2.2 /
 +1.3 / -0.1 points, at 1.25 +2.1 / +1.0 / -0.1, at 2 +1.2 / +0.5 / 0.0.
 """
+CANDIDATES = ("mixmatch",)
+"""The heads that `auto` compares with the supervised head.
+
+With propagation as a second candidate the mean gain on development tasks changed by less than 0.1
+points, and `auto` took twice as long; pseudo-label gained less than mixmatch everywhere.
+"""
+N_FOLDS = 5
+FEW, N_REPEATS = 300, 3
+"""Up to FEW labelled rows are divided into folds N_REPEATS times; more rows once."""
+MOST_CHOICE_WORK, MOST_FOLDS_WORK = 200_000_000, 2_000_000_000
+"""If a fit takes more work, `auto` does not compare heads, or nothing is cross-validated."""
 
 
 @dataclass(frozen=True)
@@ -97,19 +107,6 @@ def _right_probability(logits: Array, codes: NDArray[np.integer]) -> Array:
     return np.asarray(p[:, np.arange(len(codes)), codes].mean(axis=0))
 
 
-CANDIDATES = ("mixmatch",)
-"""The heads that `auto` compares with the supervised head.
-
-With propagation as a second candidate the mean gain on development tasks changed by less than 0.1
-points, and `auto` took twice as long; pseudo-label gained less than mixmatch everywhere.
-"""
-N_FOLDS = 5
-FEW, N_REPEATS = 300, 3
-"""Up to FEW labelled rows are divided into folds N_REPEATS times; more rows once."""
-MOST_CHOICE_WORK, MOST_FOLDS_WORK = 200_000_000, 2_000_000_000
-"""If a fit takes more work, `auto` does not compare heads, or nothing is cross-validated."""
-
-
 @dataclass(frozen=True)
 class TrainedHead:
     """A head, why it was chosen, and its accuracy on held-out images."""
@@ -139,13 +136,10 @@ def train_head(
     *,
     algorithm: str = "auto",
     groups: NDArray[np.integer] | None = None,
-    n_folds: int = N_FOLDS,
-    n_repeats: int | None = None,
-    candidates: Sequence[str] = CANDIDATES,
 ) -> TrainedHead:
     """A head on all labelled rows, with its cross-validated accuracy.
 
-    `auto` compares the candidates with the supervised head on held-out rows, and chooses the
+    `auto` compares CANDIDATES with the supervised head on held-out rows, and chooses the
     supervised head unless a candidate is clearly better. The accuracy is then that of the whole
     procedure, by nested cross-validation: the head for a fold is chosen without that fold. All
     fits, the final ones included, are made at once.
@@ -158,17 +152,13 @@ def train_head(
         rng: Decides every random choice.
         algorithm: `auto` or one of HEADS.
         groups: Rows of one group are held out together; each row is its own if None.
-        n_folds: Folds of the cross-validation.
-        n_repeats: How often the rows are divided; if None, N_REPEATS times up to FEW rows.
-        candidates: The heads that `auto` compares with the supervised one.
     """
     check_labelled(features, codes, n_classes)
     check_pool(features[:0] if pool is None else pool, features.shape[1])
     n_pool = 0 if pool is None else len(pool)
-    names = _names(algorithm, candidates, n_pool)
-    repeats = n_repeats or (N_REPEATS if len(codes) <= FEW else 1)
+    names = _names(algorithm, n_pool)
     work = work_of(features, n_classes)
-    folds, why_not = _folds(work, codes, n_folds, repeats, rng, groups)
+    folds, why_not = _folds(work, codes, rng, groups)
     if folds is None:
         chosen = BASE if algorithm == "auto" else names[-1]
         return _untested(chosen, why_not, features, codes, n_classes, pool, rng)
@@ -182,7 +172,7 @@ def train_head(
     comparisons = compare_heads(outside, codes, groups) if BASE in outside else ()
     if plan.inner:
         chosen = best_of(comparisons)
-        judged = _nested_logits(plan, logits, outside, codes, groups)
+        judged = plan.chosen(logits, lambda inner: best_of(compare_heads(inner, codes, groups)))
     else:
         chosen = names[-1] if algorithm != "auto" else BASE
         judged = outside[chosen]
@@ -192,30 +182,12 @@ def train_head(
     return TrainedHead(chosen, finals[chosen], accuracy, comparisons, judged, finals, reason)
 
 
-def _names(algorithm: str, candidates: Sequence[str], n_pool: int) -> tuple[str, ...]:
+def _names(algorithm: str, n_pool: int) -> tuple[str, ...]:
     """The heads to fit. The supervised one comes first, so that the gain of a pool is reported."""
     if algorithm == "auto":
-        asked = [head_named(name).name for name in candidates if name != BASE]
-        return (BASE, *asked) if n_pool else (BASE,)
+        return (BASE, *CANDIDATES) if n_pool else (BASE,)
     entry = head_named(algorithm)
     return (BASE, entry.name) if entry.uses_pool and n_pool else (entry.name,)
-
-
-def _nested_logits(
-    plan: NestedPlan,
-    logits: Mapping[str, Array],
-    outside: Mapping[str, Array],
-    codes: NDArray[np.integer],
-    groups: NDArray[np.integer] | None,
-) -> Array:
-    """For every outer fold, the logits of the head that is chosen without it."""
-    found = np.full_like(outside[BASE], np.nan)
-    for repeat, fold in plan.outer:
-        inner = {name: plan.inside(one, repeat, fold) for name, one in logits.items()}
-        chosen = best_of(compare_heads(inner, codes, groups))
-        out = plan.folds[repeat] == fold
-        found[repeat, out] = outside[chosen][repeat, out]
-    return found
 
 
 def _calibrated(head: LinearHead, logits: Array, codes: NDArray[np.integer]) -> LinearHead:
@@ -226,16 +198,15 @@ def _calibrated(head: LinearHead, logits: Array, codes: NDArray[np.integer]) -> 
 def _folds(
     work: int,
     codes: NDArray[np.integer],
-    n_folds: int,
-    n_repeats: int,
     rng: np.random.Generator,
     groups: NDArray[np.integer] | None,
 ) -> tuple[Folds | None, str]:
     """The folds; or None, and why no row is held out."""
     if work > MOST_FOLDS_WORK:
         return None, "Too many images and classes to cross-validate: the accuracy is unknown."
+    n_repeats = N_REPEATS if len(codes) <= FEW else 1
     try:
-        return repeated_folds(codes, n_folds, n_repeats, rng, groups), ""
+        return repeated_folds(codes, N_FOLDS, n_repeats, rng, groups), ""
     except InputError:
         text = "No class has two images (groups) to hold one out: accuracy cannot be estimated."
         return None, text
@@ -356,23 +327,13 @@ def choose_features(
     chosen = _best({name: one.value for name, one in accuracies.items()})
     if not is_nested:
         return FeatureChoice(chosen, accuracies, accuracies[chosen] if len(features) == 1 else None)
-    nested = _nested_feature_logits(plan, logits, codes)
+    nested = plan.chosen(
+        logits,
+        lambda inner: _best(
+            {name: float(np.nanmean(right_by_image(one, codes))) for name, one in inner.items()}
+        ),
+    )
     return FeatureChoice(chosen, accuracies, held_out_accuracy(nested, codes, groups))
-
-
-def _nested_feature_logits(
-    plan: NestedPlan, logits: Mapping[str, Array], codes: NDArray[np.integer]
-) -> Array:
-    """For every outer fold, the logits of the kind that is best without it."""
-    found = plan.out_of_fold(next(iter(logits.values())))
-    for (repeat, fold), fit in plan.outer.items():
-        right = {
-            name: float(np.nanmean(right_by_image(plan.inside(one, repeat, fold), codes)))
-            for name, one in logits.items()
-        }
-        out = plan.folds[repeat] == fold
-        found[repeat, out] = logits[_best(right)][fit, out]
-    return found
 
 
 def _best(values: Mapping[str, float]) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 from mixmood.core.arrays import Array, Codes
 from mixmood.evidence.accuracy import mean_and_error, parts
 from mixmood.evidence.points_table import POINTS
-from mixmood.heads.problem import HeadProblem, directions, head_problem
+from mixmood.heads.linear import directions
+from mixmood.heads.problem import HeadProblem, head_problem
 from mixmood.heads.registry import HEADS, Head, head_named
 from mixmood.numerics.calibration import fit_temperature, log_likelihood
 from mixmood.numerics.folds import Folds, repeated_folds, training_weights

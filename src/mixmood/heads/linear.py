@@ -1,4 +1,4 @@
-"""Fitted heads: linear classifiers on the directions of features."""
+"""Fitted heads: linear classifiers on the directions of features, and checks of their input."""
 
 from dataclasses import dataclass, replace
 
@@ -6,9 +6,97 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.problem import HeadProblem, check_width, directions, joint_coordinates
+from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.numerics.calibration import softmax
-from mixmood.numerics.logistic import Logistic, fit_logistic
+from mixmood.numerics.logistic import Logistic
+from mixmood.numerics.neighbours import unit_rows
+
+MOST_LOGITS = 30_000_000
+"""The largest number of labelled rows times classes; a fit holds several arrays of that size."""
+
+
+def check_labelled(features: Array, codes: NDArray[np.integer], n_classes: int) -> None:
+    """Refuse labelled rows that are not finite, lack a valid code, or are all of one class."""
+    if features.ndim != 2 or codes.shape != features.shape[:1] or features.shape[1] == 0:
+        raise ShapeError(
+            "A head takes features (n, d) and one code a row; got shapes "
+            f"{features.shape} and {codes.shape}."
+        )
+    check_finite(features, "labelled")
+    if len(codes) == 0 or codes.min() < 0 or codes.max() >= n_classes:
+        raise InputError(
+            f"Codes must be 0 to {n_classes - 1}, with at least one row; got "
+            f"{f'{codes.min()} to {codes.max()}' if len(codes) else 'no rows'}."
+        )
+    check_amount(len(codes), n_classes)
+    n_found = len(np.unique(codes))
+    if n_found < 2:
+        raise InputError(
+            f"A classifier needs labelled images of two classes or more; got {n_found}. "
+            "Label images of another class too."
+        )
+
+
+def check_amount(n_rows: int, n_classes: int) -> None:
+    """Refuse so many images of so many classes that a fit would not end in reasonable time."""
+    if n_rows * n_classes > MOST_LOGITS:
+        raise InputError(
+            f"A head takes at most {MOST_LOGITS:,} images times classes; got {n_rows:,} images "
+            f"of {n_classes:,} classes. Leave classes out, or train on a part of the images."
+        )
+
+
+def check_pool(pool: Array, width: int) -> None:
+    """Refuse a pool of another width or with values that are not finite; it may be empty."""
+    if pool.ndim != 2 or pool.shape[1] != width:
+        raise ShapeError(
+            f"The pool must have features of the same width as the labelled images, {width}; got "
+            f"shape {pool.shape}. Extract both with the same backbone."
+        )
+    check_finite(pool, "unlabelled")
+
+
+def check_width(features: Array, width: int) -> None:
+    """Refuse features of another width than the head was trained on."""
+    if features.ndim != 2 or features.shape[1] != width:
+        raise ShapeError(
+            f"This head takes features of shape (n, {width}); got {features.shape}. Extract them "
+            "with the backbone that it was trained with."
+        )
+    check_finite(features, "given")
+
+
+def check_finite(features: Array, which: str) -> None:
+    """Refuse NaN and infinity."""
+    if not np.isfinite(features).all():
+        n_bad = int((~np.isfinite(features).all(axis=1)).sum())
+        raise InputError(
+            f"{n_bad} of {len(features)} {which} rows hold NaN or infinity. Drop those rows first."
+        )
+
+
+def check_setting(name: str, value: float, low: float, high: float = np.inf) -> None:
+    """Refuse a setting outside its range."""
+    if not low <= value <= high:
+        most = "" if high == np.inf else f" and at most {high:g}"
+        raise OptionError(f"{name} must be at least {low:g}{most}; got {value:g}.")
+
+
+def directions(features: Array) -> Array:
+    """sign(x) * sqrt(|x|) of every feature, then each row divided by its length.
+
+    Roots weaken the few features that are large in an image; the length of a row says more
+    about contrast than about classes. A row of zeros stays zero. Input and output have shape
+    (n, d); float32 stays float32, other types become float64.
+
+    Source: Perronnin et al., "Improving the Fisher kernel", 2010.
+
+    >>> directions(np.array([[9.0, -16.0]])).tolist()
+    [[0.6, -0.8]]
+    """
+    kind = np.float32 if features.dtype == np.float32 else np.float64
+    values = np.asarray(features, kind)
+    return unit_rows(np.copysign(np.sqrt(np.abs(values)), values))
 
 
 @dataclass(frozen=True)
@@ -59,38 +147,3 @@ class LinearHeads:
         """Logits, shape (B, n, k), of rows that are directions already."""
         # Single precision, where the features have it, halves the time and changes no class.
         return Logistic(self.weights.astype(rows.dtype), self.bias).logits(rows)
-
-
-TOLERANCE = 1e-3
-
-
-def fit_joint(
-    problem: HeadProblem,
-    pool_targets: Array,
-    pool_weights: Array,
-    penalties: NDArray[np.float64],
-    start: LinearHeads,
-) -> LinearHeads:
-    """Logistic regressions on labelled and unlabelled rows together, in the joint basis.
-
-    Args:
-        problem: Rows, labels, pool and which rows train.
-        pool_targets: Class probabilities of the pool, shape (B, m, k).
-        pool_weights: How much each row of the pool counts, shape (B, m).
-        penalties: Shape (B,), in multiples of the spread.
-        start: Heads to start from, projected on the basis.
-    """
-    basis, coordinates = joint_coordinates(problem)
-    shape = (problem.n_problems, len(problem.rows), problem.n_classes)
-    targets = np.concatenate([np.broadcast_to(problem.targets, shape), pool_targets], axis=1)
-    weights = np.concatenate([problem.weights, pool_weights], axis=1)
-    fit = fit_logistic(
-        coordinates,
-        targets,
-        weights,
-        penalties * problem.spread,
-        tolerance=TOLERANCE,
-        start=Logistic(np.matmul(basis.T, start.weights), start.bias),
-        single=True,
-    )
-    return LinearHeads(np.matmul(basis, fit.weights), fit.bias)

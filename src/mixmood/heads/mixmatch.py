@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.linear import LinearHeads
-from mixmood.heads.problem import HeadProblem, check_setting, joint_coordinates
-from mixmood.heads.supervised import supervised_base
+from mixmood.heads.linear import LinearHeads, check_setting
+from mixmood.heads.problem import HeadProblem
 from mixmood.numerics.calibration import softmax
 
 F32 = NDArray[np.float32]
@@ -53,10 +52,9 @@ class MixMatchHead:
 
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The MixMatch heads of all problems; they share batches and partners."""
-        _, first = supervised_base(problem)
         if len(problem.pool) == 0:
-            return first
-        state = _Training(problem, first)
+            return problem.labelled.supervised
+        state = _Training(problem)
         for update in range(self.n_updates):
             ramp = min(1.0, update / max(1.0, self.ramp_share * self.n_updates))
             self._update(state, self.gamma * ramp, rng)
@@ -118,16 +116,18 @@ class _Training:
 
     _KEEP_MEAN, _KEEP_SQUARE = 0.9, 0.99
 
-    def __init__(self, problem: HeadProblem, first: LinearHeads) -> None:
-        self._basis, coordinates = joint_coordinates(problem)
-        self.n_labelled = len(problem.rows)
+    def __init__(self, problem: HeadProblem) -> None:
+        own, first = problem.labelled, problem.labelled.supervised
+        coordinates = problem.joint.coordinates
+        self._basis = problem.joint.basis
+        self.n_labelled = len(own.rows)
         self._centre = coordinates[self.n_labelled :].mean(axis=0)
         ones = np.ones((len(coordinates), 1))
         self.rows: F32 = np.hstack([coordinates - self._centre, ones]).astype(np.float32)
-        self._weights = problem.weights.T.astype(np.float32)
+        self._weights = own.weights.T.astype(np.float32)
         self.shares = self._weights / np.maximum(self._weights.sum(axis=0), 1)
-        shape = (problem.n_classes, self.n_labelled, problem.n_problems)
-        self.targets = np.broadcast_to(problem.targets.T.astype(np.float32)[:, :, None], shape)
+        shape = (own.n_classes, self.n_labelled, problem.n_problems)
+        self.targets = np.broadcast_to(own.targets.T.astype(np.float32)[:, :, None], shape)
         inside = np.matmul(self._basis.T, first.weights)
         bias = first.bias + np.tensordot(self._centre, inside, (0, 1))
         both = np.concatenate([inside.transpose(1, 2, 0), bias.T[None]])

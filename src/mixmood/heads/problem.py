@@ -1,129 +1,48 @@
-"""The data of a fit: labelled rows, a pool, and which rows train in each of B problems."""
+"""The problem that heads are fitted to: labelled rows, a pool, and the rows that train.
 
-from dataclasses import dataclass
+B problems are fitted at once: the folds of a cross-validation, or one problem with all rows. What
+heads derive from the rows is computed once and shared by all that are fitted to them.
+"""
+
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.core.errors import InputError, OptionError, ShapeError
-from mixmood.numerics.logistic import one_hot
-from mixmood.numerics.neighbours import unit_rows
+from mixmood.core.errors import ShapeError
+from mixmood.heads.linear import LinearHeads, check_labelled, check_pool, directions
+from mixmood.numerics.calibration import log_likelihood
+from mixmood.numerics.folds import repeated_folds
+from mixmood.numerics.logistic import Logistic, fit_logistic, one_hot
 from mixmood.numerics.row_space import RowSpace, row_space
 
-MOST_LOGITS = 30_000_000
-"""The largest number of labelled rows times classes; a fit holds several arrays of that size."""
-
-
-def check_labelled(features: Array, codes: NDArray[np.integer], n_classes: int) -> None:
-    """Refuse labelled rows that are not finite, lack a valid code, or are all of one class."""
-    if features.ndim != 2 or codes.shape != features.shape[:1] or features.shape[1] == 0:
-        raise ShapeError(
-            "A head takes features (n, d) and one code a row; got shapes "
-            f"{features.shape} and {codes.shape}."
-        )
-    check_finite(features, "labelled")
-    if len(codes) == 0 or codes.min() < 0 or codes.max() >= n_classes:
-        raise InputError(
-            f"Codes must be 0 to {n_classes - 1}, with at least one row; got "
-            f"{f'{codes.min()} to {codes.max()}' if len(codes) else 'no rows'}."
-        )
-    check_amount(len(codes), n_classes)
-    n_found = len(np.unique(codes))
-    if n_found < 2:
-        raise InputError(
-            f"A classifier needs labelled images of two classes or more; got {n_found}. "
-            "Label images of another class too."
-        )
-
-
-def check_amount(n_rows: int, n_classes: int) -> None:
-    """Refuse so many images of so many classes that a fit would not end in reasonable time."""
-    if n_rows * n_classes > MOST_LOGITS:
-        raise InputError(
-            f"A head takes at most {MOST_LOGITS:,} images times classes; got {n_rows:,} images "
-            f"of {n_classes:,} classes. Leave classes out, or train on a part of the images."
-        )
-
-
-def check_pool(pool: Array, width: int) -> None:
-    """Refuse a pool of another width or with values that are not finite; it may be empty."""
-    if pool.ndim != 2 or pool.shape[1] != width:
-        raise ShapeError(
-            f"The pool must have features of the same width as the labelled images, {width}; got "
-            f"shape {pool.shape}. Extract both with the same backbone."
-        )
-    check_finite(pool, "unlabelled")
-
-
-def check_width(features: Array, width: int) -> None:
-    """Refuse features of another width than the head was trained on."""
-    if features.ndim != 2 or features.shape[1] != width:
-        raise ShapeError(
-            f"This head takes features of shape (n, {width}); got {features.shape}. Extract them "
-            "with the backbone that it was trained with."
-        )
-    check_finite(features, "given")
-
-
-def check_finite(features: Array, which: str) -> None:
-    """Refuse NaN and infinity."""
-    if not np.isfinite(features).all():
-        n_bad = int((~np.isfinite(features).all(axis=1)).sum())
-        raise InputError(
-            f"{n_bad} of {len(features)} {which} rows hold NaN or infinity. Drop those rows first."
-        )
-
-
-def check_setting(name: str, value: float, low: float, high: float = np.inf) -> None:
-    """Refuse a setting outside its range."""
-    if not low <= value <= high:
-        most = "" if high == np.inf else f" and at most {high:g}"
-        raise OptionError(f"{name} must be at least {low:g}{most}; got {value:g}.")
-
-
-def directions(features: Array) -> Array:
-    """sign(x) * sqrt(|x|) of every feature, then each row divided by its length.
-
-    Roots weaken the few features that are large in an image; the length of a row says more
-    about contrast than about classes. A row of zeros stays zero. Input and output have shape
-    (n, d); float32 stays float32, other types become float64.
-
-    Source: Perronnin et al., "Improving the Fisher kernel", 2010.
-
-    >>> directions(np.array([[9.0, -16.0]])).tolist()
-    [[0.6, -0.8]]
-    """
-    kind = np.float32 if features.dtype == np.float32 else np.float64
-    values = np.asarray(features, kind)
-    return unit_rows(np.copysign(np.sqrt(np.abs(values)), values))
-
-
-def canonical_order(rows: Array, codes: NDArray[np.integer] | None = None) -> NDArray[np.intp]:
-    """An order of the rows that depends on their values only, not on their present order.
-
-    Random draws from rows in this order do not change when a folder is listed in another order.
-    Equal rows are ordered by their codes.
-    """
-    direction = np.random.default_rng(0).normal(size=rows.shape[1])
-    keys = np.einsum("ij,j->i", rows, direction, dtype=np.float64)
-    return np.lexsort((keys,) if codes is None else (codes, keys))
+PENALTIES = (0.01, 0.1, 1.0)
+"""The penalties of the supervised heads that are compared, in multiples of the spread."""
+DEFAULT_PENALTY = 0.1
+"""The penalty if it cannot be cross-validated."""
+N_FOLDS = 5
+MOST_WORK = 200_000_000
+"""If a fit takes more work (hundreds of classes), the penalty is DEFAULT_PENALTY."""
+TOLERANCE, ROUGH_TOLERANCE = 1e-4, 1e-3
+"""When a supervised fit ends; and one that compares penalties, or one to soft labels."""
+N_DIRECTIONS = 192
 
 
 @dataclass(frozen=True)
-class HeadProblem:
-    """B problems with the same rows: the folds of a cross-validation, or one with all rows."""
+class LabelledRows:
+    """Labelled rows, and which of them train in each of B problems."""
 
     rows: Array
     """Directions of the labelled features, shape (n, d)."""
     codes: NDArray[np.integer]
-    """The class of each labelled row, shape (n,)."""
+    """The class of each row, shape (n,)."""
     n_classes: int
-    pool: Array
-    """Directions of the unlabelled features, shape (m, d); m may be 0."""
     weights: NDArray[np.float64]
-    """1 where a labelled row trains, 0 where it is held out, shape (B, n)."""
+    """1 where a row trains, 0 where it is held out, shape (B, n)."""
+    space: RowSpace
+    """The rows in a basis of their own; all problems share it."""
 
     @cached_property
     def targets(self) -> NDArray[np.float64]:
@@ -132,7 +51,7 @@ class HeadProblem:
 
     @cached_property
     def spread(self) -> float:
-        """The mean squared distance of the labelled rows from their mean; 1 if they are all equal.
+        """The mean squared distance of the rows from their mean; 1 if they are all equal.
 
         Penalties are multiples of it, so that they mean the same for every backbone.
         """
@@ -141,43 +60,142 @@ class HeadProblem:
         return spread if spread > 0 else 1.0
 
     @cached_property
-    def space(self) -> RowSpace:
-        """The labelled rows in a basis of their own; all problems share it."""
-        return row_space(np.asarray(self.rows, float))
+    def penalties(self) -> NDArray[np.float64]:
+        """The penalty of each problem's supervised head, in multiples of the spread; shape (B,).
+
+        Each problem chooses among PENALTIES by the log-likelihood of its own training rows, held
+        out in turn. All penalties of all folds of all problems are fitted together. The folds do
+        not depend on a seed, so that all heads start from the same supervised one.
+        """
+        n_problems, n_rows = self.weights.shape
+        is_large = work_of(self.rows, self.n_classes) > MOST_WORK
+        if np.bincount(self.codes).max() < 2 or is_large:
+            return np.full(n_problems, DEFAULT_PENALTY)
+        _, first, places = np.unique(self.codes, return_index=True, return_inverse=True)
+        # Classes are numbered by their first rows, so that folds do not depend on class names.
+        codes = np.argsort(np.argsort(first))[places]
+        folds = repeated_folds(codes, N_FOLDS, 1, np.random.default_rng(0))[0]
+        held_out = folds[None, :] == np.arange(folds.max() + 1)[:, None]
+        trains = (self.weights[:, None, :] * ~held_out).reshape(-1, n_rows)
+        fits = fit_logistic(
+            # There are as many coordinates as rows: weights of all features are never computed.
+            self.space.coordinates,
+            self.targets,
+            np.repeat(trains, len(PENALTIES), axis=0),
+            np.tile(PENALTIES, len(trains)) * self.spread,
+            tolerance=ROUGH_TOLERANCE,
+            single=True,
+        )
+        scores = log_likelihood(fits.logits(self.space.coordinates), self.codes)
+        by_fold = scores.reshape(n_problems, len(held_out), len(PENALTIES), n_rows)
+        judged = self.weights[:, None, None, :] * held_out[:, None, :]
+        total = (by_fold * judged).sum(axis=(1, 3))
+        return np.asarray(np.array(PENALTIES)[total.argmax(axis=1)])
+
+    @cached_property
+    def supervised(self) -> LinearHeads:
+        """The supervised heads of all problems, from which other heads start."""
+        return self.heads_at(self.penalties)
+
+    def heads_at(self, penalties: NDArray[np.float64]) -> LinearHeads:
+        """Supervised heads with given penalties, in multiples of the spread; shape (B,)."""
+        scaled, space = penalties * self.spread, self.space
+        fit = fit_logistic(
+            space.coordinates, self.targets, self.weights, scaled, tolerance=TOLERANCE
+        )
+        weights = fit.weights if space.basis is None else np.matmul(space.basis, fit.weights)
+        return LinearHeads(weights, fit.bias - np.matmul(space.centre, weights))
+
+
+@dataclass(frozen=True)
+class JointRows:
+    """Labelled rows and those of the pool, in a small basis for heads with soft labels."""
+
+    labelled: Array
+    """Directions of the labelled features, shape (n, d)."""
+    pool: Array
+    """Directions of the unlabelled features, shape (m, d); m may be 0."""
+
+    @cached_property
+    def basis(self) -> Array:
+        """Orthonormal columns, shape (d, r); r is at most n plus N_DIRECTIONS.
+
+        They span the labelled rows and the directions in which the pool varies most. The pool's
+        directions come from one step of a randomised singular value decomposition. Its random start
+        is fixed and has a row for each feature, so that it depends neither on a seed nor on the
+        order of the rows.
+
+        Source: Halko, Martinsson and Tropp, "Finding structure with randomness", 2011.
+        """
+        pool, width = self.pool, self.pool.shape[1]
+        if width <= len(self.labelled) + N_DIRECTIONS:
+            return np.eye(width)
+        centred = pool - pool.mean(axis=0)
+        start = np.random.default_rng(0).normal(size=(width, N_DIRECTIONS)).astype(pool.dtype)
+        varying = centred.T @ (centred @ start)
+        own = np.asarray(self.labelled - pool.mean(axis=0), float).T
+        columns = np.concatenate([own, np.asarray(varying, float)], axis=1)
+        # Columns of very different lengths would lose the short ones in rounding.
+        lengths = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
+        return np.asarray(np.linalg.qr(columns / lengths)[0])
+
+    @cached_property
+    def coordinates(self) -> Array:
+        """The labelled rows and then those of the pool in the basis, shape (n + m, r)."""
+        # In the precision of the features: a product in double precision takes twice as long.
+        narrow = self.basis.astype(self.pool.dtype)
+        return np.concatenate([self.labelled @ narrow, self.pool @ narrow]).astype(float)
+
+
+@dataclass(frozen=True)
+class HeadProblem:
+    """B problems with the same labelled rows and the same pool."""
+
+    labelled: LabelledRows
+    joint: JointRows
 
     @property
-    def work(self) -> int:
-        """Multiplications of one pass over all labelled rows: rows x coordinates x classes."""
-        return work_of(self.rows, self.n_classes)
+    def pool(self) -> Array:
+        """Directions of the unlabelled features, shape (m, d); m may be 0."""
+        return self.joint.pool
 
     @property
     def n_problems(self) -> int:
         """How many problems there are (B)."""
-        return len(self.weights)
+        return len(self.labelled.weights)
 
     def part(self, first: int, last: int) -> "HeadProblem":
         """The problems first to last - 1."""
-        part = HeadProblem(
-            self.rows, self.codes, self.n_classes, self.pool, self.weights[first:last]
-        )
-        # These values do not depend on which rows train: they are computed once for all parts.
-        shared = ("targets", "spread", "space", "neighbourhood", "basis")
-        part.__dict__.update({key: self.__dict__[key] for key in shared if key in self.__dict__})
-        return part
+        weights = self.labelled.weights[first:last]
+        return HeadProblem(replace(self.labelled, weights=weights), self.joint)
 
     def with_pool(self, features: Array) -> "HeadProblem":
-        """The same labelled rows with another pool, given as features of a backbone.
+        """The same labelled rows and supervised heads with another pool, given as features."""
+        check_pool(features, self.pool.shape[1])
+        return HeadProblem(self.labelled, _joint_rows(self.labelled.rows, features))
 
-        Values that depend on the labelled rows alone, such as the supervised heads, are reused.
+    def fit_joint(
+        self, pool_targets: Array, pool_weights: Array, start: LinearHeads
+    ) -> LinearHeads:
+        """Logistic regressions on labelled rows and pool together, in the joint basis.
+
+        Args:
+            pool_targets: Class probabilities of the pool, shape (B, m, k).
+            pool_weights: How much each row of the pool counts, shape (B, m).
+            start: Heads to start from, projected on the basis.
         """
-        check_pool(features, self.rows.shape[1])
-        others = directions(features)
-        other = HeadProblem(
-            self.rows, self.codes, self.n_classes, others[canonical_order(others)], self.weights
+        own, basis = self.labelled, self.joint.basis
+        shape = (self.n_problems, *own.targets.shape)
+        fit = fit_logistic(
+            self.joint.coordinates,
+            np.concatenate([np.broadcast_to(own.targets, shape), pool_targets], axis=1),
+            np.concatenate([own.weights, pool_weights], axis=1),
+            own.penalties * own.spread,
+            tolerance=ROUGH_TOLERANCE,
+            start=Logistic(np.matmul(basis.T, start.weights), start.bias),
+            single=True,
         )
-        kept = ("targets", "spread", "supervised")
-        other.__dict__.update({key: self.__dict__[key] for key in kept if key in self.__dict__})
-        return other
+        return LinearHeads(np.matmul(basis, fit.weights), fit.bias)
 
 
 def work_of(rows: Array, n_classes: int) -> int:
@@ -210,50 +228,30 @@ def head_problem(
     trains = np.ones((1, len(codes))) if weights is None else weights
     if trains.ndim != 2 or trains.shape[1] != len(codes):
         raise ShapeError(f"weights must be (B, {len(codes)}); got {trains.shape}.")
-    rows, others = directions(features), directions(unlabelled)
+    rows = directions(features)
     order = canonical_order(rows, codes)
-    return HeadProblem(
-        rows[order],
+    rows = rows[order]
+    labelled = LabelledRows(
+        rows,
         codes[order],
         n_classes,
-        others[canonical_order(others)],
         np.asarray(trains[:, order], float),
+        row_space(np.asarray(rows, float)),
     )
+    return HeadProblem(labelled, _joint_rows(rows, unlabelled))
 
 
-N_DIRECTIONS = 192
+def canonical_order(rows: Array, codes: NDArray[np.integer] | None = None) -> NDArray[np.intp]:
+    """An order of the rows that depends on their values only, not on their present order.
 
-
-def joint_coordinates(problem: HeadProblem) -> tuple[Array, Array]:
-    """A basis, shape (d, r), and the coordinates of labelled rows and pool in it, shape (n + m, r).
-
-    The columns are orthonormal. They span the labelled rows and the directions in which the pool
-    varies most; r is at most the number of labelled rows plus N_DIRECTIONS. The pool's directions
-    come from one step of a randomised singular value decomposition. Its random start is fixed
-    and has a row for each feature, so that it depends neither on a seed nor on the order of the
-    rows. The result is cached in `problem`.
-
-    Source: Halko, Martinsson and Tropp, "Finding structure with randomness", 2011.
+    Random draws from rows in this order do not change when a folder is listed in another order.
+    Equal rows are ordered by their codes.
     """
-    if "basis" not in problem.__dict__:
-        basis = _basis(problem.rows, problem.pool)
-        # In the precision of the features: a product in double precision takes twice as long.
-        narrow = basis.astype(problem.pool.dtype)
-        rows = np.concatenate([problem.rows @ narrow, problem.pool @ narrow]).astype(float)
-        problem.__dict__["basis"] = (basis, rows)
-    basis, rows = problem.__dict__["basis"]
-    return basis, rows
+    direction = np.random.default_rng(0).normal(size=rows.shape[1])
+    keys = np.einsum("ij,j->i", rows, direction, dtype=np.float64)
+    return np.lexsort((keys,) if codes is None else (codes, keys))
 
 
-def _basis(rows: Array, pool: Array) -> Array:
-    width = rows.shape[1]
-    if width <= len(rows) + N_DIRECTIONS:
-        return np.eye(width)
-    centred = pool - pool.mean(axis=0)
-    start = np.random.default_rng(0).normal(size=(width, N_DIRECTIONS)).astype(pool.dtype)
-    found = centred.T @ (centred @ start)
-    own = np.asarray(rows - pool.mean(axis=0), float).T
-    columns = np.concatenate([own, np.asarray(found, float)], axis=1)
-    # Columns of very different lengths would lose the short ones in rounding.
-    lengths = np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
-    return np.asarray(np.linalg.qr(columns / lengths)[0])
+def _joint_rows(labelled: Array, pool: Array) -> JointRows:
+    rows = directions(pool)
+    return JointRows(labelled, rows[canonical_order(rows)])

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.heads.linear import LinearHeads, fit_joint
-from mixmood.heads.problem import HeadProblem, check_setting
-from mixmood.heads.supervised import supervised_base
+from mixmood.heads.linear import LinearHeads, check_setting
+from mixmood.heads.problem import HeadProblem
 from mixmood.numerics.calibration import softmax
 from mixmood.numerics.neighbours import cosine_neighbours
 
@@ -47,23 +46,24 @@ class PropagationHead:
 
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The propagation heads of all problems."""
-        penalties, heads = supervised_base(problem)
+        heads = problem.labelled.supervised
         if len(problem.pool) == 0 or self.pool_weight == 0:
             return heads
         own = softmax(heads.logits_of_rows(problem.pool))
-        targets = joined(own, self.spread_labels(problem), self.graph_share)
-        labelled = problem.weights.sum(axis=1, keepdims=True)
-        share = self.pool_weight * labelled / len(problem.pool)
+        targets = geometric_mean(own, self.spread_labels(problem), self.graph_share)
+        n_training = problem.labelled.weights.sum(axis=1, keepdims=True)
+        share = self.pool_weight * n_training / len(problem.pool)
         weights = np.repeat(share, len(problem.pool), axis=1)
-        return fit_joint(problem, targets, weights, penalties, heads)
+        return problem.fit_joint(targets, weights, heads)
 
     def spread_labels(self, problem: HeadProblem) -> Array:
         """The class probabilities of the pool by the graph, shape (B, m, k); rows sum to 1."""
-        reached = self._reached(problem)[len(problem.rows) :]
-        n_labelled, n_classes = len(problem.rows), problem.n_classes
-        given = problem.weights[:, :, None] * problem.targets
-        flat = np.moveaxis(given, 0, 1).reshape(n_labelled, -1)
-        spread = (reached @ flat).reshape(-1, problem.n_problems, n_classes).transpose(1, 0, 2)
+        own = problem.labelled
+        reached = self._reached(own.rows, problem.pool)[len(own.rows) :]
+        given = own.weights[:, :, None] * own.targets
+        flat = np.moveaxis(given, 0, 1).reshape(len(own.rows), -1)
+        spread = (reached @ flat).reshape(-1, problem.n_problems, own.n_classes)
+        spread = spread.transpose(1, 0, 2)
         # Each class gets mass in proportion to its labels: hubs of the graph do not favour one.
         total = spread.sum(axis=1, keepdims=True)
         labels = given.sum(axis=1)[:, None, :]
@@ -72,23 +72,18 @@ class PropagationHead:
         spread = spread + 1e-6 * spread.mean(axis=(1, 2), keepdims=True) + 1e-300
         return np.asarray(spread / spread.sum(axis=2, keepdims=True))
 
-    def _reached(self, problem: HeadProblem) -> Array:
+    def _reached(self, labelled: Array, pool: Array) -> Array:
         """How much of a label on each labelled row reaches every row, shape (n + m, n).
 
         The graph does not depend on which rows train, and spreading is linear in the labels:
         this one matrix serves all problems.
         """
-        key = ("neighbourhood", self.n_neighbours, self.reach, self.n_steps)
-        kept = problem.__dict__.get("neighbourhood")
-        if kept is None or kept[0] != key:
-            rows = np.concatenate([problem.rows, problem.pool])
-            graph = neighbour_graph(rows, self.n_neighbours)
-            start = np.eye(len(rows), len(problem.rows))
-            reached = start
-            for _ in range(self.n_steps):
-                reached = self.reach * (graph @ reached) + (1 - self.reach) * start
-            kept = problem.__dict__["neighbourhood"] = (key, reached)
-        return np.asarray(kept[1])
+        graph = neighbour_graph(np.concatenate([labelled, pool]), self.n_neighbours)
+        start = np.eye(len(labelled) + len(pool), len(labelled))
+        reached = start
+        for _ in range(self.n_steps):
+            reached = self.reach * (graph @ reached) + (1 - self.reach) * start
+        return np.asarray(reached)
 
 
 def neighbour_graph(rows: Array, n_neighbours: int) -> "csr_array":
@@ -110,10 +105,10 @@ def neighbour_graph(rows: Array, n_neighbours: int) -> "csr_array":
     return sparse.csr_array(scale @ graph @ scale)
 
 
-def joined(own: Array, graph: Array, graph_share: float) -> Array:
+def geometric_mean(own: Array, graph: Array, graph_share: float) -> Array:
     """own ** (1 - graph_share) * graph ** graph_share, normalised along the last axis.
 
-    >>> joined(np.array([0.8, 0.2]), np.array([0.5, 0.5]), 0.5).round(3).tolist()
+    >>> geometric_mean(np.array([0.8, 0.2]), np.array([0.5, 0.5]), 0.5).round(3).tolist()
     [0.667, 0.333]
     """
     logs = (1 - graph_share) * np.log(np.maximum(own, 1e-12)) + graph_share * np.log(graph)

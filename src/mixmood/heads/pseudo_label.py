@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.linear import LinearHeads, fit_joint
-from mixmood.heads.problem import HeadProblem, check_setting
-from mixmood.heads.supervised import supervised_base
+from mixmood.heads.linear import LinearHeads, check_setting
+from mixmood.heads.problem import HeadProblem
 from mixmood.numerics.calibration import softmax
 
 
@@ -35,20 +34,20 @@ class PseudoLabelHead:
 
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The self-trained heads of all problems."""
-        penalties, heads = supervised_base(problem)
+        heads = problem.labelled.supervised
         if len(problem.pool) == 0 or self.pool_weight == 0:
             return heads
         for number in range(1, self.n_rounds + 1):
             share = self.last_share * number / self.n_rounds
             p = softmax(heads.logits_of_rows(problem.pool))
-            n_each = max(1, round(share * len(problem.pool) / problem.n_classes))
+            n_each = max(1, round(share * len(problem.pool) / problem.labelled.n_classes))
             targets, is_taken = most_confident(p, n_each)
             weights = self._weights(problem, is_taken)
-            heads = fit_joint(problem, targets, weights, penalties, heads)
+            heads = problem.fit_joint(targets, weights, heads)
         return heads
 
     def _weights(self, problem: HeadProblem, is_taken: NDArray[np.bool_]) -> Array:
-        labelled = problem.weights.sum(axis=1, keepdims=True)
+        labelled = problem.labelled.weights.sum(axis=1, keepdims=True)
         taken = np.maximum(is_taken.sum(axis=1, keepdims=True), 1)
         return np.asarray(is_taken * (self.pool_weight * labelled / taken))
 

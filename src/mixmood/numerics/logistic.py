@@ -239,26 +239,6 @@ def fit_logistic(
     return Logistic(np.ascontiguousarray(matrix, dtype=float), bias)
 
 
-def fit_binary(
-    features: Array,
-    targets: Array,
-    weights: Array,
-    penalties: Array,
-    *,
-    tolerance: float = TOLERANCE,
-) -> tuple[Array, Array]:
-    """Binary logistic regressions: weights, shape (B, d), and biases, shape (B,).
-
-    Minimises sum_i weight_i * H(target_i, sigmoid(x_i w + b)) + penalty / 2 * |w|^2, so that
-    scikit-learn's C is 1 / penalty. `targets` are probabilities of the second class, shape
-    (n,) or (B, n).
-    """
-    both = np.stack([1 - targets, targets], axis=-1)
-    # w = W_1 - W_0 with W_1 = -W_0 at the minimum: |W|^2 is half of |w|^2.
-    fit = fit_logistic(features, both, weights, 2 * np.asarray(penalties), tolerance=tolerance)
-    return fit.weights[:, :, 1] - fit.weights[:, :, 0], fit.bias[:, 1] - fit.bias[:, 0]
-
-
 def one_hot(codes: NDArray[np.integer], n_classes: int) -> NDArray[np.float64]:
     """Targets of known labels: 1 at the class of each row, shape (n, n_classes)."""
     targets = np.zeros((len(codes), n_classes))

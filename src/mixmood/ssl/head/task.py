@@ -15,7 +15,7 @@ from mixmood.data.open import open_pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.sample import Sample
-from mixmood.heads.problem import check_amount
+from mixmood.heads.linear import check_amount
 from mixmood.ssl.head.embedding import Embedder, warn_of_copies, without_copies
 from mixmood.ssl.plan import TrainingPlan
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.evidence.accuracy import keep_threshold
-from mixmood.heads.problem import directions
+from mixmood.heads.linear import directions
 
 N_NEAREST = 3
 KEPT_SHARE = 0.95
