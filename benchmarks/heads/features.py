@@ -16,7 +16,7 @@ from mixmood.data.images.pool import ImageSource
 from mixmood.data.readers.array import ImageArray
 from mixmood.data.readers.noise import NoiseSource
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extraction.extract import extract
+from mixmood.features.extract import extract
 
 PACKS = ("mnist", "fashion_mnist", "cifar10", "svhn", "tiny_imagenet", "fashion_product")
 NOISES = ("gaussian", "salt-and-pepper")

@@ -14,7 +14,7 @@ from benchmarks.heads.tasks import LOWER
 from mixmood.core.seeds import rng_for
 from mixmood.data.readers.array import ImageArray
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extraction.extract import extract
+from mixmood.features.extract import extract
 
 PACKS = ("mnist", "fashion_mnist", "cifar10")
 N_IMAGES = 3000

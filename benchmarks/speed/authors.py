@@ -10,7 +10,7 @@ from benchmarks.measuring.material import small_jpegs
 from benchmarks.measuring.row import Effort, Row, interleaved, ratios
 from benchmarks.speed.distances import N_DRAWS, SAMPLE_SIZE, WIDTH
 from benchmarks.speed.extraction import Engine
-from mixmood.features.extraction.extract import extract
+from mixmood.features.extract import extract
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.statistics.score import measure
 

@@ -17,7 +17,7 @@ from mixmood.core.cores import checked_jobs
 from mixmood.data.images.decode import decode_square
 from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extraction.extract import extract
+from mixmood.features.extract import extract
 
 MICRO_BATCH = 16
 

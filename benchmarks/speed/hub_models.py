@@ -101,7 +101,7 @@ def _extraction(folder, images):
     """Our extraction, without a cache."""
     from mixmood.data.open import open_pool
     from mixmood.features.backbones.registry import load_backbone
-    from mixmood.features.extraction.extract import extract
+    from mixmood.features.extract import extract
 
     backbone, pool = load_backbone(f"hf:{folder}"), open_pool(images)
     return lambda: extract(pool, range(len(pool)), backbone).features

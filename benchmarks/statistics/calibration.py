@@ -21,7 +21,7 @@ from joblib import Parallel, delayed
 from benchmarks.statistics.paper_sources import pack
 from mixmood.data.open import open_pool
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extraction.extract import extract
+from mixmood.features.extract import extract
 from mixmood.measures.registry import MEASURES, compare
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.statistics.certainty import chances_of_best

@@ -29,7 +29,7 @@ from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray, ImageArray
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extraction.extract import extract
+from mixmood.features.extract import extract
 from mixmood.ranking.outlook import outlook_of
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.probing import N_FIRST

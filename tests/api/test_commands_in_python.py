@@ -12,7 +12,7 @@ from mixmood.cli.main import app
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.plan_options import option_texts
-from mixmood.features.extraction.plan import ExtractionPlan
+from mixmood.features.plan import ExtractionPlan
 from mixmood.ranking.plan import RankingPlan
 from mixmood.selection.plan import FilterPlan
 from mixmood.ssl.plan import PredictionPlan, TrainingRunPlan

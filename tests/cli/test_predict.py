@@ -11,9 +11,8 @@ import mixmood
 from mixmood.cli.main import app
 from mixmood.core.listener import Recorder
 from mixmood.features.backbones import devices
-from mixmood.features.backbones.devices import PROVIDERS
+from mixmood.features.backbones.devices import PROVIDERS, onnx_runtime
 from mixmood.features.backbones.registry import BACKBONES
-from mixmood.features.backbones.runtime import onnx_runtime
 from mixmood.ssl.predict import Classifier
 
 

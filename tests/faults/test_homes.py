@@ -14,7 +14,7 @@ from mixmood.core.errors import BackboneError, InputError, OptionError
 from mixmood.core.files.places import expanded
 from mixmood.data.open import open_pool
 from mixmood.data.sets import data_home, open_set
-from mixmood.features.backbones.weights_download import weights_directory
+from mixmood.features.backbones.wide_resnet import weights_directory
 from mixmood.testbed.config import load_config
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import mixmood
 from mixmood.cli.main import app
-from mixmood.features.backbones.onnx.network import OnnxBackbone
+from mixmood.features.backbones.onnx_network import OnnxBackbone
 
 OPTIONS = {"draws": 2, "sample_size": 6, "resolution": 64, "measures": ("cosine", "l2")}
 READING = OPTIONS | {"measures": ("l2",), "probe": False}

@@ -12,7 +12,7 @@ from mixmood.core.records.ranking import (
     Ranking,
     SetAside,
 )
-from mixmood.features.backbones.input_format import InputFormat
+from mixmood.features.backbones.onnx_network import InputFormat
 
 NORMALISED = InputFormat("nchw", "float32", 1.0, (0.5, 0.4, 0.3), (0.2, 0.2, 0.2))
 

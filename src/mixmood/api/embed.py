@@ -11,7 +11,7 @@ from mixmood.core.listener import Listener, Silent
 from mixmood.core.plan_options import plan_from, with_options
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.open import open_pool
-from mixmood.features.extraction.plan import ExtractionPlan
+from mixmood.features.plan import ExtractionPlan
 
 
 def embed(
@@ -28,7 +28,7 @@ def embed(
     Args:
         images: Anything that `rank` takes as a pool.
         listener: Gets progress, warnings and notes.
-        options: The fields of `mixmood.features.extraction.plan.ExtractionPlan`, as follows.
+        options: The fields of `mixmood.features.plan.ExtractionPlan`, as follows.
     """
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.features.sample import Extractor

@@ -17,7 +17,7 @@ from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.features.backbones.backbone import Backbone, needed_backbone
-from mixmood.features.extraction.extract import extract
+from mixmood.features.extract import extract
 
 N_NAMED = 5
 """How many unreadable images a warning names."""

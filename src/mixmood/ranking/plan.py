@@ -8,7 +8,7 @@ from mixmood.core.errors import InputError, OptionError
 from mixmood.core.family_names import DEFAULT_MEASURE, either, member_names
 from mixmood.core.plan_options import option
 from mixmood.core.suggest import unknown_name
-from mixmood.features.extraction.plan import LoggedPlan
+from mixmood.features.plan import LoggedPlan
 
 if TYPE_CHECKING:
     # Not at run time: the command line shows these options before NumPy is imported.

@@ -9,7 +9,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.core.words import either_form
 from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.features.backbones.backbone import Backbone, needed_backbone
-from mixmood.features.extraction.extract import extract
+from mixmood.features.extract import extract
 from mixmood.features.sample import pixel_warnings
 
 N_NAMED = 5

@@ -10,7 +10,7 @@ from mixmood.core.errors import InputError
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pool import ImageSource, Labels, Pool
 from mixmood.features.backbones.backbone import network_digest
-from mixmood.features.backbones.onnx.file import is_onnx_file
+from mixmood.features.backbones.onnx_file import is_onnx_file
 from mixmood.features.sample import Extractor
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.problem import head_problem

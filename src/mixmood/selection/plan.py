@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mixmood.core.errors import OptionError
 from mixmood.core.family_names import DEFAULT_SCORE, either, member_names
 from mixmood.core.plan_options import option
-from mixmood.features.extraction.plan import LoggedPlan
+from mixmood.features.plan import LoggedPlan
 from mixmood.jobs.backends import LOCAL, check_backend
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import OptionError
 from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
 from mixmood.core.plan_options import check_kinds, option, option_texts
-from mixmood.features.extraction.plan import (
+from mixmood.features.plan import (
     BACKBONE_WORDS,
     cache_option,
     device_option,

@@ -7,9 +7,13 @@ import pytest
 
 from mixmood.core.errors import BackboneError, OptionError
 from mixmood.features.backbones import devices
-from mixmood.features.backbones.devices import PROVIDERS, is_surely_cpu, open_on_device
+from mixmood.features.backbones.devices import (
+    PROVIDERS,
+    is_surely_cpu,
+    onnx_runtime,
+    open_on_device,
+)
 from mixmood.features.backbones.registry import BACKBONES, load_backbone
-from mixmood.features.backbones.runtime import onnx_runtime
 
 HERE = [
     name for name, word in PROVIDERS.items() if word in onnx_runtime().get_available_providers()

@@ -9,10 +9,10 @@ from tests.fixtures.hub_families import CLIP_TEXT, FAMILIES, SMALL
 
 from mixmood.core.errors import BackboneError, MissingExtraError
 from mixmood.data.open import open_pool
-from mixmood.features.backbones.hub import find
-from mixmood.features.backbones.hub.inputs import PixelSteps, agrees, processed, steps_of
+from mixmood.features.backbones import hub_files as find
+from mixmood.features.backbones.hub_model import PixelSteps, agrees, processed, steps_of
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extraction.extract import extract
+from mixmood.features.extract import extract
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -86,7 +86,7 @@ def test_without_weights_of_its_pooler_a_model_gives_its_class_token(saved, copi
 
 def test_a_processor_that_does_more_than_the_usual_steps_is_used_itself(copied, monkeypatch):
     plain = load_backbone(f"hf:{copied}")
-    monkeypatch.setattr("mixmood.features.backbones.hub.model.agrees", lambda *_: False)
+    monkeypatch.setattr("mixmood.features.backbones.hub_model.agrees", lambda *_: False)
     careful = load_backbone(f"hf:{copied}")
     assert np.allclose(plain.embed(images(3, 32)), careful.embed(images(3, 32)), atol=1e-5)
 

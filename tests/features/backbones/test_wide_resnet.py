@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import BackboneError, MissingExtraError, OptionError, OutputError
-from mixmood.features.backbones import weights_download as download
 from mixmood.features.backbones import wide_resnet
+from mixmood.features.backbones import wide_resnet as download
 from mixmood.features.backbones.onnx import graph
 from mixmood.features.backbones.registry import load_backbone
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError
+from mixmood.features import prepare
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extraction import prepare
-from mixmood.features.extraction.extract import extract, threads
+from mixmood.features.extract import extract, threads
 
 
 def test_rows_come_in_the_order_asked_for_and_only_those_images_are_read(pool, Means):

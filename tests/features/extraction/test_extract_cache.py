@@ -11,9 +11,9 @@ import pytest
 from mixmood.core.cache.features import FeatureCache
 from mixmood.core.listener import Recorder
 from mixmood.data.readers.files import FolderSource
+from mixmood.features import prepare
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extraction import prepare
-from mixmood.features.extraction.extract import extract
+from mixmood.features.extract import extract
 
 
 def test_a_second_run_does_no_inference_and_gives_the_same_bits(pool, cache, Means):
@@ -27,7 +27,7 @@ def test_a_second_run_does_no_inference_and_gives_the_same_bits(pool, cache, Mea
 
 def test_a_second_run_does_not_load_the_network(pool, cache, monkeypatch):
     first = extract(pool, range(5), load_backbone(), cache=cache)
-    monkeypatch.setattr("mixmood.features.backbones.onnx.network.open_session", None)
+    monkeypatch.setattr("mixmood.features.backbones.onnx_network.open_session", None)
     second = extract(pool, range(5), load_backbone(), cache=cache)
     assert np.array_equal(first.features, second.features)
 
@@ -110,7 +110,7 @@ import numpy as np
 sys.path.insert(0, {here!r})
 from conftest import Means, Pool, encoded
 from mixmood.core.cache.features import FeatureCache
-from mixmood.features.extraction.extract import extract
+from mixmood.features.extract import extract
 
 told = threading.Event()
 

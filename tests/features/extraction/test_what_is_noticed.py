@@ -5,7 +5,7 @@ import pytest
 
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.open import open_pool
-from mixmood.features.extraction.extract import extract
+from mixmood.features.extract import extract
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from mixmood.core.records.filtering import (
     GainInterval,
 )
 from mixmood.core.records.useful_share import ShareRecord
-from mixmood.features.backbones.input_format import InputFormat
+from mixmood.features.backbones.onnx_network import InputFormat
 
 
 @pytest.fixture(scope="session")

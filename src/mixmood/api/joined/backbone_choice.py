@@ -16,7 +16,7 @@ from mixmood.core.records.ranking import Ranking
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.labels import group_codes, group_names, needed_labels
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
-from mixmood.features.extraction.plan import ExtractionPlan
+from mixmood.features.plan import ExtractionPlan
 from mixmood.ssl.record import HeadRecord
 
 if TYPE_CHECKING:

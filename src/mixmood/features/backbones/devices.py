@@ -1,5 +1,6 @@
-"""Where ONNX Runtime computes: the processor, or a graphics card that its build supports."""
+"""Where does ONNX Runtime compute: on the processor, or on which graphics card?"""
 
+import os
 import platform
 import warnings
 from typing import Any
@@ -7,7 +8,20 @@ from typing import Any
 from mixmood.core.errors import BackboneError
 from mixmood.core.suggest import unknown_name
 from mixmood.core.version import package_version
-from mixmood.features.backbones.runtime import onnx_runtime
+
+
+def onnx_runtime() -> Any:
+    """The module `onnxruntime`.
+
+    Official builds from 1.29 on report their use to Microsoft over the network, and leave an
+    identifier in the temporary directory, unless this variable is set before they are loaded.
+    A value that the user has set is kept.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
+    return onnxruntime
+
 
 AUTO, CPU = "auto", "cpu"
 PROVIDERS = {

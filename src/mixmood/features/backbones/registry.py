@@ -8,10 +8,10 @@ from mixmood.core.family_names import AUTO_BACKBONE, DEFAULT_BACKBONE
 from mixmood.core.suggest import unknown_name
 from mixmood.features.backbones.backbone import Backbone, MovableBackbone, check_resolution
 from mixmood.features.backbones.devices import AUTO, CPU
-from mixmood.features.backbones.hub.find import is_hub_model
-from mixmood.features.backbones.hub.model import HubBackbone
-from mixmood.features.backbones.onnx.file import is_onnx_file, load_onnx_file
-from mixmood.features.backbones.onnx.network import OnnxBackbone
+from mixmood.features.backbones.hub_files import is_hub_model
+from mixmood.features.backbones.hub_model import HubBackbone
+from mixmood.features.backbones.onnx_file import is_onnx_file, load_onnx_file
+from mixmood.features.backbones.onnx_network import OnnxBackbone
 from mixmood.features.backbones.untrained_wrn import untrained_wrn
 from mixmood.features.backbones.wide_resnet import wide_resnet50_2
 

@@ -18,7 +18,7 @@ from mixmood.features.backbones.onnx.graph import (
     Graph,
     require_onnx,
 )
-from mixmood.features.backbones.onnx.network import OnnxBackbone
+from mixmood.features.backbones.onnx_network import OnnxBackbone
 
 NAME = "untrained-wrn"
 GROUPS, BLOCKS, WIDENING, FIRST = 3, 4, 2, 64

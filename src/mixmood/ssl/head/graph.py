@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.backbones.input_format import InputFormat
 from mixmood.features.backbones.onnx.compose import FLOAT, UINT8, GraphPart, Values, alone, extended
-from mixmood.features.backbones.onnx.network import OnnxBackbone
+from mixmood.features.backbones.onnx_network import InputFormat, OnnxBackbone
 from mixmood.heads.linear import LinearHead
 from mixmood.ssl.head.typicality import Typicality
 from mixmood.ssl.predict import INPUT, METADATA

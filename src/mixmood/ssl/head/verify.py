@@ -20,7 +20,7 @@ def check_model(
     model: bytes, takes: str, task: HeadTask, head: LinearHead, typicality: Typicality
 ) -> None:
     """Refuse a file that gives other results than the head on a few labelled images."""
-    from mixmood.features.backbones.onnx.network import open_session
+    from mixmood.features.backbones.onnx_network import open_session
 
     features = task.labelled.features[:N_CHECKED]
     given: dict[str, Any] = {FEATURES: np.asarray(features, np.float32)}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import BackboneError, OptionError
-from mixmood.features.backbones.onnx.file import is_onnx_file
+from mixmood.features.backbones.onnx_file import is_onnx_file
 from mixmood.features.backbones.registry import load_backbone
 
 onnx = pytest.importorskip("onnx", reason="building graphs needs the extra dev")

@@ -15,7 +15,7 @@ from mixmood.data.images.decode import QUIET, Raw, decode, decode_square, wide_v
 from mixmood.data.images.pixel_range import FULL, PixelRange
 from mixmood.data.images.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.backbones.runtime import onnx_runtime
+from mixmood.features.backbones.devices import onnx_runtime
 
 CONSTANT = 1
 """All pixels are equal at the resolution of the backbone."""

@@ -1,9 +1,10 @@
-"""Backbones run by ONNX Runtime."""
+"""How does a network in an ONNX file turn images into features?"""
 
 import hashlib
 import json
 import threading
 from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,9 +13,46 @@ from numpy.typing import NDArray
 
 from mixmood.core.errors import BackboneError, ShapeError, reason
 from mixmood.features.backbones.backbone import PREPROCESSING
-from mixmood.features.backbones.devices import CPU, check_device, is_surely_cpu, open_on_device
-from mixmood.features.backbones.input_format import InputFormat
-from mixmood.features.backbones.runtime import onnx_runtime
+from mixmood.features.backbones.devices import (
+    CPU,
+    check_device,
+    is_surely_cpu,
+    onnx_runtime,
+    open_on_device,
+)
+
+Triple = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class InputFormat:
+    """How pixels are prepared for a network: x / 255 * range, then (x - mean) / std.
+
+    A network with an input of uint8 gets them unchanged.
+    """
+
+    layout: str = "nhwc"
+    dtype: str = "uint8"
+    range: float = 255.0
+    mean: Triple = (0.0, 0.0, 0.0)
+    std: Triple = (1.0, 1.0, 1.0)
+
+    def apply(self, batch: NDArray[np.uint8]) -> NDArray[Any]:
+        """The batch, uint8 (n, side, side, 3), as the network takes it."""
+        pixels: NDArray[Any] = batch
+        if self.dtype != "uint8":
+            mean, std = np.float32(self.mean), np.float32(self.std)  # type: ignore[arg-type]
+            # Multiplied first, so that a range of 255 is exact.
+            pixels = batch.astype(np.float32) * np.float32(self.range) / np.float32(255)
+            pixels = ((pixels - mean) / std).astype(self.dtype)
+        if self.layout == "nchw":
+            pixels = np.ascontiguousarray(pixels.transpose(0, 3, 1, 2))
+        return pixels
+
+    def describe(self) -> dict[str, Any]:
+        """The entry in a record; only the layout for an input of uint8."""
+        return {"layout": self.layout} if self.dtype == "uint8" else asdict(self)
+
 
 MICRO_BATCH = 16
 FLOATS = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64"}

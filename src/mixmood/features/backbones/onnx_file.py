@@ -1,21 +1,78 @@
 """Backbones that users bring: any ONNX file from images to features."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+import numpy as np
+
 from mixmood.core.errors import BackboneError, OptionError, reason
 from mixmood.core.suggest import unknown_name
 from mixmood.features.backbones.backbone import DEFAULT_RESOLUTION
-from mixmood.features.backbones.input_format import (
-    InputFormat,
-    check_settings,
-    layout_setting,
-    positive_number,
-    triple,
-)
-from mixmood.features.backbones.onnx.network import FLOATS, MICRO_BATCH, OnnxBackbone, open_session
 from mixmood.features.backbones.onnx.safety import has_external_data
+from mixmood.features.backbones.onnx_network import (
+    FLOATS,
+    MICRO_BATCH,
+    InputFormat,
+    OnnxBackbone,
+    Triple,
+    open_session,
+)
+
+KEYS = ("layout", "range", "mean", "std", "resolution", "output")
+LAYOUTS = ("nhwc", "nchw")
+
+
+def check_settings(settings: Mapping[str, str]) -> None:
+    """Refuse settings of an ONNX file that have an unknown name."""
+    for key in settings:
+        if key not in KEYS:
+            raise unknown_name("option of an ONNX file", key, KEYS)
+
+
+def layout_setting(settings: Mapping[str, str]) -> str | None:
+    """The layout among the settings; None if it is not there."""
+    layout = settings.get("layout")
+    if layout is not None and layout.lower() not in LAYOUTS:
+        raise unknown_name("layout", layout, LAYOUTS)
+    return None if layout is None else layout.lower()
+
+
+def positive_number(
+    settings: Mapping[str, str], key: str, *, is_whole: bool = False
+) -> float | None:
+    """A positive number among the settings; None if it is not there."""
+    if key not in settings:
+        return None
+    values = _numbers(settings[key])
+    fits = len(values) == 1 and values[0] > 0 and (values[0].is_integer() or not is_whole)
+    if not fits:
+        kind = "positive whole number" if is_whole else "positive number"
+        raise OptionError(f"{key} must be one {kind}; got '{settings[key]}'.")
+    return values[0]
+
+
+def triple(settings: Mapping[str, str], key: str, default: float) -> Triple:
+    """Three numbers among the settings, one a channel; a single one counts for all."""
+    values = _numbers(settings[key]) if key in settings else [default]
+    if len(values) == 1:
+        values = values * 3
+    if len(values) != 3 or (key == "std" and not all(value > 0 for value in values)):
+        kind = "positive numbers" if key == "std" else "numbers"
+        raise OptionError(
+            f"{key} must be one or three {kind} like 0.485,0.456,0.406; got '{settings[key]}'."
+        )
+    return values[0], values[1], values[2]
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        return []
+    return values if all(np.isfinite(values)) else []
+
 
 PREFIX = "mixmood."
 LARGEST_BATCH, LARGEST_SIDE = 1024, 4096

@@ -1,0 +1,280 @@
+"""From a pool and indices to features: images are read, prepared and embedded concurrently.
+
+    reading threads   fetch -> hash -> cache (large files: -> decode -> resize)
+    this thread       collects full batches of the images that were not in the cache
+    working threads   decode -> resize -> backbone, one batch each
+    this thread       puts the rows in order and into the cache
+
+Both queues between threads are bounded, so memory does not grow with the pool. Pillow and ONNX
+Runtime release the interpreter lock while they work, so threads are enough. Decoding and inference
+are in the same thread because both need a core: with separate stages, threads waited for the
+interpreter. No more threads decode or embed than there are cores to use.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Rows
+from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cores import checked_jobs
+from mixmood.core.interrupt import uninterrupted
+from mixmood.core.listener import Listener, Silent
+from mixmood.data.images.pool import ImageSource
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.prepare import CONSTANT, POOR_RANGE, Prepared, Preparer, kept_row
+
+STORE_EVERY = 128
+"""Rows that are written to the cache at once: a killed process may lose so many."""
+
+Features = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """Features of the readable images among those asked for, and why others are missing."""
+
+    features: Features
+    """Shape (k, width), row i for image kept[i]."""
+    kept: NDArray[np.int64]
+    """The indices that were readable, in the order asked for."""
+    unreadable: list[tuple[int, str]]
+    """The index of each image that could not be read, and why."""
+    n_cached: int
+    n_computed: int
+    contents: tuple[bytes, ...]
+    """A digest of the content of each kept image: equal images have equal digests."""
+    n_constant: int
+    """How many kept images have one value in all pixels."""
+    n_poor_range: int
+    """How many kept images of more than 8 bits are nearly black or white by the pool's range."""
+
+    @property
+    def n_distinct(self) -> int:
+        """How many kept images differ in content."""
+        return len(set(self.contents))
+
+
+class Collector:
+    """Puts rows, which come in any order, in the order asked for, and into the cache."""
+
+    def __init__(
+        self,
+        asked: NDArray[np.int64],
+        backbone: Backbone,
+        cache: FeatureCache | None,
+        advance: Callable[[int], None],
+    ) -> None:
+        """Begin without rows; `advance` is called with the number of images done."""
+        self._asked = asked
+        self._features = np.empty((len(asked), backbone.width), np.float32)
+        self._is_kept = np.zeros(len(asked), bool)
+        self._flags = np.zeros(len(asked), np.uint8)
+        self._contents: list[bytes] = [b""] * len(asked)
+        self._problems: dict[int, str] = {}
+        self._n_cached = 0
+        self._cache = None if backbone.is_batch_dependent else cache
+        self._unstored: dict[bytes, Features] = {}
+        self._advance = advance
+
+    def waiting(self, read: Iterable[list[Prepared]]) -> Iterator[Prepared]:
+        """The images that the backbone has to embed; the others are recorded as done."""
+        for chunk in read:
+            done = [image for image in chunk if image.row is not None or image.problem]
+            self._n_cached += sum(image.row is not None for image in done)
+            self._note(done)
+            yield from (image for image in chunk if image.row is None and not image.problem)
+
+    def take(self, images: list[Prepared]) -> None:
+        """Record images that were embedded; their rows are written to the cache in groups."""
+        self._note(images)
+        if self._cache is None:
+            return
+        for image in images:
+            if image.row is not None:
+                self._unstored[image.key] = kept_row(image.row, image.flags)
+        if len(self._unstored) >= STORE_EVERY:
+            self.store()
+
+    def store(self) -> None:
+        """Write to the cache the rows that are not yet in it."""
+        if self._cache is not None:
+            self._cache.put(self._unstored)
+        self._unstored = {}
+
+    def result(self) -> Extraction:
+        """All rows, without those of unreadable images."""
+        kept, n_kept = self._asked[self._is_kept], int(self._is_kept.sum())
+        features = self._features if n_kept == len(self._asked) else self._features[self._is_kept]
+        # Sorted by place: the result must not depend on the order of the threads.
+        unreadable = [(int(self._asked[i]), text) for i, text in sorted(self._problems.items())]
+        flags = self._flags[self._is_kept]
+        return Extraction(
+            features,
+            kept,
+            unreadable,
+            self._n_cached,
+            n_kept - self._n_cached,
+            tuple(self._contents[place] for place in np.flatnonzero(self._is_kept).tolist()),
+            n_constant=int((flags & CONSTANT > 0).sum()),
+            n_poor_range=int((flags & POOR_RANGE > 0).sum()),
+        )
+
+    def _note(self, images: list[Prepared]) -> None:
+        for image in images:
+            if image.row is not None:
+                self._features[image.place] = image.row
+                self._is_kept[image.place] = True
+                self._flags[image.place] = image.flags
+                self._contents[image.place] = image.key
+            else:
+                self._problems[image.place] = image.problem or "unknown"
+        if images:
+            self._advance(len(images))
+
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+def ordered_map(
+    pool: Executor, function: Callable[[In], Out], items: Iterable[In], ahead: int
+) -> Iterator[Out]:
+    """Results in the order of the items, with at most `ahead` of them begun and not yet taken.
+
+    `Executor.map` would take all items at once; here a slow consumer stops the producers.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     list(ordered_map(pool, abs, [-1, 2, -3], ahead=2))
+    [1, 2, 3]
+    """
+    begun: deque[Future[Out]] = deque()
+    for item in items:
+        begun.append(pool.submit(function, item))
+        if len(begun) >= ahead:
+            yield begun.popleft().result()
+    while begun:
+        yield begun.popleft().result()
+
+
+def batched_by(items: Iterable[In], size: int) -> Iterator[list[In]]:
+    """Lists of `size` items, the last one shorter.
+
+    >>> list(batched_by([1, 2, 3], 2))
+    [[1, 2], [3]]
+    """
+    batch: list[In] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+CHUNK = 16
+"""Images that one reading thread takes at a time."""
+READERS = 4
+"""Reading threads for each working thread: they mostly wait for disks and servers."""
+
+T = TypeVar("T")
+
+
+def extract(
+    source: ImageSource,
+    indices: Sequence[int] | Rows,
+    backbone: Backbone,
+    *,
+    jobs: int | None = None,
+    cache: FeatureCache | None = None,
+    progress: Listener = Silent(),  # noqa: B008 - it holds no state
+) -> Extraction:
+    """The features of some images of a pool; only these images are read.
+
+    The values depend on neither `jobs` nor the cache, to the last bit.
+
+    Args:
+        source: The pool.
+        indices: The images wanted, in the order wanted.
+        backbone: The network that computes the features.
+        jobs: Working threads; all cores that the process may use if None.
+        cache: Where features are looked up and kept; None for no cache.
+        progress: Called after every image, with the name of the pool.
+    """
+    asked = np.asarray(indices, dtype=np.int64)
+    # Features that depend on the batch would change if images came class by class.
+    is_sorted = not backbone.is_batch_dependent
+    order = source.reading_order(asked) if is_sorted else np.arange(len(asked))
+    n_workers = checked_jobs(jobs)
+    n_readers = READERS * n_workers
+    preparer = Preparer(source, backbone, cache, n_cores=n_workers)
+    collector = Collector(asked, backbone, cache, lambda n: progress.advance(source.name, n))
+
+    def work(batch: tuple[list[Prepared], list[Prepared]]) -> list[Prepared]:
+        companions, images = batch
+        with preparer.cores:
+            preparer.decode(images)
+            embed_batches(backbone, companions, images)
+        return images
+
+    progress.start(source.name, len(asked))
+    try:
+        with threads(n_readers) as readers, threads(n_workers) as workers:
+            chunks = batched_by(zip(order.tolist(), asked[order].tolist(), strict=True), CHUNK)
+            read = ordered_map(readers, preparer.read, chunks, ahead=n_readers + 1)
+            batches = batched_by(collector.waiting(read), backbone.batch_size)
+            n_companions = backbone.batch_size if backbone.is_batch_dependent else 0
+            complete = with_companions(batches, n_companions)
+            for images in ordered_map(workers, work, complete, ahead=2 * n_workers):
+                collector.take(images)
+    finally:
+        # Also after Ctrl-C: computed features are kept.
+        collector.store()
+        progress.finish(source.name)
+    return collector.result()
+
+
+@contextmanager
+def threads(n_threads: int) -> Iterator[ThreadPoolExecutor]:
+    """A thread pool; at the end or on an error, waiting calls are cancelled, running ones end."""
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        yield pool
+    finally:
+        # Before Python 3.13, Ctrl-C during the wait makes running threads count as finished.
+        with uninterrupted():
+            pool.shutdown(cancel_futures=True)
+
+
+def with_companions(batches: Iterable[list[T]], size: int) -> Iterator[tuple[list[T], list[T]]]:
+    """Each batch, with as many earlier items as it lacks to its full size.
+
+    For backbones whose features depend on the batch: the statistics of a short last batch would
+    make its features unlike the others.
+
+    >>> list(with_companions([[1, 2, 3], [4]], size=3))
+    [([], [1, 2, 3]), ([2, 3], [4])]
+    """
+    before: list[T] = []
+    for batch in batches:
+        n_missing = max(0, size - len(batch))
+        yield before[len(before) - n_missing :] if before else [], batch
+        before = batch
+
+
+def embed_batches(backbone: Backbone, companions: list[Prepared], images: list[Prepared]) -> None:
+    """Give each decoded image its features, in one batch with the companions."""
+    seen = [image for image in images if image.picture is not None]
+    pictures = [image.picture for image in (*companions, *seen) if image.picture is not None]
+    if seen:
+        rows = backbone.embed(np.stack(pictures))[len(pictures) - len(seen) :]
+        for image, row in zip(seen, rows, strict=True):
+            image.row = row

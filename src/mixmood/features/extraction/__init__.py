@@ -1,1 +1,0 @@
-"""From a pool and indices to features: read, prepare, embed."""
