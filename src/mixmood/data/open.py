@@ -1,4 +1,4 @@
-"""Opens a pool: from a path, a URL, a text such as `noise:gaussian`, or a Python object."""
+"""Which reader opens a pool, given as a path, a URL, a text such as `noise:gaussian`, an object."""
 
 import copy
 import os
@@ -36,7 +36,9 @@ from mixmood.data.readers.remote import RemoteFolder, open_fetched
 from mixmood.data.readers.tar import TarSource
 from mixmood.data.readers.zip import ZipSource
 
-OPENERS: dict[str, Callable[[str | Path, str], Pool]] = {
+Opener = Callable[[str | Path, str], Pool]
+
+OPENERS: dict[str, Opener] = {
     ".zip": ZipSource,
     ".tar": TarSource,
     ".tar.gz": TarSource,
@@ -55,7 +57,7 @@ OPENERS: dict[str, Callable[[str | Path, str], Pool]] = {
 }
 """The function that opens a file, by the end of the file's name."""
 
-_OPENERS_BY_START: dict[bytes, Callable[[str | Path, str], Pool]] = {
+_OPENERS_BY_START: dict[bytes, Opener] = {
     b"PK\3\4": ZipSource,
     b"\x93NUMPY": open_npy,
     b"\0\0\x08": open_idx,
@@ -161,17 +163,10 @@ def _is_array_and_labels(what: Any) -> bool:
 
     The classes have one axis, which no image has: two images are never taken for such a pair.
     """
-    return (
-        isinstance(what, list | tuple)
-        and len(what) == 2
-        and _array(what[0]) is not None
-        and _has_one_axis(what[1])
-    )
-
-
-def _has_one_axis(values: Any) -> bool:
+    if not isinstance(what, list | tuple) or len(what) != 2 or _array(what[0]) is None:
+        return False
     try:
-        return np.ndim(values) == 1
+        return np.ndim(what[1]) == 1
     except ValueError:  # Items of several shapes are no classes.
         return False
 
@@ -204,9 +199,7 @@ def _open_place(
     return TarSource(path, name, cache) if opener is TarSource else opener(path, name)
 
 
-def _open_with_label(
-    path: Path, name: str, opener: Callable[[str | Path, str], Pool], label: str
-) -> Pool:
+def _open_with_label(path: Path, name: str, opener: Opener, label: str) -> Pool:
     if opener is ParquetSource:
         return ParquetSource(path, name, label)
     if opener is ManifestSource and path.suffix.lower() in (".csv", ".tsv"):
@@ -251,7 +244,7 @@ def _suffix(file: str) -> str | None:
     return max((end for end in OPENERS if file.lower().endswith(end)), key=len, default=None)
 
 
-def _opener_by_content(path: Path, role: str) -> Callable[[str | Path, str], Pool]:
+def _opener_by_content(path: Path, role: str) -> Opener:
     if is_image_name(os.fsencode(path.name)):
         raise InputError(
             f"{path} is one image. Give the folder that it is in, or a .txt file that lists paths."
@@ -344,11 +337,8 @@ def _check_new(name: str, *known: Mapping[str, object]) -> None:
 
 def _is_noise_of_any_size(what: Any) -> bool:
     """Whether a text asks for noise and does not give its size."""
-    return (
-        isinstance(what, str)
-        and what.startswith(NOISE_PREFIX)
-        and "size=" not in what.partition("?")[2]
-    )
+    is_noise = isinstance(what, str) and what.startswith(NOISE_PREFIX)
+    return is_noise and "size=" not in what.partition("?")[2]
 
 
 def _named(
@@ -380,19 +370,18 @@ def with_noise_settings(what: Any, labelled: Pool | None, seed: int) -> Any:
     """
     if not isinstance(what, str) or not what.startswith(NOISE_PREFIX):
         return what
-    if labelled is None or not _is_noise_of_any_size(what):
-        return with_size_and_seed(what, None, seed)
-    return with_size_and_seed(what, noise_size(labelled), seed)
+    needs_size = labelled is not None and _is_noise_of_any_size(what)
+    return with_size_and_seed(what, noise_size(labelled) if needs_size else None, seed)
 
 
-def noise_size(labelled: Pool) -> int | None:
+def noise_size(labelled: Pool | None) -> int | None:
     """The side of noise images that have the size of the labelled images.
 
     Noise of another size would be smoothed or stretched differently before the backbone, which
     makes it another kind of noise. None if the labelled set holds features, or its first images
     cannot be read.
     """
-    if isinstance(labelled, FeatureSource):
+    if not isinstance(labelled, ImageSource):
         return None
     for picture in labelled.read(range(min(len(labelled), N_LOOKED_AT))):
         if isinstance(picture, np.ndarray):

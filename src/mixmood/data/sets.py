@@ -1,5 +1,6 @@
 """Which data sets can be asked for by name, and how each is opened."""
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -125,10 +126,7 @@ class DataSet:
     @property
     def n_unpacked(self) -> int:
         """Bytes of its pixels."""
-        n_pixels = self.n_images
-        for length in self.shape:
-            n_pixels *= length
-        return n_pixels
+        return self.n_images * math.prod(self.shape)
 
 
 def _idx_pair(
@@ -179,16 +177,8 @@ _SETS = (
         citation="Xiao, Rasul, Vollgraf: Fashion-MNIST, a novel image dataset for benchmarking "
         "machine learning algorithms. 2017.",
         class_names=(
-            "T-shirt/top",
-            "Trouser",
-            "Pullover",
-            "Dress",
-            "Coat",
-            "Sandal",
-            "Shirt",
-            "Sneaker",
-            "Bag",
-            "Ankle boot",
+            *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
+            *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
         ),
     ),
     DataSet(

@@ -5,7 +5,8 @@ import logging
 import threading
 import warnings
 from base64 import b64encode
-from io import BytesIO
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -145,17 +146,14 @@ def decode(
             decoded at reduced size, never below twice that side.
         pixel_range: For images of more than 8 bits; by default 0 to 65535.
     """
-    try:
-        with QUIET:
-            if isinstance(raw, np.ndarray):
-                return _from_array(raw, pixel_range)
-            if isinstance(raw, bytes) and is_dicom(raw):
-                return read_frame(raw).picture(pixel_range)
-            if (pixels := _plain_jpeg(raw, side)) is not None:
-                return pixels
-            return np.array(_rgb_image(raw, side, pixel_range))
-    except Exception as error:
-        raise _unreadable(where, error) from error
+    with _decoding(where):
+        if isinstance(raw, np.ndarray):
+            return _from_array(raw, pixel_range)
+        if isinstance(raw, bytes) and is_dicom(raw):
+            return read_frame(raw).picture(pixel_range)
+        if (pixels := _plain_jpeg(raw, side)) is not None:
+            return pixels
+        return np.array(_rgb_image(raw, side, pixel_range))
 
 
 def decode_square(
@@ -166,31 +164,23 @@ def decode_square(
     Pillow's bilinear filter becomes wider with the reduction: shrinking averages over all pixels.
     Everything else is as in `decode`.
     """
-    try:
-        with QUIET:
-            return _square(raw, side, pixel_range)
-    except Exception as error:
-        raise _unreadable(where, error) from error
+    with _decoding(where):
+        return _square(raw, side, pixel_range)
 
 
 def wide_values(raw: Raw, where: str) -> NDArray[Any] | None:
     """The values of an image of more than eight bits as stored; None for any other image."""
-    try:
-        with QUIET:
-            if isinstance(raw, np.ndarray):
-                return raw if raw.dtype == np.uint16 else None
-            if isinstance(raw, bytes) and is_dicom(raw):
-                frame = read_frame(raw)
-                return frame.values if frame.is_wide else None
-            if isinstance(raw, bytes) and not _may_be_wide(raw):
-                return None
-            image = raw if isinstance(raw, Image.Image) else _opened(raw)
-            if not _is_wide(image):
-                return None
-            values = np.asarray(image)
-    except Exception as error:
-        raise _unreadable(where, error) from error
-    return None if _is_unit(values) else values
+    with _decoding(where):
+        if isinstance(raw, np.ndarray):
+            return raw if raw.dtype == np.uint16 else None
+        if isinstance(raw, bytes) and is_dicom(raw):
+            frame = read_frame(raw)
+            return frame.values if frame.is_wide else None
+        if isinstance(raw, bytes) and not _may_be_wide(raw):
+            return None
+        image = raw if isinstance(raw, Image.Image) else _opened(raw)
+        values = np.asarray(image) if _is_wide(image) else None
+        return None if values is None or _is_unit(values) else values
 
 
 def _square(raw: Raw, side: int, pixel_range: PixelRange | None) -> Picture:
@@ -216,10 +206,16 @@ def _plain_jpeg(raw: bytes | Image.Image, side: int | None) -> Picture | None:
     return decode_plain_jpeg(raw, MAX_PIXELS, None if side is None else 2 * DRAFT * side)
 
 
-def _unreadable(where: str, error: Exception) -> UnreadableImageError:
-    # Pillow's parsers raise many kinds of errors on hostile bytes: struct.error, SyntaxError,
-    # zlib.error, OverflowError, MemoryError, IndexError ... None of them may end a ranking.
-    return UnreadableImageError(f"{where}: cannot be decoded: {reason(error)}.")
+@contextmanager
+def _decoding(where: str) -> Iterator[None]:
+    """Silence warnings, and turn any error into an UnreadableImageError that names the image."""
+    try:
+        with QUIET:
+            yield
+    except Exception as error:
+        # Pillow's parsers raise many kinds of errors on hostile bytes: struct.error, SyntaxError,
+        # zlib.error, OverflowError, MemoryError, IndexError ... None of them may end a ranking.
+        raise UnreadableImageError(f"{where}: cannot be decoded: {reason(error)}.") from error
 
 
 def _opened(raw: bytes) -> Image.Image:
@@ -376,6 +372,6 @@ def thumbnail(picture: Picture) -> str:
     """The picture as a data URI, at most 64 pixels high and wide: 0.3 to 3 kB of WebP."""
     image = Image.fromarray(picture)
     image.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE), Image.Resampling.LANCZOS)
-    file = BytesIO()
+    file = io.BytesIO()
     image.save(file, "WEBP", quality=THUMBNAIL_QUALITY, method=4)
     return "data:image/webp;base64," + b64encode(file.getvalue()).decode()

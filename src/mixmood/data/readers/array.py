@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -23,21 +23,6 @@ from mixmood.core.files.bounded import DEFLATE_LIMIT, read_at
 from mixmood.data.images.decode import check_unit_range
 from mixmood.data.images.labels import labels_from_values
 from mixmood.data.images.pool import FeatureSource, ImageSource, Labels, Pool, Source
-
-
-class RowStore(Protocol):
-    """The interface of arrays and of files of rows: a shape, a dtype, and rows by index."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of rows, then the shape of each."""
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the values."""
-
-    def __getitem__(self, index: int | slice, /) -> Any:
-        """One row, or neighbouring rows."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +50,10 @@ class FileRows:
         return np.frombuffer(data, dtype=self.dtype).reshape(last - first, *self.shape[1:])
 
 
+RowStore = NDArray[Any] | FileRows
+"""Rows by index, with a shape and a dtype: in memory, or in a file."""
+
+
 def n_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
     """The size of an array in bytes; Python integers do not overflow."""
     return dtype.itemsize * math.prod(shape)
@@ -89,8 +78,14 @@ _SMALLEST_PICTURE = 16
 class _RowPool(Source):
     """The code that is common to arrays of images and arrays of features."""
 
-    _rows: RowStore
-    _labels: Labels | None
+    def __init__(self, rows: RowStore, name: str, labels: Labels | None = None) -> None:
+        """Refuse labels of another number than rows."""
+        self.name, self._rows, self._labels = name, rows, labels
+        if labels is not None and len(labels.codes) != rows.shape[0]:
+            raise ShapeError(
+                f"{name}: one label per image is needed, got {len(labels.codes)} labels "
+                f"for {rows.shape[0]} images."
+            )
 
     def __len__(self) -> int:
         """The number of images or of rows of features."""
@@ -116,12 +111,9 @@ class ImageArray(_RowPool, ImageSource):
         Floats of an array of at most 256 MiB are checked here. Those of a larger array are checked
         when an image is read; an image with wrong values is then unreadable.
         """
-        self.name = name
-        self._rows = rows
-        self._labels = labels
         _check_image_shape(rows.shape, name)
         _check_pixel_type(rows.dtype, name)
-        _check_label_count(labels, rows, name)
+        super().__init__(rows, name, labels)
         if rows.dtype.kind == "f" and n_bytes(rows.shape, rows.dtype) <= _LARGEST_CHECKED:
             self._check_floats()
 
@@ -134,7 +126,8 @@ class ImageArray(_RowPool, ImageSource):
             try:
                 check_unit_range(block)
             except ValueError as error:
-                raise InputError(f"{_near(self.name, first, block)}: {reason(error)}.") from error
+                where = f"{self.name}[{first}:{first + len(block)}]"
+                raise InputError(f"{where}: {reason(error)}.") from error
 
 
 class FeatureArray(_RowPool, FeatureSource):
@@ -145,15 +138,12 @@ class FeatureArray(_RowPool, FeatureSource):
 
         Values of an array of at most 256 MiB are checked here; all values are checked when read.
         """
-        self.name = name
-        self._rows = rows
-        self._labels = labels
         if len(rows.shape) != 2 or 0 in rows.shape or rows.dtype.kind != "f":
             raise ShapeError(
                 f"{name}: features must be a float array of shape (n, d) with n and d above 0, "
                 f"got {rows.dtype} of shape {rows.shape}."
             )
-        _check_label_count(labels, rows, name)
+        super().__init__(rows, name, labels)
         if n_bytes(rows.shape, rows.dtype) <= _LARGEST_CHECKED:
             for first, block in _blocks(rows):
                 self._check_finite(block, np.arange(first, first + len(block)))
@@ -221,24 +211,12 @@ def _check_pixel_type(dtype: np.dtype[Any], name: str) -> None:
         )
 
 
-def _check_label_count(labels: Labels | None, rows: RowStore, name: str) -> None:
-    if labels is not None and len(labels.codes) != rows.shape[0]:
-        raise ShapeError(
-            f"{name}: one label per image is needed, got {len(labels.codes)} labels "
-            f"for {rows.shape[0]} images."
-        )
-
-
 def _blocks(rows: RowStore) -> Iterator[tuple[int, NDArray[Any]]]:
     """All rows in blocks of a few megabytes, each with the index of its first row."""
     step = max(1, _CHUNK_BYTES // max(1, n_bytes(rows.shape[1:], rows.dtype)))
     for first in range(0, rows.shape[0], step):
         last = min(first + step, rows.shape[0])
         yield first, np.asarray(rows[first:last])
-
-
-def _near(name: str, first: int, block: NDArray[Any]) -> str:
-    return f"{name}[{first}:{first + len(block)}]"
 
 
 def _rows_digest(rows: RowStore) -> str:

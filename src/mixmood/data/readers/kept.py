@@ -103,7 +103,11 @@ def chain_of_lists(path: Path) -> list[Path]:
 
 def pool_reference(pool: str, out: Path) -> str:
     """The name of a pool in the list `out`: relative if the pool lies beside or below the list."""
-    text = pool if is_url_or_noise(pool) else _relative(expanded(pool).resolve(), out)
+    text = pool
+    if not is_url_or_noise(pool):
+        place, folder = expanded(pool).resolve(), out.resolve().parent
+        is_below = place.is_relative_to(folder)
+        text = place.relative_to(folder).as_posix() if is_below else str(place)
     has_break = out.suffix.lower() == ".txt" and ("\n" in text or "\r" in text)
     if has_break or text.encode("utf-8", "replace").decode() != text:
         raise InputError(
@@ -117,11 +121,6 @@ def pool_reference(pool: str, out: Path) -> str:
 def pool_place(path: Path, pool: str) -> str:
     """The absolute path, or the URL, of the pool that the list at `path` names."""
     return pool if is_url_or_noise(pool) else str(path.resolve().parent / pool)
-
-
-def _relative(place: Path, out: Path) -> str:
-    folder = out.resolve().parent
-    return place.relative_to(folder).as_posix() if place.is_relative_to(folder) else str(place)
 
 
 def _resolved(path: Path) -> Path | None:
