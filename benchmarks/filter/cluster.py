@@ -29,11 +29,12 @@ from mixmood.core.listener import Silent
 from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.sample import Extractor
-from mixmood.selection.fit import fit_scorer
+from mixmood.selection import cluster
+from mixmood.selection import scan as parts
+from mixmood.selection.cluster import SharedPool
 from mixmood.selection.plan import FilterPlan
-from mixmood.selection.scan import cluster, parts
-from mixmood.selection.scan.cluster import SharedPool
-from mixmood.selection.scan.local import Scan, scan_local
+from mixmood.selection.scan import Scan, scan_local
+from mixmood.selection.scorer import fit_scorer
 
 PART_SIZE = 128
 """Smaller than the product's: every worker gets many parts of a small pool."""
@@ -93,15 +94,15 @@ def timed_scan(
     scan: Scan, shared: SharedPool, ranges: list[tuple[int, int]], folder: Path, clock: Clock
 ) -> None:
     """`scan_ray` with workers that record when they worked."""
-    scored = cluster._scored
+    outcomes = cluster._outcomes
 
-    def noted(*arguments: Any) -> Iterator[dict[str, Any]]:
-        for batch in scored(*arguments):
-            columns = (batch[name].tolist() for name in ("began", "ended", "cpu_s"))
-            clock.spans += sorted(set(zip(*columns, strict=True)))
-            yield batch
+    def noted(*arguments: Any) -> Iterator[Any]:
+        for part, outcome in outcomes(*arguments):
+            began, ended, cpu_s = map(float, outcome.key.split())
+            clock.spans.append((began, ended, cpu_s))
+            yield part, outcome
 
-    with mock.patch.multiple(cluster, ScanWorker=TimedWorker, _scored=noted):
+    with mock.patch.multiple(cluster, ScanWorker=TimedWorker, _outcomes=noted):
         cluster.scan_ray(scan, shared, ranges, folder, clock)
 
 

@@ -19,7 +19,7 @@ from mixmood.core.seeds import rng_for
 from mixmood.evidence.share import auc, useful_share
 from mixmood.heads import fit_head
 from mixmood.scores.registry import SCORES, fit_score
-from mixmood.selection.fitted import fit_filter
+from mixmood.selection.scorer import fit_filter
 
 RESULTS = Path(__file__).parents[2] / "results" / "filter"
 FOREIGN_SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)

@@ -26,12 +26,10 @@ from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.sample import Extractor
 from mixmood.report.filter import ListContent, write_list
-from mixmood.selection.decide import decide, gather_parts
-from mixmood.selection.fit import fit_scorer
-from mixmood.selection.keep import parse_keep
+from mixmood.selection.decide import decide, gather_parts, parse_keep
 from mixmood.selection.plan import FilterPlan
-from mixmood.selection.scan.local import Scan, scan_local
-from mixmood.selection.scan.parts import PartFolder, ScanPart, ranges, write_part
+from mixmood.selection.scan import PartFolder, Scan, ScanPart, ranges, scan_local, write_part
+from mixmood.selection.scorer import fit_scorer
 
 N_ROUNDS = 9
 N_IMAGES = 512

@@ -1,19 +1,18 @@
 """A worker of the scan on Ray that records its time; Ray workers must be able to import it."""
 
 import time
-from typing import Any
+from dataclasses import replace
 
-import numpy as np
-
-from mixmood.selection.scan.cluster import ScanWorker
+from mixmood.jobs.call import Outcome
+from mixmood.selection.cluster import ScanWorker
 
 
 class TimedWorker(ScanWorker):
     """A worker that also returns when it scored, and its processor time."""
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """The parts, and three more columns."""
+    def scored(self, part: tuple[int, int]) -> tuple[tuple[int, int], Outcome]:
+        """The outcome of a range; its key is the times of begin and end, and processor time."""
         began, before = time.time(), time.process_time()
-        scored = super().__call__(batch)
-        span = {"began": began, "ended": time.time(), "cpu_s": time.process_time() - before}
-        return {**scored, **{name: np.full(len(batch["start"]), v) for name, v in span.items()}}
+        part, outcome = super().scored(part)
+        spans = (began, time.time(), time.process_time() - before)
+        return part, replace(outcome, key=" ".join(map(repr, spans)))

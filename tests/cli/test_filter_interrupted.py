@@ -8,7 +8,7 @@ import time
 from tests.fixtures.filter_command import SMALL_PARTS, filtered, invoke, small
 
 from mixmood.core.errors import OutputError
-from mixmood.selection.scan import parts
+from mixmood.selection import scan as parts
 
 
 def started(code, *words, cwd):
@@ -25,7 +25,7 @@ def started(code, *words, cwd):
 
 STALLS = """
 import time
-import mixmood.selection.scan.local as local
+import mixmood.selection.scan as local
 write = local.write_part
 def slowly(folder, start, part):
     if start >= 16:
@@ -65,7 +65,7 @@ def test_a_killed_scan_goes_on_and_ends_with_the_same_bytes(in_images, tmp_path,
     seen = []
     write = parts.write_part
     monkeypatch.setattr(
-        "mixmood.selection.scan.local.write_part",
+        "mixmood.selection.scan.write_part",
         lambda folder, start, part: (seen.append(start), write(folder, start, part)),
     )
     assert first.stat().st_mtime_ns == written_at
@@ -90,7 +90,7 @@ def test_ctrl_c_before_the_scan_ends_with_130_and_has_nothing_to_go_on_with(
     in_features, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(
-        "mixmood.selection.fit.fit_scorer", lambda *_: signal.raise_signal(signal.SIGINT)
+        "mixmood.selection.scorer.fit_scorer", lambda *_: signal.raise_signal(signal.SIGINT)
     )
     result = invoke("labelled.npy", "half.npy", "--out", tmp_path / "kept.csv")
     assert result.exit_code == 130
@@ -109,14 +109,14 @@ def test_a_full_disk_loses_nothing(in_features, tmp_path, monkeypatch):
             raise OutputError("Cannot write the part: No space left on device.")
         write(folder, start, part)
 
-    monkeypatch.setattr("mixmood.selection.scan.local.write_part", fills_up)
+    monkeypatch.setattr("mixmood.selection.scan.write_part", fills_up)
     result = invoke("labelled.npy", "half.npy", "--out", out)
     assert result.exit_code == 1
     assert "No space left on device" in result.stderr
     assert (
         "The finished parts are kept: continue with the same command and --resume." in result.stderr
     )
-    monkeypatch.setattr("mixmood.selection.scan.local.write_part", write)
+    monkeypatch.setattr("mixmood.selection.scan.write_part", write)
     filtered("labelled.npy", "half.npy", "--out", out, "--resume")
     assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
@@ -131,9 +131,9 @@ def test_a_damaged_part_is_named(in_features, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         write(folder, start, part)
 
-    monkeypatch.setattr("mixmood.selection.scan.local.write_part", fails_late)
+    monkeypatch.setattr("mixmood.selection.scan.write_part", fails_late)
     assert invoke("labelled.npy", "half.npy", "--out", out).exit_code == 130
-    monkeypatch.setattr("mixmood.selection.scan.local.write_part", write)
+    monkeypatch.setattr("mixmood.selection.scan.write_part", write)
     (tmp_path / "kept.csv.parts" / "part-000000000000.npz").write_bytes(b"PK nothing")
     result = invoke("labelled.npy", "half.npy", "--out", out, "--resume")
     assert result.exit_code == 1

@@ -1,4 +1,4 @@
-"""A scan on Ray Data: the same bytes as on one machine, and nothing lost when a worker dies."""
+"""A scan on Ray: the same bytes as on one machine, and nothing lost when a worker dies."""
 
 import os
 import signal
@@ -9,16 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mixmood.core.errors import InputError, MissingExtraError
+from mixmood.core.errors import InputError
 from mixmood.core.listener import Silent
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.readers.array import array_pool
 from mixmood.jobs.cluster import RaySpread
-from mixmood.selection.fitted import fit_filter
-from mixmood.selection.scan.cluster import SharedPool, actor_resources, scan_ray
-from mixmood.selection.scan.local import Scan, scan_local
-from mixmood.selection.scan.parts import PartFolder, ranges
-from mixmood.selection.scorer import Scorer
+from mixmood.selection.cluster import SharedPool, scan_ray
+from mixmood.selection.scan import PartFolder, Scan, ranges, scan_local
+from mixmood.selection.scorer import Scorer, fit_filter
 
 pytestmark = [
     pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed"),
@@ -88,7 +86,7 @@ class Counts(Silent):
 @pytest.fixture
 def scan(world, rng, monkeypatch):
     """A scan of 100 rows in parts of 8."""
-    monkeypatch.setattr("mixmood.selection.scan.parts.PART_SIZE", 8)
+    monkeypatch.setattr("mixmood.selection.scan.PART_SIZE", 8)
     labelled, labels = world.useful(40)
     rows = np.concatenate([world.useful(50)[0], world.foreign(50)])
     fitted = fit_filter(labelled, rows, rng, labels=labels)
@@ -145,19 +143,6 @@ def test_a_worker_that_fails_unforeseen_is_said_with_the_way_on(scan, tmp_path):
         scan_ray(local, shared, ranges(100), tmp_path, Silent())
 
 
-@pytest.mark.usefixtures("cluster")
-def test_a_ray_without_its_data_library_is_said(scan, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray.data", None)
-    with pytest.raises(MissingExtraError, match=r"--backend ray needs .*mixmood\[cluster\]"):
-        scan_ray(scan[0], SharedPool(None, ""), ranges(100), tmp_path, Silent())
-
-
 def test_nothing_is_started_where_nothing_is_missing(scan, tmp_path, monkeypatch):
     monkeypatch.setattr("mixmood.jobs.cluster.RaySpread.connected", None)
     scan_ray(scan[0], SharedPool(None, ""), [], tmp_path, Silent())
-
-
-def test_an_actor_gets_a_card_where_a_card_computes():
-    """Ray hides the cards from an actor that asks for none; below one core, or Ray Data hangs."""
-    assert actor_resources("cpu") == {"num_cpus": 0.9}
-    assert actor_resources("cuda") == {"num_cpus": 0.9, "num_gpus": 1.0}

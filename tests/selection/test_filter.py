@@ -7,7 +7,7 @@ from mixmood.core.errors import InputError, ShapeError
 from mixmood.numerics.neighbours import COPY_COSINE, EQUAL_COSINE, copy_cosine, unit_rows
 from mixmood.scores.registry import SCORES
 from mixmood.selection.duplicates import MOST_DIFFERENT_BITS, feature_codes, originals
-from mixmood.selection.fitted import filter_from_arrays, filter_to_arrays, fit_filter
+from mixmood.selection.scorer import filter_from_arrays, filter_to_arrays, fit_filter
 
 
 @pytest.mark.parametrize("family", SCORES)

@@ -8,8 +8,8 @@ from mixmood.core.listener import Silent
 from mixmood.data.open import open_pool
 from mixmood.features.backbones.registry import efficientnet_lite0
 from mixmood.features.sample import Extractor
-from mixmood.selection.fit import fit_scorer
 from mixmood.selection.plan import FilterPlan
+from mixmood.selection.scorer import fit_scorer
 
 
 def test_a_pool_of_which_nothing_can_be_read_is_refused(rng, tmp_path):

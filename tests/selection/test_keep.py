@@ -4,18 +4,22 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError, ShapeError
-from mixmood.selection.balance import TOO_MANY_OF_CLASS, balanced
-from mixmood.selection.decide import REASONS, UNREADABLE, ScannedPool, decide
-from mixmood.selection.diverse import diverse_order
-from mixmood.selection.keep import (
+from mixmood.selection.decide import (
     COPY_OF_LABELLED,
     FOREIGN,
     KEPT,
     OVER_COUNT,
+    REASONS,
+    TOO_MANY_OF_CLASS,
+    UNREADABLE,
     KeepRule,
-    balanced_threshold,
+    ScannedPool,
+    balanced,
+    decide,
+    diverse_order,
     parse_keep,
 )
+from mixmood.selection.scorer import balanced_threshold
 
 
 def choose(scores, rule, auto_threshold, aside=None, classes=None, n_classes=0):

@@ -6,8 +6,7 @@ import pytest
 from mixmood.core.errors import InputError
 from mixmood.core.files.plain_arrays import packed_arrays, read_arrays
 from mixmood.heads.linear import LinearHead
-from mixmood.selection.fitted import fit_filter
-from mixmood.selection.scorer import Scorer, load_scorer, save_scorer
+from mixmood.selection.scorer import Scorer, fit_filter, load_scorer, save_scorer
 
 
 @pytest.fixture

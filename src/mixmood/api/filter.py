@@ -31,7 +31,7 @@ from mixmood.selection.plan import FilterPlan
 
 if TYPE_CHECKING:
     from mixmood.selection.filter import Decision, FilterJob
-    from mixmood.selection.scan.parts import PartFolder
+    from mixmood.selection.scan import PartFolder
     from mixmood.selection.scorer import Scorer
 
 
@@ -186,7 +186,7 @@ def _save(path: Path, scorer: "Scorer") -> None:
 
 @contextmanager
 def _part_folder(out: Path | None, n_images: int) -> Iterator["PartFolder"]:
-    from mixmood.selection.scan.parts import PartFolder
+    from mixmood.selection.scan import PartFolder
 
     if out is not None:
         yield PartFolder.beside(out, n_images)

@@ -20,7 +20,7 @@ from mixmood.report.page import render
 from mixmood.report.ranking.charts import Bar
 from mixmood.report.text import count, number, printable
 from mixmood.selection.decide import REASONS
-from mixmood.selection.scan.parts import PartFolder, ScanPart
+from mixmood.selection.scan import PartFolder, ScanPart
 
 
 def kept_sentence(record: Filtering) -> str:

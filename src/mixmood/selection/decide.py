@@ -1,23 +1,164 @@
-"""Decides which images of a scanned pool are kept, and why the others are not."""
+"""Which images of a scanned pool are kept, and why the others are not."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.selection.balance import TOO_MANY_OF_CLASS, balanced
+from mixmood.core.arrays import Array
+from mixmood.core.errors import OptionError, ShapeError
+from mixmood.numerics.neighbours import unit_rows
 from mixmood.selection.duplicates import originals
-from mixmood.selection.keep import (
-    COPY_OF_LABELLED,
-    DUPLICATE,
-    FOREIGN,
-    KEPT,
-    OVER_COUNT,
-    KeepRule,
-    keep_above,
-    keep_best,
+from mixmood.selection.scan import PartFolder
+
+AUTO = "auto"
+KEPT, FOREIGN, COPY_OF_LABELLED, DUPLICATE, OVER_COUNT = (
+    "",
+    "unlike the labelled images",
+    "copy of a labelled image",
+    "duplicate in the pool",
+    "over the count",
 )
-from mixmood.selection.scan.parts import PartFolder
+"""The values of the column `reason`: why an image is not kept; empty if it is."""
+
+
+@dataclass(frozen=True)
+class KeepRule:
+    """What to keep, as the user asked: exactly one of the fields is set."""
+
+    is_auto: bool = False
+    share: float | None = None
+    count: int | None = None
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse shares, counts and thresholds outside their ranges."""
+        n_set = sum(
+            [self.is_auto, *(v is not None for v in (self.share, self.count, self.threshold))]
+        )
+        if n_set != 1:
+            raise OptionError(f"Give one of auto, a share, a count or a threshold; got {n_set}.")
+        is_wrong_share = self.share is not None and not 0 < self.share < 1
+        if is_wrong_share or (self.count is not None and self.count < 1):
+            raise _wrong_keep(self.share if is_wrong_share else self.count)
+        if self.threshold is not None and not np.isfinite(self.threshold):
+            raise OptionError(f"A threshold must be a finite number; got {self.threshold}.")
+
+
+def parse_keep(keep: str | float) -> KeepRule:
+    """The rule behind `--keep auto|SHARE|COUNT`: a share is below 1, a count a whole number.
+
+    >>> parse_keep("auto").is_auto, parse_keep("0.3").share, parse_keep(500).count
+    (True, 0.3, 500)
+    """
+    if isinstance(keep, str) and keep.strip().lower() == AUTO:
+        return KeepRule(is_auto=True)
+    try:
+        number = float(keep)
+    except ValueError:
+        raise _wrong_keep(keep) from None
+    if isinstance(keep, bool) or not np.isfinite(number):
+        raise _wrong_keep(keep)
+    if number < 1:
+        return KeepRule(share=number)
+    # 1.0 could be one image or all of them: neither is guessed.
+    if number != int(number) or (number == 1 and "." in str(keep)):
+        raise _wrong_keep(str(keep))
+    return KeepRule(count=int(number))
+
+
+def keep_above(scores: Array, threshold: float) -> NDArray[np.bool_]:
+    """Which images score at least the threshold, shape (n,)."""
+    return np.asarray(scores >= threshold)
+
+
+def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The best `n_kept` candidates, or all if there are fewer; of equal scores the lower index."""
+    candidates = scores[is_candidate]
+    if len(candidates) <= n_kept:
+        return is_candidate.copy()
+    last = np.partition(candidates, len(candidates) - n_kept)[len(candidates) - n_kept]
+    is_kept = np.asarray(is_candidate & (scores > last))
+    ties = np.flatnonzero(is_candidate & (scores == last))
+    is_kept[ties[: n_kept - int(is_kept.sum())]] = True
+    return is_kept
+
+
+def _wrong_keep(value: object) -> OptionError:
+    shown = f"{value:g}" if isinstance(value, float) else value
+    return OptionError(
+        f"--keep takes auto, a share between 0 and 1 or a whole number of at least 1; got {shown}."
+    )
+
+
+TOO_MANY_OF_CLASS = "more of its class than of others"
+
+
+def balanced(
+    scores: Array,
+    classes: NDArray[np.integer],
+    is_kept: NDArray[np.bool_],
+    n_classes: int,
+) -> NDArray[np.bool_]:
+    """The best of the kept images of each class, as many as the rarest kept class has.
+
+    Classes without a kept image are ignored; otherwise nothing would remain.
+
+    Args:
+        scores: Shape (n,); the best of a class stay, of equal scores the lower index.
+        classes: The predicted class of each image, 0 to n_classes - 1.
+        is_kept: Which images are kept so far.
+        n_classes: How many classes there are.
+    """
+    if not scores.shape == classes.shape == is_kept.shape:
+        raise ShapeError(
+            "Scores, classes and the kept mask must have one entry for each image; got "
+            f"{scores.shape}, {classes.shape} and {is_kept.shape}."
+        )
+    sizes = np.bincount(classes[is_kept], minlength=n_classes)
+    if not sizes.any():
+        return is_kept.copy()
+    limit = int(sizes[sizes > 0].min())
+    order = np.lexsort((np.arange(len(scores)), -scores))
+    order = order[is_kept[order]]
+    chosen = np.zeros(len(scores), bool)
+    for code in range(n_classes):
+        chosen[order[classes[order] == code][:limit]] = True
+    return chosen
+
+
+def diverse_order(
+    features: Array, scores: Array, n_chosen: int, strength: float = 0.5
+) -> NDArray[np.int64]:
+    """Indices of the chosen images in order: each is typical and differs from those before it.
+
+    Greedy: the next image has the largest (1 - strength) * rank of its score + strength * (1 -
+    largest cosine to those chosen), ranks scaled to 0..1 (maximal marginal relevance, Carbonell and
+    Goldstein, 1998). Strength 0 gives the order of the scores. Time is n_chosen * n * d.
+
+    Args:
+        features: Of the candidates, shape (n, d); n should be small, as of a kept part.
+        scores: Shape (n,).
+        n_chosen: How many; all if there are fewer.
+        strength: 0 to 1.
+    """
+    if not 0 <= strength <= 1:
+        raise OptionError(f"The strength of diversity must be between 0 and 1; got {strength:g}.")
+    n = len(scores)
+    rows = unit_rows(features)
+    by_score = np.lexsort((np.arange(n), -scores))
+    merit = np.empty(n)
+    merit[by_score] = (1 - strength) * np.linspace(1.0, 0.0, n) if n > 1 else 1.0
+    nearest = np.full(n, -1.0)
+    chosen = np.empty(min(n_chosen, n), np.int64)
+    is_open = np.ones(n, bool)
+    for step in range(len(chosen)):
+        values = np.where(is_open, merit + strength * (1 - nearest), -np.inf)
+        chosen[step] = best = int(values.argmax())
+        is_open[best] = False
+        nearest = np.maximum(nearest, rows @ rows[best])
+    return chosen
+
 
 UNREADABLE = "cannot be read"
 TOO_SIMILAR = "too similar to kept images"

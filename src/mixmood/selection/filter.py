@@ -18,17 +18,15 @@ from mixmood.selection.decide import (
     REASONS,
     TOO_SIMILAR,
     UNREADABLE,
+    KeepRule,
     ScannedPool,
     decide,
+    diverse_order,
     gather_parts,
 )
-from mixmood.selection.diverse import diverse_order
-from mixmood.selection.fitted import filter_to_arrays
-from mixmood.selection.keep import KeepRule
 from mixmood.selection.plan import FilterPlan
-from mixmood.selection.scan.local import Scan, scan_local
-from mixmood.selection.scan.parts import PartFolder
-from mixmood.selection.scorer import Scorer
+from mixmood.selection.scan import PartFolder, Scan, scan_local
+from mixmood.selection.scorer import Scorer, filter_to_arrays
 
 CACHED_IMAGES = 50_000
 """Features of a larger pool are not cached: they would displace everything else in the cache."""
@@ -108,7 +106,7 @@ class FilterJob:
         cache = self.extractor.cache if keeps else None
         scan = Scan(self.pool, self.scorer, self.extractor.backbone, self.extractor.jobs, cache)
         if self.plan.backend == "ray":
-            from mixmood.selection.scan.cluster import SharedPool, scan_ray
+            from mixmood.selection.cluster import SharedPool, scan_ray
 
             seed, frames = self.plan.seed, self.plan.frames
             shared = SharedPool(self.source, self.pool.fingerprint, seed, frames)

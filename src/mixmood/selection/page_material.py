@@ -14,9 +14,8 @@ from mixmood.core.records.filter_material import (
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.decode import thumbnail
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
-from mixmood.selection.decide import REASONS
+from mixmood.selection.decide import FOREIGN, OVER_COUNT, REASONS
 from mixmood.selection.filter import Decision, FilterJob
-from mixmood.selection.keep import FOREIGN, OVER_COUNT
 
 N_TILES = 8
 """Images in a row of a gallery."""

@@ -12,7 +12,7 @@ from mixmood.jobs.backends import LOCAL, check_backend
 
 if TYPE_CHECKING:
     # Not at run time: the command line shows these options before NumPy is imported.
-    from mixmood.selection.keep import KeepRule
+    from mixmood.selection.decide import KeepRule
 
 SCORE_NAMES = member_names("scores.registry", "SCORES")
 FIT_SAMPLE = 1000
@@ -59,7 +59,7 @@ class FilterPlan(LoggedPlan):
     load: str | Path | None = option(
         None, "Use a filter that --save wrote; LABELLED is then -.", metavar="FILE.npz"
     )
-    backend: str = option(LOCAL, "local, or ray for Ray Data on a cluster.")
+    backend: str = option(LOCAL, "local, or ray for a cluster.")
     resume: bool = option(False, "Continue a scan that was interrupted.", flag="--resume")
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ class FilterPlan(LoggedPlan):
     @property
     def rule(self) -> "KeepRule":
         """What to keep."""
-        from mixmood.selection.keep import KeepRule, parse_keep
+        from mixmood.selection.decide import KeepRule, parse_keep
 
         if self.threshold is not None:
             return KeepRule(threshold=self.threshold)

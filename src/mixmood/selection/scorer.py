@@ -1,23 +1,196 @@
-"""Scores images: score, nearest labelled image and class of each. Saved as plain arrays."""
+"""How a filter is fitted, scores images, and is saved as plain arrays."""
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Rows
+from mixmood.core.arrays import Array, Codes, Rows
 from mixmood.core.errors import InputError, reason
+from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.core.files.atomic import write_atomic
 from mixmood.core.files.plain_arrays import packed_arrays, read_arrays
+from mixmood.core.seeds import rng_for
 from mixmood.data.images.pixel_range import PixelRange
-from mixmood.data.images.pool import ImageSource, Pool
+from mixmood.data.images.pool import ImageSource, Labels, Pool
+from mixmood.evidence.share import UsefulShare, share_of_fit
+from mixmood.features.backbones.backbone import network_digest
+from mixmood.features.backbones.onnx_file import is_onnx_file
+from mixmood.features.sample import Extractor
 from mixmood.heads.linear import LinearHead
-from mixmood.selection.fitted import FittedFilter, filter_from_arrays, filter_to_arrays
-from mixmood.selection.scan.parts import ScanPart
+from mixmood.heads.problem import head_problem
+from mixmood.heads.supervised import SupervisedHead
+from mixmood.numerics.neighbours import copy_cosine, cosine_neighbours, unit_rows
+from mixmood.scores.fitting import (
+    FitArrays,
+    checked_labelled,
+    checked_pool,
+    checked_rows,
+    typical_threshold,
+)
+from mixmood.scores.registry import (
+    FittedScore,
+    fit_score,
+    score_family,
+    score_from_arrays,
+    score_to_arrays,
+)
+from mixmood.selection.duplicates import HashCodes, feature_codes
+from mixmood.selection.plan import FIT_SAMPLE, FilterPlan
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class ScoredBatch:
+    """The results of the filter for a batch of images, one entry for each."""
+
+    scores: Array
+    """Larger is more like the labelled images."""
+    nearest: NDArray[np.int64]
+    """The index of the nearest labelled image by cosine."""
+    is_copy: NDArray[np.bool_]
+    """Whether the image is a copy of that labelled image."""
+    codes: HashCodes
+    """Hash codes by which duplicates within the pool are found, shape (n, 2)."""
+
+
+@dataclass(frozen=True)
+class FittedFilter:
+    """A fitted filter, made of plain arrays."""
+
+    score: FittedScore
+    useful: UsefulShare
+    threshold: float
+    """Of `--keep auto`: infinite if nothing is useful, minus infinity if everything is."""
+    labelled: Array
+    """Unit rows of the labelled images, shape (n, d), to find the nearest one."""
+    centre: Array
+    """The mean of the pool's sample, shape (d,), which the hash codes are relative to."""
+
+    def scored(self, features: Array) -> ScoredBatch:
+        """Score some rows; a row's result does not depend on the other rows of the batch."""
+        rows = checked_rows(features, "The images", self.score.width)
+        near = cosine_neighbours(rows, self.labelled, 1)
+        return ScoredBatch(
+            self.score.score(rows),
+            near.indices[:, 0],
+            near.similarities[:, 0] >= self._copy_cosine,
+            feature_codes(rows, self.centre),
+        )
+
+    @cached_property
+    def _copy_cosine(self) -> float:
+        return copy_cosine(self.labelled)
+
+    def typical_threshold(self, share: float) -> float:
+        """The score that a share of the labelled images, such as 0.95, reaches."""
+        return typical_threshold(self.score.fit.labelled, share)
+
+
+def fit_filter(
+    labelled: Array,
+    pool: Array,
+    rng: np.random.Generator,
+    *,
+    labels: Codes | None = None,
+    family: str = DEFAULT_SCORE,
+) -> FittedFilter:
+    """A filter from features of the labelled images and of a random sample of the pool.
+
+    Args:
+        labelled: Shape (n, d), n at least 2.
+        pool: Shape (m, d), at least one row; of more than 1000 rows a random part is used.
+        rng: Decides the parts, and the random halves behind the interval of the useful share.
+        labels: The class of each labelled image, or None.
+        family: A name in `mixmood.scores.SCORES`.
+    """
+    own = checked_labelled(labelled, labels)
+    rows = checked_pool(pool, own.shape[1])
+    # The useful share needs a cross-fitted score; for other scores the default one estimates it.
+    is_cross_fitted = score_family(family).fit_rows is not None
+    share_family = family if is_cross_fitted else DEFAULT_SCORE
+    useful, fit = share_of_fit(own, rows, rng, labels=labels, family=share_family)
+    score = (
+        FittedScore(family, fit, own.shape[1])
+        if is_cross_fitted
+        else fit_score(own, rows, labels, family)
+    )
+    return FittedFilter(
+        score,
+        useful,
+        balanced_threshold(score.fit.pool, useful.share),
+        unit_rows(own).astype(np.float32).astype(np.float64),
+        rows.mean(axis=0),
+    )
+
+
+def balanced_threshold(pool_scores: Array, useful_share: float) -> float:
+    """The score that the useful share of the pool reaches.
+
+    At this threshold as many useful images are dropped as foreign ones are kept. Let u be the
+    share of useful images and r the part of them above the threshold. Then u (1 - r) of the pool
+    is useful and dropped. If u of the pool is above the threshold, u - u r of it is foreign and
+    kept: the same number. The threshold is infinite for a share of 0, minus infinity for 1.
+
+    >>> balanced_threshold(np.arange(10.0), 0.3)
+    6.5
+    """
+    ascending = np.sort(pool_scores)
+    n_dropped = len(ascending) - round(useful_share * len(ascending))
+    if n_dropped == 0:
+        return -np.inf
+    if n_dropped == len(ascending):
+        return np.inf
+    return float((ascending[n_dropped - 1] + ascending[n_dropped]) / 2)
+
+
+def filter_to_arrays(fitted: FittedFilter) -> dict[str, NDArray[Any]]:
+    """A fitted filter as plain arrays, for `numpy.savez`; nothing in them needs pickle."""
+    useful = fitted.useful
+    near = np.nan if useful.near_auroc is None else useful.near_auroc
+    return {
+        "format": np.array(FORMAT),
+        "share": np.array([useful.share, *useful.interval, near, float(useful.is_trustworthy)]),
+        "note": np.array(useful.note),
+        "class_shares": np.array(useful.class_shares or ()),
+        "threshold": np.array(fitted.threshold),
+        "labelled_rows": fitted.labelled.astype(np.float32),
+        "pool_mean": fitted.centre,
+        **{f"score_{name}": value for name, value in score_to_arrays(fitted.score).items()},
+    }
+
+
+def filter_from_arrays(arrays: FitArrays) -> FittedFilter:
+    """The filter from the arrays of `filter_to_arrays`; refuse other arrays."""
+    wanted = ("format", "share", "note", "class_shares", "threshold", "labelled_rows", "pool_mean")
+    missing = [name for name in wanted if name not in arrays]
+    if missing or int(arrays["format"]) != FORMAT:
+        found = f"no {', '.join(missing)}" if missing else f"format {int(arrays['format'])}"
+        raise InputError(
+            f"A saved filter must have format {FORMAT} and all its arrays; got {found}. "
+            "Save it again with `mixmood filter --save` of this version."
+        )
+    prefix = "score_"
+    score = score_from_arrays(
+        {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
+    )
+    share, low, high, near, is_trustworthy = (float(value) for value in arrays["share"])
+    useful = UsefulShare(
+        share,
+        (low, high),
+        bool(is_trustworthy),
+        str(arrays["note"]),
+        None if np.isnan(near) else near,
+        tuple(arrays["class_shares"].tolist()) or None,
+    )
+    rows = checked_rows(arrays["labelled_rows"], "The saved labelled rows", score.width)
+    centre = checked_rows(arrays["pool_mean"][None], "The saved mean", score.width)[0]
+    return FittedFilter(score, useful, float(arrays["threshold"]), rows, centre)
 
 
 @dataclass(frozen=True)
@@ -50,51 +223,9 @@ class Scorer:
             return pool
         return pool.scaled_by(self.pixel_range)
 
-    def part(
-        self, features: Array, places: Rows, n_images: int, problems: Mapping[int, str]
-    ) -> ScanPart:
-        """The results for consecutive images, some of which may be unreadable.
-
-        Args:
-            features: Of the readable images, shape (k, d).
-            places: The position of each readable image among all, shape (k,).
-            n_images: How many images there are, unreadable ones included.
-            problems: Why each unreadable image could not be read, by its position.
-        """
-        batch = self.filter.scored(features)
-        classes = np.full(n_images, -1, np.int32)
-        confidence = np.zeros(n_images)
-        if self.head is not None and len(places):
-            chances = self.head.predict_proba(features)
-            classes[places], confidence[places] = chances.argmax(axis=1), chances.max(axis=1)
-        words = np.full(n_images, "", dtype=f"U{max([1, *map(len, problems.values())])}")
-        for place, text in problems.items():
-            words[place] = text or "unreadable"
-        return ScanPart(
-            scores=_filled(batch.scores, places, n_images, 0.0),
-            nearest=_filled(batch.nearest, places, n_images, -1),
-            is_copy=_filled(batch.is_copy, places, n_images, False),
-            codes=_filled(batch.codes, places, n_images, 0),
-            classes=classes,
-            confidence=confidence,
-            problems=words,
-        )
-
-
-def _filled(values: NDArray[Any], places: Rows, n_images: int, filler: Any) -> NDArray[Any]:
-    """The values at their places among all images; `filler` at the other places."""
-    found = np.full((n_images, *values.shape[1:]), filler, dtype=values.dtype)
-    found[places] = values
-    return found
-
 
 def save_scorer(path: Path, scorer: Scorer) -> None:
     """Write a scorer as plain arrays; the labelled images are not needed to use it."""
-    write_atomic(path, packed_scorer(scorer))
-
-
-def packed_scorer(scorer: Scorer) -> bytes:
-    """A scorer as the bytes of its file; workers on other machines get these too."""
     head, pixel_range = scorer.head, scorer.pixel_range
     arrays = {
         **{f"filter_{name}": value for name, value in filter_to_arrays(scorer.filter).items()},
@@ -110,12 +241,7 @@ def packed_scorer(scorer: Scorer) -> bytes:
             "head_bias": head.bias,
             "head_temperature": np.array(head.temperature),
         }
-    return packed_arrays(arrays)
-
-
-def unpacked_scorer(content: bytes) -> Scorer:
-    """The scorer from the bytes of `packed_scorer`."""
-    return _from_arrays(read_arrays(io.BytesIO(content)))
+    write_atomic(path, packed_arrays(arrays))
 
 
 def load_scorer(path: Path) -> Scorer:
@@ -161,3 +287,68 @@ def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
         int(arrays["resolution"]),
         PixelRange(*limits) if limits else None,
     )
+
+
+MOST_LABELLED = 5000
+"""The largest number of labelled images that a filter is fitted on; of more, a random sample."""
+LEAST_LABELLED = 8
+
+
+def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, extractor: Extractor) -> Scorer:
+    """A scorer from the labelled images and a random sample of the pool."""
+    own = extractor.read(labelled, sampled(labelled, MOST_LABELLED, plan.seed))
+    if len(own) < LEAST_LABELLED:
+        raise InputError(
+            f"A filter needs at least {LEAST_LABELLED} labelled images that can be read; "
+            f"got {len(own)}. Label a few more."
+        )
+    others = extractor.read(pool, sampled(pool, FIT_SAMPLE, plan.seed))
+    if len(others) == 0:
+        raise InputError(
+            f"None of the {min(len(pool), FIT_SAMPLE)} images tried of {pool.name} could be read. "
+            "Check the pool."
+        )
+    labels = None if labelled.labels is None else labelled.labels.codes[own.rows]
+    fitted = fit_filter(
+        own.features,
+        others.features,
+        rng_for(plan.seed, "useful share"),
+        labels=labels,
+        family=plan.score,
+    )
+    head, class_names = _classifier(own.features, labels, labelled.labels, plan.seed)
+    backbone = extractor.backbone
+    return Scorer(
+        filter=fitted,
+        head=head,
+        class_names=class_names,
+        labelled_names=tuple(labelled.locate(int(row)) for row in own.rows),
+        backbone=network_digest(backbone) if backbone else "",
+        backbone_name=_absolute(plan.backbone) if backbone else "",
+        resolution=backbone.resolution if backbone else 0,
+        pixel_range=labelled.pixel_range if isinstance(labelled, ImageSource) else None,
+    )
+
+
+def _absolute(backbone: str) -> str:
+    """The name of a backbone; an ONNX file gets its absolute path, so that it is found again."""
+    return str(Path(backbone).resolve()) if is_onnx_file(backbone) else backbone
+
+
+def sampled(pool: Pool, most: int, seed: int) -> Rows:
+    """Indices of at most `most` random images of a pool, in the order of the pool."""
+    if len(pool) <= most:
+        return np.arange(len(pool))
+    return np.sort(rng_for(seed, "filter", pool.name).choice(len(pool), most, replace=False))
+
+
+def _classifier(
+    features: Array, codes: NDArray[np.int32] | None, labels: Labels | None, seed: int
+) -> tuple[LinearHead | None, tuple[str, ...]]:
+    """The supervised head and its class names; None and () with fewer than two classes."""
+    if codes is None or labels is None or len(np.unique(codes)) < 2:
+        return None, ()
+    present, own = np.unique(codes, return_inverse=True)
+    problem = head_problem(features, own, len(present))
+    head = SupervisedHead().fit(problem, rng_for(seed, "filter", "classes"))[0]
+    return head, tuple(labels.names[code] for code in present)

@@ -118,8 +118,7 @@ class FilterInputs:
 
     def scorer(self, plan: FilterPlan, extractor: "Extractor") -> "Scorer":
         """The scorer: the saved one, or one that is fitted now."""
-        from mixmood.selection.fit import fit_scorer
-        from mixmood.selection.scorer import Scorer
+        from mixmood.selection.scorer import Scorer, fit_scorer
 
         if isinstance(self.base, Scorer):
             return self.base

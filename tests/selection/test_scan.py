@@ -5,7 +5,7 @@ import pytest
 
 from mixmood.core.errors import InputError, OutputError
 from mixmood.core.files.plain_arrays import packed_arrays
-from mixmood.selection.scan.parts import PART_KINDS, PartFolder, ScanPart, write_part
+from mixmood.selection.scan import PART_KINDS, PartFolder, ScanPart, write_part
 
 
 def part(n_rows):

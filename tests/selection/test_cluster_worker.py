@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError
+from mixmood.core.listener import Silent
 from mixmood.data.readers.array import array_pool
-from mixmood.selection.fitted import fit_filter
-from mixmood.selection.scan import cluster
-from mixmood.selection.scan.cluster import ScanWorker, SharedPool
-from mixmood.selection.scan.local import Scan
-from mixmood.selection.scorer import Scorer, packed_scorer
+from mixmood.jobs.cluster import RaySpread
+from mixmood.selection.cluster import ScanWorker, SharedPool, scan_ray
+from mixmood.selection.scan import Scan
+from mixmood.selection.scorer import Scorer, fit_filter
 
 
 @pytest.fixture
@@ -22,9 +22,9 @@ def problem(world, rng):
     def ask(pool, fingerprint, backbone=""):
         name = "efficientnet-lite0" if backbone else ""
         scorer = Scorer(fitted, None, (), ("own",) * 30, backbone, name, 64 if backbone else 0)
-        worker = ScanWorker(SharedPool(pool, fingerprint), packed_scorer(scorer), "cpu")
-        answer = worker({"start": np.array([0]), "stop": np.array([2])})
-        return str(answer["problem"][0])
+        worker = ScanWorker(SharedPool(pool, fingerprint), scorer, "cpu")
+        _, outcome = worker.scored((0, 2))
+        return str(outcome.error or "")
 
     return ask
 
@@ -45,21 +45,23 @@ def test_a_backbone_that_differs_on_a_worker_is_refused(problem):
     assert "The backbone efficientnet-lite0 differs on a worker. Install the same" in found
 
 
-def test_a_cluster_that_gives_up_is_an_error_with_the_way_on(world, rng, monkeypatch):
+def test_a_cluster_that_gives_up_is_an_error_with_the_way_on(world, rng, monkeypatch, tmp_path):
     """Ray repeats the calls of a dead worker; this is what it says when it no longer does."""
 
     class RayError(Exception):
         pass
 
-    def given_up(*_, **__):
+    def given_up():
         raise RayError("The actor died too often.")
 
-    dataset = SimpleNamespace(map_batches=lambda *_, **__: SimpleNamespace(iter_batches=given_up))
-    data = SimpleNamespace(from_items=lambda *_, **__: dataset, ActorPoolStrategy=SimpleNamespace)
-    ray = SimpleNamespace(exceptions=SimpleNamespace(RayError=RayError))
-    monkeypatch.setattr(cluster, "_ray_data", lambda: data)
+    ray = SimpleNamespace(
+        exceptions=SimpleNamespace(RayError=RayError),
+        cluster_resources=given_up,
+        shutdown=lambda: None,
+    )
+    monkeypatch.setattr(RaySpread, "connected", lambda *_: ray)
     fitted = fit_filter(world.useful(30)[0], world.useful(30)[0], rng)
     scorer = Scorer(fitted, None, (), ("own",) * 30, "", "", 0)
     scan = Scan(array_pool(world.useful(2)[0], "rows"), scorer, None, jobs=1, cache=None)
     with pytest.raises(InputError, match=r"a worker: The actor died too often\. Continue it"):
-        list(cluster._scored(ray, scan, SharedPool(None, ""), [(0, 2)], 1))
+        scan_ray(scan, SharedPool(None, ""), [(0, 2)], tmp_path, Silent())

@@ -1,4 +1,4 @@
-"""The folder of a scan: one file for every range of the pool that was scored.
+"""Scores for all images of a pool, part by part, in a folder that an interrupted scan continues.
 
 scan.json          pool, backbone and filter; a scan is resumed only if they are the same
 part-START.npz     the scores of a range of images
@@ -9,7 +9,7 @@ scores a range, and in which order, changes nothing: the parts are read in the o
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mixmood.core.arrays import Rows
+from mixmood.core.cache.features import FeatureCache
 from mixmood.core.errors import InputError, OutputError, reason
 from mixmood.core.files.atomic import write_atomic
 from mixmood.core.files.places import make_folder
 from mixmood.core.files.plain_arrays import packed_arrays, read_arrays
+from mixmood.core.listener import Listener, Recorder
+from mixmood.data.images.pool import Pool
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.sample import Extractor, Sample
+from mixmood.selection.scorer import Scorer
 
 HEAD = "scan.json"
 PART_SIZE = 2048
@@ -173,16 +180,7 @@ class PartFolder:
 
 def write_part(folder: Path, start: int, part: ScanPart) -> None:
     """Write one part; a file that is there is complete."""
-    write_packed(folder, start, packed_part(part))
-
-
-def packed_part(part: ScanPart) -> bytes:
-    """A part as the bytes of its file."""
-    return packed_arrays({name: getattr(part, name) for name in PART_KINDS})
-
-
-def write_packed(folder: Path, start: int, content: bytes) -> None:
-    """Write a part from the bytes of `packed_part`."""
+    content = packed_arrays({name: getattr(part, name) for name in PART_KINDS})
     write_atomic(folder / _name(start), content)
 
 
@@ -192,3 +190,70 @@ def _name(start: int) -> str:
 
 def _damaged(path: Path, why: str) -> InputError:
     return InputError(f"{path} is damaged: {why}. Delete it and continue with --resume.")
+
+
+LONGEST_PROBLEM = 200
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A pool, and what its ranges are scored with."""
+
+    pool: Pool
+    scorer: Scorer
+    backbone: Backbone | None
+    jobs: int | None
+    cache: FeatureCache | None
+
+    def scored(self, start: int, stop: int, progress: Listener) -> ScanPart:
+        """The results for the images `start` to `stop` - 1."""
+        extractor = Extractor(self.backbone, self.jobs, self.cache, _RangeProgress(progress))
+        found = extractor.read(self.pool, np.arange(start, stop))
+        return _part(self.scorer, found, start)
+
+
+def _part(scorer: Scorer, found: Sample, start: int) -> ScanPart:
+    """The results for the images tried, in the order of the pool; `start` is the first of them."""
+    places, n_images = found.rows - start, found.n_tried
+    batch = scorer.filter.scored(found.features)
+    classes, confidence = np.full(n_images, -1, np.int32), np.zeros(n_images)
+    if scorer.head is not None and len(places):
+        chances = scorer.head.predict_proba(found.features)
+        classes[places], confidence[places] = chances.argmax(axis=1), chances.max(axis=1)
+    problems = [""] * n_images
+    for index, text in found.unreadable:
+        problems[index - start] = text[:LONGEST_PROBLEM] or "unreadable"
+    return ScanPart(
+        scores=_filled(batch.scores, places, n_images, 0.0),
+        nearest=_filled(batch.nearest, places, n_images, -1),
+        is_copy=_filled(batch.is_copy, places, n_images, False),
+        codes=_filled(batch.codes, places, n_images, 0),
+        classes=classes,
+        confidence=confidence,
+        problems=np.array(problems),
+    )
+
+
+def _filled(values: NDArray[Any], places: Rows, n_images: int, filler: Any) -> NDArray[Any]:
+    """The values at their places among all images; `filler` at the other places."""
+    found = np.full((n_images, *values.shape[1:]), filler, dtype=values.dtype)
+    found[places] = values
+    return found
+
+
+def scan_local(
+    scan: Scan, ranges: Iterable[tuple[int, int]], folder: Path, progress: Listener
+) -> None:
+    """Score and write every range; parts that are written when it is stopped are kept."""
+    for start, stop in ranges:
+        write_part(folder, start, scan.scored(start, stop, progress))
+
+
+class _RangeProgress(Recorder):
+    """The progress of one range, shown in the bar of the whole scan."""
+
+    def start(self, task: str, total: int | None) -> None:
+        """Do nothing: the bar of the scan has started already."""
+
+    def finish(self, task: str) -> None:
+        """Do nothing: other ranges follow."""
