@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mixmood.core.files.atomic import write_atomic
-from mixmood.features.backbones.onnx.graph import Graph, Weights, folded
+from mixmood.features.backbones.onnx_graph import ConvGraph, Weights, folded
 
 FOLDER = Path(__file__).parent.parent / "src" / "mixmood" / "features" / "backbones" / "weights"
 WIDTH = 1280
@@ -65,7 +65,7 @@ def same_pads(kernel: int, stride: int) -> tuple[int, int]:
 
 
 def block(
-    graph: Graph, x: str, weights: Weights, name: str, kernel: int, stride: int, expansion: int
+    graph: ConvGraph, x: str, weights: Weights, name: str, kernel: int, stride: int, expansion: int
 ) -> str:
     """An inverted bottleneck: widen, filter each channel, narrow; Lite has no squeeze-excite."""
     inner = x
@@ -81,7 +81,7 @@ def block(
 
 def build(weights: Weights, *, half: bool = True, with_classes: bool = False) -> bytes:
     """The ONNX file; `with_classes` adds the 1000 class scores as a second output."""
-    graph = Graph("efficientnet-lite0", half=half)
+    graph = ConvGraph(half=half)
     x = graph.images(mean=[127], deviation=[128])
     stem, bias = folded(weights, "_conv_stem", "_bn0", EPSILON)
     x = graph.clip(graph.conv(x, stem, bias, stride=2, pads=same_pads(3, 2)), 0, 6)
@@ -94,7 +94,7 @@ def build(weights: Weights, *, half: bool = True, with_classes: bool = False) ->
     if with_classes:
         dense, bias = graph.weight(weights["_fc.weight"]), graph.weight(weights["_fc.bias"])
         outputs["classes"] = (graph.node("Gemm", features, dense, bias, transB=1), 1000)
-    return graph.save(outputs, ABOUT)
+    return graph.save("efficientnet-lite0", outputs, ABOUT)
 
 
 def read_weights() -> Weights:

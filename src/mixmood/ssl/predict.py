@@ -19,7 +19,7 @@ from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import FeatureSource, ImageSource
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.devices import CPU, check_device, is_surely_cpu, open_on_device
-from mixmood.features.backbones.onnx.safety import has_external_data
+from mixmood.features.backbones.onnx_graph import has_external_data
 from mixmood.features.backbones.onnx_network import open_session, session_options
 from mixmood.ssl.pools import pictures_at
 from mixmood.ssl.run_folder import MODEL

@@ -87,7 +87,7 @@ def test_the_norm_is_the_one_that_torch_uses_in_training(rng):
     network = untrained_wrn._Network(rng)
     pixels = network._graph.images([0, 0, 0], [1, 1, 1])
     model = network._graph.save(
-        {"features": (network._graph.pool(network._norm_relu(pixels)), 3)}, "norm"
+        "norm", {"features": (network._graph.pool(network._norm_relu(pixels)), 3)}, "norm"
     )
     images = rng.integers(0, 256, size=(5, 8, 8, 3), dtype=np.uint8)
     (found,) = onnxruntime.InferenceSession(model).run(None, {"images": images})

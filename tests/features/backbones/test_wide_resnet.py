@@ -9,11 +9,9 @@ import pytest
 from mixmood.core.errors import BackboneError, MissingExtraError, OptionError, OutputError
 from mixmood.features.backbones import wide_resnet
 from mixmood.features.backbones import wide_resnet as download
-from mixmood.features.backbones.onnx import graph
 from mixmood.features.backbones.registry import load_backbone
 
 torch = pytest.importorskip("torch", reason="reading the weights needs the extra train")
-pytest.importorskip("onnx", reason="building graphs needs the extra train")
 F = torch.nn.functional
 
 NARROW = 4
@@ -140,9 +138,6 @@ def test_a_place_that_cannot_be_made_is_told(tmp_path, monkeypatch):
 
 
 def test_without_the_packages_the_extra_is_named(placed, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"wide-resnet50-2 needs .*mixmood\[train\]"):
-        graph.require_onnx("wide-resnet50-2")
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError, match=r"The first use of .*mixmood\[train\]"):
         wide_resnet.read_weights(placed)

@@ -10,7 +10,7 @@ import numpy as np
 from mixmood.core.errors import BackboneError, OptionError, reason
 from mixmood.core.suggest import unknown_name
 from mixmood.features.backbones.backbone import DEFAULT_RESOLUTION
-from mixmood.features.backbones.onnx.safety import has_external_data
+from mixmood.features.backbones.onnx_graph import has_external_data
 from mixmood.features.backbones.onnx_network import (
     FLOATS,
     MICRO_BATCH,

@@ -125,12 +125,11 @@ class OnnxBackbone:
         with self._opening:
             if self._opened is None:
                 self._opened = open_session(self._model)
-                self._model = b""
             return self._opened
 
     @property
     def network(self) -> bytes:
-        """The ONNX file; empty once a session was opened to embed images."""
+        """The ONNX file."""
         return self._model
 
     @property
@@ -138,18 +137,18 @@ class OnnxBackbone:
         """How pixels are prepared for the network."""
         return self._format
 
-    @property
-    def has_fixed_batch(self) -> bool:
-        """Whether the network takes batches of one size only."""
-        return self._is_fixed
-
     def graph_names(self) -> tuple[str, str] | None:
-        """The graph's input and output, if the output holds features (n, d) as single floats."""
-        session = open_session(self._model)
-        output = self._known_output or str(session.get_outputs()[0].name)
-        found = next(one for one in session.get_outputs() if one.name == output)
-        is_plain = found.type == "tensor(float)" and len(found.shape) == 2
-        return (str(session.get_inputs()[0].name), output) if is_plain else None
+        """The graph's input and output, if it can be a part of another graph; else None.
+
+        It can if it embeds each image alone, takes uint8 or single floats, and its output holds
+        features (n, d) as single floats.
+        """
+        if self.is_batch_dependent or self._is_fixed:
+            return None
+        output = next(one for one in self._session.get_outputs() if one.name == self._output)
+        is_plain = output.type == "tensor(float)" and len(output.shape) == 2
+        is_plain = is_plain and self._format.dtype in ("uint8", "float32")
+        return (self._input, self._output) if is_plain else None
 
     @cached_property
     def _input(self) -> str:
@@ -163,9 +162,6 @@ class OnnxBackbone:
     def fingerprint(self) -> str:
         """A hex digest of weights, output, preprocessing and resolution."""
         words = {**self.describe(), "name": None, "output": self._output}
-        if self.device == CPU:
-            # The key of earlier versions, which had no devices: their features are still found.
-            del words["device"]
         return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:

@@ -12,11 +12,10 @@ import numpy as np
 
 from mixmood.core.seeds import rng_for
 from mixmood.features.backbones.backbone import check_resolution
-from mixmood.features.backbones.onnx.graph import (
+from mixmood.features.backbones.onnx_graph import (
     IMAGENET_DEVIATION,
     IMAGENET_MEAN,
-    Graph,
-    require_onnx,
+    ConvGraph,
 )
 from mixmood.features.backbones.onnx_network import OnnxBackbone
 
@@ -41,7 +40,6 @@ def untrained_wrn(resolution: int | None = None) -> OnnxBackbone:
     Its random weights are those of seed 0. The default is 32 pixels: every layer of the first
     group works at full size, so 96 pixels take nine times as long.
     """
-    require_onnx(NAME)
     side = check_resolution(resolution, DEFAULT_RESOLUTION, smallest=DEFAULT_RESOLUTION)
     return UntrainedWrn(NAME, build(), side)
 
@@ -56,7 +54,7 @@ def build(seed: int = 0) -> bytes:
 class _Network:
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
-        self._graph = Graph(NAME)
+        self._graph = ConvGraph()
 
     def build(self) -> bytes:
         channels = 3
@@ -70,7 +68,9 @@ class _Network:
                 x = self._block(x, channels, wide, stride=2 if group and not block else 1)
                 channels = wide
         features = self._graph.pool(self._norm_relu(x))
-        return self._graph.save({"features": (features, WIDTH)}, "Wide-ResNet, random weights.")
+        return self._graph.save(
+            NAME, {"features": (features, WIDTH)}, "Wide-ResNet, random weights."
+        )
 
     def _block(self, x: str, before: int, after: int, stride: int) -> str:
         """Norm, convolution, norm, convolution; a fifth of the result is added to the shortcut."""

@@ -16,13 +16,12 @@ from mixmood.core.errors import BackboneError, MissingExtraError, OutputError
 from mixmood.core.files.atomic import write_atomic
 from mixmood.core.files.places import make_folder, own_place
 from mixmood.features.backbones.backbone import check_resolution
-from mixmood.features.backbones.onnx.graph import (
+from mixmood.features.backbones.onnx_graph import (
     IMAGENET_DEVIATION,
     IMAGENET_MEAN,
-    Graph,
+    ConvGraph,
     Weights,
     folded,
-    require_onnx,
 )
 from mixmood.features.backbones.onnx_network import OnnxBackbone
 
@@ -88,7 +87,6 @@ def wide_resnet50_2(resolution: int | None = None) -> OnnxBackbone:
     side = check_resolution(resolution)
     path = weights_directory() / EXPORT
     if not path.exists():
-        require_onnx(NAME)
         write_atomic(path, build(read_weights(fetch_weights(NAME, URL, SHA256_PREFIX))))
     return OnnxBackbone(NAME, path.read_bytes(), side)
 
@@ -118,7 +116,7 @@ def build(weights: Weights, first: int = FIRST) -> bytes:
     `planes` * 4 channels. The shortcut is added, then ReLU.
     """
     check_weights(weights, first)
-    graph = Graph(NAME)
+    graph = ConvGraph()
     stem, bias = folded(weights, "conv1", "bn1", EPSILON)
     images = graph.images(IMAGENET_MEAN, IMAGENET_DEVIATION)
     x = graph.relu(graph.conv(images, stem, bias, stride=2, pads=(3, 3)))
@@ -126,10 +124,12 @@ def build(weights: Weights, first: int = FIRST) -> bytes:
     for name, stride, _ in bottlenecks(first):
         x = _bottleneck(graph, x, weights, name, stride)
     width = first * 2 ** (len(STAGES) - 1) * 4
-    return graph.save({"features": (graph.pool(x), width)}, f"{NAME}, ImageNet, pooled features.")
+    return graph.save(
+        NAME, {"features": (graph.pool(x), width)}, f"{NAME}, ImageNet, pooled features."
+    )
 
 
-def _bottleneck(graph: Graph, x: str, weights: Weights, name: str, stride: int) -> str:
+def _bottleneck(graph: ConvGraph, x: str, weights: Weights, name: str, stride: int) -> str:
     inner, shortcut = x, x
     layers = (("1", 1, (0, 0)), ("2", stride, (1, 1)), ("3", 1, (0, 0)))
     for number, layer_stride, pads in layers:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.backbones.onnx.compose import FLOAT, UINT8, GraphPart, Values, alone, extended
+from mixmood.features.backbones.onnx_graph import FLOAT, UINT8, GraphPart, Values, alone, extended
 from mixmood.features.backbones.onnx_network import InputFormat, OnnxBackbone
 from mixmood.heads.linear import LinearHead
 from mixmood.ssl.head.typicality import Typicality
@@ -28,7 +28,7 @@ def model_file(
     Args:
         head: The classifier.
         typicality: How much an image resembles the labelled ones.
-        backbone: A backbone that has embedded nothing yet, so that its file is still in memory.
+        backbone: The backbone that computed the features.
         known: Facts that `predict` needs; they are written into the metadata of the file.
     """
     outputs: Values = {
@@ -57,14 +57,10 @@ def model_file(
 def _network(backbone: Backbone | None) -> tuple[bytes, str, str, InputFormat] | None:
     """File, names of input and output, and input format of a backbone; None if it cannot be part
     of one graph with the head."""
-    if not isinstance(backbone, OnnxBackbone) or not backbone.network:
+    if not isinstance(backbone, OnnxBackbone):
         return None
-    if backbone.is_batch_dependent or backbone.has_fixed_batch:
-        return None
-    model = backbone.network
     names = backbone.graph_names()
-    is_supported = backbone.input_format.dtype in ("uint8", "float32")
-    return (model, *names, backbone.input_format) if names and is_supported else None
+    return (backbone.network, *names, backbone.input_format) if names else None
 
 
 def _add_pixels(part: GraphPart, name: str, wanted: InputFormat) -> None:
@@ -77,7 +73,7 @@ def _add_pixels(part: GraphPart, name: str, wanted: InputFormat) -> None:
             constant = np.asarray(number, np.float32).reshape(-1)
             value = part.node(kind, value, part.constant(constant))
     if wanted.layout == "nchw":
-        value = part.lists("Transpose", value, perm=[0, 3, 1, 2])
+        value = part.node("Transpose", value, perm=[0, 3, 1, 2])
     part.named(name, value)
 
 

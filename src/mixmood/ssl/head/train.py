@@ -12,7 +12,6 @@ from mixmood.core.cache.features import open_cache
 from mixmood.core.listener import Listener, Recorder
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.choice import TrainedHead, train_head
-from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.sample import Sample
 from mixmood.ssl.head.describe import record_of
 from mixmood.ssl.head.graph import FEATURES, model_file
@@ -63,8 +62,7 @@ def train_head_on_images(
         task.labelled.features, rng_for(plan.seed, "typicality"), task.groups
     )
     known = task.known() | {"threshold": typicality.threshold}
-    fresh = None if task.backbone is None else load_backbone(plan.backbone, plan.resolution)
-    model, takes = model_file(trained.head, typicality, fresh, known)
+    model, takes = model_file(trained.head, typicality, task.backbone, known)
     check_model(model, takes, task, trained.head, typicality)
     if takes == FEATURES and task.backbone is not None:
         recorder.warn(

@@ -5,7 +5,8 @@ import onnx
 import onnxruntime
 import pytest
 
-from mixmood.features.backbones.onnx.compose import FLOAT, UINT8, GraphPart, alone, extended
+from mixmood.features.backbones import untrained_wrn
+from mixmood.features.backbones.onnx_graph import FLOAT, UINT8, GraphPart, alone, extended
 from mixmood.features.backbones.registry import efficientnet_lite0
 
 
@@ -34,9 +35,7 @@ def test_a_graph_of_its_own_is_valid_and_computes():
 
 def test_nodes_before_and_after_join_a_graph_and_metadata_is_replaced():
     before, after = GraphPart("before_"), GraphPart("after_")
-    before.named(
-        "x", before.lists("Transpose", before.node("Cast", "image", to=FLOAT), perm=[1, 0])
-    )
+    before.named("x", before.node("Transpose", before.node("Cast", "image", to=FLOAT), perm=[1, 0]))
     shares = after.node("Softmax", "y", axis=1)
     after.named("shares", shares)
     model = extended(
@@ -54,6 +53,8 @@ def test_nodes_before_and_after_join_a_graph_and_metadata_is_replaced():
 
 def test_the_packaged_backbone_takes_a_head_and_stays_valid():
     backbone = efficientnet_lite0()
+    images = np.random.default_rng(0).integers(0, 256, (2, 96, 96, 3), dtype=np.uint8)
+    features = backbone.embed(images)
     assert backbone.graph_names() == ("images", "features")
     after = GraphPart("head_")
     after.named("roots", after.node("Sqrt", after.node("Abs", "features")))
@@ -62,6 +63,11 @@ def test_the_packaged_backbone_takes_a_head_and_stays_valid():
         outputs={"roots": (FLOAT, ["n", 1280])}, metadata={},
     )  # fmt: skip
     onnx.checker.check_model(onnx.load_from_string(model), full_check=True)
-    images = np.random.default_rng(0).integers(0, 256, (2, 96, 96, 3), dtype=np.uint8)
     found = session_of(model).run(None, {"images": images})[0]
-    assert np.allclose(found**2, np.abs(efficientnet_lite0().embed(images)), atol=1e-4)
+    assert np.allclose(found**2, np.abs(features), atol=1e-4)
+
+
+def test_the_networks_of_the_package_are_valid_graphs():
+    model = onnx.load_from_string(untrained_wrn.build())
+    onnx.checker.check_model(model, full_check=True)
+    assert [output.name for output in model.graph.output] == ["features"]

@@ -1,1 +1,0 @@
-"""Networks in ONNX files: read with care, completed, run by ONNX Runtime."""

@@ -1,0 +1,350 @@
+"""How is an ONNX file read and written? Byte by byte: the package `onnx` is not needed.
+
+An ONNX file is one protobuf message. Repeated fields are simply appended, so that nodes, constants
+and outputs can be added to a graph without decoding the rest of it. Fields are written in the
+order of their numbers, those of onnx.proto3 (https://onnx.ai), so that equal graphs have equal
+bytes, whatever version of torch read the weights.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FLOAT, UINT8, INT64, FLOAT16 = 1, 2, 7, 10
+KINDS = {
+    np.dtype(np.float32): FLOAT,
+    np.dtype(np.uint8): UINT8,
+    np.dtype(np.int64): INT64,
+    np.dtype(np.float16): FLOAT16,
+}
+OPSET, IR_VERSION = 17, 8
+
+Values = Mapping[str, tuple[int, Sequence[str | int]]]
+"""Type and shape of inputs or outputs, by name; a word in a shape stands for any size."""
+Weights = Mapping[str, NDArray[np.float32]]
+"""The tensors of a checkpoint by name."""
+
+MODEL_GRAPH, MODEL_METADATA = 7, 14
+GRAPH_NODE, GRAPH_CONSTANT, GRAPH_INPUT, GRAPH_OUTPUT = 1, 5, 11, 12
+CHILDREN: dict[str, dict[int, str]] = {
+    "model": {7: "graph", 25: "function"},
+    "graph": {1: "node", 5: "tensor", 15: "sparse"},
+    "function": {7: "node", 11: "attribute"},
+    "node": {5: "attribute"},
+    "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
+    "sparse": {1: "tensor", 2: "tensor"},
+}
+"""Which fields of which message lead to tensors."""
+EXTERNAL_DATA, DATA_LOCATION = 13, 14
+DEEPEST = 64
+
+IMAGENET_MEAN, IMAGENET_DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
+"""Of red, green and blue in 0..255; nearly every network trained on ImageNet uses them."""
+
+
+def has_external_data(model: bytes) -> bool:
+    """Whether a tensor of the model is stored in another file; ValueError if it is not ONNX.
+
+    ONNX Runtime would open that file, relative to the current directory. A model from an unknown
+    source must not decide which files of this machine are read.
+    """
+    return any(
+        number == EXTERNAL_DATA or (number == DATA_LOCATION and value == 1)
+        for tensor in _tensors(memoryview(model), "model", 0)
+        for number, value in fields_of(tensor)
+    )
+
+
+def _tensors(message: memoryview, kind: str, depth: int) -> Iterator[memoryview]:
+    if kind == "tensor":
+        yield message
+        return
+    if depth > DEEPEST:
+        raise ValueError("its graphs are nested too deeply")
+    for number, value in fields_of(message):
+        child = CHILDREN[kind].get(number)
+        if child is not None and isinstance(value, memoryview):
+            yield from _tensors(value, child, depth + 1)
+
+
+def fields_of(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """Number and value of each field of a protobuf message; contents are not copied."""
+    at = 0
+    while at < len(message):
+        tag, at = _read_varint(message, at)
+        wire_type = tag & 7
+        if wire_type == 0:
+            value, at = _read_varint(message, at)
+            yield tag >> 3, value
+            continue
+        if wire_type == 2:
+            size, at = _read_varint(message, at)
+        elif wire_type in (1, 5):
+            size = 8 if wire_type == 1 else 4
+        else:
+            raise ValueError("not an ONNX file")
+        if at + size > len(message):
+            raise ValueError("the file ends before its content does")
+        yield tag >> 3, message[at : at + size]
+        at += size
+
+
+def _read_varint(message: memoryview, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= len(message):
+            raise ValueError("the file ends before its content does")
+        byte = message[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+    raise ValueError("not an ONNX file")
+
+
+def _varint(number: int) -> bytes:
+    """A whole number, seven bits a byte; negative ones as 64 bits."""
+    number &= (1 << 64) - 1
+    written = bytearray()
+    while number > 0x7F:
+        written.append(number & 0x7F | 0x80)
+        number >>= 7
+    written.append(number)
+    return bytes(written)
+
+
+def _whole(number: int, value: int) -> bytes:
+    """The field `number` with a whole number."""
+    return _varint(number << 3) + _varint(value)
+
+
+def _block(number: int, content: bytes | memoryview | str) -> bytes:
+    """The field `number` with text, bytes or a message."""
+    data = content.encode() if isinstance(content, str) else bytes(content)
+    return _varint(number << 3 | 2) + _varint(len(data)) + data
+
+
+@dataclass
+class GraphPart:
+    """Nodes and constants of a graph, in the order of computation."""
+
+    prefix: str = ""
+    """Begins every name of the part, so that no name of another graph is repeated."""
+    nodes: list[bytes] = field(default_factory=list)
+    constants: list[bytes] = field(default_factory=list)
+
+    def node(
+        self, kind: str, *inputs: str, n_outputs: int = 1, **attributes: int | Sequence[int]
+    ) -> str:
+        """The name of the first output of a new node; attributes are whole numbers or lists."""
+        name = f"{self.prefix}v{len(self.nodes)}"
+        outputs = [name, *(f"{name}_{extra}" for extra in range(1, n_outputs))]
+        self._add(kind, inputs, outputs, attributes)
+        return name
+
+    def named(self, output: str, value: str) -> None:
+        """Make a value an output of the graph, under this name."""
+        self._add("Identity", [value], [output], {})
+
+    def constant(self, values: NDArray[Any] | np.floating[Any]) -> str:
+        """The name of a stored array of float32, float16, int64 or uint8."""
+        name, array = f"{self.prefix}c{len(self.constants)}", np.ascontiguousarray(values)
+        content = b"".join(_whole(1, size) for size in array.shape)
+        content += _whole(2, KINDS[array.dtype]) + _block(8, name)
+        self.constants.append(content + _block(9, array.tobytes()))
+        return name
+
+    def _add(
+        self,
+        kind: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        attributes: Mapping[str, int | Sequence[int]],
+    ) -> None:
+        content = b"".join(_block(1, name) for name in inputs)
+        content += b"".join(_block(2, name) for name in outputs) + _block(4, kind)
+        for key, value in sorted(attributes.items()):
+            content += _block(5, _block(1, key) + _attribute(value))
+        self.nodes.append(content)
+
+
+def _attribute(value: int | Sequence[int]) -> bytes:
+    """A whole number (type 2), or a list of them (type 7)."""
+    if isinstance(value, int):
+        return _whole(3, value) + _whole(20, 2)
+    return b"".join(_whole(8, one) for one in value) + _whole(20, 7)
+
+
+class ConvGraph(GraphPart):
+    """A convolutional network from `images`, uint8 (n, side, side, 3), layer by layer."""
+
+    def __init__(self, *, half: bool = False) -> None:
+        """Begin a graph; `half` stores the weights as 16-bit numbers, cast back when loaded."""
+        super().__init__()
+        self._half = half
+
+    def weight(self, value: NDArray[np.float32]) -> str:
+        """The name of a stored weight; the network always computes with float32."""
+        if not self._half:
+            return self.constant(value.astype(np.float32))
+        return self.node("Cast", self.constant(value.astype(np.float16)), to=FLOAT)
+
+    def images(self, mean: Sequence[float], deviation: Sequence[float]) -> str:
+        """The input as float32 (n, 3, side, side), normalised: (x - mean) / deviation."""
+        channels = self.node("Transpose", self.node("Cast", "images", to=FLOAT), perm=[0, 3, 1, 2])
+        centre, scale = (
+            self.constant(np.broadcast_to(np.array(one, np.float32), 3).reshape(1, 3, 1, 1))
+            for one in (mean, deviation)
+        )
+        return self.node("Div", self.node("Sub", channels, centre), scale)
+
+    def conv(
+        self,
+        x: str,
+        weight: NDArray[np.float32],
+        bias: NDArray[np.float32] | None = None,
+        *,
+        stride: int = 1,
+        pads: tuple[int, int] = (0, 0),
+        groups: int = 1,
+    ) -> str:
+        """The name of a convolution's output; `pads` go before and after, on both axes."""
+        inputs = [x, self.weight(weight)]
+        if bias is not None:
+            inputs.append(self.weight(bias))
+        return self.node(
+            "Conv",
+            *inputs,
+            kernel_shape=list(weight.shape[2:]),
+            strides=[stride, stride],
+            pads=[pads[0], pads[0], pads[1], pads[1]],
+            group=groups,
+        )
+
+    def relu(self, x: str) -> str:
+        """The name of the values with the negative ones set to 0."""
+        return self.node("Relu", x)
+
+    def clip(self, x: str, low: float, high: float) -> str:
+        """The name of the values cut to low..high."""
+        return self.node("Clip", x, self.constant(np.float32(low)), self.constant(np.float32(high)))
+
+    def pool(self, x: str) -> str:
+        """The name of the mean over both image axes, shape (n, channels)."""
+        return self.node("Flatten", self.node("GlobalAveragePool", x), axis=1)
+
+    def save(self, name: str, outputs: Mapping[str, tuple[str, int]], about: str) -> bytes:
+        """The ONNX file; `outputs` gives each output its (node name, width)."""
+        for output, (value, _) in outputs.items():
+            self.named(output, value)
+        return alone(
+            self,
+            inputs={"images": (UINT8, ["n", "side", "side", 3])},
+            outputs={output: (FLOAT, ["n", width]) for output, (_, width) in outputs.items()},
+            name=name,
+            about=about,
+        )
+
+
+def folded(
+    weights: Weights, conv: str, norm: str, epsilon: float
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The weight and bias of a convolution into which the batch-norm after it is folded.
+
+    w' = w * g / sqrt(var + epsilon), b' = beta - mean * g / sqrt(var + epsilon), in float64.
+    """
+    gain = weights[f"{norm}.weight"].astype(np.float64) / np.sqrt(
+        weights[f"{norm}.running_var"].astype(np.float64) + epsilon
+    )
+    kernel = weights[f"{conv}.weight"] * gain[:, None, None, None]
+    bias = weights[f"{norm}.bias"] - weights[f"{norm}.running_mean"] * gain
+    return kernel.astype(np.float32), bias.astype(np.float32)
+
+
+def alone(
+    part: GraphPart,
+    *,
+    inputs: Values,
+    outputs: Values,
+    metadata: Mapping[str, str] | None = None,
+    name: str = "mixmood",
+    about: str = "",
+) -> bytes:
+    """A model that consists of one part."""
+    graph = b"".join(_block(GRAPH_NODE, node) for node in part.nodes) + _block(2, name)
+    graph += b"".join(_block(GRAPH_CONSTANT, one) for one in part.constants)
+    head = _whole(1, IR_VERSION) + _block(2, "mixmood") + (_block(6, about) if about else b"")
+    opset = _block(8, _block(1, "") + _whole(2, OPSET))
+    whole = _block(MODEL_GRAPH, graph + _ends(inputs, outputs))
+    return head + whole + opset + _properties(metadata or {})
+
+
+def extended(
+    model: bytes,
+    before: GraphPart,
+    after: GraphPart,
+    *,
+    inputs: Values,
+    outputs: Values,
+    metadata: Mapping[str, str],
+) -> bytes:
+    """A model with nodes before and after its own, and other inputs and outputs.
+
+    Args:
+        model: The ONNX file.
+        before: Nodes before the model; they compute its old inputs, if the inputs change.
+        after: Nodes after the model, which use its values.
+        inputs: Type and shape of each input.
+        outputs: Type and shape of each output.
+        metadata: Properties of the file; those of the same name are replaced.
+    """
+    kept = b""
+    for number, value in fields_of(memoryview(model)):
+        if number == MODEL_GRAPH and isinstance(value, memoryview):
+            graph = _extended_graph(value, before, after) + _ends(inputs, outputs)
+            kept += _block(number, graph)
+        elif number == MODEL_METADATA and isinstance(value, memoryview):
+            key = next(bytes(v).decode() for n, v in fields_of(value) if n == 1)
+            kept += b"" if key in metadata else _block(number, value)
+        else:
+            kept += _field(number, value)
+    return kept + _properties(metadata)
+
+
+def _extended_graph(graph: memoryview, before: GraphPart, after: GraphPart) -> bytes:
+    """The content of a graph without its inputs and outputs, with further nodes and constants."""
+    content = [_block(GRAPH_NODE, node) for node in before.nodes]
+    content += [
+        _field(number, value)
+        for number, value in fields_of(graph)
+        if number not in (GRAPH_INPUT, GRAPH_OUTPUT)
+    ]
+    content += [_block(GRAPH_NODE, node) for node in after.nodes]
+    content += [_block(GRAPH_CONSTANT, one) for one in (*before.constants, *after.constants)]
+    return b"".join(content)
+
+
+def _field(number: int, value: int | memoryview) -> bytes:
+    return _whole(number, value) if isinstance(value, int) else _block(number, value)
+
+
+def _ends(inputs: Values, outputs: Values) -> bytes:
+    """The inputs and outputs of a graph."""
+    ends = [_block(GRAPH_INPUT, _value(name, *kind)) for name, kind in inputs.items()]
+    ends += [_block(GRAPH_OUTPUT, _value(name, *kind)) for name, kind in outputs.items()]
+    return b"".join(ends)
+
+
+def _value(name: str, kind: int, shape: Sequence[str | int]) -> bytes:
+    sizes = b"".join(
+        _block(1, _block(2, size) if isinstance(size, str) else _whole(1, size)) for size in shape
+    )
+    return _block(1, name) + _block(2, _block(1, _whole(1, kind) + _block(2, sizes)))
+
+
+def _properties(metadata: Mapping[str, str]) -> bytes:
+    entries = (_block(1, key) + _block(2, value) for key, value in metadata.items())
+    return b"".join(_block(MODEL_METADATA, entry) for entry in entries)
