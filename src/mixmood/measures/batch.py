@@ -1,4 +1,10 @@
-"""Measures between many pairs of samples of the same rows; common work is done once."""
+"""Measures between many pairs of samples of the same rows: without each group, or in partitions.
+
+Two ways of leaving groups out of histograms were tried and dropped: updating bins by the rows left
+out (60 lines; 20 groups of 200 rows of 1664 features and five pools take 0.06 s instead of 0.14 s,
+with the same values), and updating inner products of histograms (180 lines; a `rank` of five pools
+whose features are all in the cache took 6.6 s instead of 8.3 s).
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,9 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Mask, Rows
-from mixmood.measures.histogram import N_BINS, Bins, Overflow, normalised
+from mixmood.measures.histogram import N_BINS, Bins, Overflow
 from mixmood.measures.pairs import check_pair
-from mixmood.measures.registry import MEASURES, Measure
+from mixmood.measures.registry import MEASURES, Measure, compare
+
+TAIL = 0.1
+"""The share of all values at each end that goes into the outer bins."""
+AT_ONCE = 64
+"""Features counted in one matrix product: enough to be fast, few enough to stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +53,19 @@ def left_out_distances(
     """
     for other in others:
         check_pair(x.rows, other.rows)
-    measures = [MEASURES[name] for name in names]
     table = np.empty((len(names), len(others), n_groups))
-    if any(measure.between_histograms for measure in measures):
-        for group, shares in enumerate(_shares_without_each((x, *others), n_groups, overflow)):
-            for row, measure in enumerate(measures):
-                if between := measure.between_histograms:
-                    table[row, :, group] = between(shares[0], shares[1:])
-    for row, measure in enumerate(measures):
-        if not measure.between_histograms:
+    binned = [name for name in names if MEASURES[name].between_histograms]
+    if binned:
+        is_binned = np.isin(names, binned)
+        kept = [sample.kept(n_groups) for sample in (x, *others)]
+        for group in range(n_groups):
+            first, *rest = (
+                sample.rows[is_kept[group]]
+                for sample, is_kept in zip((x, *others), kept, strict=True)
+            )
+            table[is_binned, :, group] = compare(first, rest, binned, overflow)
+    for row, measure in enumerate(MEASURES[name] for name in names):
+        if measure.between_histograms is None:
             for column, other in enumerate(others):
                 table[row, column] = _between_rows(x, other, n_groups, measure)
     return table
@@ -65,76 +80,6 @@ def _between_rows(x: Grouped, y: Grouped, n_groups: int, measure: Measure) -> Ar
     first = np.hstack([in_x, np.zeros_like(in_y)])
     second = np.hstack([np.zeros_like(in_x), in_y])
     return measure.between_subsets(np.concatenate([x.rows, y.rows]), first, second)
-
-
-def _shares_without_each(
-    samples: Sequence[Grouped], n_groups: int, overflow: Overflow
-) -> Iterator[Array]:
-    """The histograms of all samples without each group in turn, shape (samples, d, bins).
-
-    The first sample sets the bins. The same array is filled again for the next group: new arrays
-    of this size take longer than the arithmetic.
-    """
-    bins = Bins.over(samples[0].rows, N_BINS)
-    narrowed = _Narrowed.of(samples[0], bins, n_groups)
-    binned = [_Binned.of(sample, bins, narrowed, n_groups) for sample in samples]
-    shares = np.empty((len(samples), len(bins.low), bins.width))
-    for group in range(n_groups):
-        own = slice(*np.searchsorted(narrowed.groups, [group, group + 1]))
-        for found, one in zip(shares, binned, strict=True):
-            left_out = ~one.kept[group]
-            np.subtract(one.counts, bins.tally(one.numbers[left_out]), out=found)
-            found[narrowed.features[own]] = one.narrowed_counts[own]
-            normalised(found, len(left_out) - int(left_out.sum()), overflow, out=found)
-        yield shares
-
-
-@dataclass(frozen=True)
-class _Narrowed:
-    """The pairs of a group and a feature whose range is smaller without the group, and its bins.
-
-    `groups`, in ascending order, and `features` have shape (pairs,). A feature is in at most two
-    pairs: with the group of its lowest and with that of its highest value.
-    """
-
-    groups: Rows
-    features: Rows
-    bins: Bins
-
-    @classmethod
-    def of(cls, x: Grouped, whole: Bins, n_groups: int) -> "_Narrowed":
-        left = [x.rows[kept] for kept in x.kept(n_groups)]
-        low, high = (np.stack([bound(rows, axis=0) for rows in left]) for bound in (np.min, np.max))
-        groups, features = pairs = np.nonzero((low != whole.low) | (high != whole.high))
-        return cls(groups, features, Bins.between(low[pairs], high[pairs], whole.n_bins))
-
-
-@dataclass(frozen=True)
-class _Binned:
-    """A sample with the bins of its values over the range of the whole first sample.
-
-    `kept` says for each group which rows are not in it, shape (groups, n); `narrowed_counts` are
-    the counts of these rows in the bins of each pair of `_Narrowed`, shape (pairs, bins).
-    """
-
-    kept: Mask
-    numbers: NDArray[np.intp]
-    counts: NDArray[np.intp]
-    narrowed_counts: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, sample: Grouped, bins: Bins, narrowed: _Narrowed, n_groups: int) -> "_Binned":
-        kept, numbers = sample.kept(n_groups), bins.numbers(bins.positions(sample.rows))
-        narrow = narrowed.bins
-        places = narrow.numbers(narrow.positions(sample.rows[:, narrowed.features]))
-        narrowed_counts = narrow.tally(places, kept[narrowed.groups].T)
-        return cls(kept, numbers, bins.tally(numbers), narrowed_counts)
-
-
-TAIL = 0.1
-"""The share of all values at each end that goes into the outer bins."""
-AT_ONCE = 64
-"""Features counted in one matrix product: enough to be fast, few enough to stay in the cache."""
 
 
 def partition_distances(

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Mask
+from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError
 
 N_BINS = 15
@@ -47,12 +47,13 @@ class Bins:
         With overflow "drop" the outer bins are 0 and the others sum to 1; a feature without a
         value in the range has an empty histogram (all zero).
         """
-        return normalised(self.counts(values), len(values), overflow)
-
-    @property
-    def width(self) -> int:
-        """The number of bins of each feature, including the two outer ones."""
-        return self.n_bins + 2
+        counts = self.counts(values)
+        if overflow == "count":
+            return np.asarray(counts / max(len(values), 1))
+        if overflow != "drop":
+            raise OptionError(f"overflow must be 'count' or 'drop'; got {overflow!r}.")
+        counts[:, [0, -1]] = 0
+        return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
 
     def positions(self, values: Array) -> NDArray[np.unsignedinteger[Any]]:
         """The bin of every value, shape (n, d): 1 to n_bins, 0 below and n_bins + 1 above."""
@@ -69,30 +70,7 @@ class Bins:
 
     def counts(self, values: Array) -> NDArray[np.intp]:
         """How many values of each feature lie in each bin, shape (d, n_bins + 2)."""
-        return self.tally(self.numbers(self.positions(values)))
-
-    def numbers(self, positions: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.intp]:
-        """Bin numbers that are unique over all features, for positions of shape (n, d)."""
-        return positions + np.arange(len(self.low)) * self.width
-
-    def tally(self, numbers: NDArray[np.intp], kept: Mask | None = None) -> NDArray[np.intp]:
-        """How many of the bin numbers, or of those kept, fall in each bin, (d, n_bins + 2)."""
-        d = numbers.shape[1]
-        counted = numbers.ravel() if kept is None else numbers[kept]
-        return np.bincount(counted, minlength=d * self.width).reshape(d, self.width)
-
-
-def normalised(
-    counts: NDArray[np.intp] | Array, n_values: int, overflow: Overflow, out: Array | None = None
-) -> Array:
-    """Counts, shape (d, bins), as shares of all values; with "drop", of those in the range.
-
-    They are written to `out` where it is given, which may be `counts`.
-    """
-    if overflow == "count":
-        return np.asarray(np.divide(counts, max(n_values, 1), out=out))
-    if overflow != "drop":
-        raise OptionError(f"overflow must be 'count' or 'drop'; got {overflow!r}.")
-    inner = counts.copy()
-    inner[:, [0, -1]] = 0
-    return np.asarray(np.divide(inner, np.maximum(inner.sum(axis=1, keepdims=True), 1), out=out))
+        d, width = len(self.low), self.n_bins + 2
+        # Bin numbers that are unique over all features are counted at once.
+        numbers = self.positions(values) + np.arange(d) * width
+        return np.bincount(numbers.ravel(), minlength=d * width).reshape(d, width)

@@ -1,4 +1,8 @@
-"""Tables of all pairs of rows: inner products, distances, and sums over subsets of the rows."""
+"""Pairs of samples, checked, and tables of all pairs of their rows.
+
+Inner products come from one matrix product, ten times as fast as subtracting pair by pair. All
+pairs of subsets of the same rows are then measured from the same table.
+"""
 
 from typing import Literal
 
@@ -7,6 +11,14 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Mask
 from mixmood.core.errors import ShapeError
+
+Table = NDArray[np.float64]
+Metric = Literal["cityblock", "euclidean"]
+
+CANCELLED = 1e-6
+"""Squared distances below this part of the squared lengths have lost too many digits."""
+MOST_TIES = 8
+"""With more close pairs for each row, as in a pool of copies, all pairs are subtracted."""
 
 
 def check_pair(x: Array, y: Array) -> None:
@@ -25,15 +37,6 @@ def check_pair(x: Array, y: Array) -> None:
         raise ShapeError(
             "x and y must be finite; got NaN or infinite features. Drop those rows first."
         )
-
-
-Table = NDArray[np.float64]
-Metric = Literal["cityblock", "euclidean"]
-
-CANCELLED = 1e-6
-"""Squared distances below this part of the squared lengths have lost too many digits."""
-MOST_TIES = 8
-"""With more close pairs for each row, as in a pool of copies, all pairs are subtracted."""
 
 
 def stacked(x: Array, y: Array) -> tuple[Array, Mask, Mask]:

@@ -1,4 +1,13 @@
-"""Logistic regression with an L2 penalty: many problems on the same rows, solved at once."""
+"""Logistic regression with an L2 penalty: many problems on the same rows, solved at once.
+
+The folds of a cross-validation and the penalties that it compares share their features. Only the
+weights of the rows, the targets or the penalty differ. All problems are fitted together by Newton's
+method with conjugate gradients: one large matrix product replaces many small ones.
+
+Arrays of unknowns have shape (r + 1, k, B): the coordinates and, last, the bias; then the class;
+then the problem. Sums over few classes are fast when many problems are adjacent in memory. Every
+step costs two products of the rows with such an array.
+"""
 
 from dataclasses import dataclass
 
@@ -10,176 +19,14 @@ from mixmood.core.errors import ShapeError
 from mixmood.numerics.calibration import log_softmax
 from mixmood.numerics.row_space import row_space
 
+TOLERANCE = 1e-6
+"""Largest entry of the gradient, as a share of the sum of the weights, at which a fit ends."""
 MAX_UPDATES = 100
 MAX_INNER = 60
 """Conjugate-gradient steps within one Newton step."""
 MAX_HALVINGS = 25
 ENOUGH = 1e-4
 """The share of the predicted decrease that a step must reach (Armijo's rule)."""
-
-
-@dataclass(frozen=True)
-class LogisticProblem:
-    """B penalised cross-entropies on the same rows."""
-
-    rows: Array
-    """Coordinates and a column of ones, shape (n, r + 1)."""
-    targets: Array
-    """Shape (n, k, B) or (n, k, 1)."""
-    weights: Array
-    """Shape (n, 1, B)."""
-    penalties: Array
-    """Shape (r + 1, 1, B); 0 in the row of the bias."""
-    curvature: Array
-    """Weighted sums of squares of the columns, shape (r + 1, 1, B), for the Hessian's diagonal."""
-
-    @classmethod
-    def of(
-        cls, coordinates: Array, targets: Array, weights: Array, penalties: Array
-    ) -> "LogisticProblem":
-        """The problem with a column of ones added, from weights (n, B) and penalties (B,)."""
-        kind = coordinates.dtype
-        ones = np.ones((len(coordinates), 1), kind)
-        rows = np.concatenate([coordinates, ones], axis=1)
-        by_unknown = np.repeat(np.asarray(penalties, kind)[None], rows.shape[1], axis=0)
-        by_unknown[-1] = 0.0
-        own_weights = weights.astype(kind)
-        curvature = (rows**2).T @ own_weights
-        return cls(
-            rows,
-            targets.astype(kind),
-            own_weights[:, None],
-            by_unknown[:, None],
-            curvature[:, None],
-        )
-
-    def only(self, kept: NDArray[np.intp]) -> "LogisticProblem":
-        """Some of the problems."""
-        shared = self.targets.shape[2] == 1 and self.weights.shape[2] != 1
-        return LogisticProblem(
-            self.rows,
-            self.targets if shared else self.targets[:, :, kept],
-            self.weights[:, :, kept],
-            self.penalties[:, :, kept],
-            self.curvature[:, :, kept],
-        )
-
-    def forward(self, unknowns: Array) -> Array:
-        """Logits, shape (n, k, B)."""
-        return _product(self.rows, unknowns)
-
-    def value(self, unknowns: Array, log_p: Array) -> Array:
-        """The value that is minimised, shape (B,)."""
-        entropy = -(self.targets * log_p).sum(axis=1, keepdims=True)
-        loss = (self.weights * entropy).sum(axis=(0, 1))
-        return np.asarray(loss + 0.5 * (self.penalties * unknowns**2).sum(axis=(0, 1)))
-
-    def gradient(self, unknowns: Array, p: Array) -> Array:
-        """The gradient of the value; its sum over classes is 0."""
-        slopes = self.weights * (p - self.targets)
-        return _product(self.rows.T, slopes) + self.penalties * unknowns
-
-    def hessian_times(self, direction: Array, p: Array) -> Array:
-        """The Hessian times a direction."""
-        change = _product(self.rows, direction)
-        change -= (p * change).sum(axis=1, keepdims=True)
-        change *= p
-        change *= self.weights
-        return _product(self.rows.T, change) + self.penalties * direction
-
-
-def minimise(problem: LogisticProblem, tolerance: float, start: Array | None = None) -> Array:
-    """The unknowns of all problems at their minima, shape (r + 1, k, B)."""
-    n_problems, n_classes = problem.weights.shape[2], problem.targets.shape[1]
-    found = np.zeros((problem.rows.shape[1], n_classes, n_problems), problem.rows.dtype)
-    if start is not None:
-        found[:] = start
-    open_ones = np.arange(n_problems)
-    enough = tolerance * np.maximum(problem.weights.sum(axis=(0, 1)), 1.0)
-    part = problem
-    for _ in range(MAX_UPDATES):
-        unknowns = found[:, :, open_ones]
-        log_p = log_softmax(part.forward(unknowns), axis=1)
-        p = np.exp(log_p)
-        slope = part.gradient(unknowns, p)
-        is_open = np.abs(slope).max(axis=(0, 1)) > enough[open_ones]
-        if not is_open.any():
-            break
-        if not is_open.all():
-            kept = np.flatnonzero(is_open)
-            part, open_ones = part.only(kept), open_ones[kept]
-            unknowns, slope = unknowns[:, :, kept], slope[:, :, kept]
-            log_p, p = log_p[:, :, kept], p[:, :, kept]
-        step = _newton_step(part, slope, p)
-        found[:, :, open_ones] = _line_search(
-            part, unknowns, step, slope, part.value(unknowns, log_p)
-        )
-    return found
-
-
-def _newton_step(part: LogisticProblem, slope: Array, p: Array) -> Array:
-    """The step that solves Hessian * step = -slope, with a tolerance relative to the slope.
-
-    The columns of the coordinates are nearly orthogonal, so the Hessian is nearly diagonal
-    within a class: its diagonal makes a good preconditioner.
-    """
-    tiny = np.finfo(p.dtype).tiny
-    spread = (part.weights * (p * (1 - p))).mean(axis=1).sum(axis=0)
-    share = spread / np.maximum(part.weights.sum(axis=(0, 1)), tiny)
-    scale = part.curvature * share + part.penalties
-    scale = 1 / np.maximum(scale, np.sqrt(tiny))
-    step, residual = np.zeros_like(slope), -slope
-    conditioned = scale * residual
-    direction = conditioned
-    size = _dots(residual, conditioned)
-    first = size.copy()
-    # Superlinear: the closer to the minimum, the more exact the step.
-    goal = np.minimum(0.01, np.sqrt(first)) * first
-    for _ in range(MAX_INNER):
-        curved = part.hessian_times(direction, p)
-        bend = _dots(direction, curved)
-        moving = (size > goal) & (bend > 0)
-        if not moving.any():
-            break
-        length = np.where(moving, size / np.where(moving, bend, 1), 0)
-        step = step + length * direction
-        residual = residual - length * curved
-        conditioned = scale * residual
-        new_size = _dots(residual, conditioned)
-        turn = np.where(moving, new_size / np.where(moving, size, 1), 0)
-        direction = conditioned + turn * direction
-        size = np.where(moving, new_size, size)
-    return step
-
-
-def _line_search(
-    part: LogisticProblem, unknowns: Array, step: Array, slope: Array, value: Array
-) -> Array:
-    """The unknowns after the step, which is halved in each problem until the value falls."""
-    predicted = _dots(slope, step)
-    length = np.ones_like(value)
-    rounding = 16 * np.finfo(value.dtype).eps * np.abs(value)
-    for _ in range(MAX_HALVINGS):
-        moved = unknowns + length * step
-        new_value = part.value(moved, log_softmax(part.forward(moved), axis=1))
-        is_short = new_value > value + ENOUGH * length * predicted + rounding
-        if not is_short.any():
-            return moved
-        length = np.where(is_short, length / 2, length)
-    return np.asarray(np.where(is_short, unknowns, moved))
-
-
-def _product(matrix: Array, values: Array) -> Array:
-    flat = values.reshape(values.shape[0], -1)
-    return np.asarray(matrix @ flat).reshape(-1, *values.shape[1:])
-
-
-def _dots(a: Array, b: Array) -> Array:
-    return np.asarray(np.einsum("rkb,rkb->b", a, b))
-
-
-TOLERANCE = 1e-6
-"""Largest entry of the gradient, as a share of the sum of the weights, at which a fit ends."""
 
 
 @dataclass(frozen=True)
@@ -229,9 +76,9 @@ def fit_logistic(
     _check(features, targets, weights, penalties)
     space = row_space(np.asarray(features, np.float32 if single else np.float64))
     by_row = targets.transpose(1, 2, 0) if targets.ndim == 3 else targets[:, :, None]
-    problem = LogisticProblem.of(space.coordinates, by_row, weights.T, penalties)
+    problem = _Problem.of(space.coordinates, by_row, weights.T, penalties)
     first = None if start is None else _as_coordinates(start, space.basis, space.centre)
-    found = minimise(problem, tolerance, first)
+    found = _minimise(problem, tolerance, first)
     flat = space.to_features(found[:-1].reshape(len(found) - 1, -1))
     bias = found[-1] - (space.centre @ flat).reshape(found.shape[1:])
     bias = np.asarray((bias - bias.mean(axis=0)).T, float)
@@ -276,3 +123,159 @@ def _check(features: Array, targets: Array, weights: Array, penalties: Array) ->
             "Penalties must be above 0 and weights not below 0; got a smallest penalty of "
             f"{np.min(penalties):g} and a smallest weight of {np.min(weights):g}."
         )
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """B penalised cross-entropies on the same rows."""
+
+    rows: Array
+    """Coordinates and a column of ones, shape (n, r + 1)."""
+    targets: Array
+    """Shape (n, k, B) or (n, k, 1)."""
+    weights: Array
+    """Shape (n, 1, B)."""
+    penalties: Array
+    """Shape (r + 1, 1, B); 0 in the row of the bias."""
+    curvature: Array
+    """Weighted sums of squares of the columns, shape (r + 1, 1, B), for the Hessian's diagonal."""
+
+    @classmethod
+    def of(cls, coordinates: Array, targets: Array, weights: Array, penalties: Array) -> "_Problem":
+        """The problem with a column of ones added, from weights (n, B) and penalties (B,)."""
+        kind = coordinates.dtype
+        ones = np.ones((len(coordinates), 1), kind)
+        rows = np.concatenate([coordinates, ones], axis=1)
+        by_unknown = np.repeat(np.asarray(penalties, kind)[None], rows.shape[1], axis=0)
+        by_unknown[-1] = 0.0
+        own_weights = weights.astype(kind)
+        curvature = (rows**2).T @ own_weights
+        return cls(
+            rows,
+            targets.astype(kind),
+            own_weights[:, None],
+            by_unknown[:, None],
+            curvature[:, None],
+        )
+
+    def only(self, kept: NDArray[np.intp]) -> "_Problem":
+        """Some of the problems."""
+        shared = self.targets.shape[2] == 1 and self.weights.shape[2] != 1
+        return _Problem(
+            self.rows,
+            self.targets if shared else self.targets[:, :, kept],
+            self.weights[:, :, kept],
+            self.penalties[:, :, kept],
+            self.curvature[:, :, kept],
+        )
+
+    def forward(self, unknowns: Array) -> Array:
+        """Logits, shape (n, k, B)."""
+        return _product(self.rows, unknowns)
+
+    def value(self, unknowns: Array, log_p: Array) -> Array:
+        """The value that is minimised, shape (B,)."""
+        entropy = -(self.targets * log_p).sum(axis=1, keepdims=True)
+        loss = (self.weights * entropy).sum(axis=(0, 1))
+        return np.asarray(loss + 0.5 * (self.penalties * unknowns**2).sum(axis=(0, 1)))
+
+    def gradient(self, unknowns: Array, p: Array) -> Array:
+        """The gradient of the value; its sum over classes is 0."""
+        slopes = self.weights * (p - self.targets)
+        return _product(self.rows.T, slopes) + self.penalties * unknowns
+
+    def hessian_times(self, direction: Array, p: Array) -> Array:
+        """The Hessian times a direction."""
+        change = _product(self.rows, direction)
+        change -= (p * change).sum(axis=1, keepdims=True)
+        change *= p
+        change *= self.weights
+        return _product(self.rows.T, change) + self.penalties * direction
+
+
+def _minimise(problem: _Problem, tolerance: float, start: Array | None = None) -> Array:
+    """The unknowns of all problems at their minima, shape (r + 1, k, B)."""
+    n_problems, n_classes = problem.weights.shape[2], problem.targets.shape[1]
+    found = np.zeros((problem.rows.shape[1], n_classes, n_problems), problem.rows.dtype)
+    if start is not None:
+        found[:] = start
+    open_ones = np.arange(n_problems)
+    enough = tolerance * np.maximum(problem.weights.sum(axis=(0, 1)), 1.0)
+    part = problem
+    for _ in range(MAX_UPDATES):
+        unknowns = found[:, :, open_ones]
+        log_p = log_softmax(part.forward(unknowns), axis=1)
+        p = np.exp(log_p)
+        slope = part.gradient(unknowns, p)
+        is_open = np.abs(slope).max(axis=(0, 1)) > enough[open_ones]
+        if not is_open.any():
+            break
+        if not is_open.all():
+            kept = np.flatnonzero(is_open)
+            part, open_ones = part.only(kept), open_ones[kept]
+            unknowns, slope = unknowns[:, :, kept], slope[:, :, kept]
+            log_p, p = log_p[:, :, kept], p[:, :, kept]
+        step = _newton_step(part, slope, p)
+        found[:, :, open_ones] = _line_search(
+            part, unknowns, step, slope, part.value(unknowns, log_p)
+        )
+    return found
+
+
+def _newton_step(part: _Problem, slope: Array, p: Array) -> Array:
+    """The step that solves Hessian * step = -slope, with a tolerance relative to the slope.
+
+    The columns of the coordinates are nearly orthogonal, so the Hessian is nearly diagonal
+    within a class: its diagonal makes a good preconditioner.
+    """
+    tiny = np.finfo(p.dtype).tiny
+    spread = (part.weights * (p * (1 - p))).mean(axis=1).sum(axis=0)
+    share = spread / np.maximum(part.weights.sum(axis=(0, 1)), tiny)
+    scale = part.curvature * share + part.penalties
+    scale = 1 / np.maximum(scale, np.sqrt(tiny))
+    step, residual = np.zeros_like(slope), -slope
+    conditioned = scale * residual
+    direction = conditioned
+    size = _dots(residual, conditioned)
+    first = size.copy()
+    # Superlinear: the closer to the minimum, the more exact the step.
+    goal = np.minimum(0.01, np.sqrt(first)) * first
+    for _ in range(MAX_INNER):
+        curved = part.hessian_times(direction, p)
+        bend = _dots(direction, curved)
+        moving = (size > goal) & (bend > 0)
+        if not moving.any():
+            break
+        length = np.where(moving, size / np.where(moving, bend, 1), 0)
+        step = step + length * direction
+        residual = residual - length * curved
+        conditioned = scale * residual
+        new_size = _dots(residual, conditioned)
+        turn = np.where(moving, new_size / np.where(moving, size, 1), 0)
+        direction = conditioned + turn * direction
+        size = np.where(moving, new_size, size)
+    return step
+
+
+def _line_search(part: _Problem, unknowns: Array, step: Array, slope: Array, value: Array) -> Array:
+    """The unknowns after the step, which is halved in each problem until the value falls."""
+    predicted = _dots(slope, step)
+    length = np.ones_like(value)
+    rounding = 16 * np.finfo(value.dtype).eps * np.abs(value)
+    for _ in range(MAX_HALVINGS):
+        moved = unknowns + length * step
+        new_value = part.value(moved, log_softmax(part.forward(moved), axis=1))
+        is_short = new_value > value + ENOUGH * length * predicted + rounding
+        if not is_short.any():
+            return moved
+        length = np.where(is_short, length / 2, length)
+    return np.asarray(np.where(is_short, unknowns, moved))
+
+
+def _product(matrix: Array, values: Array) -> Array:
+    flat = values.reshape(values.shape[0], -1)
+    return np.asarray(matrix @ flat).reshape(-1, *values.shape[1:])
+
+
+def _dots(a: Array, b: Array) -> Array:
+    return np.asarray(np.einsum("rkb,rkb->b", a, b))

@@ -1,4 +1,9 @@
-"""What the scores share: checked rows, their folds, and models fitted without each fold."""
+"""What the scores share: checked rows, their folds, models fitted without each fold, and the scale.
+
+A row of the pool that was used for fitting must be scored by a model that was fitted without it.
+The fold of such a row is a hash of its features: when the row is scored later, the model that was
+fitted without that fold is used. No list of folds is stored.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,6 +16,28 @@ from scipy.linalg import blas, cholesky, lapack
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError, OptionError, ShapeError
+
+FitArrays = Mapping[str, NDArray[Any]]
+"""Plain arrays by name: everything that scoring another row needs."""
+
+AT_CENTRE = 1e-6
+"""A row that is nearer to the centre than this part of its length has no direction: its cosines
+are 0. Copies of one image differ from their mean by rounding errors only, which a division by
+their length would magnify."""
+N_BITS = 64
+FEWEST_FOLDS, MOST_FOLDS = 5, 10
+MOST_GROUPS = 8
+"""The largest number of groups of similar images that replace classes if there are no labels."""
+GROUP_SIZE = 20
+"""The mean size of these groups. Small groups are a product of chance. With them, a labelled image
+that is left out always has similar labelled images in the other folds; useful pool images do not,
+so that they seem foreign. On development tasks without classes, 40 labelled images and a half
+foreign pool, the mean error of the share is 0.09 with groups of 5, 0.065 with 10, 0.047 with 20
+and 0.07 with a single group."""
+MOST_TO_GROUP = 1000
+"""With more labelled images there are no groups: random folds have nearly equal parts of each
+class."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def checked_rows(features: Array, what: str, width: int | None = None) -> NDArray[np.float64]:
@@ -72,10 +99,6 @@ def signed_roots(features: Array) -> NDArray[np.float64]:
     return np.asarray(np.sign(features) * np.sqrt(np.abs(features)), dtype=np.float64)
 
 
-FitArrays = Mapping[str, NDArray[Any]]
-"""Plain arrays by name: everything that scoring another row needs."""
-
-
 @dataclass(frozen=True)
 class Fit:
     """A fitted score: arrays that score new rows, and the scores of the rows it was fitted on."""
@@ -85,12 +108,6 @@ class Fit:
     """Scores of the labelled images, each by a fit without it, shape (n,)."""
     pool: Array
     """Scores of the pool's sample, each by a fit without it, shape (m,)."""
-
-
-AT_CENTRE = 1e-6
-"""A row that is nearer to the centre than this part of its length has no direction: its cosines
-are 0. Copies of one image differ from their mean by rounding errors only, which a division by
-their length would magnify."""
 
 
 @dataclass(frozen=True)
@@ -153,21 +170,6 @@ def compared_rows(labelled: Array, pool: Array) -> ComparedRows:
 
 FitRows = Callable[[ComparedRows, Codes | None, Array | None], Fit]
 """A cross-fitted score from rows, labels or None, and the importance of labelled images or None."""
-
-N_BITS = 64
-FEWEST_FOLDS, MOST_FOLDS = 5, 10
-MOST_GROUPS = 8
-"""The largest number of groups of similar images that replace classes if there are no labels."""
-GROUP_SIZE = 20
-"""The mean size of these groups. Small groups are a product of chance. With them, a labelled image
-that is left out always has similar labelled images in the other folds; useful pool images do not,
-so that they seem foreign. On development tasks without classes, 40 labelled images and a half
-foreign pool, the mean error of the share is 0.09 with groups of 5, 0.065 with 10, 0.047 with 20
-and 0.07 with a single group."""
-MOST_TO_GROUP = 1000
-"""With more labelled images there are no groups: random folds have nearly equal parts of each
-class."""
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def row_positions(rows: Array) -> NDArray[np.float64]:

@@ -198,7 +198,7 @@ class AlgorithmGain:
     """Difference of the accuracies in percentage points."""
     interval: tuple[float, float]
     is_clear: bool
-    """Whether it is clearly better; see `heads.evaluation.compare.CLEAR`."""
+    """Whether it is clearly better; see `evidence.choice.CLEAR`."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -90,7 +90,7 @@ class MeasuredDistance(_Part):
 
 
 class PoolShare(_Part):
-    """The useful share of a run's pool; see `scores.useful_share`."""
+    """The useful share of a run's pool; see `evidence.share`."""
 
     share: Proportion
     interval: tuple[Proportion, Proportion]
