@@ -1,5 +1,7 @@
 """Every stored image becomes RGB uint8, within limits of size and without side effects."""
 
+import contextlib
+import io
 import struct
 import sys
 import threading
@@ -10,11 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image, ImageOps
+from PIL import AvifImagePlugin, Image, ImageOps
 
 from mixmood.core.errors import UnreadableImageError
 from mixmood.data.images import decode as decode_module
 from mixmood.data.images.decode import decode
+from mixmood.data.open import open_pool
 
 RNG = np.random.default_rng(0)
 COLOUR = RNG.integers(0, 256, (6, 9, 3), dtype=np.uint8)
@@ -266,3 +269,98 @@ def test_threads_leave_the_warning_filters_as_they_were(encoded):
     finally:
         sys.setswitchinterval(old)
     assert warnings.filters == before
+
+
+def test_an_empty_file_is_unreadable():
+    with pytest.raises(
+        UnreadableImageError, match=r"cat\.png: cannot be decoded: the file is empty"
+    ):
+        decode(b"", "cat.png")
+
+
+def test_a_text_is_unreadable():
+    with pytest.raises(UnreadableImageError, match=r"not an image of a known format"):
+        decode(b"hello", "x")
+
+
+@pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF"])
+def test_a_truncated_image_is_unreadable(format, encoded):
+    """Half of the pixels are not the image: none of them is used."""
+    noise = np.random.default_rng(1).integers(0, 256, (64, 64, 3), dtype=np.uint8)
+    raw = encoded(Image.fromarray(noise), format)
+    with pytest.raises(UnreadableImageError, match=r"^x: cannot be decoded: "):
+        decode(raw[: len(raw) // 2], "x")
+
+
+def test_a_format_outside_the_list_is_not_even_parsed(encoded):
+    raw = encoded(Image.new("RGB", (4, 4)), "EPS")
+    with pytest.raises(UnreadableImageError, match=r"not an image of a known format \(PNG, JPEG"):
+        decode(raw, "x")
+
+
+def test_true_32_bit_integers_are_refused(encoded):
+    image = Image.fromarray(np.array([[0, 70_000]], dtype=np.int32))
+    with pytest.raises(UnreadableImageError, match=r"x: cannot be decoded: its 32-bit values"):
+        decode(encoded(image, "TIFF"), "x")
+
+
+@pytest.mark.parametrize(
+    ("pixels", "message"),
+    [
+        (np.array([[0.0, np.nan]]), r"x: cannot be decoded: float pixels must be .* nan"),
+        (np.array([[0.0, np.inf]]), r"float pixels must be finite and in 0..1, got 0 to inf"),
+        (np.array([[0.0, 255.0]]), r"got 0 to 255; divide by the largest"),
+        (np.array([[-0.1, 0.5]]), r"got -0.1 to 0.5"),
+        (np.zeros((2, 2), dtype=np.int64), r"must be uint8, uint16, bool or float .* got int64"),
+        (np.zeros((2, 2), dtype=object), r"got object"),
+        (np.zeros((3, 4, 5), dtype=np.uint8), r"got shape \(3, 4, 5\)"),
+        (np.zeros(4, dtype=np.uint8), r"got shape \(4,\)"),
+        (np.zeros((0, 4), dtype=np.uint8), r"no pixels \(shape \(0, 4\)\)"),
+    ],
+)
+def test_arrays_that_are_no_pictures_are_unreadable(pixels, message):
+    with pytest.raises(UnreadableImageError, match=message):
+        decode(pixels, "x")
+
+
+def test_a_picture_object_without_pixels_is_unreadable():
+    with pytest.raises(
+        UnreadableImageError, match=r"x: cannot be decoded: it has no pixels \(0 x 5\)"
+    ):
+        decode(Image.new("RGB", (0, 5)), "x")
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    start=st.sampled_from([b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"P6 "]),
+    rest=st.binary(max_size=200),
+)
+def test_arbitrary_bytes_give_a_picture_or_the_one_error(start, rest):
+    with contextlib.suppress(UnreadableImageError):
+        decode(start + rest, "x")
+
+
+@pytest.fixture
+def avif():
+    buffer = io.BytesIO()
+    Image.new("RGB", (16, 12), (200, 30, 30)).save(buffer, format="AVIF")
+    return buffer.getvalue()
+
+
+def test_an_avif_file_is_an_image_of_a_pool(tmp_path, avif, monkeypatch):
+    monkeypatch.setattr(AvifImagePlugin, "DEFAULT_MAX_THREADS", 0)
+    (tmp_path / "rose.AVIF").write_bytes(avif)
+    picture = open_pool(tmp_path).picture(0)
+    assert picture.shape == (12, 16, 3)
+    assert np.abs(picture.astype(int) - (200, 30, 30)).max() < 12
+    assert AvifImagePlugin.DEFAULT_MAX_THREADS == 1
+
+
+def test_a_cut_avif_file_is_unreadable(avif):
+    with pytest.raises(UnreadableImageError, match="a.avif: cannot be decoded"):
+        decode(avif[: len(avif) // 2], "a.avif")
+
+
+def test_a_heic_file_is_named_whatever_its_suffix():
+    with pytest.raises(UnreadableImageError, match=r"it is a HEIC image; convert it .* mogrify"):
+        decode(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "IMG_1.jpg")

@@ -1,9 +1,10 @@
 """labels.csv in the folder of the images."""
 
+import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.data.images.labels import needed_labels
+from mixmood.data.images.labels import group_codes, group_names, needed_labels
 from mixmood.data.open import open_pool
 
 FILES = {"a/1.png": 1, "a/2.png": 2, "b/3.png": 3}
@@ -133,3 +134,77 @@ def test_an_image_of_several_classes_makes_the_set_unlabelled_and_is_named(tree)
     assert "several classes to 1 of 3 images, such as a/2.png: the set counts as" in pool.notes[0]
     (folder / "labels.csv").write_text("path,label\n1,rose\n2,rose\na/2.png,rose\n3,tulip\n")
     assert open_pool(folder).labels.counts() == {"rose": 2, "tulip": 1}
+
+
+def test_the_message_names_the_ways_to_give_classes_to_an_array(tmp_path):
+    np.save(tmp_path / "features.npy", np.zeros((4, 3)))
+    with pytest.raises(InputError, match=r"has no classes\. .* an array labels in an \.npz file"):
+        needed_labels(open_pool(tmp_path / "features.npy"))
+
+
+def test_the_way_that_the_message_names_gives_classes(tmp_path):
+    np.savez(tmp_path / "set.npz", features=np.eye(4), labels=np.array([1, 0, 1, 0]))
+    assert needed_labels(open_pool(tmp_path / "set.npz")).counts() == {"0": 2, "1": 2}
+
+
+@pytest.fixture
+def in_folders(tmp_path, png):
+    for name in ("p1/a.png", "p1/b.png", "p2/a.png"):
+        path = tmp_path / "scans" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(png(len(name)))
+    return tmp_path / "scans"
+
+
+@pytest.fixture
+def parquet(tmp_path, png):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+
+    def write(**columns):
+        images = [{"bytes": png(value), "path": None} for value in range(3)]
+        pq.write_table(pa.table({"image": images, **columns}), tmp_path / "scans.parquet")
+        return open_pool(tmp_path / "scans.parquet")
+
+    return write
+
+
+def test_a_column_of_a_list_of_paths(in_folders):
+    table = in_folders / "list.csv"
+    table.write_text("path,Patient\np1/a.png,7\np1/b.png,7\np2/a.png,8\n")
+    assert group_names(open_pool(table), "patient") == ["7", "7", "8"]
+
+
+def test_a_column_of_a_parquet_table(parquet):
+    pool = parquet(Patient=[7, 7, 8], site=["north", "south", "north"])
+    assert group_names(pool, "patient") == ["7", "7", "8"]
+    assert group_names(pool, "site") == ["north", "south", "north"]
+
+
+@pytest.mark.parametrize("name", ["image", "boxes", "nowhere"])
+def test_images_and_nested_values_of_a_parquet_table_are_no_groups(parquet, name):
+    pool = parquet(boxes=[[1, 2], [3], []])
+    with pytest.raises(InputError, match=rf"groups '{name}' is not a column of scans and is not"):
+        group_names(pool, name)
+
+
+def test_a_column_that_cannot_be_read_is_named(parquet, tmp_path):
+    pool = parquet(patient=[7, 7, 8])
+    (tmp_path / "scans.parquet").unlink()
+    with pytest.raises(InputError, match="scans: the column 'patient' cannot be read: "):
+        group_names(pool, "patient")
+
+
+def test_a_part_of_the_path(in_folders):
+    pool = open_pool(in_folders)
+    where = [pool.locate(index) for index in range(len(pool))]
+    assert group_names(pool, r"p(\d)") == [place[1] for place in where]
+    assert group_names(pool, r"p\d") == [place[:2] for place in where]
+
+
+def test_a_pattern_that_is_none_is_refused(in_folders):
+    with pytest.raises(OptionError, match=r"groups must be a column of scans or .*got 'p\('"):
+        group_names(open_pool(in_folders), "p(")
+
+
+def test_groups_have_numbers():
+    assert group_codes(["b", "a", "b"]).tolist() == [1, 0, 1]

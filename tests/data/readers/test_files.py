@@ -7,7 +7,8 @@ import pytest
 
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.images.labels import needed_labels
-from mixmood.data.readers.files import FolderSource
+from mixmood.data.open import open_pool
+from mixmood.data.readers.files import FolderSource, ManifestSource
 
 
 def names_of(source):
@@ -189,3 +190,149 @@ def test_a_folder_that_vanishes_while_listed_has_no_images(tree, monkeypatch):
 
     monkeypatch.setattr(os, "scandir", vanishing)
     assert names_of(FolderSource(root, "pool")) == ["2.png"]
+
+
+@pytest.fixture
+def listed(tree):
+    """Makes a pool from a list of this name and text, beside images of values 1, 2 and 3."""
+
+    def make(text, name="list.txt"):
+        root = tree({"1.png": 1, "sub/2.png": 2, "sub/a b,c.png": 3})
+        (root / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        return ManifestSource(root / name, "pool")
+
+    return make
+
+
+def test_a_text_has_one_path_a_line_in_its_own_order(listed, values_of):
+    pool = listed("# three images\nsub/2.png\n\n  sub/a b,c.png  \r\n./1.png")
+    assert values_of(pool) == [2, 3, 1]
+    assert pool.locate(0) == "sub/2.png"
+    assert pool.labels is None
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_a_list_in_which_a_label_is_blank_counts_as_unlabelled(blank, listed):
+    """As in Parquet and on the hub: an image without a label is of no class called ''."""
+    pool = listed(f"path,label\nsub/2.png,dog\n1.png,{blank}\n", "list.csv")
+    assert len(pool) == 2
+    assert pool.labels is None
+    assert pool.why_unlabelled.startswith("1 of its 2 labels are blank")
+    assert pool.why_unlabelled.endswith("The first is that of 1.png.")
+
+
+@pytest.mark.parametrize("head", ["path,label", "label,file", "\ufeffPath,Class", "image, target "])
+def test_a_csv_has_a_column_of_paths_and_perhaps_one_of_labels(head, listed, values_of):
+    row = (
+        ['"sub/a b,c.png"', "dog"] if head.split(",")[0] != "label" else ["dog", '"sub/a b,c.png"']
+    )
+    second = ["1.png", "cat"] if head.split(",")[0] != "label" else ["cat", "1.png"]
+    pool = listed(f"{head}\n{','.join(row)}\n{','.join(second)}\n\n", "list.csv")
+    assert values_of(pool) == [3, 1]
+    assert pool.labels.counts() == {"cat": 1, "dog": 1}
+    assert [pool.labels.names[code] for code in pool.labels.codes] == ["dog", "cat"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("path,label\n1.png,dog\n".encode("utf-16"), "it is text in UTF-16: save it in UTF-8"),
+        (b"path,label\r1.png,dog\r", "its lines end as on old Macintoshes"),
+    ],
+)
+def test_a_list_as_old_spreadsheets_save_it_is_refused_with_the_reason(text, why, listed):
+    with pytest.raises(InputError, match=why):
+        listed(text, "list.csv")
+
+
+def test_a_tsv_has_tabs(listed, values_of):
+    pool = listed("id\tpath\n9\tsub/a b,c.png\n", "list.tsv")
+    assert values_of(pool) == [3]
+    assert pool.labels is None
+
+
+def test_a_list_written_on_windows_is_the_same_list(listed, values_of):
+    pool, same = listed("sub\\2.png\r\n.\\1.png"), listed("sub/2.png\n./1.png")
+    assert values_of(pool) == [2, 1]
+    assert pool.fingerprint == same.fingerprint
+
+
+def test_a_file_of_the_list_that_is_missing_is_an_unreadable_image(listed):
+    missing, found = listed("gone.png\n1.png").read([0, 1])
+    assert str(missing) == "gone.png: cannot be read: No such file or directory."
+    assert found[0, 0, 0] == 1
+
+
+def test_an_image_may_come_twice(listed, values_of):
+    assert values_of(listed("1.png\n1.png")) == [1, 1]
+
+
+def test_the_fingerprint_is_that_of_the_paths(listed):
+    assert listed("1.png\nsub/2.png").fingerprint == listed("#\n1.png\n\nsub/2.png\n").fingerprint
+    assert listed("1.png\nsub/2.png").fingerprint != listed("sub/2.png\n1.png").fingerprint
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/etc/passwd", "../secret.png", "..\\secret.png", "sub/../../secret.png", "..", "sub/../.."],
+)
+@pytest.mark.parametrize("name", ["list.txt", "list.csv"])
+def test_a_path_that_leaves_the_folder_is_refused_when_the_list_is_opened(path, name, listed):
+    lines = f"1.png\n{path}" if name == "list.txt" else f"path\n{path}"
+    with pytest.raises(InputError, match=r"line 2: the path .* leaves the folder of the list. Put"):
+        listed(lines, name)
+
+
+def test_dots_that_stay_inside_are_fine(listed, values_of):
+    assert values_of(listed("sub/../1.png")) == [1]
+
+
+def test_a_link_that_leaves_the_folder_is_unreadable(listed, tree):
+    secret = tree({"secret.png": 9}, root="elsewhere") / "secret.png"
+    pool = listed("1.png\nlink.png")
+    (pool._path.parent / "link.png").symlink_to(secret)
+    with pytest.raises(UnreadableImageError, match=r"link\.png: a link that leaves the folder"):
+        pool.fetch(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        (
+            "Dear reader,\nthis is a letter.\n",
+            "a.txt",
+            r"none of its first 2 lines names a file besi",
+        ),
+        ("", "a.txt", r"it names no images"),
+        ("# only this\n", "a.txt", r"it names no images"),
+        ("path\n", "a.csv", r"it names no images"),
+        ("", "a.csv", r"its first line must name a column path or file"),
+        ("a,b\n1,2\n", "a.csv", r"its first line must name a column path or file"),
+        ("path,label\n1.png\n", "a.csv", r"line 2 has 1 fields, and the header has 2"),
+        ("path\n  \n", "a.csv", r"line 2 has no path"),
+        (b"\x00\x01\x02", "a.txt", r"line 1 has no path"),
+        ("x" * 70_000, "a.txt", r"a line is longer than 65536 bytes"),
+        ('path\n"1.png', "a.csv", r"is not a list of images: unexpected end of data"),
+    ],
+)
+def test_a_text_that_is_no_list_of_images_is_refused(text, name, message, listed):
+    with pytest.raises(InputError, match=message):
+        listed(text, name)
+
+
+def test_the_message_for_a_text_says_what_to_give(listed):
+    with pytest.raises(InputError, match=r"such as 'hello'\. Give a folder, an archive, or a text"):
+        listed("hello")
+
+
+def test_a_table_with_semicolons_is_read(tmp_path, png):
+    (tmp_path / "a,b.png").write_bytes(png(1))
+    (tmp_path / "list.csv").write_text("label;path\nrose;a,b.png\n")
+    pool = open_pool(tmp_path / "list.csv")
+    assert (pool.locate(0), pool.labels.names) == ("a,b.png", ("rose",))
+
+
+def test_a_table_without_a_column_of_paths_shows_its_head(tmp_path):
+    (tmp_path / "list.csv").write_text("id|url\n1|2\n")
+    with pytest.raises(InputError, match=r"must name a column path or .*, got 'id\|url'"):
+        open_pool(tmp_path / "list.csv")

@@ -1,11 +1,95 @@
-"""The table of contents of a zip, against the standard library's reading of it."""
+"""What zip alone knows: backslashes, encryption, and members that are not what was promised."""
 
 import struct
 import zipfile
 
 import pytest
 
-from mixmood.data.readers.zip import read_zip_members
+from mixmood.core.errors import UnreadableImageError
+from mixmood.data.readers.files import FolderSource
+from mixmood.data.readers.zip import ZipSource, read_zip_members
+
+
+def promise(path, n_bytes):
+    """Let the directory of a zip with one member tell another unpacked size."""
+    data = path.read_bytes()
+    size = data.index(b"PK\1\2") + 24
+    path.write_bytes(data[:size] + n_bytes.to_bytes(4, "little") + data[size + 4 :])
+
+
+def test_a_zip_packed_with_backslashes_has_the_same_folders(pack, opened, tree):
+    source = opened(pack("zip", {"cat\\1.png": 1, "dog\\2.png": 2, "__MACOSX\\3.png": 3}))
+    folder = FolderSource(tree({"cat/1.png": 1, "dog/2.png": 2}), "folder")
+    assert source.labels.counts() == {"cat": 1, "dog": 1}
+    assert source.fingerprint == folder.fingerprint
+
+
+def test_a_member_larger_than_an_image_is_unreadable_before_it_is_unpacked(pack, tmp_path):
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("1.png", b"x")
+    promise(path, 2**31)
+    with pytest.raises(UnreadableImageError, match=r"bomb\.zip/1\.png: 2147483648 bytes is more"):
+        ZipSource(path, "bomb").fetch(0)
+
+
+def test_a_zip_member_that_unpacks_to_more_than_promised_is_unreadable(pack, opened):
+    path = pack("zip", {"1.png": b"a" * 100_000})
+    promise(path, 500)
+    with pytest.raises(UnreadableImageError, match="does not unpack to the 500 bytes promised"):
+        opened(path).fetch(0)
+
+
+def test_a_stored_zip_member_of_another_size_is_unreadable(pack, opened):
+    path = pack("stored.zip", {"1.png": b"a" * 100})
+    promise(path, 50)
+    with pytest.raises(UnreadableImageError, match="50 bytes promised, 100 stored"):
+        opened(path).fetch(0)
+
+
+def corrupted(path, find, shift=0):
+    data = bytearray(path.read_bytes())
+    data[data.index(find) + shift] ^= 0xFF
+    path.write_bytes(data)
+
+
+def test_a_zip_member_with_a_wrong_checksum_is_unreadable(pack, opened):
+    path = pack("stored.zip", {"1.png": b"content of the file"})
+    corrupted(path, b"content of")
+    with pytest.raises(UnreadableImageError, match=r"1\.png: .* its checksum is wrong"):
+        opened(path).fetch(0)
+
+
+def test_a_zip_member_with_broken_compression_is_unreadable(pack, opened):
+    path = pack("zip", {"1.png": b"content " * 30})
+    corrupted(path, b"1.png", 5)
+    with pytest.raises(UnreadableImageError, match="cannot be unpacked: broken compressed data"):
+        opened(path).fetch(0)
+
+
+def test_a_zip_member_that_is_not_at_its_place_is_unreadable(pack, opened):
+    path = pack("zip", {"1.png": 1})
+    corrupted(path, b"PK\3\4")
+    with pytest.raises(UnreadableImageError, match="no member of the archive starts at its offset"):
+        opened(path).fetch(0)
+
+
+def test_an_encrypted_zip_member_is_unreadable(pack, opened):
+    path = pack("zip", {"1.png": 1, "2.png": 2})
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\1\2") + 8] |= 1
+    path.write_bytes(data)
+    first, second = opened(path).read([0, 1])
+    assert str(first) == "crawl.zip/1.png: it is encrypted."
+    assert second[0, 0, 0] == 2
+
+
+def test_an_unknown_compression_is_unreadable(tmp_path, png):
+    path = tmp_path / "crawl.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("1.png", png(1))
+    with pytest.raises(UnreadableImageError, match="compression method 12 is not supported"):
+        ZipSource(path, "crawl").fetch(0)
 
 
 def check_agrees_with_zipfile(path):
