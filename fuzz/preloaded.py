@@ -6,7 +6,7 @@ MODULES = """
     matplotlib.backends.backend_agg matplotlib.figure onnx onnxruntime torch.onnx
     mixmood.api.rank mixmood.api.train mixmood.cli.main mixmood.features.backbones.registry
     mixmood.features.extract mixmood.evidence.gain mixmood.ranking.rank
-    mixmood.ranking.statistics.score mixmood.report.ranking.page mixmood.report.ranking.text
+    mixmood.ranking.distance mixmood.report.ranking.page mixmood.report.ranking.text
     mixmood.ssl.image_training mixmood.ssl.train mixmood.ssl.train
     mixmood.testbed.network
 """

@@ -22,10 +22,9 @@ from mixmood.core.seeds import rng_for
 from mixmood.evidence.gain import N_PART, labelled_folds, pool_effect
 from mixmood.evidence.share import useful_share
 from mixmood.heads.registry import HEADS, fit_head
+from mixmood.ranking.distance import noise_floor
+from mixmood.ranking.draws import drawn_distances, labelled_pairs, subsets
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.statistics.distances import drawn_distances
-from mixmood.ranking.statistics.draws import labelled_pairs, subsets
-from mixmood.ranking.statistics.score import noise_floor
 
 PERCENTS = (10, 25, 50, 75, 90, 100)
 N_POOL = 2000

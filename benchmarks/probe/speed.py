@@ -14,9 +14,9 @@ import numpy as np
 from benchmarks.heads.speed import N_CLASSES, clouds, seconds
 from mixmood.evidence.curve import learning_curve
 from mixmood.evidence.gain import labelled_folds, pool_effect
+from mixmood.evidence.labelled import N_FIRST, N_POOL
 from mixmood.evidence.share import useful_share
 from mixmood.heads.registry import HEADS
-from mixmood.ranking.probing import N_FIRST, N_POOL
 
 N_READ = 2400
 

@@ -11,8 +11,8 @@ from benchmarks.measuring.row import Effort, Row, interleaved, ratios
 from benchmarks.speed.distances import N_DRAWS, SAMPLE_SIZE, WIDTH
 from benchmarks.speed.extraction import Engine
 from mixmood.features.extract import extract
+from mixmood.ranking.distance import measure
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.statistics.score import measure
 
 N_DIMENSIONS = 5
 

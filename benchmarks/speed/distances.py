@@ -8,8 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.measuring.row import Effort, Row, interleaved, ratios
 from mixmood.measures.registry import PAPER
-from mixmood.ranking.statistics.distances import drawn_distances
-from mixmood.ranking.statistics.draws import labelled_pairs, subsets
+from mixmood.ranking.draws import drawn_distances, labelled_pairs, subsets
 
 N_DRAWS, SAMPLE_SIZE, WIDTH = 30, 80, 1280
 

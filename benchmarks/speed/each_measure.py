@@ -7,8 +7,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.measuring.row import Effort, Row, interleaved
 from mixmood.measures.registry import MEASURES
+from mixmood.ranking.distance import score
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.statistics.score import score
 
 N_LABELLED, N_POOL, WIDTH = 160, 2400, 1280
 GOAL_S = 0.5

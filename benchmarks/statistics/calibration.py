@@ -23,10 +23,10 @@ from mixmood.data.open import open_pool
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extract import extract
 from mixmood.measures.registry import MEASURES, compare
+from mixmood.ranking.certainty import chances_of_best
+from mixmood.ranking.distance import N_PERMUTATIONS, measure
+from mixmood.ranking.draws import permutation_p
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.statistics.certainty import chances_of_best
-from mixmood.ranking.statistics.permutation import permutation_p
-from mixmood.ranking.statistics.score import N_PERMUTATIONS, measure
 
 NAMES = tuple(MEASURES)
 N_FEATURES = 64

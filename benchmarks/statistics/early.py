@@ -27,15 +27,16 @@ from mixmood.core.listener import Silent
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray, ImageArray
+from mixmood.evidence.labelled import N_FIRST
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extract import extract
-from mixmood.ranking.outlook import outlook_of
+from mixmood.features.sample import Extractor
+from mixmood.ranking.distance import Scores, score
+from mixmood.ranking.judge import judge
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.probing import N_FIRST
-from mixmood.ranking.reading import Reading
+from mixmood.ranking.read import LABELLED, POOL, Reading
 from mixmood.ranking.rounds import read_in_rounds
-from mixmood.ranking.statistics.score import Scores, score
 
 TASKS = ("cifar10", "mnist", "fashion_mnist", "svhn")
 OTHERS = ("tiny_imagenet", "fashion_product")
@@ -173,11 +174,12 @@ def outcome(seed: int) -> Outcome:
         full = Run(labelled, pools, seed, until=None)
         early = Run(labelled, pools, seed, until=UNTIL)
         start = time.process_time()
-        outlook_of(early.labelled, early.pools, early.scores, early.plan, Silent(), 1)
+        judged = judge(early.labelled, early.pools, early.scores, early.plan, Silent(), 1)
         probe_s = time.process_time() - start
     is_same = full.nearest == early.nearest
     # With those that the probe has read beyond the draws.
-    n_early = len(early.labelled.features) + sum(len(one.features) for one in early.pools.values())
+    n_early = len(judged.labelled.features)
+    n_early += sum(len(one.features) for one in judged.pools.values())
     return Outcome(is_same, n_early, full.n_read, early.took_s, full.took_s, probe_s)
 
 
@@ -187,20 +189,22 @@ class Run:
     def __init__(self, labelled: FeatureArray, pools, seed: int, until: float | None) -> None:
         """Read and compute."""
 
-        def reading(pool: FeatureArray, most: int) -> Reading:
-            return Reading(pool, most, seed, None, None, None, Silent())
+        def reading(pool: FeatureArray, most: int, side: str) -> Reading:
+            return Reading.begin(pool, most, seed, side, Extractor(None))
 
         start = time.process_time()
         plan = RankingPlan(seed=seed, until=until)
-        self.labelled = reading(labelled, 2 * plan.sample_size * plan.draws)
-        self.labelled.grow(2 * plan.sample_size)
-        self.plan = plan.fitted(len(self.labelled.features))
+        own = reading(labelled, 2 * plan.sample_size * plan.draws, LABELLED)
+        own = own.read_on(2 * plan.sample_size)
+        self.plan = plan.fitted(len(own.features))
         most = self.plan.sample_size * plan.draws
-        self.pools = {name: reading(FeatureArray(rows, name), most) for name, rows in pools.items()}
-        rounds = read_in_rounds(self.labelled, self.pools, self.plan, least=N_FIRST)
+        begun = {
+            name: reading(FeatureArray(rows, name), most, POOL) for name, rows in pools.items()
+        }
+        rounds = read_in_rounds(own, begun, self.plan, least=N_FIRST)
+        self.labelled, self.pools = rounds.labelled, rounds.pools
         features = {name: one.features for name, one in self.pools.items()}
-        own = self.labelled.features
-        self.scores: Scores = score(own, features, self.plan, tables=rounds.tables)
+        self.scores: Scores = score(self.labelled.features, features, self.plan)
         self.took_s = time.process_time() - start
         self.n_read = len(self.labelled.features) + sum(map(len, features.values()))
 

@@ -11,8 +11,8 @@ from benchmarks.testbed.units import Unit
 from mixmood.core.records.ranking import Probe, ShareRecord
 from mixmood.evidence.advice import advise
 from mixmood.evidence.gain import PoolEffect, gain_of
+from mixmood.evidence.labelled import N_POOL
 from mixmood.measures.registry import MEASURES
-from mixmood.ranking.probing import N_POOL
 from mixmood.testbed.cells import SUPERVISED
 
 WORTH = {"avoid": 0.0, "unsure": 1.0, "filter": 1.0, "use": 2.0}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mixmood.api.tables import TestbedTables, testbed_tables
     from mixmood.api.testbed import report_testbed, run_testbed, testbed_status
     from mixmood.api.train import TrainedModel, train
-    from mixmood.ranking.statistics.dissimilarity import dissimilarity
+    from mixmood.ranking.distance import dissimilarity
 
 __all__ = [
     "Kept",
@@ -51,7 +51,7 @@ _HOMES = {
     "TrainedModel": "api.train",
     "cache_info": "api.cache",
     "clear_cache": "api.cache",
-    "dissimilarity": "ranking.statistics.dissimilarity",
+    "dissimilarity": "ranking.distance",
     "get_data_set": "api.data_sets",
     "report_testbed": "api.testbed",
     "run_testbed": "api.testbed",

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import mixmood
-from mixmood.core.listener import Silent
 from mixmood.core.records.ranking import LabelledSet
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray
-from mixmood.ranking.pool_classes import one_class_warning, pool_class_shares
-from mixmood.ranking.reading import Reading
+from mixmood.features.sample import Extractor
+from mixmood.ranking.read import POOL, Reading
+from mixmood.ranking.record import one_class_warning, pool_class_shares
 
 
 def of_class(rng, code, n):
@@ -32,7 +32,7 @@ def test_the_shares_are_those_of_the_pool(labelled, rng):
         "tulips": of_class(rng, 1, 100),
         "mixed": np.concatenate([of_class(rng, 0, 50), of_class(rng, 2, 150)]),
     }
-    report = mixmood.rank(labelled, pools, draws=4, probe=False)
+    report = mixmood.rank(labelled, pools, draws=7, until=None, probe=False)
     found = {candidate.name: candidate for candidate in report.candidates}
     assert found["tulips"].classes["tulip"] > 0.8
     mixed = found["mixed"].classes
@@ -44,8 +44,7 @@ def test_the_shares_are_those_of_the_pool(labelled, rng):
 
 def test_without_classes_there_are_no_shares(rng):
     pool = FeatureArray(rng.normal(size=(9, 6)), "plain")
-    reading = Reading(pool, 9, 0, None, None, None, Silent())
-    reading.grow(9)
+    reading = Reading.begin(pool, 9, 0, POOL, Extractor(None)).read_on(9)
     assert pool_class_shares(reading, {"pool": reading}) is None
 
 

@@ -6,8 +6,8 @@ from tests.ranking.made_sets import features, folder_of, noise
 
 import mixmood
 from mixmood.core.errors import InputError, OptionError, ShapeError
+from mixmood.ranking.distance import score
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.statistics.score import score
 
 
 def test_a_pool_with_too_few_readable_images_is_set_aside(tmp_path, rng, small_backbone):

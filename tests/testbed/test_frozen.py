@@ -9,8 +9,9 @@ from fuzz.tiny_bed import FROZEN
 
 from mixmood.core.seeds import rng_for
 from mixmood.data import splits as split
-from mixmood.evidence import gain as probe_measure
+from mixmood.evidence import labelled as labelled_evidence
 from mixmood.evidence.gain import PoolEffect, gain_of
+from mixmood.evidence.labelled import LabelledEvidence
 from mixmood.heads.registry import fit_head
 from mixmood.jobs.local import spread_local
 from mixmood.report.testbed.export import flat, records_csv_gz
@@ -23,8 +24,6 @@ from mixmood.testbed.config import parse_config
 from mixmood.testbed.driver import drive, metrics_of
 from mixmood.testbed.frozen import FrozenPools
 from mixmood.testbed.run import batches, execute, execute_batch, job_for
-from mixmood.testbed.runs.distances import LabelledDraws
-from mixmood.testbed.runs.outlook import RunOutlook
 from mixmood.testbed.store import Store
 
 
@@ -55,7 +54,7 @@ def executed(jobs):
         return lambda *given: n_calls.update([name]) or compute(*given)
 
     with pytest.MonkeyPatch.context() as patch:
-        for place, name in ((LabelledDraws, "quickly_measured"), (RunOutlook, "share")):
+        for place, name in ((shared, "quickly_measured"), (LabelledEvidence, "part")):
             patch.setattr(place, name, counted(place, name))
         records = [record for batch in batches(jobs) for record in execute_batch(batch)]
     return records, n_calls
@@ -97,7 +96,7 @@ def test_images_and_distances_are_those_of_the_other_regime(tiny, records):
 
 def test_distances_and_share_of_a_pool_are_computed_once_for_all_algorithms(executed, jobs):
     records, n_calls = executed
-    assert n_calls == {"quickly_measured": 3, "share": 3}  # clean, other half, noise
+    assert n_calls == {"quickly_measured": 3, "part": 3}  # clean, other half, noise
     assert len(records) == len(jobs) == 7
 
 
@@ -116,7 +115,7 @@ def test_a_record_has_share_and_probe_of_its_own_algorithm(records):
         )
 
 
-def test_the_gain_of_a_record_follows_from_what_the_probe_measured(records):
+def test_the_gain_of_a_record_follows_from_what_the_labelled_evidenced(records):
     """So that another map can be applied to records that were made with this one."""
     record = next(record for record in records if record.probe)
     probe = record.probe
@@ -148,9 +147,9 @@ def test_images_of_several_splits_are_embedded_once(bed, tmp_path, monkeypatch):
 
 def test_batches_of_one_task_and_seed_share_folds_and_decoded_images(jobs, monkeypatch):
     folds, decoded = [], []
-    compute, decode = probe_measure.labelled_folds, split._fitted
+    compute, decode = labelled_evidence.labelled_folds, split._fitted
     monkeypatch.setattr(
-        probe_measure, "labelled_folds", lambda *own: folds.append(1) or compute(*own)
+        labelled_evidence, "labelled_folds", lambda *own: folds.append(1) or compute(*own)
     )
     monkeypatch.setattr(split, "_fitted", lambda *own: decoded.append(own[1]) or decode(*own))
     monkeypatch.setattr(shared, "features_of", lambda job, images, *_: _flat(images))

@@ -64,7 +64,7 @@ class RankReport(Ranking):
 
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""
-        from mixmood.ranking.pictures.gather import gather_page_material
+        from mixmood.ranking.pictures import gather_page_material
         from mixmood.report.ranking.page import ranking_page
 
         material = None

@@ -191,6 +191,7 @@ CLEARLY = 0.5
 N_TRIED = 3
 """Only pairs of the pools with the highest gains are tried: so many pools."""
 NOT_MEASURED = "the gain of the pools was not measured"
+NO_CLASSES = "without classes, the gain of a pool cannot be measured"
 
 
 def recommend(

@@ -189,12 +189,16 @@ def unreadable_warning(n_tried: int, problems: Sequence[str]) -> Iterator[str]:
     """
     count = len(problems)
     if count:
-        named = "; ".join(problem.rstrip(".") for problem in problems[:N_NAMED])
         yield (
             f"{count} of {n_tried} images tried could not be read and "
-            f"{either_form(count, 'was', 'were')} left out: {named}"
-            f"{', ...' if count > N_NAMED else '.'}"
+            f"{either_form(count, 'was', 'were')} left out: {named_problems(problems)}"
         )
+
+
+def named_problems(problems: Sequence[str]) -> str:
+    """The first reasons why images could not be read, in one line; empty if there is none."""
+    named = "; ".join(problem.rstrip(".") for problem in problems[:N_NAMED])
+    return named + (", ..." if len(problems) > N_NAMED else "." if named else "")
 
 
 def pixel_warnings(

@@ -10,15 +10,17 @@ from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.records.ranking import Ranking
+from mixmood.data.images.labels import group_codes, group_names
 from mixmood.data.images.pool import FeatureSource, Pool
+from mixmood.evidence.labelled import N_FIRST
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.ranking.outlook import outlook_of
+from mixmood.features.sample import Extractor
+from mixmood.ranking.distance import score, why_widths_differ
+from mixmood.ranking.judge import judge
 from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
-from mixmood.ranking.probing import N_FIRST, groups_of
-from mixmood.ranking.reading import Reading
+from mixmood.ranking.read import LABELLED, POOL, Reading
 from mixmood.ranking.record import Situation, ranking_record
 from mixmood.ranking.rounds import read_in_rounds
-from mixmood.ranking.statistics.score import score, why_widths_differ
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,6 @@ def rank(
     """
     if not candidates and not set_aside:
         raise OptionError("Ranking needs at least one candidate pool; got none.")
-
-    def reading(pool: Pool, most: int) -> Reading:
-        return Reading(pool, most, plan.seed, backbone, plan.jobs, cache, progress)
-
     not_comparable = {
         name: why
         for name, pool in candidates.items()
@@ -64,27 +62,33 @@ def rank(
     }
     aside = {**(set_aside or {}), **not_comparable}
     check_left(candidates, aside, plan.strict)
-    groups = groups_of(labelled, plan.groups)
-    base = reading(labelled, max(2 * plan.sample_size * plan.draws, MIN_LABELLED))
-    base.grow(max(2 * plan.sample_size, MIN_LABELLED))
+    groups = None if plan.groups is None else group_codes(group_names(labelled, plan.groups))
+    extractor = Extractor(backbone, plan.jobs, cache, progress)
+    most = max(2 * plan.sample_size * plan.draws, MIN_LABELLED)
+    base = Reading.begin(labelled, most, plan.seed, LABELLED, extractor)
+    base = base.read_on(max(2 * plan.sample_size, MIN_LABELLED))
     used = _fitted(plan, len(base.features), backbone)
-    most = used.sample_size * used.draws
-    pools = {name: reading(pool, most) for name, pool in candidates.items() if name not in aside}
+    pools = {
+        name: Reading.begin(pool, used.sample_size * used.draws, plan.seed, POOL, extractor)
+        for name, pool in candidates.items()
+        if name not in aside
+    }
     n_threads = checked_jobs(plan.jobs)
     is_probed = plan.probe and labelled.labels is not None
     rounds = read_in_rounds(base, pools, used, n_threads, least=N_FIRST if is_probed else 0)
     aside |= rounds.too_small
-    left = {name: pool for name, pool in pools.items() if name not in aside}
+    left = {name: pool for name, pool in rounds.pools.items() if name not in aside}
     check_left(left, aside, plan.strict)
     progress.start("statistics", None)
     features = {name: pool.features for name, pool in left.items()}
     # Our threads use all cores already; threads of BLAS would only slow them down.
     with threadpool_limits(1, user_api="blas"):
-        scores = score(base.features, features, used, n_threads, rounds.tables)
+        scores = score(rounds.labelled.features, features, used, n_threads)
         progress.finish("statistics")
-        outlook = outlook_of(base, left, scores, used, progress, n_threads, groups)
+        judged = judge(rounds.labelled, left, scores, used, progress, n_threads, groups)
     situation = Situation(plan, used, backbone, rounds, aside)
-    return RankedPools(ranking_record(base, left, scores, outlook, situation), base, left)
+    record = ranking_record(judged, scores, situation)
+    return RankedPools(record, judged.labelled, judged.pools)
 
 
 def _fitted(plan: RankingPlan, n_labelled: int, backbone: Backbone | None) -> RankingPlan:

@@ -1,27 +1,138 @@
-"""The record of a finished ranking."""
+"""The record of a finished ranking, and its result in words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from mixmood.core.records.ranking import (
     SCHEMA,
     Candidate,
     LabelledSet,
+    RankedDissimilarity,
     Ranking,
     SetAside,
 )
 from mixmood.core.version import __version__
-from mixmood.core.words import either_form
+from mixmood.core.words import either_form, listed
 from mixmood.data.images.pool import ImageSource
-from mixmood.evidence.advice import is_foreign
+from mixmood.evidence.advice import Nearness, is_foreign
+from mixmood.evidence.share import class_probabilities, class_shares
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.ranking.outlook import Outlook
+from mixmood.ranking.distance import Scores
+from mixmood.ranking.judge import JudgedPools
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.pool_classes import one_class_warning, pool_class_shares
-from mixmood.ranking.reading import Reading
+from mixmood.ranking.read import Reading
 from mixmood.ranking.rounds import Rounds
-from mixmood.ranking.statistics.score import Scores
-from mixmood.ranking.verdict import verdict
+
+MOST_NAMED = 5
+"""The sentence names at most so many pools; of more, it gives the number."""
+RIVALS_OF_ANOTHER_KIND: dict[Nearness, tuple[str, str]] = {
+    "same": ("and cannot be told apart from the labelled set",) * 2,
+    "different": ("but differs from the labelled set", "but differ from the labelled set"),
+    "nearer": ("but is nearer than chance allows", "but are nearer than chance allows"),
+}
+"""What is said of rivals that are of another kind than the nearest pool: of one, of several."""
+
+
+def verdict(scores: Scores, measure: str, kinds: Mapping[str, Nearness]) -> str:
+    """Which pool is the nearest, how sure that is, and whether it differs from the labelled set."""
+    results = {name: found[measure] for name, found in scores.pools.items()}
+    best, *others = sorted(results, key=lambda name: results[name].rank)
+    own = results[best]
+    if not others:
+        return f"{best} {_relation(own, kinds[best])}; no other to compare."
+    chance = own.p_best or 0.0
+    # An estimated probability cannot show certainty.
+    value = "> 0.99" if chance > 0.99 else f"= {chance:.2f}"
+    if set(kinds.values()) == {"same"}:
+        return (
+            f"None of the {len(results)} pools can be told apart from the labelled set; "
+            f"{best} is the nearest (P {value})."
+        )
+    join = ", but it" if kinds[best] != "same" else " and"
+    sentence = f"{best} is the nearest pool (P {value}){join} {_relation(own, kinds[best])}"
+    rivals = [name for name in others if (results[name].rank_interval or (2, 2))[0] == 1]
+    return f"{sentence}{_rivals(kinds[best], rivals, kinds)}."
+
+
+def _relation(result: RankedDissimilarity, kind: Nearness) -> str:
+    """How a pool relates to the labelled set, as the end of a sentence."""
+    if kind == "same":
+        return "cannot be told apart from the labelled set"
+    if kind == "nearer":
+        return "is nearer to the labelled set than chance allows: look for copies"
+    return f"differs from the labelled set (p = {result.p_holm:.2g})"
+
+
+def _rivals(best: Nearness, names: Sequence[str], kinds: Mapping[str, Nearness]) -> str:
+    """The end of the sentence: the pools that may be as near as the nearest.
+
+    A pool that differs from the labelled set is never called equal to one that does not.
+    """
+    alike = [name for name in names if kinds[name] == best]
+    parts = [f"; {_listed(alike)} may be as near"] if alike else []
+    for kind, (one, many) in RIVALS_OF_ANOTHER_KIND.items():
+        found = [name for name in names if kinds[name] == kind != best]
+        if found:
+            parts.append(f"; {_listed(found)} may be as near {one if len(found) == 1 else many}")
+    return "".join(parts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence, or how many they are."""
+    if len(names) > MOST_NAMED:
+        return f"{len(names)} other pools"
+    return listed(names)
+
+
+MOST_LABELLED = 2000
+"""Labelled images on which the classifier is trained; it bounds the time."""
+MOST_CLASSES = 100
+"""With more classes, the classifier takes longer than all of the ranking."""
+MOSTLY, TIMES = 0.6, 2.0
+"""A warning is given where a class has this share of a pool, and TIMES its labelled share."""
+
+
+def pool_class_shares(
+    labelled: Reading, pools: Mapping[str, Reading]
+) -> dict[str, dict[str, float]] | None:
+    """The share of each class in each pool, as predicted by a classifier.
+
+    A logistic regression on the labelled images gives the probabilities. None without labels, or
+    with a single class.
+    """
+    labels, codes = labelled.pool.labels, labelled.codes
+    if labels is None or codes is None or not 2 <= len(labels.names) <= MOST_CLASSES:
+        return None
+    codes = codes[:MOST_LABELLED]
+    found, sizes = np.unique(codes, return_counts=True)
+    if len(found) < 2:
+        return None
+    rows = np.concatenate([pool.features for pool in pools.values()])
+    chances = class_probabilities(labelled.features[:MOST_LABELLED], codes, rows)
+    ends = np.cumsum([len(pool.features) for pool in pools.values()])
+    shares = {}
+    for name, own in zip(pools, np.split(chances, ends[:-1]), strict=True):
+        values = np.zeros(len(labels.names))
+        values[found] = class_shares(own, sizes / sizes.sum())
+        shares[name] = dict(zip(labels.names, values.tolist(), strict=True))
+    return shares
+
+
+def one_class_warning(shares: Mapping[str, float], labelled: LabelledSet) -> str | None:
+    """A warning where one class has most of a pool, and a much larger share than when labelled."""
+    if not labelled.classes:
+        return None
+    name, share = max(shares.items(), key=lambda pair: pair[1])
+    own = labelled.classes.get(name, 0) / max(sum(labelled.classes.values()), 1)
+    if share < MOSTLY or share < TIMES * own:
+        return None
+    return (
+        f"most of it ({share:.0%}) looks like the class '{name}', which has {own:.0%} of the "
+        "labelled images: it can teach little about the other classes."
+    )
+
 
 TOO_NEAR = (
     "its images are nearer to the labelled ones than those are to each other: it may hold near "
@@ -51,21 +162,15 @@ class Situation:
     set_aside: Mapping[str, str]
 
 
-def ranking_record(
-    labelled: Reading,
-    pools: Mapping[str, Reading],
-    scores: Scores,
-    outlook: Outlook,
-    situation: Situation,
-) -> Ranking:
+def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) -> Ranking:
     """The record of a ranking, pools in the order that was asked for."""
     plan, backbone = situation.used, situation.backbone
-    order = sorted(pools, key=lambda name: outlook.places[name].rank)
+    labelled, pools = judged.labelled, judged.pools
+    order = sorted(pools, key=lambda name: judged.places[name].rank)
     labelled_set = _labelled_set(labelled)
     shares = pool_class_shares(labelled, pools) or {}
     candidates = tuple(
-        _candidate(pools[name], scores, outlook, plan.measure, labelled_set, shares.get(name))
-        for name in order
+        _candidate(name, judged, scores, labelled_set, shares.get(name)) for name in order
     )
     width = labelled.features.shape[1]
     return Ranking(
@@ -80,7 +185,7 @@ def ranking_record(
         measure=plan.measure,
         candidates=candidates,
         best=candidates[0].name,
-        verdict=verdict(scores, plan.measure),
+        verdict=verdict(scores, plan.measure, judged.nearness),
         noise_floor=scores.noise_floor,
         warnings=tuple(
             f"{labelled.pool.name}: {warning}"
@@ -90,11 +195,11 @@ def ranking_record(
         notes=(
             *_notes(labelled, situation),
             *_reading_note(pools, scores, situation),
-            *([outlook.note] if outlook.note else []),
+            *([judged.why_no_gain] if judged.why_no_gain else []),
         ),
         set_aside=tuple(SetAside(*pair) for pair in sorted(situation.set_aside.items())),
-        by=outlook.by,
-        recommendation=outlook.recommendation,
+        by=judged.by,
+        recommendation=judged.recommendation,
     )
 
 
@@ -144,49 +249,47 @@ def _is_settled(scores: Scores, plan: RankingPlan) -> bool:
 
 
 def _candidate(
-    reading: Reading,
+    name: str,
+    judged: JudgedPools,
     scores: Scores,
-    outlook: Outlook,
-    measure: str,
     labelled: LabelledSet,
     classes: dict[str, float] | None,
 ) -> Candidate:
-    name = reading.pool.name
-    place = outlook.places[name]
-    warnings = [*reading.warnings, *_too_near(scores, measure, name)]
+    reading, place = judged.pools[name], judged.places[name]
+    copied = scores.copied.get(name, 0.0)
+    warnings = [*reading.warnings, *_too_near(copied, judged.nearness[name])]
     # The classes of a foreign pool mean nothing: each image gets the least unlike class.
-    if classes is not None and not is_foreign(outlook.shares[name]):
+    if classes is not None and not is_foreign(judged.shares[name]):
         warning = one_class_warning(classes, labelled)
         warnings += [warning] if warning else []
     return Candidate(
         rank=place.rank,
         name=name,
         n_images=len(reading.pool),
-        n_unreadable=reading.n_unreadable,
+        n_unreadable=len(reading.sample.unreadable),
         n_read=len(reading.features),
         fingerprint=reading.pool.fingerprint,
         measures=scores.pools[name],
         p_best=place.p_best,
         rank_interval=place.rank_interval,
         warnings=tuple(warnings),
-        n_distinct=reading.n_distinct,
+        n_distinct=reading.sample.n_distinct,
         classes=classes,
-        useful_share=outlook.shares[name],
-        probe=outlook.probes[name],
-        advice=outlook.advice[name].word,
-        advice_reason=outlook.advice[name].reason,
+        useful_share=judged.shares[name],
+        probe=judged.probes[name],
+        advice=judged.advice[name].word,
+        advice_reason=judged.advice[name].reason,
     )
 
 
-def _too_near(scores: Scores, measure: str, name: str) -> Iterator[str]:
+def _too_near(copied: float, nearness: Nearness) -> Iterator[str]:
     """A warning where a pool holds near copies, or is nearer than chance allows."""
-    copied = scores.copied.get(name, 0.0)
     if copied >= MANY_COPIES:
         yield (
             f"{copied:.0%} of it are near copies of labelled images, such as other sizes or "
             "encodings of them: they teach nothing new."
         )
-    elif scores.nearness(measure)[name] == "nearer":
+    elif nearness == "nearer":
         yield TOO_NEAR
 
 
@@ -195,9 +298,9 @@ def _labelled_set(reading: Reading) -> LabelledSet:
     return LabelledSet(
         name=reading.pool.name,
         n_images=len(reading.pool),
-        n_unreadable=reading.n_unreadable,
+        n_unreadable=len(reading.sample.unreadable),
         n_read=len(reading.features),
         fingerprint=reading.pool.fingerprint,
         classes=None if labels is None else labels.counts(),
-        n_distinct=reading.n_distinct,
+        n_distinct=reading.sample.n_distinct,
     )

@@ -13,13 +13,14 @@ from mixmood.data.splits import NONE, Decoded, Pixels, Split, data_fingerprint
 from mixmood.testbed.run import Job, description, drawn
 from mixmood.testbed.runs.distances import (
     DistancesByMeasure,
-    LabelledDraws,
     distance_plan,
     features_of,
+    quickly_measured,
 )
-from mixmood.testbed.runs.outlook import RunOutlook, Values, probed_algorithm
+from mixmood.testbed.runs.outlook import probe_values, probed_algorithm, share_values
 
 if TYPE_CHECKING:
+    from mixmood.evidence.labelled import JudgedPart, LabelledEvidence
     from mixmood.heads.problem import HeadProblem
 
 N_KEPT = 8
@@ -76,18 +77,11 @@ class SharedLabelled:
         )
 
     @cached_property
-    def draws(self) -> LabelledDraws:
-        """The draws for distances, which may use another backbone."""
-        section = self.job.config.distances
-        place = section.backbone, section.resolution
-        features = self.shared.features(self.job, self.split.labelled, *place)
-        return LabelledDraws(features, distance_plan(self.job))
+    def evidence(self) -> "LabelledEvidence":
+        """Judges pools."""
+        from mixmood.evidence.labelled import LabelledEvidence
 
-    @cached_property
-    def outlook(self) -> RunOutlook:
-        """Computes useful share and probe of pools."""
-        split, seed = self.split, self.job.run.seed
-        return RunOutlook(self.features, split.labels, len(split.class_names), seed)
+        return LabelledEvidence(self.features, self.split.labels, self.job.run.seed)
 
     @cached_property
     def problem(self) -> "HeadProblem":
@@ -147,11 +141,15 @@ class FrozenPool:
     def distances(self) -> DistancesByMeasure:
         """Every measure between pool and labelled images."""
         section, frozen = self.job.config.distances, self.job.config.frozen
-        place, draws = (section.backbone, section.resolution), self.labelled.draws
-        if place == (frozen.backbone, frozen.resolution):
-            return draws.quickly_measured(self.unlabelled)
-        some = self.split.unlabelled[: draws.plan.sample_size * draws.plan.draws]
-        return draws.quickly_measured(self.shared.features(self.job, some, *place))
+        place, plan = (section.backbone, section.resolution), distance_plan(self.job)
+        labelled, pool = self.labelled.features, self.unlabelled
+        if place != (frozen.backbone, frozen.resolution):
+            some = self.split.unlabelled[: plan.sample_size * plan.draws]
+            labelled, pool = (
+                self.shared.features(self.job, images, *place)
+                for images in (self.split.labelled, some)
+            )
+        return quickly_measured(labelled, pool, plan)
 
     @cached_property
     def problem(self) -> "HeadProblem":
@@ -159,9 +157,9 @@ class FrozenPool:
         return self.labelled.problem.with_pool(self.unlabelled)
 
     @cached_property
-    def share(self) -> Values | None:
-        """The useful share of the pool."""
-        return self.labelled.outlook.share(self.unlabelled)
+    def judged(self) -> "JudgedPart":
+        """The images of the pool that its probe needs, with their useful share."""
+        return self.labelled.evidence.part(self.unlabelled)
 
     def _features(self, images: Pixels) -> Array:
         section = self.job.config.frozen
@@ -224,8 +222,6 @@ def _measured(pool: FrozenPool, algorithm: str) -> dict[str, Any]:
     """Distances, useful share and probe of a pool."""
     return {
         "distances": pool.distances,
-        "useful_share": pool.share,
-        "probe": pool.labelled.outlook.probe(
-            pool.unlabelled, probed_algorithm(algorithm), pool.share
-        ),
+        "useful_share": share_values(pool.judged),
+        "probe": probe_values(pool.labelled.evidence, pool.judged, probed_algorithm(algorithm)),
     }

@@ -12,7 +12,7 @@ from mixmood.data.splits import Pixels, Split
 from mixmood.testbed.config import TUNED
 from mixmood.testbed.run import Job, description, drawn
 from mixmood.testbed.runs.distances import distance_plan, measured, sample_features
-from mixmood.testbed.runs.outlook import RunOutlook, probed_algorithm
+from mixmood.testbed.runs.outlook import probe_values, probed_algorithm, share_values
 
 if TYPE_CHECKING:
     from mixmood.ssl.record import TrainingRecord
@@ -47,13 +47,15 @@ def network_results(job: Job) -> dict[str, Any]:
 
 def measured_pool(job: Job, split: Split) -> dict[str, Any]:
     """Distances, useful share and probe of the run's pool."""
+    from mixmood.evidence.labelled import LabelledEvidence
+
     labelled, pool = sample_features(job, split)
-    outlook = RunOutlook(labelled, split.labels, len(split.class_names), job.run.seed)
-    share = outlook.share(pool)
+    evidence = LabelledEvidence(labelled, split.labels, job.run.seed)
+    part = evidence.part(pool)
     return {
         "distances": measured(labelled, pool, distance_plan(job)),
-        "useful_share": share,
-        "probe": outlook.probe(pool, probed_algorithm(job.run.algorithm), share),
+        "useful_share": share_values(part),
+        "probe": probe_values(evidence, part, probed_algorithm(job.run.algorithm)),
     }
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError
+from mixmood.ranking.distance import score
+from mixmood.ranking.draws import check_fits, labelled_pairs, subsets, why_too_small, wilcoxon_p
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.statistics.draws import check_fits, labelled_pairs, subsets, why_too_small
-from mixmood.ranking.statistics.score import score
 
 
 def test_a_large_pool_gives_every_image_at_most_once(rng):
@@ -63,3 +63,12 @@ def test_a_pool_that_does_not_hold_one_sample_is_refused(rng):
     labelled, pool = rng.normal(size=(60, 3)), rng.normal(size=(19, 3))
     with pytest.raises(OptionError, match="'pool' cannot be compared: it holds only 19"):
         score(labelled, {"pool": pool}, RankingPlan(measures=("l2",), sample_size=20))
+
+
+def test_the_p_value_is_one_when_no_pair_differs():
+    assert wilcoxon_p(np.ones(30), np.ones(30)) == 1.0
+
+
+def test_the_smallest_value_is_two_sign_patterns_of_all():
+    """All thirty differences positive, or all negative: 2 of 2^30 ways."""
+    assert wilcoxon_p(np.arange(1.0, 31.0), np.zeros(30)) == 2 / 2**30

@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
-from mixmood.ranking.statistics.certainty import Certainty, chances_of_best, rank_intervals
-from mixmood.ranking.statistics.jackknife import image_covariance, leave_out
-from mixmood.ranking.statistics.permutation import holm, permutation_p
-from mixmood.ranking.statistics.score import wilcoxon_p
+from mixmood.ranking.certainty import (
+    Certainty,
+    chances_of_best,
+    image_covariance,
+    leave_out,
+    rank_intervals,
+)
+from mixmood.ranking.distance import wilcoxon_p
+from mixmood.ranking.draws import holm, permutation_p
 
 
 def test_samples_far_apart_reach_the_smallest_p_value(rng):

@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import kstest
 
 from mixmood.measures.registry import compare
+from mixmood.ranking.distance import noise_floor, score
+from mixmood.ranking.draws import permutation_p
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.statistics.permutation import permutation_p
-from mixmood.ranking.statistics.score import noise_floor, score
 
 WIDTH = 12
 

@@ -3,7 +3,6 @@
 import io
 import weakref
 from base64 import b64decode
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,9 +12,17 @@ import mixmood
 from mixmood.core.errors import UnreadableImageError
 from mixmood.data.images.decode import THUMBNAIL_SIDE, thumbnail
 from mixmood.data.readers.array import ImageArray, array_pool
-from mixmood.ranking.pictures.appearance import PictureTraits, SetTraits, contrasts
-from mixmood.ranking.pictures.gather import N_EXTREME, N_POINTS, gather_page_material
-from mixmood.ranking.pictures.projection import principal_axes
+from mixmood.features.sample import Extractor, Sample
+from mixmood.ranking.pictures import (
+    N_EXTREME,
+    N_POINTS,
+    PictureTraits,
+    SetTraits,
+    contrasts,
+    gather_page_material,
+    principal_axes,
+)
+from mixmood.ranking.read import Reading
 
 
 def noise(rng, n, side=8):
@@ -26,9 +33,8 @@ def reading(features, name="pool", images=None, labels=None, kept=None):
     """What `rank` has read of a pool: rows of features, and which image each of them is."""
     rows = features.astype(np.float32) if images is None else images
     pool = array_pool(rows, name, labels)
-    return SimpleNamespace(
-        pool=pool, features=features, kept=np.arange(len(features)) if kept is None else kept
-    )
+    sample = Sample(pool, np.arange(len(features)) if kept is None else kept, features, len(rows))
+    return Reading(sample, sample.rows, len(rows), Extractor(None))
 
 
 def opened(uri):

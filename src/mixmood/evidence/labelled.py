@@ -1,0 +1,181 @@
+"""What labelled images tell about pools: the useful share and the gain of each.
+
+`rank`, `filter` and the test bed ask the same object, so that the same pool, labelled set and seed
+have the same share and the same gain everywhere.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mixmood.core.arrays import Array, Codes
+from mixmood.core.errors import InputError
+from mixmood.core.records.ranking import LabelWorth, Probe
+from mixmood.core.records.useful_share import ShareRecord
+from mixmood.core.seeds import rng_for
+from mixmood.evidence.advice import is_foreign
+from mixmood.evidence.curve import LearningCurve, learning_curve
+from mixmood.evidence.gain import (
+    N_PART,
+    N_PARTS,
+    Gain,
+    LabelledFolds,
+    PoolEffect,
+    gain_of,
+    labelled_folds,
+    pool_effect,
+)
+from mixmood.evidence.share import useful_share
+
+N_POOL = N_PART * N_PARTS
+"""Pool images that share and gain are computed from."""
+N_FIRST = 300
+"""Images that decide whether a pool is foreign; of a foreign pool no more are needed."""
+MOST_LABELLED = 500
+"""Labelled images that are used; it bounds the time."""
+MOST_CLASSES = 100
+GIVE_LABELS = (
+    "The probe needs classes: put the labelled images into one folder for each class, or give a "
+    "list with a label column, or an .npz file with labels."
+)
+POOL = "pool"
+"""The word for every pool in generators: the name of a pool does not change its numbers."""
+
+
+@dataclass(frozen=True)
+class JudgedPart:
+    """The pool images from which share and gain are computed, shape (n, d), and their share."""
+
+    features: Array
+    share: ShareRecord | None
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledEvidence:
+    """The labelled images, ready to judge any pool.
+
+    Attributes:
+        features: Shape (n, d), in random order; at most MOST_LABELLED.
+        codes: The class of each image, shape (n,); None without classes.
+        seed: Decides every random choice.
+        groups: The group of each image, shape (n,): images of one group are held out together.
+            If None, each image is a group.
+    """
+
+    features: Array
+    codes: Codes | None
+    seed: int
+    groups: Codes | None = None
+
+    def __post_init__(self) -> None:
+        """Use the first images only."""
+        for name in ("features", "codes", "groups"):
+            values = getattr(self, name)
+            if values is not None:
+                object.__setattr__(self, name, values[:MOST_LABELLED])
+
+    @cached_property
+    def folds(self) -> LabelledFolds:
+        """The predictions of the supervised head out of fold; InputError if there can be none."""
+        if self.codes is None:
+            raise InputError(GIVE_LABELS)
+        names, codes = np.unique(self.codes, return_inverse=True)
+        if len(names) > MOST_CLASSES:
+            raise InputError(f"the probe takes at most {MOST_CLASSES} classes; got {len(names)}.")
+        rng = rng_for(self.seed, "folds")
+        return labelled_folds(self.features, codes, len(names), rng, self.groups)
+
+    @cached_property
+    def why_no_gain(self) -> str | None:
+        """Why gains cannot be measured, in a sentence; None if they can."""
+        if self.codes is None:
+            return GIVE_LABELS
+        try:
+            _ = self.folds
+        except InputError as error:
+            return f"The pools were not probed: {error}"
+        return None
+
+    @cached_property
+    def curve(self) -> LearningCurve:
+        """The learning curve of the supervised head."""
+        return learning_curve(self.folds, rng_for(self.seed, "curve"))
+
+    def share(self, pool: Array) -> ShareRecord | None:
+        """The useful share of pool images in random order; None if it cannot be estimated."""
+        rng = rng_for(self.seed, "share", POOL)
+        try:
+            found = useful_share(self.features, pool, rng, labels=self.codes)
+        except InputError:
+            return None
+        return ShareRecord(found.share, found.interval, found.is_trustworthy, found.note)
+
+    def first_share(self, pool: Array) -> ShareRecord | None:
+        """The share of the first images; if it is foreign, further ones need not be read."""
+        return self.share(pool[:N_FIRST])
+
+    def part(self, pool: Array, first: ShareRecord | None = None) -> JudgedPart:
+        """The images of a pool to judge, with their share: few of a foreign pool.
+
+        Only the first images decide, so that reading more of a pool for other reasons does not
+        change its gain.
+
+        Args:
+            pool: Features of pool images in random order, shape (m, d).
+            first: Their `first_share`, if it is known.
+        """
+        first = first or self.first_share(pool)
+        if is_foreign(first) or len(pool) <= N_FIRST:
+            return JudgedPart(pool[:N_FIRST], first)
+        return JudgedPart(pool[:N_POOL], self.share(pool[:N_POOL]))
+
+    def effect(self, part: JudgedPart, algorithm: str) -> PoolEffect:
+        """How the images change the predictions of a head that also uses them."""
+        return pool_effect(self.folds, part.features, algorithm, rng_for(self.seed, "probe", POOL))
+
+    def probe(self, part: JudgedPart, algorithm: str, effect: PoolEffect | None = None) -> Probe:
+        """The gain of the images for a head; InputError if it cannot be measured.
+
+        Args:
+            part: The images.
+            algorithm: The head.
+            effect: Their `effect`, if it is known.
+        """
+        folds, share = self.folds, None if part.share is None else part.share.share
+        effect = effect or self.effect(part, algorithm)
+        gain = gain_of(effect, share, folds.accuracy, algorithm)
+        return Probe(
+            gain=gain.points,
+            interval=gain.interval,
+            p_helps=gain.p_helps,
+            algorithm=algorithm,
+            change=effect.p_right,
+            error=effect.error,
+            accuracy=100 * folds.accuracy,
+            is_learnable=folds.is_learnable,
+            n_pool=len(part.features),
+            worth=worth_of(self.curve, gain),
+            n_held_out=effect.n_held_out,
+            order_error=gain.order_error,
+        )
+
+
+def worth_of(curve: LearningCurve, gain: Gain) -> LabelWorth | None:
+    """A gain in labels; None if it is not above 0, or if the learning curve cannot tell."""
+    labels = curve.worth(gain.points) if gain.points > 0 else None
+    interval = curve.worth_interval(gain.points, gain.error)
+    if not labels or interval == (0, None):
+        return None  # an interval from 0 without an upper end says nothing
+    return LabelWorth(labels, interval)
+
+
+def interleaved(first: Array, second: Array) -> Array:
+    """Rows of two pools in alternation, the same number of each: the two pools together.
+
+    >>> interleaved(np.array([[1], [2], [3]]), np.array([[7], [8]])).ravel().tolist()
+    [1, 7, 2, 8]
+    """
+    n = min(len(first), len(second))
+    rows = np.stack([first[:n], second[:n]], axis=1)
+    return np.asarray(rows.reshape(2 * n, -1))

@@ -1,0 +1,172 @@
+"""Which images go into which draw, the distances of the draws, and their p-values."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from mixmood.core.arrays import Array, Rows
+from mixmood.core.errors import OptionError
+from mixmood.core.words import counted
+from mixmood.measures.batch import partition_distances
+from mixmood.measures.histogram import Overflow
+from mixmood.measures.registry import compare
+
+
+def why_too_small(
+    sample_size: int, n_rows: int, n_copies: int = 0, problems: str = ""
+) -> str | None:
+    """Why a pool holds fewer images than a sample; None if it holds enough.
+
+    `n_copies` copies of labelled images are not among the rows. `problems` says why images could
+    not be read, where that is known.
+    """
+    if n_rows >= sample_size:
+        return None
+    if n_rows == 0:
+        unreadable = f"none can be read ({problems})" if problems else "none can be read"
+        why = "all that can be read are copies of labelled ones" if n_copies else unreadable
+        return f"of the images tried, {why}. Give another pool, or leave this one out."
+    copies = counted(n_copies, "copy", "copies")
+    besides = f" besides {copies} of labelled ones" if n_copies else ""
+    return (
+        f"it holds only {counted(n_rows, 'readable image')}{besides}, and the sample size is "
+        f"{sample_size}. Use a sample size of at most {n_rows}, or a larger pool."
+    )
+
+
+def check_fits(sample_size: int, n_rows: int, name: str) -> None:
+    """Refuse a pool that does not hold one sample."""
+    reason = why_too_small(sample_size, n_rows)
+    if reason:
+        raise OptionError(f"'{name}' cannot be compared: {reason}")
+
+
+def subsets(n: int, size: int, count: int, rng: np.random.Generator) -> Rows:
+    """`count` random subsets of `size` of n rows, shape (count, size).
+
+    The rows are cut into subsets in order, then shuffled and cut again: every row is used about
+    equally often, and with `size * count` rows each is used once. The rows must come in random
+    order, as the rows of a `Reading` do.
+    """
+    order = np.arange(n)
+    cuts: list[Rows] = []
+    while len(cuts) < count:
+        cuts.extend(order[: n - n % size].reshape(-1, size))
+        order = rng.permutation(n)
+    return np.stack(cuts[:count])
+
+
+def labelled_pairs(
+    n: int, size: int, count: int, rng: np.random.Generator, overlap: bool = False
+) -> Rows:
+    """Pairs of subsets of the labelled rows, shape (count, 2, size).
+
+    The two are disjoint, unless `overlap` asks for independent ones as the paper's authors drew
+    them: a row may then be its own nearest neighbour.
+    """
+    if overlap:
+        return np.stack([[rng.permutation(n)[:size] for _ in range(2)] for _ in range(count)])
+    return subsets(n, 2 * size, count, rng).reshape(count, 2, size)
+
+
+@dataclass(frozen=True)
+class DrawnDistances:
+    """`inter`, shape (measures, pools, draws), and `intra`, shape (measures, draws)."""
+
+    inter: Array
+    intra: Array
+
+    @property
+    def signed(self) -> Array:
+        """Inter minus intra, shape (measures, pools, draws)."""
+        return np.asarray(self.inter - self.intra[:, None, :])
+
+    def first(self, n_draws: int) -> "DrawnDistances":
+        """The distances of the first draws."""
+        return DrawnDistances(self.inter[..., :n_draws], self.intra[..., :n_draws])
+
+
+def drawn_distances(
+    labelled: Array,
+    pools: Sequence[Array],
+    labelled_rows: Rows,
+    pool_rows: Sequence[Rows],
+    names: Sequence[str],
+    overflow: Overflow = "count",
+    jobs: int = 1,
+) -> DrawnDistances:
+    """Every measure over the same draws: labelled to each pool, and labelled to itself.
+
+    All pools are compared with the same labelled sub-samples, so that the choice of these does
+    not add to the differences between pools, and each sub-sample is binned once.
+
+    Args:
+        labelled: Labelled features, shape (n, d).
+        pools: Features of each pool, shape (n_k, d).
+        labelled_rows: Rows of the two labelled sub-samples of each draw, shape (draws, 2, size).
+        pool_rows: For each pool, the rows of each draw, shape (draws, size).
+        names: Names of the measures.
+        overflow: How values are counted that lie outside the first sample's range.
+        jobs: Threads; they change only the time.
+    """
+
+    def table(draw: int) -> Array:
+        rows, other_rows = labelled_rows[draw]
+        others = [pool[pool_rows[k][draw]] for k, pool in enumerate(pools)]
+        return compare(labelled[rows], [labelled[other_rows], *others], names, overflow)
+
+    with ThreadPoolExecutor(jobs) as threads:
+        tables = np.stack(list(threads.map(table, range(len(labelled_rows)))), axis=-1)
+    return DrawnDistances(inter=tables[:, 1:], intra=tables[:, 0])
+
+
+def permutation_p(
+    labelled: Array,
+    pool: Array,
+    names: Sequence[str],
+    n_permutations: int,
+    rng: np.random.Generator,
+) -> Array:
+    """How often a random partition is as far apart as the two samples, shape (measures,).
+
+    (1 + number of random re-partitions of all rows whose distance is at least the observed one)
+    / (1 + n_permutations). Uniform when both samples come from one distribution; its smallest
+    value is 1 / (1 + n_permutations).
+    """
+    rows = np.concatenate([labelled, pool])
+    is_first = np.zeros((1 + n_permutations, len(rows)), bool)
+    is_first[:, : len(labelled)] = True
+    is_first[1:] = rng.permuted(is_first[1:], axis=1)
+    distances = partition_distances(rows, is_first, names)
+    # A re-partition that only swaps equal rows may differ by rounding: count it as a tie.
+    least = distances[:, :1] - 1e-6 * np.abs(distances[:, :1])
+    n_as_far = (distances[:, 1:] >= least).sum(axis=1)
+    return np.asarray((1 + n_as_far) / (1 + n_permutations))
+
+
+def holm(p_values: Array) -> Array:
+    """Holm's step-down correction for several tests, shape (n,).
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_values, kind="stable")
+    factors = len(p_values) - np.arange(len(p_values))
+    corrected = np.empty(len(p_values))
+    corrected[order] = np.minimum(np.maximum.accumulate(p_values[order] * factors), 1.0)
+    return corrected
+
+
+def wilcoxon_p(inter: Array, intra: Array) -> float:
+    """Two-sided paired signed-rank p-value; 1 when no pair differs.
+
+    >>> wilcoxon_p(np.array([3.0, 5.0, 7.0]), np.array([1.0, 1.0, 1.0]))
+    0.25
+    """
+    if np.array_equal(inter, intra):
+        return 1.0
+    from scipy.stats import wilcoxon  # it takes a quarter of a second to import
+
+    return float(wilcoxon(inter, intra).pvalue)

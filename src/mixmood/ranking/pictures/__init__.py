@@ -1,1 +1,0 @@
-"""Images and map for the page of a ranking."""

@@ -1,0 +1,130 @@
+"""The images of a pool in random order, read only as far as they are needed."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mixmood.core.arrays import Array, Rows
+from mixmood.core.seeds import rng_for
+from mixmood.core.words import either_form
+from mixmood.data.images.pool import FeatureSource, Pool
+from mixmood.evidence.labelled import N_POOL
+from mixmood.features.sample import Extractor, Sample
+
+SPARE = 4
+"""At most so many images are tried for each one wanted: bounds the time with broken files."""
+MOST_SHUFFLED = 2**20
+"""Larger pools are not shuffled as a whole: it would take a second for ten million images."""
+LABELLED, POOL = "labelled", "pool"
+"""The two sides. An order depends on the seed, the side and the number of images alone."""
+
+
+def random_order(n_images: int, n_wanted: int, seed: int, side: str) -> Rows:
+    """The first `n_wanted` of all images in random order, shape (n_wanted,).
+
+    Asking for more images leaves the first ones as they are.
+
+    >>> random_order(9, 3, 0, POOL).tolist() == random_order(9, 9, 0, POOL)[:3].tolist()
+    True
+    """
+    rng, n_wanted = rng_for(seed, "order", side), min(n_wanted, n_images)
+    if n_images <= MOST_SHUFFLED:
+        return rng.permutation(n_images)[:n_wanted]
+    distinct: dict[int, None] = {}
+    while len(distinct) < n_wanted:
+        distinct |= dict.fromkeys(rng.integers(n_images, size=MOST_SHUFFLED // 8).tolist())
+    return np.array(list(distinct)[:n_wanted], np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The first readable images of a pool in a random order; it never changes.
+
+    Attributes:
+        sample: The images that were read.
+        order: Images of the pool in the order in which they are tried.
+        most: The largest number of images that draws need.
+        extractor: Reads features.
+    """
+
+    sample: Sample
+    order: Rows
+    most: int
+    extractor: Extractor
+
+    @classmethod
+    def begin(
+        cls,
+        pool: Pool,
+        most: int,
+        seed: int,
+        side: str,
+        extractor: Extractor,
+        among: Rows | None = None,
+    ) -> "Reading":
+        """A reading of no image yet; `among` are the images that may be read, all if None."""
+        backbone = extractor.backbone
+        width = pool.width if isinstance(pool, FeatureSource) else backbone.width if backbone else 0
+        sample = Sample(pool, np.empty(0, np.int64), np.empty((0, width), np.float32), n_tried=0)
+        n_images = len(pool) if among is None else len(among)
+        order = random_order(n_images, SPARE * max(most, N_POOL), seed, side)
+        order = order if among is None else among[order]
+        return cls(sample, order, min(most, n_images), extractor)
+
+    def read_on(
+        self, n_images: int, left_out: Sample | None = None, *, beyond: bool = False
+    ) -> "Reading":
+        """A reading of `n_images` readable images, or of fewer if the pool has no more.
+
+        Args:
+            n_images: How many are wanted.
+            left_out: Another sample; images that it holds are left out here.
+            beyond: Whether to read more than the draws need.
+        """
+        wanted = n_images if beyond else min(n_images, self.most)
+        sample = _without(self.sample, left_out)
+        order = self.order[: SPARE * max(wanted, self.most)]
+        while len(sample) < wanted and sample.n_tried < len(order):
+            n_missing = wanted - len(sample)
+            rows = order[sample.n_tried : sample.n_tried + n_missing]
+            sample = sample + _without(self.extractor.read(self.pool, rows), left_out)
+        return replace(self, sample=sample)
+
+    @property
+    def pool(self) -> Pool:
+        """The pool that is read."""
+        return self.sample.pool
+
+    @property
+    def features(self) -> Array:
+        """The features of the images, shape (n, d)."""
+        return self.sample.features
+
+    @property
+    def codes(self) -> Rows | None:
+        """The class of each image, shape (n,); None if the pool has no classes."""
+        return None if self.pool.labels is None else self.sample.codes
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Facts about this pool that may make its result wrong."""
+        notes = () if isinstance(self.pool, FeatureSource) else self.pool.notes
+        sample = self.sample
+        return (*notes, *sample.warnings, *_copy_warning(sample), *sample.repetition_warning)
+
+
+def _without(sample: Sample, left_out: Sample | None) -> Sample:
+    return sample if left_out is None else sample.where(~sample.is_copy_of(left_out))
+
+
+def _copy_warning(sample: Sample) -> tuple[str, ...]:
+    n_copies = sample.n_left_out
+    if not n_copies:
+        return ()
+    are_copies = either_form(
+        n_copies, "is a copy of a labelled one and was", "are copies of labelled ones and were"
+    )
+    return (
+        f"{n_copies} of {sample.n_tried} images tried {are_copies} left out: copies would distort "
+        "the distance.",
+    )

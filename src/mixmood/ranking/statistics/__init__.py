@@ -1,1 +1,0 @@
-"""Distances, p-values and intervals: arrays in, values out."""
