@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.heads.tasks import REPORT, Family, draw
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.choice import train_head
-from mixmood.ssl.head.typicality import fit_typicality
+from mixmood.ssl.head_model import fit_typicality
 
 N_LABELLED = 60
 HEADER = ("task", "seed", "what", "value")

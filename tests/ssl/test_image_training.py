@@ -106,7 +106,7 @@ def test_streaming_replaces_an_unreadable_image_by_the_next_one_and_says_so_once
 
     first, second = sorted(pool.iterdir())[:2]
     first.write_bytes(b"broken")
-    images = StreamedImages(PictureReader(open_pool(pool), (8, 8), told.warn))
+    images = StreamedImages(PictureReader(open_pool(pool), (8, 8), told))
     rows = np.array([0, 1, 2])
     images.prefetch(rows)
     batch = images.batch(rows)

@@ -26,7 +26,7 @@ from mixmood.data.images.pool import scaled_alike
 from mixmood.data.open import open_pool
 from mixmood.heads.registry import HEADS
 from mixmood.ssl import run_folder as run_files
-from mixmood.ssl.head.train import HeadRun, train_head_on_images
+from mixmood.ssl.head import HeadRun, train_head_on_images
 from mixmood.ssl.image_training import MEMORY_LIMIT_BYTES, train_on_images
 from mixmood.ssl.plan import AUTO, NETWORK_ONLY, TrainingPlan, TrainingRunPlan
 from mixmood.ssl.predict import Predictions

@@ -164,7 +164,7 @@ def train_on_images(
     check_plan(plan, unlabelled is not None)
     prepare_folder(plan.folder, plan.resume)
     recorder = Recorder(listener)
-    loader = PoolLoader(listener, plan.seed, warn=recorder.warn, inform=listener.note)
+    loader = PoolLoader(recorder, plan.seed)
     splits = loader.splits(labelled, plan.test, plan)
     pool = None if unlabelled is None else loader.unlabelled(unlabelled, splits, memory_limit_bytes)
     trained = train(

@@ -1,6 +1,6 @@
 """The pools of a user as pictures of one size for training: opened, decoded, resized, split."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -12,7 +12,7 @@ from PIL import Image as PillowImage
 
 from mixmood.core.arrays import Codes, Picture, Rows
 from mixmood.core.errors import InputError, OptionError, TrainingError, UnreadableImageError
-from mixmood.core.listener import Listener
+from mixmood.core.listener import Listener, Silent
 from mixmood.core.seeds import rng_for
 from mixmood.core.words import counted, either_form
 from mixmood.data.images.labels import minus_one_note, needed_labels
@@ -66,7 +66,7 @@ class Loaded:
 
 
 def load_pictures(
-    source: ImageSource, size: tuple[int, int], *, progress: Listener, rows: Rows | None = None
+    source: ImageSource, size: tuple[int, int], *, listener: Listener, rows: Rows | None = None
 ) -> Loaded:
     """Every readable picture of a pool, or of some of its rows, at one size."""
     wanted = np.arange(len(source)) if rows is None else rows
@@ -74,7 +74,7 @@ def load_pictures(
     is_kept = np.zeros(len(wanted), dtype=bool)
     n_resized = 0
     task = f"reading {source.name}"
-    progress.start(task, len(wanted))
+    listener.start(task, len(wanted))
     order = source.reading_order(wanted)
     pictures = pictures_at(source, wanted[order].tolist(), size)
     for place, (picture, is_resized) in zip(order.tolist(), pictures, strict=True):
@@ -82,8 +82,8 @@ def load_pictures(
             n_resized += is_resized
             pixels[place] = picture
             is_kept[place] = True
-        progress.advance(task)
-    progress.finish(task)
+        listener.advance(task)
+    listener.finish(task)
     if not is_kept.any():
         raise no_readable_image(source.name, len(wanted))
     # Moved within the array: a copy would need the same amount of memory again.
@@ -113,14 +113,11 @@ class PictureReader:
     """Reads batches of a pool's pictures at one size, for pools that do not fit in memory."""
 
     def __init__(
-        self,
-        source: ImageSource,
-        size: tuple[int, int],
-        notify: Callable[[str], None] = lambda message: None,
+        self, source: ImageSource, size: tuple[int, int], listener: Listener | None = None
     ) -> None:
-        """Read from `source`; `size` is height and width; `notify` gets one warning."""
+        """Read from `source`; `size` is height and width; the listener gets one warning."""
         self._source = source
-        self._notify, self._has_warned = notify, False
+        self._listener, self._has_warned = listener or Silent(), False
         self.size = size
         self.fingerprint = source.fingerprint
 
@@ -146,7 +143,7 @@ class PictureReader:
         if not self._has_warned:
             # Only once: the number of unreadable images is not known before all have been read.
             self._has_warned = True
-            self._notify(
+            self._listener.warn(
                 f"{self._source.name}: {self._source.locate(row)} cannot be read; it and others "
                 "like it are replaced by the next readable images."
             )
@@ -219,20 +216,39 @@ class Splits:
     """How images of more than eight bits are scaled; None if the labelled ones have eight bits."""
 
 
+def codes_among(
+    names: Sequence[str], own_names: Sequence[str], codes: NDArray[np.integer[Any]]
+) -> NDArray[np.int64]:
+    """The codes of test images among the classes of the labelled images; others are refused.
+
+    Args:
+        names: The classes of the labelled images.
+        own_names: Those of the test images; one without an image need not be known.
+        codes: The class of each test image, as an index of `own_names`.
+    """
+    found = np.unique(codes)
+    unknown = [own_names[code] for code in found if own_names[code] not in names]
+    if unknown:
+        raise TrainingError(
+            f"The test images have classes that no labelled image has: {first_names(unknown)}. "
+            "Label images of these classes, or leave them out."
+        )
+    places = np.array([names.index(own_names[code]) for code in found], np.int64)
+    return np.asarray(places[np.searchsorted(found, codes)], np.int64)
+
+
+def first_names(names: Sequence[str]) -> str:
+    """The first five names, and how many more there are."""
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
+
+
 class PoolLoader:
     """Loads pools at one size and reports what it found, each fact once."""
 
-    def __init__(
-        self,
-        progress: Listener,
-        seed: int,
-        *,
-        warn: Callable[[str], None],
-        inform: Callable[[str], None] = lambda message: None,
-    ) -> None:
-        """Report every image read to `progress`, problems to `warn` and other facts to `inform`."""
-        self._progress, self._seed = progress, seed
-        self._warn, self._inform = warn, inform
+    def __init__(self, listener: Listener, seed: int) -> None:
+        """The listener is told of every image read, of problems and of other facts."""
+        self._listener, self._seed = listener, seed
         self._pixel_range: PixelRange | None = None
 
     def splits(self, labelled: Any, test: Any | None, plan: TrainingPlan) -> Splits:
@@ -244,11 +260,11 @@ class PoolLoader:
             )
         source, labels = self._open_labelled(labelled, "labelled")
         if note := minus_one_note(labels.names):
-            self._warn(note)
+            self._listener.warn(note)
         self._pixel_range = fit_pixel_range(source)
         if self._pixel_range is not None:
             source = source.scaled_by(self._pixel_range)
-            self._inform(self._pixel_range.sentence())
+            self._listener.note(self._pixel_range.sentence())
         side = common_side(source) if plan.image_size is None else plan.image_size
         size = (side, side)
         loaded = self._load(source, size)
@@ -278,8 +294,10 @@ class PoolLoader:
 
         source = self._open(pool, "unlabelled")
         if len(source) * splits.size[0] * splits.size[1] * 3 > memory_limit_bytes:
-            self._warn(f"{source.name}: does not fit in memory; images are read as needed.")
-            return StreamedImages(PictureReader(source, splits.size, self._warn))
+            self._listener.warn(
+                f"{source.name}: does not fit in memory; images are read as needed."
+            )
+            return StreamedImages(PictureReader(source, splits.size, self._listener))
         pixels = self._load(source, splits.size).pixels
         self._warn_of_shared(pixels, source.name, splits.labelled[0], "labelled")
         self._warn_of_shared(pixels, source.name, splits.test[0], "test")
@@ -289,18 +307,9 @@ class PoolLoader:
         self, test: Any, size: tuple[int, int], names: tuple[str, ...]
     ) -> LabelledPixels:
         source, labels = self._open_labelled(test, "test")
-        # A class without an image, as in the list of classes of a data set, need not be known.
-        found = np.unique(labels.codes)
-        unknown = [labels.names[code] for code in found if labels.names[code] not in names]
-        if unknown:
-            raise TrainingError(
-                f"The test images have classes that no labelled image has: {', '.join(unknown)}. "
-                "Label images of these classes, or leave them out."
-            )
+        codes_among(names, labels.names, labels.codes)  # refused before images are read
         loaded = self._load(source, size)
-        to_code = np.array([names.index(labels.names[code]) for code in found])
-        codes = to_code[np.searchsorted(found, labels.codes[loaded.rows])]
-        return loaded.pixels, codes.astype(np.int64)
+        return loaded.pixels, codes_among(names, labels.names, labels.codes[loaded.rows])
 
     def _open(self, what: Any, role: str) -> ImageSource:
         source = open_pool(what, seed=self._seed, role=f"{role} pool")
@@ -309,7 +318,7 @@ class PoolLoader:
                 f"The {role} pool {source.name} holds features; images are needed to train."
             )
         for note in source.notes:
-            self._warn(f"{source.name}: {note}")
+            self._listener.warn(f"{source.name}: {note}")
         return source.scaled_by(self._pixel_range)
 
     def _open_labelled(self, what: Any, role: str) -> tuple[ImageSource, Labels]:
@@ -319,12 +328,12 @@ class PoolLoader:
     def _load(self, source: ImageSource, size: tuple[int, int]) -> Loaded:
         n_tried, n_poor = poor_range(source)
         for text in pixel_warnings(n_tried, 0, n_poor, source.pixel_range):
-            self._warn(f"{source.name}: {text}")
-        loaded = load_pictures(source, size, progress=self._progress)
+            self._listener.warn(f"{source.name}: {text}")
+        loaded = load_pictures(source, size, listener=self._listener)
         for text in unreadable_warning(len(source), loaded.unreadable):
-            self._warn(f"{source.name}: {text}")
+            self._listener.warn(f"{source.name}: {text}")
         if loaded.n_resized:
-            self._inform(
+            self._listener.note(
                 f"{source.name}: {counted(loaded.n_resized, 'image')} resized to {size[0]} x "
                 f"{size[1]} pixels."
             )
@@ -336,7 +345,9 @@ class PoolLoader:
         count = n_shared(pixels, other)
         if count:
             are = either_form(count, "is", "are")
-            self._warn(f"{name}: {counted(count, 'image')} {are} also among the {role} images.")
+            self._listener.warn(
+                f"{name}: {counted(count, 'image')} {are} also among the {role} images."
+            )
 
 
 def _name(what: Any) -> str:

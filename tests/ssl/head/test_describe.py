@@ -1,6 +1,6 @@
 import numpy as np
 
-from mixmood.ssl.head.describe import confusion
+from mixmood.ssl.head import confusion
 
 
 def test_a_confusion_table_counts_every_repeat_by_its_share_and_leaves_out_who_was_never_tested():

@@ -15,7 +15,7 @@ from mixmood.api.predict import predict
 from mixmood.api.train import train
 from mixmood.core.errors import InputError, OptionError, OutputError, ShapeError, TrainingError
 from mixmood.features.sample import Sample
-from mixmood.ssl.head.embedding import warn_of_copies
+from mixmood.ssl.head import warn_of_copies
 from mixmood.ssl.record import HeadRecord
 
 
@@ -174,7 +174,7 @@ def test_test_images_that_are_labelled_too_are_reported(photos, told):
 
 def test_the_warning_of_copies_is_whole_if_the_name_of_the_pool_has_a_semicolon(told):
     images = Sample(SimpleNamespace(name="a;b"), np.arange(2), np.eye(2), 2)
-    warn_of_copies(images, images, told.warn)
+    warn_of_copies(images, images, told)
     expected = "a;b: 2 images are also among the labelled images: their accuracy is too good."
     assert told.warnings == [expected]
 

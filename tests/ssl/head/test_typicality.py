@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mixmood.ssl.head.typicality import fit_typicality
+from mixmood.ssl.head_model import fit_typicality
 
 
 def test_of_further_images_of_the_same_kind_five_percent_are_refused():

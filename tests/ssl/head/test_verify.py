@@ -8,36 +8,33 @@ import pytest
 
 from mixmood.core.errors import OutputError
 from mixmood.heads.linear import LinearHead
-from mixmood.ssl.head.graph import FEATURES, model_file
-from mixmood.ssl.head.typicality import fit_typicality
-from mixmood.ssl.head.verify import check_model
+from mixmood.ssl.head_model import FEATURES, check_model, fit_typicality, model_file
 
 
 @pytest.fixture
 def parts(rng):
-    """A task with twenty rows of features, a head, its typicality and its file."""
+    """Twenty rows of features, a head, its typicality and its file."""
     rows = rng.normal(size=(20, 4)).astype(np.float32)
     head = LinearHead(rng.normal(size=(4, 3)), np.zeros(3))
     typicality = fit_typicality(rows, rng)
     model, takes = model_file(head, typicality, None, {})
     assert takes == FEATURES
-    task = SimpleNamespace(labelled=SimpleNamespace(features=rows), backbone=None)
-    return task, head, typicality, model
+    return SimpleNamespace(features=rows), head, typicality, model
 
 
 def test_a_file_that_answers_alike_passes(parts):
-    task, head, typicality, model = parts
-    check_model(model, FEATURES, task, head, typicality)
+    labelled, head, typicality, model = parts
+    check_model(model, FEATURES, labelled, None, head, typicality)
 
 
 def test_another_answer_is_refused(parts):
-    task, head, typicality, model = parts
+    labelled, head, typicality, model = parts
     other = replace(head, bias=np.array([1.0, 0.0, 0.0]))
     with pytest.raises(OutputError, match="results than .* memory: probabilities differ by 0"):
-        check_model(model, FEATURES, task, other, typicality)
+        check_model(model, FEATURES, labelled, None, other, typicality)
 
 
 def test_a_file_that_cannot_be_run_is_refused(parts):
-    task, head, typicality, _ = parts
+    labelled, head, typicality, _ = parts
     with pytest.raises(OutputError, match="The model cannot be run by ONNX Runtime"):
-        check_model(b"no model", FEATURES, task, head, typicality)
+        check_model(b"no model", FEATURES, labelled, None, head, typicality)

@@ -63,7 +63,7 @@ def test_a_camera_jpeg_is_decoded_at_a_reduced_size(tmp_path, monkeypatch):
         return picture
 
     monkeypatch.setattr(pool, "picture", noting)
-    small = load_pictures(pool, (32, 32), progress=Silent()).pixels[0]
+    small = load_pictures(pool, (32, 32), listener=Silent()).pixels[0]
     assert sizes == [(150, 200)]
     whole = Image.open(io.BytesIO((tmp_path / "large.jpg").read_bytes())).resize((32, 32))
     assert np.abs(small.astype(int) - np.asarray(whole).astype(int)).mean() < 8

@@ -41,18 +41,18 @@ READABLE = [row for row in range(20) if row % 7]
 
 def test_a_pool_is_loaded_in_the_order_it_is_read_quickest():
     pool = Backwards()
-    loaded = load_pictures(pool, (4, 4), progress=Silent())
+    loaded = load_pictures(pool, (4, 4), listener=Silent())
     assert pool.fetched == list(range(20))[::-1]
     assert loaded.rows.tolist() == READABLE == loaded.pixels[:, 0, 0, 0].tolist()
     assert loaded.unreadable == ("0.png", "7.png", "14.png")
 
 
 def test_some_rows_come_in_the_order_asked_for():
-    loaded = load_pictures(Backwards(), (4, 4), progress=Silent(), rows=np.array([5, 7, 12, 3]))
+    loaded = load_pictures(Backwards(), (4, 4), listener=Silent(), rows=np.array([5, 7, 12, 3]))
     assert loaded.rows.tolist() == [5, 12, 3] == loaded.pixels[:, 0, 0, 0].tolist()
     assert loaded.unreadable == ("7.png",)
     with pytest.raises(InputError, match="backwards has no readable image among 2"):
-        load_pictures(Backwards(), (4, 4), progress=Silent(), rows=np.array([0, 14]))
+        load_pictures(Backwards(), (4, 4), listener=Silent(), rows=np.array([0, 14]))
 
 
 def test_predictions_are_in_the_order_of_the_pool(monkeypatch):

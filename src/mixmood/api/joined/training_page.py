@@ -11,7 +11,7 @@ from mixmood.data.images.decode import THUMBNAIL_SIDE, thumbnail
 from mixmood.data.images.pool import FeatureSource
 from mixmood.features.sample import Sample
 from mixmood.report.training import Mistakes, TrainingPictures, training_page
-from mixmood.ssl.head.train import HeadRun
+from mixmood.ssl.head import HeadRun
 
 N_TILES = 8
 MOST_MISTAKES = 12

@@ -1,18 +1,78 @@
-"""A head as an ONNX graph: with its backbone, from images; or alone, from features."""
+"""The file of a head: typicality, its ONNX graph with or without the backbone, and its check."""
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mixmood.core.arrays import Array
+from mixmood.core.errors import OutputError
+from mixmood.data.images.pool import ImageSource
+from mixmood.evidence.accuracy import keep_threshold
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.onnx_graph import FLOAT, UINT8, GraphPart, Values, alone, extended
 from mixmood.features.backbones.onnx_network import InputFormat, OnnxBackbone
-from mixmood.heads.linear import LinearHead
-from mixmood.ssl.head.typicality import Typicality
+from mixmood.features.sample import Sample
+from mixmood.heads.linear import LinearHead, directions
+from mixmood.ssl.pools import pictures_at
 from mixmood.ssl.predict import INPUT, METADATA
+
+N_NEAREST = 3
+KEPT_SHARE = 0.95
+MOST_REFERENCES = 2000
+"""Largest number of labelled images in a model file; more would not improve its answers."""
+
+
+@dataclass(frozen=True)
+class Typicality:
+    """The mean cosine to the three nearest labelled images, and its threshold."""
+
+    references: NDArray[np.float32]
+    """Directions of labelled images, shape (m, d)."""
+    n_nearest: int
+    threshold: float | None
+    """95 % of the labelled images, each compared with the others, reach it; None if unknown."""
+
+    def __call__(self, features: Array) -> NDArray[np.float32]:
+        """The typicality of each row of features (n, d), at most 1; shape (n,)."""
+        rows = directions(np.asarray(features, np.float32))
+        cosines = np.asarray(rows @ self.references.T, np.float32)
+        return _mean_of_largest(cosines, self.n_nearest)
+
+
+def fit_typicality(
+    features: Array, rng: np.random.Generator, groups: NDArray[np.integer] | None = None
+) -> Typicality:
+    """References and threshold from labelled features, shape (n, d).
+
+    Each labelled image is compared with the other ones (of other groups). The threshold is the
+    k-th smallest value with k = floor((n + 1) * 5 %). A new image like the labelled ones is then
+    below the threshold with a probability of at most 5 %. With fewer than 19 images there is no
+    such k, and no threshold.
+    """
+    rows = directions(np.asarray(features, np.float32))
+    if len(rows) > MOST_REFERENCES:
+        keep = np.sort(rng.choice(len(rows), MOST_REFERENCES, replace=False))
+        rows, groups = rows[keep], None if groups is None else groups[keep]
+    own = np.arange(len(rows)) if groups is None else groups
+    cosines = np.asarray(rows @ rows.T, np.float32)
+    cosines[own[:, None] == own[None, :]] = np.float32(-np.inf)
+    n_others = int(np.isfinite(cosines).sum(axis=1).min())
+    n_nearest = min(N_NEAREST, max(1, n_others))
+    threshold = None
+    if n_others:
+        # `keep_threshold` returns 0 if there are too few images for a guarantee.
+        threshold = keep_threshold(_mean_of_largest(cosines, n_nearest), KEPT_SHARE) or None
+    return Typicality(np.asarray(rows, np.float32), n_nearest, threshold)
+
+
+def _mean_of_largest(values: NDArray[np.float32], n_largest: int) -> NDArray[np.float32]:
+    largest = np.partition(values, values.shape[1] - n_largest, axis=1)[:, -n_largest:]
+    return np.asarray(largest.mean(axis=1), np.float32)
+
 
 FEATURES, PROBABILITIES, TYPICALITY = "features", "probabilities", "typicality"
 
@@ -101,3 +161,38 @@ def _add_head(part: GraphPart, features: str, head: LinearHead, typicality: Typi
 
 def _constant(part: GraphPart, values: NDArray[Any]) -> str:
     return part.constant(np.asarray(values, np.float32))
+
+
+N_CHECKED, TOLERANCE = 16, 1e-3
+
+
+def check_model(
+    model: bytes,
+    takes: str,
+    labelled: Sample,
+    side: int | None,
+    head: LinearHead,
+    typicality: Typicality,
+) -> None:
+    """Refuse a file that gives other results than the head on a few labelled images."""
+    from mixmood.features.backbones.onnx_network import open_session
+
+    features = labelled.features[:N_CHECKED]
+    given: dict[str, Any] = {FEATURES: np.asarray(features, np.float32)}
+    if takes != FEATURES and side is not None and isinstance(labelled.pool, ImageSource):
+        rows = labelled.rows[:N_CHECKED].tolist()
+        read = pictures_at(labelled.pool, rows, (side, side))
+        given = {takes: np.stack([np.asarray(picture) for picture, _ in read])}
+    try:
+        found, typical = open_session(model).run([PROBABILITIES, TYPICALITY], given)
+    except Exception as error:
+        # ONNX Runtime has no public base class for what it raises.
+        raise OutputError(f"The model cannot be run by ONNX Runtime: {error}.") from error
+    probability_error = float(np.abs(found - head.predict_proba(features)).max())
+    typicality_error = float(np.abs(typical[:, 0] - typicality(features)).max())
+    if not max(probability_error, typicality_error) <= TOLERANCE:
+        raise OutputError(
+            f"The model file gives other results than the head in memory: probabilities differ by "
+            f"{probability_error:.2g}, typicality by {typicality_error:.2g}. Report this, with the "
+            "name of the backbone."
+        )

@@ -1,0 +1,320 @@
+"""Training a head on pools of images: features, choice of the algorithm, record; no torch."""
+
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array, Rows
+from mixmood.core.cache.features import FeatureCache, open_cache
+from mixmood.core.errors import TrainingError
+from mixmood.core.listener import Listener, Recorder
+from mixmood.core.seeds import rng_for
+from mixmood.core.words import counted, either_form
+from mixmood.data.images.labels import group_codes, group_names, minus_one_note, needed_labels
+from mixmood.data.images.pool import FeatureSource, ImageSource, Labels, Pool, fit_pixel_range
+from mixmood.data.open import open_pool
+from mixmood.evidence.choice import BASE, Comparison, TrainedHead, train_head
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.backbones.registry import load_backbone
+from mixmood.features.sample import Extractor, Sample
+from mixmood.heads.linear import check_amount
+from mixmood.ssl.head_model import FEATURES, Typicality, check_model, fit_typicality, model_file
+from mixmood.ssl.plan import TrainingPlan, TrainingRunPlan
+from mixmood.ssl.pools import codes_among, first_names
+from mixmood.ssl.record import AlgorithmGain, HeadAccuracy, HeadRecord
+
+
+def _without_copies(pool: Sample, labelled: Sample, listener: Listener) -> Sample:
+    """The pool without images that are labelled images too: they would be counted twice."""
+    is_copy = pool.is_copy_of(labelled)
+    n_copies = int(is_copy.sum())
+    if n_copies == 0:
+        return pool
+    listener.warn(
+        f"{_copies(pool, n_copies)}; {either_form(n_copies, 'it is', 'they are')} left out of the "
+        "pool."
+    )
+    return pool.where(~is_copy)
+
+
+def warn_of_copies(test: Sample, labelled: Sample, listener: Listener) -> None:
+    """Warn of test images that are labelled images too; they stay in the test."""
+    n_copies = int(test.is_copy_of(labelled).sum())
+    if n_copies:
+        listener.warn(f"{_copies(test, n_copies)}: their accuracy is too good.")
+
+
+def _copies(images: Sample, count: int) -> str:
+    are = either_form(count, "is", "are")
+    return f"{images.pool.name}: {counted(count, 'image')} {are} also among the labelled images"
+
+
+class HeadTask:
+    """The data that a head is trained and tested on, embedded and checked."""
+
+    def __init__(
+        self,
+        labelled: Any,
+        unlabelled: Any,
+        plan: TrainingRunPlan,
+        cache: FeatureCache | None,
+        listener: Listener,
+    ) -> None:
+        """Open and embed all images; the listener is told of images that are left out."""
+        self._plan, self._cache, self._listener = plan, cache, listener
+        base = open_pool(labelled, seed=plan.seed, cache=cache, role="labelled pool")
+        # Checked before images are read: embedding many of them takes minutes.
+        check_amount(len(base), len(needed_labels(base, "labelled pool").names))
+        self.backbone: Backbone | None = None
+        if not isinstance(base, FeatureSource):
+            self.backbone = load_backbone(plan.backbone, plan.resolution, plan.device)
+        self._extractor = Extractor(self.backbone, plan.threads, cache, listener)
+        self.pixel_range = fit_pixel_range(base)
+        self.labelled = self._read(self._open(base, "labelled"))
+        self.labels, self.codes = _used_labels(self.labelled, listener)
+        self.groups = _groups(self.labelled, plan.groups)
+        self.n_pool, self.pool = 0, None
+        if unlabelled is not None:
+            pool = self._open(unlabelled, "unlabelled")
+            self.n_pool = len(pool)
+            sampled = self._read(pool, self._sampled_rows(pool))
+            self.pool = _without_copies(sampled, self.labelled, listener)
+        self.test = None
+        if plan.test is not None:
+            self.test = self._read(self._open(plan.test, "test"))
+            own = needed_labels(self.test.pool, "test pool")
+            self.test_codes = codes_among(self.labels.names, own.names, self.test.codes)
+            warn_of_copies(self.test, self.labelled, listener)
+
+    def _open(self, what: Any, role: str) -> Pool:
+        """The pool; images of more than eight bits are scaled like the labelled ones."""
+        pool = open_pool(what, seed=self._plan.seed, cache=self._cache, role=f"{role} pool")
+        for note in getattr(pool, "notes", ()):
+            self._listener.warn(f"{pool.name}: {note}")
+        if isinstance(pool, ImageSource) and self.pixel_range is not None:
+            return pool.scaled_by(self.pixel_range)
+        return pool
+
+    def _read(self, pool: Pool, rows: Rows | None = None) -> Sample:
+        """Features of all images of a pool, or of some."""
+        found = self._extractor.read(pool, rows)
+        for text in found.warnings:
+            self._listener.warn(f"{pool.name}: {text}")
+        return found.not_empty()
+
+    def _sampled_rows(self, pool: Pool) -> Rows | None:
+        """A random sample of a pool larger than `pool_limit`, with a warning; None for all rows."""
+        most = self._plan.pool_limit
+        if len(pool) <= most:
+            return None
+        self._listener.warn(
+            f"{pool.name}: a random sample of {most} of its {len(pool)} images is used; "
+            "--pool-limit changes that."
+        )
+        rng = rng_for(self._plan.seed, "pool sample")
+        return np.sort(rng.choice(len(pool), most, replace=False))
+
+    def known(self) -> dict[str, Any]:
+        """Facts about the model that `predict` needs."""
+        side = None if self.backbone is None else self.backbone.resolution
+        return {
+            "schema": 1,
+            "class_names": self.labels.names,
+            "height": side,
+            "width": side,
+            "channels": 3,
+            "backbone": None if self.backbone is None else self.backbone.name,
+            "pixel_range": None if self.pixel_range is None else self.pixel_range.describe(),
+        }
+
+
+def _used_labels(labelled: Sample, listener: Listener) -> tuple[Labels, NDArray[np.int64]]:
+    """The classes that have a readable image, and the code of every image among them."""
+    labels, codes = needed_labels(labelled.pool, "labelled pool"), labelled.codes
+    counts = np.bincount(codes, minlength=len(labels.names))
+    without_image = [name for name, count in zip(labels.names, counts, strict=True) if count == 0]
+    if without_image:
+        listener.warn(
+            f"Classes without a readable image are left out: {first_names(without_image)}."
+        )
+    kept = np.flatnonzero(counts)
+    if len(kept) < 2:
+        found = ", ".join(labels.names[code] for code in kept)
+        raise TrainingError(
+            f"At least 2 classes are needed to train; got {len(kept)} ({found}). "
+            "Put the images of each class in a folder of its own."
+        )
+    if note := minus_one_note(labels.names):
+        listener.warn(note)
+    single = [labels.names[code] for code in kept if counts[code] == 1]
+    if single:
+        listener.warn(
+            "Classes with only one image, whose accuracy cannot be estimated: "
+            f"{first_names(single)}."
+        )
+    codes = np.searchsorted(kept, codes)
+    names = tuple(labels.names[code] for code in kept)
+    return Labels(codes.astype(np.int32), names), codes
+
+
+def _groups(labelled: Sample, word: str | None) -> NDArray[np.int64] | None:
+    if word is None:
+        return None
+    return group_codes(group_names(labelled.pool, word))[labelled.rows]
+
+
+MOST_CONFUSION_CLASSES = 200
+"""With more classes, the record has no confusion table."""
+
+
+def record_of(
+    task: HeadTask,
+    trained: TrainedHead,
+    typicality: Typicality,
+    takes: str,
+    plan: TrainingPlan,
+) -> HeadRecord:
+    """The record; time and warnings are added when the run ends."""
+    names = task.labels.names
+    pool = None if task.pool is None else task.pool.features
+    guesses = None if pool is None else trained.head.predict(pool)
+    test = None if task.test is None else trained.head.predict(task.test.features)
+    estimate = trained.accuracy
+    uses_pool = trained.name != BASE
+    return HeadRecord(
+        algorithm=trained.name,
+        asked=plan.algorithm,
+        reason=trained.reason,
+        accuracy=HeadAccuracy(
+            None if estimate is None else estimate.value,
+            None if estimate is None else (estimate.low, estimate.high),
+            None if test is None else float((test == task.test_codes).mean()),
+        ),
+        gains=tuple(map(_gain, trained.comparisons)),
+        class_names=names,
+        class_counts=tuple(np.bincount(task.codes, minlength=len(names)).tolist()),
+        n_labelled=len(task.codes),
+        n_pool=task.n_pool,
+        n_unlabelled=len(pool) if pool is not None and uses_pool else 0,
+        n_test=0 if task.test is None else len(task.test.features),
+        n_unreadable=sum(len(read.unreadable) for read in (task.labelled, task.pool) if read),
+        n_groups=None if task.groups is None else len(np.unique(task.groups)),
+        backbone=None if task.backbone is None else task.backbone.describe(),
+        pixel_range=None if task.pixel_range is None else task.pixel_range.describe(),
+        takes=takes,
+        temperature=float(trained.head.temperature),
+        threshold=typicality.threshold,
+        confusion=confusion(trained.logits, task.codes, len(names)),
+        pool_shares=None if guesses is None else _shares(guesses, names),
+        n_changed=_n_changed(trained, pool),
+        seed=plan.seed,
+        elapsed_s=0.0,
+    )
+
+
+def _gain(comparison: Comparison) -> AlgorithmGain:
+    gain = comparison.gain
+    return AlgorithmGain(
+        comparison.name,
+        100 * gain.value,
+        (100 * gain.low, 100 * gain.high),
+        comparison.is_clear,
+    )
+
+
+def confusion(
+    logits: Array, codes: NDArray[np.integer], n_classes: int
+) -> tuple[tuple[float, ...], ...] | None:
+    """Counts of images by class (rows) and predicted class (columns), averaged over repeats.
+
+    Images that were never held out are not counted.
+
+    Args:
+        logits: Out-of-fold logits, shape (repeats, n, k); NaN for rows that were never held out.
+        codes: The class of each image, shape (n,).
+        n_classes: How many classes there are.
+    """
+    if n_classes > MOST_CONFUSION_CLASSES:
+        return None
+    counts = np.zeros((n_classes, n_classes))
+    for repeat in logits:
+        is_held_out = np.isfinite(repeat).all(axis=1)
+        predicted = repeat[is_held_out].argmax(axis=1)
+        np.add.at(counts, (codes[is_held_out], predicted), 1 / len(logits))
+    return tuple(tuple(row) for row in counts.round(6).tolist())
+
+
+def _shares(guesses: NDArray[np.intp], names: tuple[str, ...]) -> dict[str, float]:
+    counts = np.bincount(guesses, minlength=len(names)) / max(1, len(guesses))
+    return dict(zip(names, counts.tolist(), strict=True))
+
+
+def _n_changed(trained: TrainedHead, pool: Array | None) -> int | None:
+    if pool is None or BASE not in trained.others:
+        return None
+    base = trained.others[BASE].predict(pool)
+    return int((base != trained.head.predict(pool)).sum())
+
+
+@dataclass(frozen=True)
+class HeadRun:
+    """A finished head: its record, its file, and the data for its page."""
+
+    record: HeadRecord
+    model: bytes
+    """The ONNX file."""
+    labelled: Sample
+    codes: NDArray[np.int64]
+    """The class of each labelled image, as an index of the record's class names."""
+    pool: Sample | None
+    trained: TrainedHead
+
+
+def train_head_on_images(
+    labelled: Any,
+    unlabelled: Any,
+    *,
+    plan: TrainingRunPlan,
+    listener: Listener,
+) -> HeadRun:
+    """A head on the frozen features of labelled images and a pool."""
+    start, recorder = time.perf_counter(), Recorder(listener)
+    with open_cache(plan.cache, listener) or nullcontext() as store:
+        task = HeadTask(labelled, unlabelled, plan, store, recorder)
+        if task.pixel_range is not None:
+            listener.note(task.pixel_range.sentence())
+        trained = train_head(
+            task.labelled.features,
+            task.codes,
+            len(task.labels.names),
+            None if task.pool is None else task.pool.features,
+            rng_for(plan.seed, "head"),
+            algorithm=plan.algorithm,
+            groups=task.groups,
+        )
+    typicality = fit_typicality(
+        task.labelled.features, rng_for(plan.seed, "typicality"), task.groups
+    )
+    known = task.known() | {"threshold": typicality.threshold}
+    model, takes = model_file(trained.head, typicality, task.backbone, known)
+    side = None if task.backbone is None else task.backbone.resolution
+    check_model(model, takes, task.labelled, side, trained.head, typicality)
+    if takes == FEATURES and task.backbone is not None:
+        recorder.warn(
+            f"The backbone {task.backbone.name} cannot be part of model.onnx: the file holds the "
+            "head only, and takes features."
+        )
+    if task.backbone is not None and task.backbone.is_batch_dependent:
+        recorder.warn(
+            f"The features of {task.backbone.name} depend on the other images of a batch: the "
+            "accuracy does not hold where few images, or images of few classes, are classified "
+            "together."
+        )
+    record = record_of(task, trained, typicality, takes, plan)
+    took_s = time.perf_counter() - start
+    record = replace(record, elapsed_s=took_s, warnings=tuple(recorder.warnings))
+    return HeadRun(record, model, task.labelled, task.codes, task.pool, trained)

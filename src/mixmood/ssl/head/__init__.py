@@ -1,1 +1,0 @@
-"""Training a head (a classifier on frozen features) on images: its record and file; no torch."""
