@@ -15,7 +15,7 @@ from mixmood.evidence.share import (
     share_of_fit,
     useful_share,
 )
-from mixmood.scores.combined import fit_combined_rows
+from mixmood.scores.combined import fit_combined
 from mixmood.scores.fitting import compared_rows
 
 
@@ -167,7 +167,7 @@ def test_few_labelled_images_without_classes_do_not_lower_the_share(
 def test_two_classes_are_too_few_for_the_test(world, rng):
     labelled, labels = world.useful(60)
     rows = compared_rows(labelled, labelled)
-    assert near_auroc(rows, np.minimum(labels, 1), rng, fit_combined_rows) is None
+    assert near_auroc(rows, np.minimum(labels, 1), rng, fit_combined) is None
 
 
 def test_few_images_give_the_widest_interval(world, rng):

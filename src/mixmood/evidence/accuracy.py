@@ -27,22 +27,17 @@ class Estimate:
     high: float
 
 
-def cluster_sums(values: Array, groups: NDArray[np.integer] | None) -> tuple[Array, Array]:
-    """The sum of the values and the number of rows of each group; if None, a row is a group."""
-    if groups is None:
-        return values, np.ones(len(values))
-    _, places = np.unique(groups, return_inverse=True)
-    sums = np.zeros(places.max() + 1)
-    np.add.at(sums, places, values)
-    return sums, np.bincount(places).astype(float)
-
-
 def mean_and_error(values: Array, groups: NDArray[np.integer] | None = None) -> tuple[float, float]:
     """The mean over rows and its standard error; only groups are independent of each other.
 
     The error is that of a ratio of sums over groups. With one group it is infinite.
     """
-    sums, counts = cluster_sums(values, groups)
+    if groups is None:
+        sums, counts = values, np.ones(len(values))
+    else:
+        members = np.unique(groups, return_inverse=True)[1]
+        sums, counts = np.zeros(members.max() + 1), np.bincount(members).astype(float)
+        np.add.at(sums, members, values)
     mean, n_groups = float(sums.sum() / counts.sum()), len(sums)
     if n_groups < 2:
         return mean, np.inf

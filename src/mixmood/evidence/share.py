@@ -25,6 +25,7 @@ from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import OptionError, ShapeError
 from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.core.words import counted
+from mixmood.numerics.calibration import softmax
 from mixmood.numerics.logistic import fit_logistic, one_hot
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.fitting import (
@@ -388,7 +389,7 @@ def without_near_foreign(low: float, near: float) -> float:
     return max(0.0, trust * low - (1 - near)) / max(near, 0.5)
 
 
-def class_probabilities(labelled: Array, labels: Codes, features: Array) -> NDArray[np.float64]:
+def class_probabilities(labelled: Array, labels: Codes, features: Array) -> Array:
     """Class probabilities by a logistic regression on the labelled images, shape (m, k).
 
     Args:
@@ -410,9 +411,7 @@ def class_probabilities(labelled: Array, labels: Codes, features: Array) -> NDAr
         weights[None],
         np.array([CLASS_PENALTY]),
     )
-    logits = model.logits(unit_rows(signed_roots(features), centre))[0]
-    chances = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+    return softmax(model.logits(unit_rows(signed_roots(features), centre))[0])
 
 
 def class_shares(probabilities: Array, prior: Array) -> NDArray[np.float64]:

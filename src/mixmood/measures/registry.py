@@ -42,11 +42,11 @@ class Measure:
 
     function: Callable[[Array, Array], float]
     between_histograms: Callable[[Array, Array], Array] | None = None
-    """The same from shares of shape (..., d, bins), so that several measures share histograms."""
+    """The distance of shares of shape (..., d, bins): several measures share histograms."""
     between_subsets: (
         Callable[[Array, NDArray[np.bool_], NDArray[np.bool_]], NDArray[np.float64]] | None
     ) = None
-    """The same between k pairs of subsets of the same rows: (N, d), (k, N), (k, N) to (k,)."""
+    """The distance between k pairs of subsets of the same rows: (N, d), (k, N), (k, N) to (k,)."""
     min_rows: int = 1
     """The smallest number of rows of each sample."""
     is_symmetric: bool = False

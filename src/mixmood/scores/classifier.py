@@ -9,7 +9,6 @@ from mixmood.scores.fitting import (
     ComparedRows,
     Fit,
     FitArrays,
-    compared_rows,
     fit_fold_models,
     folds_by_content,
     pool_folds,
@@ -23,7 +22,7 @@ CONSTANT = 0.3
 """The constant entry of every row; its weight is the intercept."""
 
 
-def fit_classifier(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
+def fit_classifier(rows: ComparedRows, labels: Codes | None, importance: Array | None) -> Fit:
     """Value of a linear classifier that separates labelled images (+1) from the pool's (-1).
 
     Labelled images and pool have the same total weight, whatever their numbers. If the pool has
@@ -32,15 +31,10 @@ def fit_classifier(labelled: Array, pool: Array, labels: Codes | None = None) ->
     its fold: useful pool images and labelled images have the same distribution of scores.
 
     Args:
-        labelled: Shape (n, d).
-        pool: A sample of the pool, shape (m, d).
+        rows: Labelled rows and a sample of the pool.
         labels: Classes are spread evenly over the folds.
+        importance: How much each labelled image counts, shape (n,); all the same if None.
     """
-    return fit_classifier_rows(compared_rows(labelled, pool), labels, None)
-
-
-def fit_classifier_rows(rows: ComparedRows, labels: Codes | None, importance: Array | None) -> Fit:
-    """The same from compared rows; `importance` says how much each labelled image counts."""
     n, n_others = rows.n_labelled, len(rows.rows) - rows.n_labelled
     own_folds = folds_by_content(rows.labelled_units, labels)
     others_folds = pool_folds(rows.moved[n:], int(own_folds.max()) + 1)

@@ -5,31 +5,26 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import unit_rows
-from mixmood.scores.classifier import classified, fit_classifier_rows
+from mixmood.scores.classifier import classified, fit_classifier
 from mixmood.scores.fitting import (
     ComparedRows,
     Fit,
     FitArrays,
-    compared_rows,
     pool_folds,
     signed_roots,
 )
 from mixmood.scores.knn import N_NEIGHBOURS
 
 
-def fit_combined(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
+def fit_combined(rows: ComparedRows, labels: Codes | None, importance: Array | None) -> Fit:
     """Classifier value plus k-NN cosine, each divided by its spread over labelled and pool images.
 
     The classifier finds foreign images that have something in common, the k-NN score single ones.
     The k-NN part leaves out the labelled images of a row's fold, as the classifier does, so that
-    useful images of the pool and labelled images have the same distribution of scores.
+    useful images of the pool and labelled images have the same distribution of scores. The
+    arguments are those of `fit_classifier`.
     """
-    return fit_combined_rows(compared_rows(labelled, pool), labels, None)
-
-
-def fit_combined_rows(rows: ComparedRows, labels: Codes | None, importance: Array | None) -> Fit:
-    """The same from compared rows; `importance` says how much each labelled image counts."""
-    part = fit_classifier_rows(rows, labels, importance)
+    part = fit_classifier(rows, labels, importance)
     n, own_folds = rows.n_labelled, part.arrays["labelled_folds"]
     others_folds = pool_folds(rows.moved[n:], len(part.arrays["weights"]))
     near_labelled = _nearest_of_other_folds(rows.cosines[:n, :n], own_folds, own_folds)

@@ -11,8 +11,8 @@ from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.family_names import DEFAULT_SCORE
 from mixmood.core.suggest import unknown_name
-from mixmood.scores.classifier import apply_classifier, fit_classifier, fit_classifier_rows
-from mixmood.scores.combined import apply_combined, fit_combined, fit_combined_rows
+from mixmood.scores.classifier import apply_classifier, fit_classifier
+from mixmood.scores.combined import apply_combined, fit_combined
 from mixmood.scores.fitting import (
     Fit,
     FitArrays,
@@ -20,6 +20,7 @@ from mixmood.scores.fitting import (
     checked_labelled,
     checked_pool,
     checked_rows,
+    compared_rows,
 )
 from mixmood.scores.knn import apply_knn, fit_knn
 from mixmood.scores.prototypes import apply_prototypes, fit_prototypes
@@ -39,9 +40,20 @@ class ScoreFamily:
     needs_labels: bool = False
     """Whether the fit needs the classes of the labelled images."""
     fit_rows: FitRows | None = None
-    """The same fit from compared rows, with an importance of each labelled image or None. Only
+    """The fit from compared rows, with an importance of each labelled image or None. Only
     cross-fitted scores have it: they score useful pool images exactly as labelled ones, which the
     useful share needs."""
+
+
+def _cross_fitted(
+    fit_rows: FitRows, apply: Callable[[FitArrays, Array], Array], arrays: tuple[str, ...]
+) -> ScoreFamily:
+    """A family that is fitted to compared rows."""
+
+    def fit(labelled: Array, pool: Array, labels: Codes | None) -> Fit:
+        return fit_rows(compared_rows(labelled, pool), labels, None)
+
+    return ScoreFamily(fit, apply, arrays, fit_rows=fit_rows)
 
 
 SCORES: dict[str, ScoreFamily] = {
@@ -53,17 +65,13 @@ SCORES: dict[str, ScoreFamily] = {
         needs_labels=True,
     ),
     "subspace": ScoreFamily(fit_subspace, apply_subspace, ("basis", "inverse")),
-    "classifier": ScoreFamily(
-        fit_classifier,
-        apply_classifier,
-        ("centre", "weights", "labelled_folds"),
-        fit_rows=fit_classifier_rows,
+    "classifier": _cross_fitted(
+        fit_classifier, apply_classifier, ("centre", "weights", "labelled_folds")
     ),
-    "combined": ScoreFamily(
+    "combined": _cross_fitted(
         fit_combined,
         apply_combined,
         ("centre", "weights", "labelled_folds", "references", "spreads"),
-        fit_rows=fit_combined_rows,
     ),
 }
 
