@@ -2,6 +2,7 @@
 
 import os
 import signal
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +21,17 @@ settings.register_profile("mixmood", deadline=None, suppress_health_check=[Healt
 settings.load_profile("mixmood")
 
 
+@pytest.fixture(scope="session")
+def caches(tmp_path_factory):
+    """Paths of caches that nobody used before."""
+    folder = tmp_path_factory.mktemp("caches")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory, monkeypatch):
+def own_cache(caches, monkeypatch):
     """Every test has a cache of its own, or it would find what another one left."""
-    monkeypatch.setenv("MIXMOOD_CACHE", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.setenv("MIXMOOD_CACHE", str(next(caches)))
 
 
 @pytest.fixture(scope="session")

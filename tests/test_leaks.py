@@ -80,6 +80,14 @@ def held(*folders):
     }
 
 
+@pytest.fixture(autouse=True)
+def young_objects_only():
+    """What earlier tests made is not searched for garbage: with torch loaded that takes long."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
     """A temporary directory that nobody else writes into."""

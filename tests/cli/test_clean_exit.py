@@ -118,7 +118,7 @@ def test_a_training_and_its_classifier_end_clean(start, tmp_path):
 @pytest.mark.parametrize(
     ("end", "bed"),
     [
-        ("done", "bed.toml"),
+        ("done", "frozen.toml"),
         ("SIGINT", "bed.toml"),
         # Without torch, which takes most of the time.
         ("SIGTERM", "frozen.toml"),

@@ -17,6 +17,7 @@ from mixmood.data.sets import digits
 SHORTER = {
     "demo": ["--draws", "4", "--no-probe"],
     "rank": ["--draws", "4", "--no-probe"],
+    "filter": ["--no-probe"],
     "train": ["--epochs", "1", "--updates", "4"],  # of networks; a head takes no time
     "testbed run": ["--seeds", "1", "--jobs", "1"],
 }

@@ -27,7 +27,6 @@ def run(line, **environment):
     ("line", "code"),
     [
         ("mixmood data list >&-", 0),
-        ("mixmood data list 2>&-", 0),
         ("mixmood data list <&- >&- 2>&-", 0),
         ("mixmood --help >&-", 0),
         ("mixmood rank nowhere nothing 2>&-", 1),

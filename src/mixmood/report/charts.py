@@ -1,4 +1,4 @@
-"""What all charts share: the place of a value on an axis, and the mark of a set."""
+"""What all charts share: places on an axis, marks of sets, bars of histograms."""
 
 import math
 from collections.abc import Sequence
@@ -96,3 +96,24 @@ LABELLED = Mark("k-labelled", "shape-labelled")
 def mark(place: int) -> Mark:
     """The mark of the pool in this place, 0 first; 35 pools have marks of their own."""
     return Mark(f"k{place % N_COLOURS}", f"shape{place % N_SHAPES}")
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar of a histogram: where it begins and how high it is, in percent."""
+
+    at: float
+    height: float
+
+
+def bars(counts: Sequence[int], most: int) -> list[Bar]:
+    """The bars of all bins that are not empty; a bin with `most` images is as high as the chart.
+
+    >>> bars([1, 0, 2, 4], 4)
+    [Bar(at=0.0, height=25.0), Bar(at=50.0, height=50.0), Bar(at=75.0, height=100.0)]
+    """
+    return [
+        Bar(round(100 * k / len(counts), 2), round(100 * n / most, 1))
+        for k, n in enumerate(counts)
+        if n
+    ]

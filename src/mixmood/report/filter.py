@@ -15,9 +15,8 @@ from mixmood.core.records.filter_material import FilterMaterial, ScoreHistogram
 from mixmood.core.records.filtering import Filtering, GainInterval
 from mixmood.data.images.pool import Pool
 from mixmood.data.readers.kept import TEXT_HEAD
-from mixmood.report.charts import LABELLED, Axis, Tick, mark
+from mixmood.report.charts import LABELLED, Axis, Bar, Tick, bars, mark
 from mixmood.report.page import render
-from mixmood.report.ranking.charts import Bar
 from mixmood.report.text import count, number, printable
 from mixmood.selection.decide import REASONS
 from mixmood.selection.scan import PartFolder, ScanPart
@@ -212,20 +211,12 @@ def score_chart(histogram: ScoreHistogram, threshold: float | None) -> ScoreChar
     axis = Axis(histogram.low, histogram.high)
     return ScoreChart(
         bar_width=round(100 / len(histogram.pool), 2),
-        labelled=_score_bars(histogram.labelled, max(histogram.labelled)),
-        pool=_score_bars(histogram.pool, max(histogram.pool)),
-        kept=_score_bars(histogram.kept, max(histogram.pool)),
+        labelled=bars(histogram.labelled, max(histogram.labelled)),
+        pool=bars(histogram.pool, max(histogram.pool)),
+        kept=bars(histogram.kept, max(histogram.pool)),
         threshold_at=None if threshold is None else axis.at(threshold),
         ticks=axis.ticks(),
     )
-
-
-def _score_bars(counts: Sequence[int], most: int) -> list[Bar]:
-    return [
-        Bar(round(100 * k / len(counts), 2), round(100 * n / most, 1))
-        for k, n in enumerate(counts)
-        if n
-    ]
 
 
 def filter_page(record: Filtering, material: FilterMaterial, command: str | None = None) -> str:

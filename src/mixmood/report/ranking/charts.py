@@ -12,7 +12,7 @@ from mixmood.core.records.ranking import (
     RankedDissimilarity,
     Ranking,
 )
-from mixmood.report.charts import LABELLED, Axis, Mark, Tick, mark
+from mixmood.report.charts import LABELLED, Axis, Bar, Mark, Tick, bars, mark
 
 
 @dataclass(frozen=True)
@@ -135,14 +135,6 @@ def gains(ranking: Ranking) -> Gains | None:
 N_BINS = 48
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One bar: where it begins and how high it is, in percent; bars are BAR_WIDTH wide."""
-
-    at: float
-    height: float
-
-
 BAR_WIDTH = round(100 / N_BINS, 2)
 
 
@@ -190,21 +182,13 @@ def _pair(candidate: Candidate, measure: str, own: Mark, axis: Axis, most: int) 
         candidate=candidate,
         result=result,
         mark=own,
-        inter=_bars(result.inter, axis, most),
-        intra=_bars(result.intra, axis, most),
+        inter=bars(_counts(result.inter, axis), most),
+        intra=bars(_counts(result.intra, axis), most),
         inter_mean=inter_mean,
         intra_mean=intra_mean,
         inter_at=axis.at(inter_mean),
         intra_at=axis.at(intra_mean),
     )
-
-
-def _bars(values: Sequence[float], axis: Axis, most: int) -> list[Bar]:
-    return [
-        Bar(round(100 * k / N_BINS, 2), round(100 * n / most, 1))
-        for k, n in enumerate(_counts(values, axis))
-        if n
-    ]
 
 
 def _counts(values: Sequence[float], axis: Axis) -> list[int]:
