@@ -28,7 +28,14 @@ from mixmood.core.interrupt import uninterrupted
 from mixmood.core.listener import Listener, Silent
 from mixmood.data.images.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.prepare import CONSTANT, POOR_RANGE, Prepared, Preparer, kept_row
+from mixmood.features.prepare import (
+    CONSTANT,
+    DECODE_AT_ONCE,
+    POOR_RANGE,
+    Prepared,
+    Preparer,
+    kept_row,
+)
 
 STORE_EVERY = 128
 """Rows that are written to the cache at once: a killed process may lose so many."""
@@ -55,11 +62,6 @@ class Extraction:
     n_poor_range: int
     """How many kept images of more than 8 bits are nearly black or white by the pool's range."""
 
-    @property
-    def n_distinct(self) -> int:
-        """How many kept images differ in content."""
-        return len(set(self.contents))
-
 
 class Collector:
     """Puts rows, which come in any order, in the order asked for, and into the cache."""
@@ -79,7 +81,7 @@ class Collector:
         self._contents: list[bytes] = [b""] * len(asked)
         self._problems: dict[int, str] = {}
         self._n_cached = 0
-        self._cache = None if backbone.is_batch_dependent else cache
+        self._cache = cache
         self._unstored: dict[bytes, Features] = {}
         self._advance = advance
 
@@ -211,11 +213,14 @@ def extract(
     """
     asked = np.asarray(indices, dtype=np.int64)
     # Features that depend on the batch would change if images came class by class.
-    is_sorted = not backbone.is_batch_dependent
-    order = source.reading_order(asked) if is_sorted else np.arange(len(asked))
+    is_batch = backbone.is_batch_dependent
+    order = np.arange(len(asked)) if is_batch else source.reading_order(asked)
+    cache = None if is_batch else cache
+    # With such features, broken images must be known before a batch is formed.
+    most_waiting = DECODE_AT_ONCE if is_batch else None
     n_workers = checked_jobs(jobs)
     n_readers = READERS * n_workers
-    preparer = Preparer(source, backbone, cache, n_cores=n_workers)
+    preparer = Preparer(source, backbone, cache, n_workers, most_waiting)
     collector = Collector(asked, backbone, cache, lambda n: progress.advance(source.name, n))
 
     def work(batch: tuple[list[Prepared], list[Prepared]]) -> list[Prepared]:
@@ -231,7 +236,7 @@ def extract(
             chunks = batched_by(zip(order.tolist(), asked[order].tolist(), strict=True), CHUNK)
             read = ordered_map(readers, preparer.read, chunks, ahead=n_readers + 1)
             batches = batched_by(collector.waiting(read), backbone.batch_size)
-            n_companions = backbone.batch_size if backbone.is_batch_dependent else 0
+            n_companions = backbone.batch_size if is_batch else 0
             complete = with_companions(batches, n_companions)
             for images in ordered_map(workers, work, complete, ahead=2 * n_workers):
                 collector.take(images)

@@ -23,6 +23,8 @@ POOR_RANGE = 2
 """More than eight bits, and nearly black or nearly white by the range of its pool."""
 MOST_WAITING = 4 * 1024**2
 """A thread that has read more bytes decodes them first, so that memory does not grow."""
+DECODE_AT_ONCE = -1
+"""With this limit, every image is decoded by the thread that reads it."""
 
 
 @dataclass(slots=True)
@@ -55,17 +57,21 @@ class Preparer:
     """
 
     def __init__(
-        self, source: ImageSource, backbone: Backbone, cache: FeatureCache | None, n_cores: int
+        self,
+        source: ImageSource,
+        backbone: Backbone,
+        cache: FeatureCache | None,
+        n_cores: int,
+        most_waiting: int | None = None,
     ) -> None:
-        """Prepare one extraction; features that depend on the batch are not cached."""
+        """Prepare one extraction; a thread keeps at most `most_waiting` bytes undecoded."""
         self._source = source
         self._side = backbone.resolution
         self._width = backbone.width
-        self._cache = None if backbone.is_batch_dependent else cache
+        self._cache = cache
         self._range = source.pixel_range
         self._space = cache_space(backbone, self._range)
-        # Where features depend on the batch, broken images must be known before it is formed.
-        self._most_waiting = -1 if backbone.is_batch_dependent else MOST_WAITING
+        self._most_waiting = MOST_WAITING if most_waiting is None else most_waiting
         self.cores = threading.BoundedSemaphore(n_cores)
 
     def read(self, numbered: list[tuple[int, int]]) -> list[Prepared]:

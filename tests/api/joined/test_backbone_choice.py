@@ -13,7 +13,7 @@ import mixmood
 from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Recorder
-from mixmood.features.backbones import auto, wide_resnet
+from mixmood.features.backbones import registry, wide_resnet
 from mixmood.features.backbones.registry import BACKBONES
 
 QUICK = {"draws": 4, "probe": False, "jobs": 1}
@@ -167,12 +167,12 @@ def test_the_command_prints_one_line_about_it(sets):
 
 
 def test_the_word_alone_compares_named_backbones_whose_weights_are_here(monkeypatch):
-    names, left_out = auto.names_to_compare("auto")
+    names, left_out = registry.names_to_compare("auto")
     assert names == ("efficientnet-lite0", "blind", "seeing")
     assert "name it to fetch 132 MB" in left_out["wide-resnet50-2"]
     assert "depend on the other images" in left_out["untrained-wrn"]
     monkeypatch.setattr(wide_resnet, "is_on_this_machine", lambda: True)
-    assert "wide-resnet50-2" in auto.names_to_compare("auto")[0]
+    assert "wide-resnet50-2" in registry.names_to_compare("auto")[0]
 
 
 def test_a_single_backbone_is_used_with_a_hint_to_name_others(sets, monkeypatch):

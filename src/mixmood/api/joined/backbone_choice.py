@@ -87,7 +87,7 @@ def choose_backbone(
     InputError if the images have no classes, or no class has two images.
     """
     from mixmood.evidence.choice import choose_features
-    from mixmood.features.backbones.auto import is_auto, names_to_compare
+    from mixmood.features.backbones.registry import is_auto, names_to_compare
 
     if not is_auto(options.backbone) or isinstance(labelled, FeatureSource):
         return None

@@ -16,8 +16,8 @@ from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
 from mixmood.data.open import open_pool, with_noise_settings
 from mixmood.data.readers.files import is_read_by_a_folder
 from mixmood.data.readers.kept import chain_of_lists, pool_reference
-from mixmood.features.backbones.auto import is_auto
 from mixmood.features.backbones.backbone import Backbone, network_digest
+from mixmood.features.backbones.registry import is_auto
 from mixmood.selection.plan import FilterPlan
 
 if TYPE_CHECKING:

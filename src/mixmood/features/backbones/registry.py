@@ -1,4 +1,4 @@
-"""The backbones by name."""
+"""Which backbone has this name, and which does `auto` compare?"""
 
 from collections.abc import Callable
 from importlib.resources import files
@@ -6,14 +6,13 @@ from importlib.resources import files
 from mixmood.core.errors import BackboneError, OptionError
 from mixmood.core.family_names import AUTO_BACKBONE, DEFAULT_BACKBONE
 from mixmood.core.suggest import unknown_name
+from mixmood.features.backbones import untrained_wrn, wide_resnet
 from mixmood.features.backbones.backbone import Backbone, MovableBackbone, check_resolution
 from mixmood.features.backbones.devices import AUTO, CPU
 from mixmood.features.backbones.hub_files import is_hub_model
 from mixmood.features.backbones.hub_model import HubBackbone
 from mixmood.features.backbones.onnx_file import is_onnx_file, load_onnx_file
 from mixmood.features.backbones.onnx_network import OnnxBackbone
-from mixmood.features.backbones.untrained_wrn import untrained_wrn
-from mixmood.features.backbones.wide_resnet import wide_resnet50_2
 
 
 def efficientnet_lite0(resolution: int | None = None) -> MovableBackbone:
@@ -27,8 +26,8 @@ def efficientnet_lite0(resolution: int | None = None) -> MovableBackbone:
 
 BACKBONES: dict[str, Callable[[int | None], Backbone]] = {
     "efficientnet-lite0": efficientnet_lite0,
-    "wide-resnet50-2": wide_resnet50_2,
-    "untrained-wrn": untrained_wrn,
+    "wide-resnet50-2": wide_resnet.wide_resnet50_2,
+    "untrained-wrn": untrained_wrn.untrained_wrn,
 }
 
 
@@ -62,3 +61,40 @@ def load_backbone(
     elif device not in (CPU, AUTO):
         raise BackboneError(f"{name} computes on the CPU only; got the device {device}.")
     return backbone
+
+
+MARK = f"{AUTO_BACKBONE}:"
+
+
+def is_auto(name: str) -> bool:
+    """Whether the name asks for a choice: `auto`, or `auto:NAME,NAME,...`."""
+    return name == AUTO_BACKBONE or name.startswith(MARK)
+
+
+def names_to_compare(word: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The backbones to compare, and those that are left out with the reason.
+
+    >>> names_to_compare("auto:efficientnet-lite0, hf:models/dino")
+    (('efficientnet-lite0', 'hf:models/dino'), {})
+    """
+    if word == AUTO_BACKBONE:
+        left_out = _left_out()
+        return tuple(name for name in BACKBONES if name not in left_out), left_out
+    names = tuple(dict.fromkeys(name.strip() for name in word.removeprefix(MARK).split(",")))
+    if not all(names):
+        raise OptionError(
+            f"The backbones to compare are written auto:NAME,NAME; got '{word}'. "
+            "Write each name as without auto, such as auto:efficientnet-lite0,hf:DIR."
+        )
+    return names, {}
+
+
+def _left_out() -> dict[str, str]:
+    """The backbones of the package that `auto` alone does not compare, and why."""
+    left_out = {
+        untrained_wrn.NAME: "an image's features depend on the other images of its batch",
+        wide_resnet.NAME: "its weights are not on this machine; name it to fetch 132 MB",
+    }
+    if wide_resnet.is_on_this_machine():
+        del left_out[wide_resnet.NAME]
+    return left_out

@@ -87,7 +87,8 @@ def wide_resnet50_2(resolution: int | None = None) -> OnnxBackbone:
     side = check_resolution(resolution)
     path = weights_directory() / EXPORT
     if not path.exists():
-        write_atomic(path, build(read_weights(fetch_weights(NAME, URL, SHA256_PREFIX))))
+        weights = read_weights(fetch_weights(NAME, URL, SHA256_PREFIX))
+        write_atomic(path, build(weights, FIRST))
     return OnnxBackbone(NAME, path.read_bytes(), side)
 
 
@@ -109,7 +110,7 @@ def read_weights(path: Path) -> Weights:
     return {name: tensor.float().numpy() for name, tensor in state.items()}
 
 
-def build(weights: Weights, first: int = FIRST) -> bytes:
+def build(weights: Weights, first: int) -> bytes:
     """The network without its classifier as an ONNX file; `first` is its number of first filters.
 
     A bottleneck has convolutions to `planes` * 2 channels, within these (with the stride), and to

@@ -132,7 +132,7 @@ with FeatureCache(sys.argv[1]) as cache:
 
 
 def test_an_interruption_stops_soon_and_keeps_what_was_computed(tmp_path):
-    code = INTERRUPTED.format(here=str(Path(__file__).parents[1]))
+    code = INTERRUPTED.format(here=str(Path(__file__).parent))
     with subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
     ) as process:
