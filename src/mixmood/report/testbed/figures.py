@@ -5,16 +5,15 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from mixmood.report.testbed.plots import Group, groups_of
 from mixmood.testbed.analysis.groups import GroupKey
-from mixmood.testbed.analysis.tables import AccuracyRow, Tables
+from mixmood.testbed.analysis.tables import Tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png")
-Panel = tuple[str, int]
-"""Task and number of labels."""
 
 
 def figures(tables: Tables) -> dict[str, bytes]:
@@ -36,12 +35,13 @@ def figures(tables: Tables) -> dict[str, bytes]:
         }
 
 
-def _drawn(tables: Tables, draw: Callable[["Axes", Panel], None]) -> "Figure":
-    """One panel for each task (rows) and number of labels (columns)."""
+def _drawn(tables: Tables, draw: Callable[["Axes", Group], None]) -> "Figure":
+    """One panel for each task (rows) and number of labels (columns): its first group."""
     from matplotlib.figure import Figure
 
     tasks = list(dict.fromkeys(row.task for row in tables.accuracies))
     labels = sorted({row.n_labelled for row in tables.accuracies})
+    groups = {(g.key.task, g.key.n_labelled): g for g in reversed(groups_of(tables.accuracies))}
     size = (4.2 * len(labels) + 1.6, 3.2 * len(tasks))
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(len(tasks), len(labels), squeeze=False)
@@ -50,41 +50,37 @@ def _drawn(tables: Tables, draw: Callable[["Axes", Panel], None]) -> "Figure":
             axes = grid[row, column]
             axes.set_title(f"{task}, {n_labelled} labels", fontsize=10)
             axes.set_ylabel(f"test accuracy ({tables.choice})")
-            draw(axes, (task, n_labelled))
+            if group := groups.get((task, n_labelled)):
+                draw(axes, group)
             if axes.has_data() and column == len(labels) - 1:
                 axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
-def _scatter(tables: Tables, measure: str) -> Callable[["Axes", Panel], None]:
+def _scatter(tables: Tables, measure: str) -> Callable[["Axes", Group], None]:
     distance = {row.cell: row for row in tables.distances if row.measure == measure}
+    lines = {GroupKey.of(line): line for line in tables.lines if line.measure == measure}
 
-    def draw(axes: "Axes", panel: Panel) -> None:
-        rows = [row for row in _contaminated(tables, panel) if row.cell in distance]
+    def draw(axes: "Axes", group: Group) -> None:
+        rows = [row for row in group.contaminated if row.cell in distance]
         for source in dict.fromkeys(row.source for row in rows):
             own = [row for row in rows if row.source == source]
             x = [distance[row.cell].distance_mean for row in own]
             colour = _colour(tables, source)
             axes.plot(x, [row.accuracy_mean for row in own], "o", color=colour, label=source)
             for at, row in zip(x, own, strict=True):
-                note = f" {row.percent:g} %"
-                axes.annotate(note, (at, row.accuracy_mean), fontsize=6)
-        for line in tables.lines:
-            if rows and line.measure == measure and GroupKey.of(line) == GroupKey.of(rows[0]):
-                label = f"r = {line.pearson:.2f}"
-                axes.plot(line.x, line.y, "--", color="grey", label=label)
+                axes.annotate(f" {row.percent:g} %", (at, row.accuracy_mean), fontsize=6)
+        if rows and (line := lines.get(group.key)):
+            axes.plot(line.x, line.y, "--", color="grey", label=f"r = {line.pearson:.2f}")
         axes.set_xlabel(f"{measure} distance")
 
     return draw
 
 
-def _lines(tables: Tables) -> Callable[["Axes", Panel], None]:
-    def draw(axes: "Axes", panel: Panel) -> None:
-        rows = _contaminated(tables, panel)
-        mine = _comparable(tables, panel, rows)
-        clean = [row for row in mine if row.percent == 0 and not row.is_supervised]
-        for source in dict.fromkeys(row.source for row in rows):
-            own = [*clean[:1], *(row for row in rows if row.source == source)]
+def _lines(tables: Tables) -> Callable[["Axes", Group], None]:
+    def draw(axes: "Axes", group: Group) -> None:
+        for source in group.sources:
+            own = [*group.clean[:1], *(row for row in group.contaminated if row.source == source)]
             axes.errorbar(
                 [row.percent for row in own],
                 [row.accuracy_mean for row in own],
@@ -94,35 +90,12 @@ def _lines(tables: Tables) -> Callable[["Axes", Panel], None]:
                 color=_colour(tables, source),
                 label=source,
             )
-        for row in mine:
-            if row.is_supervised:
-                style = "-." if row.algorithm == "supervised-updates" else ":"
-                axes.axhline(row.accuracy_mean, color="grey", ls=style, label=row.algorithm)
+        for row in group.supervised:
+            style = "-." if row.algorithm == "supervised-updates" else ":"
+            axes.axhline(row.accuracy_mean, color="grey", ls=style, label=row.algorithm)
         axes.set_xlabel("out-of-distribution images, % of the pool")
 
     return draw
-
-
-def _contaminated(tables: Tables, panel: Panel) -> list[AccuracyRow]:
-    """The contaminated cells of a panel, of the first algorithm and contamination there are."""
-    rows = [
-        row for row in tables.accuracies if (row.task, row.n_labelled) == panel and row.percent > 0
-    ]
-    return [row for row in rows if GroupKey.of(row) == GroupKey.of(rows[0])]
-
-
-def _comparable(tables: Tables, panel: Panel, rows: list[AccuracyRow]) -> list[AccuracyRow]:
-    """The rows of a panel of the regime, and if not supervised of the algorithm, of these rows."""
-    mine = [row for row in tables.accuracies if (row.task, row.n_labelled) == panel]
-    return [
-        row
-        for row in mine
-        if not rows
-        or (
-            row.regime == rows[0].regime
-            and (row.is_supervised or row.algorithm == rows[0].algorithm)
-        )
-    ]
 
 
 def _colour(tables: Tables, source: str) -> str:

@@ -86,24 +86,49 @@ class PlotGroup:
     shares: Shares
 
 
+@dataclass(frozen=True)
+class Group:
+    """The cells that are drawn together: of one task, number of labels and way of training."""
+
+    key: GroupKey
+    clean: list[AccuracyRow]
+    """The pool without foreign images."""
+    contaminated: list[AccuracyRow]
+    supervised: list[AccuracyRow]
+
+    @property
+    def sources(self) -> list[str]:
+        """The sources of the foreign images."""
+        return list(dict.fromkeys(row.source for row in self.contaminated))
+
+
+def groups_of(rows: Sequence[AccuracyRow]) -> list[Group]:
+    """What the page and the figures draw: a group for each way of training with foreign images."""
+    keys = dict.fromkeys(GroupKey.of(row) for row in rows if row.percent > 0)
+    return [_group(rows, key) for key in keys]
+
+
+def _group(rows: Sequence[AccuracyRow], key: GroupKey) -> Group:
+    comparable = [row for row in rows if _setting(row) == _setting(key)]
+    return Group(
+        key,
+        [row for row in comparable if not row.percent and row.algorithm == key.algorithm],
+        [row for row in comparable if row.percent > 0 and GroupKey.of(row) == key],
+        [row for row in comparable if row.is_supervised],
+    )
+
+
 def plot_groups(record: Overview, choices: Choices, pools: Pools) -> list[PlotGroup]:
     """The pictures of a test bed; the scatter plots of a group share their axis of accuracy."""
-    tables = record.tables
-    keys = dict.fromkeys(GroupKey.of(row) for row in tables.accuracies if row.percent > 0)
-    groups = []
-    for key in keys:
-        data = choices.marks(key)
-        groups.append(
-            PlotGroup(
-                key.task,
-                key.n_labelled,
-                choices.variant(key),
-                data,
-                _scatters(record, key, data, choices, pools),
-                _shares(tables.accuracies, key, data, pools),
-            )
+    drawn = []
+    for group in groups_of(record.tables.accuracies):
+        key, data = group.key, choices.marks(group.key)
+        scatters = _scatters(record, key, data, choices, pools)
+        shares = _shares(group, data, pools)
+        drawn.append(
+            PlotGroup(key.task, key.n_labelled, choices.variant(key), data, scatters, shares)
         )
-    return groups
+    return drawn
 
 
 def _scatters(
@@ -164,16 +189,12 @@ def _ends(line: GroupLine, x_axis: Axis, y_axis: Axis) -> tuple[float, float, fl
     return x_axis.at(x1), next(heights), x_axis.at(x2), next(heights)
 
 
-def _shares(
-    rows: Sequence[AccuracyRow], key: GroupKey, data: dict[str, int], pools: Pools
-) -> Shares:
-    near = [row for row in rows if _setting(row) == _setting(key)]
-    clean = [row for row in near if not row.percent and row.algorithm == key.algorithm]
-    own = [row for row in near if row.percent > 0 and GroupKey.of(row) == key]
-    baselines = [row for row in near if row.is_supervised]
-    ends = [end for row in (*clean, *own, *baselines) for end in spread_ends(row)]
-    axis = _axis_with_margins(ends)
-    sources = [name for name in pools.sources if any(row.source == name for row in own)]
+def _shares(group: Group, data: dict[str, int], pools: Pools) -> Shares:
+    clean, own = group.clean, group.contaminated
+    axis = _axis_with_margins(
+        [end for row in (*clean, *own, *group.supervised) for end in spread_ends(row)]
+    )
+    sources = [name for name in pools.sources if name in group.sources]
     middle = (len(sources) - 1) / 2
     traces = [
         Trace(
@@ -193,7 +214,7 @@ def _shares(
         data,
         _share(clean[0], axis, pools) if clean else None,
         traces,
-        [(row, round(100 - axis.at(row.accuracy_mean), 2)) for row in baselines],
+        [(row, round(100 - axis.at(row.accuracy_mean), 2)) for row in group.supervised],
         x_ticks,
         axis.ticks(4),
     )
