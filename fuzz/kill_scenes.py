@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from fuzz.killing import run_to_end
-from mixmood.core.cache.features import FILE_NAME
+from mixmood.core.cache import FILE_NAME
 from mixmood.data.sets import digits, photo_patches
 
 TIMES = ("elapsed_s", "images_per_s")

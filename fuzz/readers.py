@@ -60,7 +60,7 @@ def _read_training_record(folder: Path, name: str) -> str:
 
 
 def _read_cache(folder: Path, name: str) -> str:
-    from mixmood.core.cache.features import FeatureCache
+    from mixmood.core.cache import FeatureCache
 
     with FeatureCache(folder) as kept:
         for row in kept.get(seeds.cache_keys()).values():
@@ -72,7 +72,7 @@ def _read_cache(folder: Path, name: str) -> str:
 
 
 def _cache_seeds() -> list[Seed]:
-    from mixmood.core.cache.features import FILE_NAME
+    from mixmood.core.cache import FILE_NAME
 
     return [Seed(FILE_NAME, data) for data in seeds.cache_files()]
 

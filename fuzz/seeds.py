@@ -201,7 +201,7 @@ def parquets() -> list[bytes]:
 
 def cache_files() -> list[bytes]:
     """A feature cache of twenty rows."""
-    from mixmood.core.cache.features import FeatureCache
+    from mixmood.core.cache import FeatureCache
 
     with tempfile.TemporaryDirectory() as folder:
         with FeatureCache(folder) as kept:

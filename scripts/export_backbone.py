@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files import write_atomic
 from mixmood.features.backbones.onnx_graph import ConvGraph, Weights, folded
 
 FOLDER = Path(__file__).parent.parent / "src" / "mixmood" / "features" / "backbones" / "weights"

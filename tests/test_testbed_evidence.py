@@ -12,7 +12,7 @@ from benchmarks.testbed.restore import restore
 from benchmarks.testbed.units import best, chosen, correlation_of_means, mean_over, pearson
 from fuzz.tiny_bed import FROZEN, TINY
 
-from mixmood.core.files.spreadsheet import csv_text
+from mixmood.core.files import csv_text
 from mixmood.report.testbed.export import records_csv_gz
 from mixmood.testbed.cells import runs
 from mixmood.testbed.config import parse_config

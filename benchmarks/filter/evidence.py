@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.filter.material import OTHER, Scene, is_near, scene, sources, tasks
 from benchmarks.filter.rows_file import RowsFile
-from mixmood.core.family_names import DEFAULT_SCORE
+from mixmood.core.options import DEFAULT_SCORE
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.share import auc, useful_share
 from mixmood.heads import fit_head

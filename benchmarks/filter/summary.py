@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.filter.goals import goal_table
-from mixmood.core.family_names import DEFAULT_SCORE
-from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files import write_atomic
+from mixmood.core.options import DEFAULT_SCORE
 from mixmood.scores.registry import SCORES
 
 RESULTS = Path(__file__).parents[2] / "results" / "filter"

@@ -3,7 +3,7 @@
 import time
 from dataclasses import replace
 
-from mixmood.jobs.call import Outcome
+from mixmood.jobs.local import Outcome
 from mixmood.selection.cluster import ScanWorker
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.cases import CASES
 from benchmarks.measuring.processes import ROOT
 from benchmarks.measuring.row import Row
-from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files import write_atomic
 
 STORE = ROOT / "benchmarks" / "results.json"
 PAGE = ROOT / "benchmarks" / "RESULTS.md"

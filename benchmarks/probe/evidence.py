@@ -27,8 +27,8 @@ from benchmarks.probe.judge import (
     predictors,
     truth,
 )
-from mixmood.core.files.atomic import write_atomic
-from mixmood.ranking.plan import PROBE_ALGORITHMS
+from mixmood.core.files import write_atomic
+from mixmood.core.options import PROBE_ALGORITHMS
 
 OUT = Path("results/probe")
 PARTS = ("report", "simulated", "scratch")

@@ -15,8 +15,8 @@ from scipy.special import ndtr
 
 from benchmarks.probe.cases import read_rows
 from benchmarks.probe.tasks import FITTED_ON
+from mixmood.core.options import PROBE_ALGORITHMS
 from mixmood.evidence.gain import WIDTH
-from mixmood.ranking.plan import PROBE_ALGORITHMS
 
 BOUNDS = {
     "offset": (-9, 9),

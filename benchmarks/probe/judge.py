@@ -10,8 +10,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.stats import spearmanr
 
-from mixmood.core.records.ranking import Probe
-from mixmood.core.records.useful_share import ShareRecord
+from mixmood.core.records.ranking import Probe, ShareRecord
 from mixmood.evidence.advice import advise
 from mixmood.evidence.gain import PoolEffect, gain_of
 

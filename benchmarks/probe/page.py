@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.probe.judge import FILLED
-from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files import write_atomic
 
 ROOT = Path(__file__).parents[2]
 SUMMARY, PAGE = ROOT / "results" / "probe" / "summary.json", ROOT / "docs" / "results.md"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files import write_atomic
 from mixmood.core.seeds import rng_for
 from mixmood.data.readers.noise import NoiseSource
 from mixmood.ssl.record import TrainingRecord

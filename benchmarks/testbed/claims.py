@@ -25,7 +25,7 @@ from benchmarks.testbed.units import (
     spearman,
 )
 from benchmarks.testbed.written import write_summary
-from mixmood.core.words import counted
+from mixmood.core.text import counted
 from mixmood.testbed.analysis.published import (
     published_accuracies,
     published_correlations,

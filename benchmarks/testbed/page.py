@@ -14,8 +14,8 @@ from benchmarks.testbed import choice, claims, dose, predictors, untrained, vari
 from benchmarks.testbed.predictors import gains, scores
 from benchmarks.testbed.records import pools_of, read_rows, units_of
 from benchmarks.testbed.units import Mean, by_unit, mean_correlation, pearson
-from mixmood.core.files.atomic import write_atomic
-from mixmood.core.words import counted
+from mixmood.core.files import write_atomic
+from mixmood.core.text import counted
 from mixmood.measures.registry import MEASURES
 
 ROOT = Path(__file__).parents[2]

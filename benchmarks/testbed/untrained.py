@@ -12,7 +12,7 @@ from benchmarks.testbed.predictors import gains, scores
 from benchmarks.testbed.records import Pool, pools_of, read_rows, units_of
 from benchmarks.testbed.units import Unit, by_unit, mean_correlation, mean_over, pearson
 from benchmarks.testbed.written import write_summary
-from mixmood.core.words import counted
+from mixmood.core.text import counted
 
 Units = dict[Unit, list[Pool]]
 MEASURES = ("l1", "l2", "js", "cosine", "classifier")

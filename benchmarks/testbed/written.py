@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files import write_atomic
 
 
 def write_summary(description: str | None, summary: Callable[[Path], str], name: str) -> None:

@@ -9,9 +9,9 @@ import typer
 
 import mixmood
 from mixmood.cli.main import app
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OptionError
-from mixmood.core.plan_options import option_texts
+from mixmood.core.options import option_texts
 from mixmood.features.plan import ExtractionPlan
 from mixmood.ranking.plan import RankingPlan
 from mixmood.selection.plan import FilterPlan

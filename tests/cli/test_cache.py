@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mixmood.cli.cache import app
-from mixmood.core.cache.features import FILE_NAME, FeatureCache
+from mixmood.core.cache import FILE_NAME, FeatureCache
 from mixmood.core.errors import InputError
 
 

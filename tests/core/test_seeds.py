@@ -2,7 +2,7 @@
 
 from mixmood.core.errors import MissingExtraError
 from mixmood.core.seeds import rng_for
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 
 
 def test_streams_differ_by_seed_and_by_every_word():

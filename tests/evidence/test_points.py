@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from mixmood.core.options import PROBE_ALGORITHMS
 from mixmood.evidence.curve import LearningCurve, learning_curve
 from mixmood.evidence.gain import Gain, PoolEffect, gain_of, labelled_folds
 from mixmood.evidence.points_table import POINTS
 from mixmood.heads.registry import HEADS
-from mixmood.ranking.plan import PROBE_ALGORITHMS
 
 
 def effect(p_right, error=1.0):

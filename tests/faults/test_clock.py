@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import mixmood
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.data.readers.tar import archive_stamp
-from mixmood.jobs.call import Outcome
+from mixmood.jobs.local import Outcome
 from mixmood.testbed.driver import drive, read_status
 from mixmood.testbed.store import Store
 

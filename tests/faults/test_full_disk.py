@@ -15,7 +15,7 @@ import torch
 from typer.testing import CliRunner
 
 from mixmood.cli.main import app
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import OutputError
 from mixmood.core.listener import Recorder
 from mixmood.data.download import get

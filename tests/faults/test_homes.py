@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from mixmood.cli.main import app
-from mixmood.core.cache.features import cache_directory, open_cache
+from mixmood.core.cache import cache_directory, open_cache
 from mixmood.core.errors import BackboneError, InputError, OptionError
-from mixmood.core.files.places import expanded
+from mixmood.core.files import expanded
 from mixmood.data.open import open_pool
 from mixmood.data.sets import data_home, open_set
 from mixmood.features.backbones.wide_resnet import weights_directory

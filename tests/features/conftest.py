@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import UnreadableImageError
 from mixmood.data.images.pool import ImageSource
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.listener import Recorder
 from mixmood.data.readers.files import FolderSource
 from mixmood.features import prepare
@@ -109,7 +109,9 @@ import sys, threading
 import numpy as np
 sys.path.insert(0, {here!r})
 from conftest import Means, Pool, encoded
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
+from mixmood.features.extract import extract
+from mixmood.core.cache import FeatureCache
 from mixmood.features.extract import extract
 
 told = threading.Event()

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from mixmood.core.errors import InputError, MissingExtraError, OptionError
-from mixmood.jobs.call import Call
 from mixmood.jobs.cluster import RaySpread
+from mixmood.jobs.local import Call
 
 CALLS = [Call("nap", time.sleep, 0)]
 

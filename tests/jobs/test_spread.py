@@ -13,9 +13,8 @@ import pytest
 from fuzz.tiny_bed import FROZEN, TINY
 
 from mixmood.core.errors import TrainingError
-from mixmood.jobs.call import Call
 from mixmood.jobs.cluster import RaySpread
-from mixmood.jobs.local import spread_local
+from mixmood.jobs.local import Call, spread_local
 from mixmood.testbed.cells import runs
 from mixmood.testbed.config import parse_config
 from mixmood.testbed.driver import drive

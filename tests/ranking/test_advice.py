@@ -8,8 +8,7 @@ from PIL import Image
 
 import mixmood
 from mixmood.core.errors import InputError, OptionError, ShapeError
-from mixmood.core.records.ranking import Probe
-from mixmood.core.records.useful_share import ShareRecord
+from mixmood.core.records.ranking import Probe, ShareRecord
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray
 from mixmood.evidence.advice import PoolAdvice, advise

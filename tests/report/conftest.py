@@ -3,14 +3,16 @@
 import pytest
 from tests.fixtures.hostile_names import BREAKOUT, EVIL, PIXEL
 
-from mixmood.core.records.page_material import PageMaterial, SetPictures, Tile
 from mixmood.core.records.ranking import (
     Candidate,
     LabelledSet,
     NoiseFloor,
+    PageMaterial,
     RankedDissimilarity,
     Ranking,
     SetAside,
+    SetPictures,
+    Tile,
 )
 from mixmood.features.backbones.onnx_network import InputFormat
 

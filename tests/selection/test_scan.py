@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from mixmood.core.arrays import packed_arrays
 from mixmood.core.errors import InputError, OutputError
-from mixmood.core.files.plain_arrays import packed_arrays
 from mixmood.selection.scan import PART_KINDS, PartFolder, ScanPart, write_part
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from mixmood.core.arrays import packed_arrays, read_arrays
 from mixmood.core.errors import InputError
-from mixmood.core.files.plain_arrays import packed_arrays, read_arrays
 from mixmood.heads.linear import LinearHead
 from mixmood.selection.scorer import Scorer, fit_filter, load_scorer, save_scorer
 

@@ -8,7 +8,7 @@ import typer.main
 from mixmood.api.train import train
 from mixmood.cli.main import app
 from mixmood.core.errors import OptionError
-from mixmood.core.plan_options import option_texts
+from mixmood.core.options import option_texts
 from mixmood.ssl.plan import Recipe, TrainingPlan, TrainingRunPlan
 from mixmood.testbed.config import TrainingSection, load_config
 

@@ -1,7 +1,7 @@
 import pytest
 
 from mixmood.core.errors import OutputError
-from mixmood.jobs.call import Outcome
+from mixmood.jobs.local import Outcome
 from mixmood.testbed.cells import runs
 from mixmood.testbed.driver import Status, drive, read_status
 from mixmood.testbed.run import job_for

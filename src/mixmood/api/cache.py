@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from mixmood.core.errors import InputError
 
 if TYPE_CHECKING:
-    from mixmood.core.cache.features import CacheInfo, FeatureCache
+    from mixmood.core.cache import CacheInfo, FeatureCache
 
 
 def cache_info(cache: str | Path | None = None) -> "CacheInfo":
@@ -33,7 +33,7 @@ def clear_cache(cache: str | Path | None = None) -> "CacheInfo":
 
 
 def _existing(directory: str | Path | None) -> "FeatureCache":
-    from mixmood.core.cache.features import FILE_NAME, FeatureCache, cache_directory
+    from mixmood.core.cache import FILE_NAME, FeatureCache, cache_directory
     from mixmood.core.listener import Recorder
 
     place = cache_directory() if directory is None else directory

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 from mixmood.data.sets import CATALOGUE
 
 

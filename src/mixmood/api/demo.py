@@ -4,7 +4,7 @@ from typing import Any
 
 from mixmood.api.rank import RankReport, rank_planned
 from mixmood.core.listener import Listener
-from mixmood.core.plan_options import plan_from, with_options
+from mixmood.core.options import plan_from, with_options
 from mixmood.ranking.plan import RankingPlan
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.cache.features import open_cache
+from mixmood.core.cache import open_cache
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.plan_options import plan_from, with_options
+from mixmood.core.options import plan_from, with_options
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.open import open_pool
 from mixmood.features.plan import ExtractionPlan

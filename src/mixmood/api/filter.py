@@ -19,12 +19,12 @@ from mixmood.api.joined.filter_inputs import (
     with_absolute_path,
 )
 from mixmood.api.joined.mlflow_runs import log_filter, mlflow_log
-from mixmood.core.cache.features import open_cache
-from mixmood.core.files.atomic import check_writable, sweep, written
+from mixmood.core.cache import open_cache
+from mixmood.core.files import check_writable, sweep, written
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.plan_options import plan_from, with_options
+from mixmood.core.options import plan_from, with_options
 from mixmood.core.records.filtering import Filtering
-from mixmood.core.records.useful_share import ShareRecord
+from mixmood.core.records.ranking import ShareRecord
 from mixmood.data.images.names import with_frames_option
 from mixmood.data.images.pool import Pool
 from mixmood.selection.plan import FilterPlan

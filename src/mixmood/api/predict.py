@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.plan_options import plan_from, with_options
+from mixmood.core.options import plan_from, with_options
 from mixmood.data.images.pool import FeatureSource, poor_range
 from mixmood.data.open import open_pool
 from mixmood.features.sample import no_readable_image, pixel_warnings, unreadable_warning

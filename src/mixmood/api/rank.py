@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from mixmood.api.joined.backbone_choice import ChoiceOptions, choose_backbone, with_choice
 from mixmood.api.joined.mlflow_runs import log_ranking, mlflow_log
 from mixmood.api.joined.next_command import with_command
-from mixmood.core.cache.features import open_cache
-from mixmood.core.files.atomic import written
+from mixmood.core.cache import open_cache
+from mixmood.core.files import written
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.plan_options import plan_from, with_options
+from mixmood.core.options import plan_from, with_options
 from mixmood.core.records.ranking import Ranking
-from mixmood.core.words import counted
+from mixmood.core.text import counted
 from mixmood.data.images.pool import FeatureSource, scaled_alike
 from mixmood.data.open import open_candidates, open_pool
 from mixmood.ranking.plan import RankingPlan

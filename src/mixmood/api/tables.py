@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixmood.core.errors import OptionError
-from mixmood.core.files.atomic import write_atomic
-from mixmood.core.files.places import make_folder
-from mixmood.core.plan_options import plan_from, with_options
-from mixmood.core.suggest import unknown_name
+from mixmood.core.files import make_folder, write_atomic
+from mixmood.core.options import plan_from, with_options
+from mixmood.core.text import unknown_name
 from mixmood.testbed.plan import TablesPlan
 
 if TYPE_CHECKING:

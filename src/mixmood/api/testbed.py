@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixmood.core.files.atomic import written
-from mixmood.core.plan_options import plan_from, with_options
+from mixmood.core.files import written
+from mixmood.core.options import plan_from, with_options
 from mixmood.testbed.plan import TablesPlan, TestbedPlan
 
 if TYPE_CHECKING:

@@ -14,14 +14,12 @@ from mixmood.api.joined.backbone_choice import (
 )
 from mixmood.api.joined.mlflow_runs import log_head, mlflow_log
 from mixmood.api.predict import predict
-from mixmood.core.cache.features import open_cache
+from mixmood.core.cache import open_cache
 from mixmood.core.errors import OptionError, OutputError
-from mixmood.core.family_names import AUTO_BACKBONE
-from mixmood.core.files.atomic import sweep, write_atomic
-from mixmood.core.files.places import make_folder
+from mixmood.core.files import make_folder, sweep, write_atomic
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.plan_options import plan_from, with_options
-from mixmood.core.suggest import unknown_name
+from mixmood.core.options import AUTO_BACKBONE, plan_from, with_options
+from mixmood.core.text import unknown_name
 from mixmood.data.images.pool import scaled_alike
 from mixmood.data.open import open_pool
 from mixmood.heads.registry import HEADS

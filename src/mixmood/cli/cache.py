@@ -37,7 +37,7 @@ def clear(cache: Directory = None) -> None:
     Example: mixmood cache clear
     """
     from mixmood.api.cache import clear_cache
-    from mixmood.core.words import counted
+    from mixmood.core.text import counted
 
     about = clear_cache(cache)
     typer.echo(

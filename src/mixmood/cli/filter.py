@@ -15,6 +15,7 @@ from mixmood.cli.terminal.outputs import check_outputs
 from mixmood.cli.terminal.plan_command import takes
 from mixmood.cli.terminal.streams import print_warnings, put, say
 from mixmood.core.errors import OptionError, OutputError
+from mixmood.core.interrupt import INTERRUPTED
 from mixmood.selection.plan import FilterPlan
 
 
@@ -75,7 +76,7 @@ def _resume_hint(out: str) -> Iterator[None]:
         if not Path(f"{out}.parts").is_dir():
             raise
         say("Interrupted. Continue with the same command and --resume.")
-        raise typer.Exit(options.INTERRUPTED) from None
+        raise typer.Exit(INTERRUPTED) from None
     except OutputError:
         if Path(f"{out}.parts").is_dir() and not was_begun:
             say("The finished parts are kept: continue with the same command and --resume.")

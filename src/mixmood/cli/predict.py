@@ -28,7 +28,7 @@ def predict(
     from mixmood.api.predict import predict_planned
     from mixmood.cli.terminal.bars import progress_bars
     from mixmood.cli.terminal.streams import put
-    from mixmood.core.words import counted
+    from mixmood.core.text import counted
 
     own_files = [str(model), *(str(model / name) for name in run_files.ALL)]
     check_outputs((images, *own_files), csv=csv)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mixmood.cli.terminal import options as shared
 from mixmood.cli.terminal.plan_command import takes
-from mixmood.core.interrupt import ends_at_once
-from mixmood.core.words import counted
+from mixmood.core.interrupt import INTERRUPTED, ends_at_once
+from mixmood.core.text import counted
 from mixmood.ssl.plan import TrainingRunPlan
 from mixmood.ssl.run_folder import CHECKPOINT
 
@@ -39,8 +38,8 @@ def train(
     """
     with ends_at_once():  # while libraries are loaded, there is nothing to save
         from mixmood.api.train import train_planned
-        from mixmood.cli.terminal.prompt_end import ends_promptly
         from mixmood.cli.terminal.training_bar import TrainingBar
+        from mixmood.core.interrupt import ends_promptly
         from mixmood.ssl.image_training import load_torch
 
         if not plan.is_head:
@@ -58,7 +57,7 @@ def train(
             )
         except KeyboardInterrupt:
             bar.note(_stopped(out))
-            raise typer.Exit(shared.INTERRUPTED) from None
+            raise typer.Exit(INTERRUPTED) from None
     sys.stdout.write(summary_text(trained.record, out))
 
 

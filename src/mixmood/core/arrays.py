@@ -1,6 +1,10 @@
-"""Names for the arrays that pass between layers; shapes are in docstrings."""
+"""Names for the arrays that pass between layers, and arrays in one .npz file."""
 
-from typing import Any
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,3 +23,28 @@ Mask = NDArray[np.bool_]
 
 Rows = NDArray[np.integer[Any]]
 """Indices of images or of rows."""
+
+MOST_BYTES = 2 * 2**30
+
+
+def packed_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """The content of a file of arrays under their names, uncompressed."""
+    buffer = io.BytesIO()
+    # In NumPy's stubs, every keyword has the type of allow_pickle.
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def read_arrays(source: Path | IO[bytes], most_bytes: int = MOST_BYTES) -> dict[str, NDArray[Any]]:
+    """The arrays by name; ValueError if they take more bytes than allowed.
+
+    A damaged file raises many other kinds of errors: catch Exception.
+    """
+    with zipfile.ZipFile(source) as archive:
+        n_bytes = sum(member.file_size for member in archive.infolist())
+    if n_bytes > most_bytes:
+        raise ValueError(f"it unpacks to {n_bytes} bytes, more than the {most_bytes} allowed")
+    if not isinstance(source, Path):
+        source.seek(0)
+    with np.load(source, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}

@@ -18,10 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mixmood.core.errors import InputError, OutputError, reason
-from mixmood.core.files.atomic import atomic_file, sweep
-from mixmood.core.files.bounded import check_size
-from mixmood.core.files.lock import hold
-from mixmood.core.files.places import make_folder
+from mixmood.core.files import atomic_file, check_size, hold, make_folder, sweep
 from mixmood.core.listener import Listener, Silent
 from mixmood.data.images.decode import decode
 from mixmood.data.readers.array import open_idx

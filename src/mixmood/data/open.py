@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OptionError, reason
-from mixmood.core.files.places import expanded
-from mixmood.core.suggest import near_path
+from mixmood.core.files import expanded
+from mixmood.core.text import near_path
 from mixmood.data.images.labels import labels_from_values
 from mixmood.data.images.names import MIDDLE, NOISE_PREFIX, is_image_name, shown_name, split_options
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.core.files.places import expanded, own_place
+from mixmood.core.files import expanded, own_place
 from mixmood.core.seeds import rng_for
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 from mixmood.data.images.labels import labels_from_values
 from mixmood.data.images.pool import ImageSource, Labels
 from mixmood.data.readers.array import ImageArray, open_npz

@@ -13,7 +13,7 @@ from PIL import Image
 from mixmood.core.arrays import Codes, Rows
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.seeds import rng_for
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 from mixmood.data.images.decode import QUIET, decode
 from mixmood.data.images.pool import ImageSource, Labels
 from mixmood.data.readers.noise import NoiseSource

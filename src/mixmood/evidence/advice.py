@@ -11,9 +11,9 @@ from mixmood.core.records.ranking import (
     NoiseFloor,
     Probe,
     Recommendation,
+    ShareRecord,
 )
-from mixmood.core.records.useful_share import ShareRecord
-from mixmood.core.words import counted, either_form, listed
+from mixmood.core.text import counted, either_form, listed
 
 Nearness = Literal["same", "nearer", "different"]
 MOSTLY_COPIES = 0.5

@@ -11,8 +11,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError
-from mixmood.core.records.ranking import LabelWorth, Probe
-from mixmood.core.records.useful_share import ShareRecord
+from mixmood.core.records.ranking import LabelWorth, Probe, ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.advice import is_foreign
 from mixmood.evidence.curve import LearningCurve, learning_curve

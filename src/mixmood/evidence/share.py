@@ -23,8 +23,8 @@ from scipy.special import ndtr, ndtri
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import OptionError, ShapeError
-from mixmood.core.family_names import DEFAULT_SCORE
-from mixmood.core.words import counted
+from mixmood.core.options import DEFAULT_SCORE
+from mixmood.core.text import counted
 from mixmood.numerics.calibration import softmax
 from mixmood.numerics.logistic import fit_logistic, one_hot
 from mixmood.numerics.neighbours import unit_rows

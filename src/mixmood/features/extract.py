@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Rows
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.cores import checked_jobs
 from mixmood.core.interrupt import uninterrupted
 from mixmood.core.listener import Listener, Silent

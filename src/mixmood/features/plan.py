@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from mixmood.core.cores import checked_jobs
-from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
-from mixmood.core.plan_options import check_kinds, option
+from mixmood.core.options import BACKBONE_NAMES, DEFAULT_BACKBONE, check_kinds, option
 
-BACKBONE_NAMES = member_names("features.backbones.registry", "BACKBONES")
 BACKBONE_WORDS = (
     f"{', '.join(BACKBONE_NAMES)}, FILE.onnx, hf:NAME or hf:DIR; auto:NAME,NAME,... is the one "
     "whose classifier does best on the labelled images"

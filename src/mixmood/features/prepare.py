@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Picture
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import UnreadableImageError
 from mixmood.core.version import package_version
 from mixmood.data.images.decode import QUIET, Raw, decode, decode_square, wide_values

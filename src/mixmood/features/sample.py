@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.words import either_form
+from mixmood.core.text import either_form
 from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import FeatureSource, Pool

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 from mixmood.heads.linear import LinearHead, LinearHeads
 from mixmood.heads.mixmatch import MixMatchHead
 from mixmood.heads.problem import HeadProblem, head_problem

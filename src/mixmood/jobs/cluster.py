@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mixmood.core.errors import InputError, MissingExtraError, OptionError, reason
-from mixmood.jobs.call import Call, Outcome, compute
+from mixmood.jobs.local import Call, Outcome, compute
 
 MOST_RETRIES = 3
 """How often a call is repeated when its worker or node dies."""

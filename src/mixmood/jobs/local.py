@@ -1,13 +1,62 @@
-"""Calls spread over the cores of one machine by joblib's loky."""
+"""Independent calls, and how they are spread over the cores of one machine by joblib's loky."""
 
+import pickle
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from mixmood.core.errors import TrainingError
 from mixmood.core.interrupt import children_ignore_interrupt, uninterrupted
-from mixmood.jobs.call import Call, Outcome, compute
+from mixmood.core.text import unknown_name
+
+
+@dataclass(frozen=True)
+class Call:
+    """`function(argument)`, to be computed in another process.
+
+    Both must be picklable. `key` is unique among the calls. Libraries that the function uses
+    compute with `n_threads` threads.
+    """
+
+    key: str
+    function: Callable[[Any], Any]
+    argument: Any
+    n_threads: int = 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The value of a finished call, or the error that it ended with."""
+
+    key: str
+    value: Any = None
+    error: Exception | None = None
+
+
+Spread = Callable[[Sequence[Call], int, Callable[[Call], None]], Iterator[Outcome]]
+"""The type of `spread_local` and `RaySpread`. Arguments: the calls, how many run at once, and a
+function that is called with each call before it starts. Yields the outcomes as calls finish."""
+
+
+def compute(call: Call) -> Outcome:
+    """The outcome of a call, computed in this process; an error becomes part of the outcome."""
+    try:
+        return Outcome(call.key, call.function(call.argument))
+    except Exception as error:
+        return Outcome(call.key, error=_portable(error))
+
+
+def _portable(error: Exception) -> Exception:
+    """The error itself if it can be pickled, else a TrainingError with its traceback."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return TrainingError("".join(traceback.format_exception(error)))
+    return error
+
 
 MOST_BREAKDOWNS = 3
 """How often in a row workers may die before any call has started."""
@@ -121,3 +170,13 @@ def _end_workers() -> None:
 
     with uninterrupted():
         get_reusable_executor(reuse=True).shutdown(kill_workers=True)
+
+
+LOCAL, RAY = "local", "ray"
+BACKENDS = (LOCAL, RAY)
+
+
+def check_backend(name: str) -> None:
+    """Refuse an unknown backend."""
+    if name not in BACKENDS:
+        raise unknown_name("backend", name, BACKENDS)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import OptionError
-from mixmood.core.family_names import DEFAULT_MEASURE
-from mixmood.core.suggest import unknown_name
+from mixmood.core.options import DEFAULT_MEASURE
+from mixmood.core.text import unknown_name
 from mixmood.measures.classifier import classifier_between_subsets, classifier_distance
 from mixmood.measures.cosine import cosine_between, cosine_distance
 from mixmood.measures.energy import energy_between_subsets, energy_distance

@@ -8,7 +8,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.errors import ShapeError
-from mixmood.core.family_names import DEFAULT_MEASURE
+from mixmood.core.options import DEFAULT_MEASURE
 from mixmood.core.records.ranking import Dissimilarity, NoiseFloor, RankedDissimilarity
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.advice import Nearness, nearness

@@ -8,7 +8,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.errors import OptionError
-from mixmood.core.words import counted
+from mixmood.core.text import counted
 from mixmood.measures.batch import partition_distances
 from mixmood.measures.histogram import Overflow
 from mixmood.measures.registry import compare

@@ -9,8 +9,7 @@ import numpy as np
 
 from mixmood.core.arrays import Codes
 from mixmood.core.listener import PROBE, Listener
-from mixmood.core.records.ranking import Probe, Recommendation
-from mixmood.core.records.useful_share import ShareRecord
+from mixmood.core.records.ranking import Probe, Recommendation, ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.advice import (
     NO_CLASSES,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mixmood.core.arrays import Array, Picture, Rows
-from mixmood.core.records.page_material import PageMaterial, SetPictures, Tile
+from mixmood.core.records.ranking import PageMaterial, SetPictures, Tile
 from mixmood.core.version import package_version
 from mixmood.data.images.decode import thumbnail
 from mixmood.data.images.pool import FeatureSource

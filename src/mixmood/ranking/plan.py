@@ -5,9 +5,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.core.family_names import DEFAULT_MEASURE, either, member_names
-from mixmood.core.plan_options import option
-from mixmood.core.suggest import unknown_name
+from mixmood.core.options import (
+    DEFAULT_MEASURE,
+    MEASURE_NAMES,
+    PROBE_ALGORITHMS,
+    either,
+    option,
+)
+from mixmood.core.text import unknown_name
 from mixmood.features.plan import LoggedPlan
 
 if TYPE_CHECKING:
@@ -16,8 +21,6 @@ if TYPE_CHECKING:
 
 MIN_LABELLED = 8
 BY = ("distance", "gain")
-MEASURE_NAMES = member_names("measures.registry", "MEASURES")
-PROBE_ALGORITHMS = member_names("evidence.points_table", "POINTS")
 """Heads for which there is a map from the probe to points of accuracy."""
 
 

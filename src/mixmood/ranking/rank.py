@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from threadpoolctl import threadpool_limits
 
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Listener, Silent

@@ -6,7 +6,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.seeds import rng_for
-from mixmood.core.words import either_form
+from mixmood.core.text import either_form
 from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.evidence.labelled import N_POOL
 from mixmood.features.sample import Extractor, Sample

@@ -13,8 +13,8 @@ from mixmood.core.records.ranking import (
     Ranking,
     SetAside,
 )
+from mixmood.core.text import either_form, listed
 from mixmood.core.version import __version__
-from mixmood.core.words import either_form, listed
 from mixmood.data.images.pool import ImageSource
 from mixmood.evidence.advice import Nearness, is_foreign
 from mixmood.evidence.share import class_probabilities, class_shares

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import MissingExtraError, OptionError, OutputError
-from mixmood.core.files.atomic import atomic_file
-from mixmood.core.files.spreadsheet import csv_text
-from mixmood.core.records.filter_material import FilterMaterial, ScoreHistogram
-from mixmood.core.records.filtering import Filtering, GainInterval
+from mixmood.core.files import atomic_file, csv_text
+from mixmood.core.records.filtering import Filtering, FilterMaterial, GainInterval, ScoreHistogram
 from mixmood.data.images.pool import Pool
 from mixmood.data.readers.kept import TEXT_HEAD
 from mixmood.report.charts import LABELLED, Axis, Bar, Tick, bars, mark

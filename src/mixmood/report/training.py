@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
-from mixmood.core.records.page_material import Tile
+from mixmood.core.records.ranking import Tile
+from mixmood.core.text import counted
 from mixmood.core.version import __version__
-from mixmood.core.words import counted
 from mixmood.evidence.choice import CLEAR
 from mixmood.report.page import render
 from mixmood.report.text import printable, signed

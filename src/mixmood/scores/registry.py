@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError, OptionError
-from mixmood.core.family_names import DEFAULT_SCORE
-from mixmood.core.suggest import unknown_name
+from mixmood.core.options import DEFAULT_SCORE
+from mixmood.core.text import unknown_name
 from mixmood.scores.classifier import apply_classifier, fit_classifier
 from mixmood.scores.combined import apply_combined, fit_combined
 from mixmood.scores.fitting import (

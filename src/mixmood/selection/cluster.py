@@ -16,8 +16,8 @@ from mixmood.core.errors import InputError, MixmoodError, reason
 from mixmood.core.listener import Listener, Silent
 from mixmood.data.open import open_pool
 from mixmood.features.backbones.backbone import network_digest
-from mixmood.jobs.call import Call, Outcome, compute
 from mixmood.jobs.cluster import MOST_RETRIES, RaySpread
+from mixmood.jobs.local import Call, Outcome, compute
 from mixmood.selection.scan import Scan, ScanPart, write_part
 from mixmood.selection.scorer import Scorer
 

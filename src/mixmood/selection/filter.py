@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.errors import OptionError
 from mixmood.core.records.filtering import SCHEMA, Filtering
-from mixmood.core.records.useful_share import ShareRecord
+from mixmood.core.records.ranking import ShareRecord
 from mixmood.core.version import __version__
 from mixmood.data.images.pool import Pool
 from mixmood.features.sample import Extractor

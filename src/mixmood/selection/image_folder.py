@@ -7,8 +7,7 @@ from pathlib import Path
 
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, OutputError
-from mixmood.core.files.atomic import write_atomic
-from mixmood.core.files.places import make_folder
+from mixmood.core.files import make_folder, write_atomic
 from mixmood.core.listener import Listener
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 

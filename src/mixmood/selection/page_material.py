@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from mixmood.core.arrays import Array, Mask, Rows
-from mixmood.core.records.filter_material import (
+from mixmood.core.records.filtering import (
     FilterMaterial,
     Gallery,
     ScoredTile,

@@ -5,16 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mixmood.core.errors import OptionError
-from mixmood.core.family_names import DEFAULT_SCORE, either, member_names
-from mixmood.core.plan_options import option
+from mixmood.core.options import DEFAULT_SCORE, SCORE_NAMES, either, option
 from mixmood.features.plan import LoggedPlan
-from mixmood.jobs.backends import LOCAL, check_backend
+from mixmood.jobs.local import LOCAL, check_backend
 
 if TYPE_CHECKING:
     # Not at run time: the command line shows these options before NumPy is imported.
     from mixmood.selection.decide import KeepRule
 
-SCORE_NAMES = member_names("scores.registry", "SCORES")
 FIT_SAMPLE = 1000
 """Random pool images that the filter is fitted with; more take longer and change nothing."""
 

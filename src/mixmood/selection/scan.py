@@ -17,12 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Rows
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.arrays import Rows, packed_arrays, read_arrays
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OutputError, reason
-from mixmood.core.files.atomic import write_atomic
-from mixmood.core.files.places import make_folder
-from mixmood.core.files.plain_arrays import packed_arrays, read_arrays
+from mixmood.core.files import make_folder, write_atomic
 from mixmood.core.listener import Listener, Recorder
 from mixmood.data.images.pool import Pool
 from mixmood.features.backbones.backbone import Backbone

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Codes, Rows
+from mixmood.core.arrays import Array, Codes, Rows, packed_arrays, read_arrays
 from mixmood.core.errors import InputError, reason
-from mixmood.core.family_names import DEFAULT_SCORE
-from mixmood.core.files.atomic import write_atomic
-from mixmood.core.files.plain_arrays import packed_arrays, read_arrays
+from mixmood.core.files import write_atomic
+from mixmood.core.options import DEFAULT_SCORE
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import ImageSource, Labels, Pool

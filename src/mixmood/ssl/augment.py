@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.core.cache.features import FeatureCache, open_cache
+from mixmood.core.cache import FeatureCache, open_cache
 from mixmood.core.errors import TrainingError
 from mixmood.core.listener import Listener, Recorder
 from mixmood.core.seeds import rng_for
-from mixmood.core.words import counted, either_form
+from mixmood.core.text import counted, either_form
 from mixmood.data.images.labels import group_codes, group_names, minus_one_note, needed_labels
 from mixmood.data.images.pool import FeatureSource, ImageSource, Labels, Pool, fit_pixel_range
 from mixmood.data.open import open_pool

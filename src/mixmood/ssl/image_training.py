@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mixmood.core.errors import MissingExtraError
-from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files import write_atomic
 from mixmood.core.listener import Listener, Recorder
 from mixmood.core.mlflow_log import EXPERIMENT, MetricRow, MlflowLog
-from mixmood.core.records.dotted import dotted
+from mixmood.core.text import dotted
 from mixmood.ssl.models.registry import TUNED
 from mixmood.ssl.plan import AUTO, Setting, TrainingRunPlan
 from mixmood.ssl.pools import PoolLoader

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import TrainingError
-from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files import write_atomic
 from mixmood.core.interrupt import Interrupt, deferred
 from mixmood.core.listener import Listener
 from mixmood.core.seeds import rng_for

@@ -8,8 +8,14 @@ from typing import Any, Self
 
 from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import OptionError
-from mixmood.core.family_names import DEFAULT_BACKBONE, member_names
-from mixmood.core.plan_options import check_kinds, option, option_texts
+from mixmood.core.options import (
+    DEFAULT_BACKBONE,
+    HEAD_ALGORITHMS,
+    NETWORK_ALGORITHMS,
+    check_kinds,
+    option,
+    option_texts,
+)
 from mixmood.features.plan import (
     BACKBONE_WORDS,
     cache_option,
@@ -23,8 +29,6 @@ Setting = float | int | bool | str | None
 
 SMALLEST_SIDE = 4
 HEAD, AUTO, NETWORK = "head", "auto", "network"
-HEAD_ALGORITHMS = member_names("heads.registry", "HEADS")
-NETWORK_ALGORITHMS = member_names("ssl.algorithms.registry", "ALGORITHMS")
 HEAD_ONLY = tuple(name for name in HEAD_ALGORITHMS if name not in NETWORK_ALGORITHMS)
 NETWORK_ONLY = tuple(name for name in NETWORK_ALGORITHMS if name not in HEAD_ALGORITHMS)
 

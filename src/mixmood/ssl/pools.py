@@ -14,7 +14,7 @@ from mixmood.core.arrays import Codes, Picture, Rows
 from mixmood.core.errors import InputError, OptionError, TrainingError, UnreadableImageError
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.seeds import rng_for
-from mixmood.core.words import counted, either_form
+from mixmood.core.text import counted, either_form
 from mixmood.data.images.labels import minus_one_note, needed_labels
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import ImageSource, Labels, fit_pixel_range, poor_range

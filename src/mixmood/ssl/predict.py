@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, reason
-from mixmood.core.files.spreadsheet import csv_text
+from mixmood.core.files import csv_text
 from mixmood.core.listener import Listener
-from mixmood.core.words import counted
+from mixmood.core.text import counted
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import FeatureSource, ImageSource
 from mixmood.features.backbones.backbone import Backbone

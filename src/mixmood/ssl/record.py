@@ -8,8 +8,8 @@ from statistics import median
 from typing import Any
 
 from mixmood.core.errors import InputError, reason
+from mixmood.core.text import counted
 from mixmood.core.version import __version__
-from mixmood.core.words import counted
 
 SCHEMA = 1
 N_LAST = 5

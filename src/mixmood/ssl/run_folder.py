@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mixmood.core.errors import OptionError, OutputError, TrainingError
-from mixmood.core.files.atomic import sweep, write_atomic
-from mixmood.core.files.places import make_folder
-from mixmood.core.records.dotted import dotted
+from mixmood.core.files import make_folder, sweep, write_atomic
+from mixmood.core.text import dotted
 
 CHECKPOINT = "checkpoint.pt"
 METRICS = "metrics.jsonl"

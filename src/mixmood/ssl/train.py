@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from mixmood.core.errors import MissingExtraError, OptionError, OutputError, reason
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.plan_options import plan_from, with_options
+from mixmood.core.options import plan_from, with_options
 from mixmood.core.seeds import rng_for
 from mixmood.ssl.algorithms.algorithm import Algorithm, unlabelled_ratio
 from mixmood.ssl.algorithms.registry import ALGORITHMS, algorithm_named

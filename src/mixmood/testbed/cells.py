@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from mixmood.core.errors import OptionError
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 from mixmood.data.splits import NONE, Scenario
 from mixmood.testbed.config import SCRATCH, Config, Regime
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from mixmood.core.errors import InputError, OptionError, reason
-from mixmood.core.family_names import DEFAULT_BACKBONE
-from mixmood.core.files.places import expanded
-from mixmood.core.suggest import unknown_name
+from mixmood.core.files import expanded
+from mixmood.core.options import DEFAULT_BACKBONE
+from mixmood.core.text import unknown_name
 from mixmood.data.splits import Contamination
 from mixmood.measures.registry import PAPER, check_measures
 from mixmood.ssl.plan import TUNING, Recipe, TrainingPlan

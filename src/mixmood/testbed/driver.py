@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from mixmood.core.errors import OutputError
-from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files import write_atomic
 from mixmood.core.mlflow_log import MetricRow, MlflowLog
-from mixmood.jobs.call import Call, Outcome, Spread
+from mixmood.jobs.local import Call, Outcome, Spread
 from mixmood.testbed.cells import runs
 from mixmood.testbed.record import AnyRecord, FailedRun
 from mixmood.testbed.run import Job, batches, execute_batch, failure

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import OptionError
-from mixmood.core.plan_options import option
-from mixmood.jobs.backends import LOCAL, RAY, check_backend
+from mixmood.core.options import option
+from mixmood.jobs.local import LOCAL, RAY, check_backend
 
 if TYPE_CHECKING:
-    from mixmood.jobs.call import Spread
+    from mixmood.jobs.local import Spread
     from mixmood.testbed.cells import CellFilter
     from mixmood.testbed.config import Config
     from mixmood.testbed.driver import Status, Watch

@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from mixmood.core.errors import InputError
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 from mixmood.testbed.cells import Cell, Run
 
 SCHEMA = 1

@@ -17,9 +17,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from mixmood.core.errors import InputError, OutputError, reason
-from mixmood.core.files.atomic import sweep, write_atomic
-from mixmood.core.files.lock import LOOK, TAKE, hold
-from mixmood.core.files.places import make_folder
+from mixmood.core.files import LOOK, TAKE, hold, make_folder, sweep, write_atomic
 from mixmood.testbed.config import Config
 from mixmood.testbed.record import SCHEMA, AnyRecord, FailedRun, RunRecord, first_problem
 

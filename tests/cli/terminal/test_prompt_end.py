@@ -10,7 +10,7 @@ import pytest
 
 BUSY = """
 import ctypes, sys, time
-from mixmood.cli.terminal.prompt_end import ends_promptly
+from mixmood.core.interrupt import ends_promptly
 
 with ends_promptly(lambda: "Stopped.", grace_s=float(sys.argv[1])):
     print("ready", flush=True)
@@ -70,7 +70,7 @@ def test_a_second_signal_ends_it_at_once(busy):
 
 
 def test_a_command_that_ends_by_itself_is_left_alone():
-    from mixmood.cli.terminal.prompt_end import ends_promptly
+    from mixmood.core.interrupt import ends_promptly
 
     before = signal.set_wakeup_fd(-1)
     signal.set_wakeup_fd(before)

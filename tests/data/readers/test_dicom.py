@@ -8,7 +8,7 @@ import pytest
 from tests.fixtures.dicom_files import RAMP, made, shipped
 
 import mixmood
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OptionError, UnreadableImageError
 from mixmood.data.images.decode import decode
 from mixmood.data.images.dicom import DicomError, read_frame

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from mixmood.core.errors import InputError, MissingExtraError
-from mixmood.core.files.spreadsheet import csv_text
+from mixmood.core.files import csv_text
 from mixmood.data.open import open_pool
 from mixmood.data.readers.kept import TEXT_HEAD, chain_of_lists, is_kept_list, pool_reference
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mixmood
-from mixmood.core.cache.features import FILE_NAME, FeatureCache
+from mixmood.core.cache import FILE_NAME, FeatureCache
 from mixmood.data.open import open_pool
 from mixmood.data.readers import tar as tars
 from mixmood.data.readers.tar import ArchiveIndex, archive_key, archive_stamp, read_tar_members
@@ -228,7 +228,7 @@ def test_a_place_that_cannot_hold_a_cache_means_scanning_and_one_warning(tmp_pat
 
 OPENER = """
 import sys
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.data.open import open_pool
 with FeatureCache(sys.argv[1]) as cache:
     for _ in range(20):

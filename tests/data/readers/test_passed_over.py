@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError
 from mixmood.data.images.names import MOST_KINDS, count_passed_over, passed_over_notes
 from mixmood.data.open import open_pool

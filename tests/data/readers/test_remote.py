@@ -10,8 +10,8 @@ import zipfile
 import numpy as np
 import pytest
 
+from mixmood.core import files as bounded
 from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError
-from mixmood.core.files import bounded
 from mixmood.data.open import open_pool
 from mixmood.data.readers import remote
 from mixmood.data.readers.array import ImageArray

@@ -3,20 +3,18 @@
 import pytest
 from tests.fixtures.hostile_names import BREAKOUT, EVIL, PIXEL
 
-from mixmood.core.records.filter_material import (
-    FilterMaterial,
-    Gallery,
-    ScoredTile,
-    ScoreHistogram,
-)
 from mixmood.core.records.filtering import (
     DistanceChange,
     DistanceInterval,
     Filtering,
+    FilterMaterial,
     GainChange,
     GainInterval,
+    Gallery,
+    ScoredTile,
+    ScoreHistogram,
 )
-from mixmood.core.records.useful_share import ShareRecord
+from mixmood.core.records.ranking import ShareRecord
 from mixmood.features.backbones.onnx_network import InputFormat
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.fixtures.html_tags import Tags
 
-from mixmood.core.records.filter_material import FilterMaterial
+from mixmood.core.records.filtering import FilterMaterial
 from mixmood.report import page as render
 from mixmood.report.filter import filter_lines, filter_page, score_chart
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mixmood.core.records.ranking import LabelWorth, Probe, Recommendation
-from mixmood.core.records.useful_share import ShareRecord
+from mixmood.core.records.ranking import LabelWorth, Probe, Recommendation, ShareRecord
 from mixmood.report.ranking.charts import gains
 from mixmood.report.ranking.page import ranking_page
 from mixmood.report.ranking.text import MOST_REASONS, plain_text, ranking_csv, ranking_view

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 from tests.fixtures.browser import all_of, one
 
-from mixmood.core.records.ranking import Probe
-from mixmood.core.records.useful_share import ShareRecord
+from mixmood.core.records.ranking import Probe, ShareRecord
 from mixmood.report.ranking.page import ranking_page
 
 pytest.importorskip("selenium", reason="selenium is not installed")

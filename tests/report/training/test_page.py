@@ -2,7 +2,7 @@
 
 import re
 
-from mixmood.core.records.page_material import Tile
+from mixmood.core.records.ranking import Tile
 from mixmood.report.training import Mistakes, TrainingPictures, training_page
 from mixmood.ssl.record import AlgorithmGain, HeadAccuracy, HeadRecord
 

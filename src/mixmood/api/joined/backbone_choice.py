@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Listener
 from mixmood.core.records.filtering import Filtering

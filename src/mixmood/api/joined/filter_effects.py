@@ -3,7 +3,7 @@
 import numpy as np
 
 from mixmood.core.arrays import Rows
-from mixmood.core.family_names import DEFAULT_MEASURE
+from mixmood.core.options import DEFAULT_MEASURE
 from mixmood.core.records.filtering import (
     DistanceChange,
     DistanceInterval,

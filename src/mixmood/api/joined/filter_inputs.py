@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixmood.api.joined.backbone_choice import BackboneChoice, ChoiceOptions, choose_backbone
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OptionError, ShapeError
-from mixmood.core.family_names import DEFAULT_BACKBONE, DEFAULT_SCORE
-from mixmood.core.files.atomic import check_writable
-from mixmood.core.files.places import expanded
+from mixmood.core.files import check_writable, expanded
 from mixmood.core.listener import Listener
+from mixmood.core.options import DEFAULT_BACKBONE, DEFAULT_SCORE
 from mixmood.data.images.names import is_url_or_noise, split_options
 from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
 from mixmood.data.open import open_pool, with_noise_settings

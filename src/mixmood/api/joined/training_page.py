@@ -6,7 +6,7 @@ import numpy as np
 
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import UnreadableImageError
-from mixmood.core.records.page_material import Tile
+from mixmood.core.records.ranking import Tile
 from mixmood.data.images.decode import THUMBNAIL_SIDE, thumbnail
 from mixmood.data.images.pool import FeatureSource
 from mixmood.features.sample import Sample

@@ -4,9 +4,6 @@ from typing import Annotated
 
 import typer
 
-INTERRUPTED = 130
-"""The exit code of a program ended by Ctrl-C."""
-
 Json = Annotated[
     str | None, typer.Option("--json", metavar="FILE|-", help="Write the record; - is stdout.")
 ]

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.core.files.atomic import check_writable
-from mixmood.core.files.places import expanded
+from mixmood.core.files import check_writable, expanded
 
 
 def check_outputs(

@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 
 from mixmood.core.errors import OptionError
-from mixmood.core.plan_options import KEY, OptionText, option_texts, plan_fields
+from mixmood.core.options import KEY, OptionText, option_texts, plan_fields
 
 
 def takes(

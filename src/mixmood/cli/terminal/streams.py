@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from mixmood.core.files.atomic import write_atomic
+from mixmood.core.files import write_atomic
 from mixmood.report.text import printable
 
 if TYPE_CHECKING:

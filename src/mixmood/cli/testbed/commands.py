@@ -13,7 +13,8 @@ from mixmood.cli.testbed.lines import RunLines, describe_run, describe_status
 from mixmood.cli.testbed.report import report
 from mixmood.cli.testbed.tables import StoreOption, correlate, tables
 from mixmood.core.errors import TrainingError
-from mixmood.core.words import counted
+from mixmood.core.interrupt import INTERRUPTED
+from mixmood.core.text import counted
 from mixmood.report.text import printable
 from mixmood.testbed.plan import PRESETS, TestbedPlan
 
@@ -103,7 +104,7 @@ def _interrupted_before_runs() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         say("Interrupted before the first run: nothing was written.")
-        raise typer.Exit(options.INTERRUPTED) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _print_size(prepared: "PreparedTestbed") -> None:

@@ -11,7 +11,7 @@ from mixmood.cli.terminal.plan_command import takes
 from mixmood.cli.terminal.streams import say
 from mixmood.cli.testbed.tables import StoreOption
 from mixmood.core.errors import OptionError
-from mixmood.core.files.atomic import check_writable
+from mixmood.core.files import check_writable
 from mixmood.testbed.plan import TablesPlan
 
 

@@ -1,10 +1,26 @@
-"""The record of a ranking: frozen, versioned, the same bytes for the same inputs."""
+"""The record of a ranking, and the pictures of its page."""
 
 import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from mixmood.core.records.useful_share import ShareRecord
+
+@dataclass(frozen=True)
+class ShareRecord:
+    """The part of a pool that looks like the labelled classes.
+
+    Attributes:
+        share: The estimate, 0 to 1.
+        interval: Its 95 % interval.
+        is_trustworthy: Whether foreign images similar to the labelled classes would be noticed.
+        note: Why it is not trustworthy; empty if it is.
+    """
+
+    share: float
+    interval: tuple[float, float]
+    is_trustworthy: bool = True
+    note: str = ""
+
 
 SCHEMA = 1
 SIGNIFICANT = 0.05
@@ -233,3 +249,54 @@ class Ranking:
     def to_json(self) -> str:
         """The ranking as JSON text; equal inputs and seeds give equal bytes."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One image as the page shows it.
+
+    Attributes:
+        place: The path of the image, or its index in the array.
+        uri: The small picture as a data URI; None where there are features but no pictures.
+        distance: 1 - mean cosine to the three nearest labelled images; None for labelled images.
+    """
+
+    place: str
+    uri: str | None
+    distance: float | None
+
+
+@dataclass(frozen=True)
+class SetPictures:
+    """One set, labelled or pool, as the page shows it.
+
+    Attributes:
+        tiles: A random sample of the images; the points of the map.
+        points: The position of each of these tiles on the map.
+        nearest: The images nearest to the labelled set, nearest first; empty for that set itself.
+        farthest: The images farthest from it, farthest first.
+        warnings: Differences in size or colour that may explain the distance.
+    """
+
+    tiles: tuple[Tile, ...]
+    points: tuple[tuple[float, float], ...]
+    nearest: tuple[Tile, ...]
+    farthest: tuple[Tile, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PageMaterial:
+    """Pictures and map of a ranking.
+
+    Attributes:
+        labelled: The labelled set.
+        pools: The pools by name.
+        variance: The share of all variance along each axis of the map.
+        versions: Versions of the libraries that computed the numbers.
+    """
+
+    labelled: SetPictures
+    pools: dict[str, SetPictures]
+    variance: tuple[float, float]
+    versions: dict[str, str]

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import InputError, OptionError, ShapeError, reason
-from mixmood.core.suggest import unknown_name
-from mixmood.core.words import either_form
+from mixmood.core.text import either_form, unknown_name
 from mixmood.data.images.names import shown_bytes
 from mixmood.data.images.pool import Labels, Pool
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, reason
-from mixmood.core.files.bounded import DEFLATE_LIMIT, read_at
+from mixmood.core.files import DEFLATE_LIMIT, read_at
 from mixmood.data.images.decode import check_unit_range
 from mixmood.data.images.labels import labels_from_values
 from mixmood.data.images.pool import FeatureSource, ImageSource, Labels, Pool, Source

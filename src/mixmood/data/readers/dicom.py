@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import UnreadableImageError
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 from mixmood.data.images.decode import QUIET, Raw
 from mixmood.data.images.dicom import DicomError, count_frames, is_dicom, read_frame
 from mixmood.data.images.names import EACH, MIDDLE

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from mixmood.core.errors import InputError, UnreadableImageError, reason
-from mixmood.core.files.bounded import read_image_file
-from mixmood.core.words import counted, either_form
+from mixmood.core.files import read_image_file
+from mixmood.core.text import counted, either_form
 from mixmood.data.images.detection import labels_from_coco, labels_from_yolo
 from mixmood.data.images.dicom import DICOM_START, is_dicom
 from mixmood.data.images.labels import (

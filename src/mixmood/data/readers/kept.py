@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.errors import InputError, reason
-from mixmood.core.files.places import expanded
-from mixmood.core.files.spreadsheet import inert
+from mixmood.core.files import expanded, inert
 from mixmood.data.images.decode import Raw
 from mixmood.data.images.names import is_url_or_noise, split_options
 from mixmood.data.images.pixel_range import PixelRange

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.errors import OptionError
 from mixmood.core.seeds import rng_for
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 from mixmood.data.images.names import NOISE_PREFIX
 from mixmood.data.images.pool import ImageSource
 

@@ -23,7 +23,7 @@ from mixmood.core.errors import (
     UnreadableImageError,
     reason,
 )
-from mixmood.core.files.bounded import read_image_file
+from mixmood.core.files import read_image_file
 from mixmood.data.images.decode import Raw
 from mixmood.data.images.labels import LABEL_COLUMNS, labels_from_values
 from mixmood.data.images.pool import ImageSource, Labels

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, reason
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 from mixmood.data.images.labels import LABEL_COLUMNS, labels_from_values
 from mixmood.data.images.pool import ImageSource, Labels
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, reason
-from mixmood.core.files.bounded import check_size
+from mixmood.core.files import check_size
 from mixmood.data.images.names import (
     count_passed_over,
     is_image_path,

@@ -16,9 +16,9 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from mixmood.core.arrays import Rows
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, UnreadableImageError, reason
-from mixmood.core.files.bounded import check_size, read_at
+from mixmood.core.files import check_size, read_at
 from mixmood.data.images.dicom import is_dicom
 from mixmood.data.images.names import (
     count_passed_over,

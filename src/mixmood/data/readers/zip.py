@@ -12,7 +12,7 @@ import numpy as np
 
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, UnreadableImageError, reason
-from mixmood.core.files.bounded import check_size, inflate, read_at
+from mixmood.core.files import check_size, inflate, read_at
 from mixmood.data.images.dicom import DICOM_START, is_dicom
 from mixmood.data.images.names import (
     count_passed_over,

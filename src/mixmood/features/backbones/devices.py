@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from mixmood.core.errors import BackboneError
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 from mixmood.core.version import package_version
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mixmood.core.errors import BackboneError, MissingExtraError, OptionError, reason
-from mixmood.core.files.places import expanded
+from mixmood.core.files import expanded
 
 PREFIX = "hf:"
 CONFIG, SETTINGS = "config.json", "preprocessor_config.json"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import BackboneError, OptionError, reason
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 from mixmood.features.backbones.backbone import PREPROCESSING
 from mixmood.features.backbones.hub_files import (
     file_hashes,

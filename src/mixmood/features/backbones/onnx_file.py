@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 
 from mixmood.core.errors import BackboneError, OptionError, reason
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 from mixmood.features.backbones.backbone import DEFAULT_RESOLUTION
 from mixmood.features.backbones.onnx_graph import has_external_data
 from mixmood.features.backbones.onnx_network import (

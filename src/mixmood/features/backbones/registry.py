@@ -4,8 +4,8 @@ from collections.abc import Callable
 from importlib.resources import files
 
 from mixmood.core.errors import BackboneError, OptionError
-from mixmood.core.family_names import AUTO_BACKBONE, DEFAULT_BACKBONE
-from mixmood.core.suggest import unknown_name
+from mixmood.core.options import AUTO_BACKBONE, DEFAULT_BACKBONE
+from mixmood.core.text import unknown_name
 from mixmood.features.backbones import untrained_wrn, wide_resnet
 from mixmood.features.backbones.backbone import Backbone, MovableBackbone, check_resolution
 from mixmood.features.backbones.devices import AUTO, CPU

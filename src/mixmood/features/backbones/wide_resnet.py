@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from mixmood.core.cache.features import cache_directory
+from mixmood.core.cache import cache_directory
 from mixmood.core.errors import BackboneError, MissingExtraError, OutputError
-from mixmood.core.files.atomic import write_atomic
-from mixmood.core.files.places import make_folder, own_place
+from mixmood.core.files import make_folder, own_place, write_atomic
 from mixmood.features.backbones.backbone import check_resolution
 from mixmood.features.backbones.onnx_graph import (
     IMAGENET_DEVIATION,

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mixmood.core.records.page_material import PageMaterial, Tile
 from mixmood.core.records.ranking import (
     Candidate,
     Dissimilarity,
     NoiseFloor,
+    PageMaterial,
     Probe,
     RankedDissimilarity,
     Ranking,
+    Tile,
 )
 from mixmood.report.charts import LABELLED, Axis, Bar, Mark, Tick, bars, mark
 

@@ -3,8 +3,7 @@
 import json
 from html import escape
 
-from mixmood.core.records.page_material import PageMaterial
-from mixmood.core.records.ranking import Candidate, Ranking
+from mixmood.core.records.ranking import Candidate, PageMaterial, Ranking
 from mixmood.report.charts import LABELLED
 from mixmood.report.page import inert_json, render
 from mixmood.report.ranking.charts import (

@@ -12,9 +12,9 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from mixmood.core.files.spreadsheet import csv_text
+from mixmood.core.files import csv_text
 from mixmood.core.records.ranking import SIGNIFICANT, Candidate, Dissimilarity, Ranking
-from mixmood.core.words import counted, either_form
+from mixmood.core.text import counted, either_form
 from mixmood.report.text import printable
 
 WIDE_RATIO = 20

@@ -9,7 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from mixmood.core.files.spreadsheet import csv_text
+from mixmood.core.files import csv_text
 from mixmood.report.testbed.choices import VARIANT
 from mixmood.report.testbed.sheets import to_csv
 from mixmood.report.text import printable

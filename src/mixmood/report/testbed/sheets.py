@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mixmood.core.files.spreadsheet import csv_text
-from mixmood.core.suggest import unknown_name
-from mixmood.core.words import counted
+from mixmood.core.files import csv_text
+from mixmood.core.text import counted, unknown_name
 from mixmood.report.testbed.choices import Choices, line_key
 from mixmood.report.text import with_spread
 from mixmood.testbed.analysis.statistics import Interval

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from mixmood.core.errors import OptionError
-from mixmood.core.plan_options import check_kinds
+from mixmood.core.options import check_kinds
 from mixmood.ssl.algorithms.losses import Balanced, check_balanced
 from mixmood.ssl.models.network import Network
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mixmood.core.errors import ShapeError
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 
 
 def balanced_weights(counts: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 from mixmood.ssl.algorithms.algorithm import CheckedSettings, Ranges, Step, StepLoss, ramp
 from mixmood.ssl.algorithms.losses import (
     Balanced,

@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
 from mixmood.core.errors import OptionError
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 from mixmood.ssl.algorithms.algorithm import Algorithm
 from mixmood.ssl.algorithms.fixmatch import FixMatch
 from mixmood.ssl.algorithms.mean_teacher import MeanTeacher

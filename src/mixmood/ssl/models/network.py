@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from mixmood.core.errors import OptionError
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 
 BatchNorm = Literal["joint", "separate", "interleaved"]
 """How the parts of a batch share batch-norm; see `Network.parts`."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from mixmood.core.errors import OptionError
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 
 if TYPE_CHECKING:
     from torch import nn

@@ -9,7 +9,7 @@ import numpy as np
 
 from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import SIGNIFICANT
-from mixmood.core.words import counted, either_form
+from mixmood.core.text import counted, either_form
 from mixmood.testbed.analysis.agreement import AgreementRow, agreement_rows
 from mixmood.testbed.analysis.groups import PREDICTORS, GroupLine, fitted_lines
 from mixmood.testbed.analysis.published import paper_accuracy, paper_correlation, paper_distance

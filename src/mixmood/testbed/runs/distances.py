@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mixmood.core.arrays import Array
-from mixmood.core.cache.features import open_cache
+from mixmood.core.cache import open_cache
 from mixmood.core.seeds import rng_for
 from mixmood.data.readers.array import ImageArray
 from mixmood.data.splits import Pixels, Split

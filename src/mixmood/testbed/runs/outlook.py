@@ -45,6 +45,6 @@ def probe_values(evidence: "LabelledEvidence", part: "JudgedPart", algorithm: st
 
 def probed_algorithm(algorithm: str) -> str:
     """The algorithm that is probed for a run: its own, or else the default of `mixmood rank`."""
-    from mixmood.ranking.plan import PROBE_ALGORITHMS
+    from mixmood.core.options import PROBE_ALGORITHMS
 
     return algorithm if algorithm in PROBE_ALGORITHMS else PROBE_ALGORITHMS[0]

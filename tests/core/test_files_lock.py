@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from mixmood.core.files.lock import LOOK, TAKE, hold
+from mixmood.core.files import LOOK, TAKE, hold
 
 
 def test_only_one_can_hold_it(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mixmood.core.cache.features import FILE_NAME, FeatureCache
+from mixmood.core.cache import FILE_NAME, FeatureCache
 from mixmood.core.listener import Recorder
 
 
@@ -139,7 +139,7 @@ WRITER = """
 import sys
 sys.path.insert(0, {here!r})
 from conftest import keyed_rows
-from mixmood.core.cache.features import FeatureCache
+from mixmood.core.cache import FeatureCache
 with FeatureCache(sys.argv[1]) as cache:
     for start in range(int(sys.argv[2]), int(sys.argv[3]), 16):
         cache.put(keyed_rows(range(start, min(start + 16, int(sys.argv[3])))))
@@ -149,7 +149,7 @@ with FeatureCache(sys.argv[1]) as cache:
 
 
 def writer(directory, first, last):
-    code = WRITER.format(here=str(Path(__file__).parents[1]))
+    code = WRITER.format(here=str(Path(__file__).parent))
     return subprocess.Popen(
         [sys.executable, "-c", code, str(directory), str(first), str(last)],
         stdout=subprocess.PIPE,

@@ -9,7 +9,7 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from mixmood.core.errors import OptionError
-from mixmood.core.suggest import unknown_name
+from mixmood.core.text import unknown_name
 
 P = TypeVar("P")
 
@@ -163,3 +163,39 @@ def _kinds(hint: Any) -> tuple[Any, ...]:
     """The types that a field takes, if all are in KINDS or None; else empty."""
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     return parts if all(part in KINDS or part is type(None) for part in parts) else ()
+
+
+DEFAULT_BACKBONE = "efficientnet-lite0"
+AUTO_BACKBONE = "auto"
+"""Chooses the backbone with which the supervised head is most accurate."""
+DEFAULT_MEASURE = "cosine"
+DEFAULT_SCORE = "combined"
+
+MEASURE_NAMES = (
+    "l1",
+    "l2",
+    "js",
+    "cosine",
+    "frechet",
+    "kernel",
+    "energy",
+    "sliced-wasserstein",
+    "classifier",
+    "typicality",
+)
+PROBE_ALGORITHMS = ("mixmatch", "pseudo-label", "propagation")
+BACKBONE_NAMES = ("efficientnet-lite0", "wide-resnet50-2", "untrained-wrn")
+HEAD_ALGORITHMS = ("supervised", "mixmatch", "pseudo-label", "propagation")
+NETWORK_ALGORITHMS = ("supervised", "mixmatch", "pseudo-label", "fixmatch", "mean-teacher")
+SCORE_NAMES = ("knn", "prototypes", "subspace", "classifier", "combined")
+"""Members of the families, for help texts that import none of them; a test compares them."""
+
+
+def either(names: tuple[str, ...], last: str = "") -> str:
+    """The names in a sentence.
+
+    >>> either(("a", "b"), "all"), either(("a", "b"))
+    ('a, b or all', 'a or b')
+    """
+    words = [*names, last] if last else list(names)
+    return f"{', '.join(words[:-1])} or {words[-1]}"

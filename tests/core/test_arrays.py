@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from mixmood.core.files.plain_arrays import packed_arrays, read_arrays
+from mixmood.core.arrays import packed_arrays, read_arrays
 
 
 def test_arrays_come_back(tmp_path):

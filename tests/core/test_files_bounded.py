@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from mixmood.core.files.bounded import read_image_file
+from mixmood.core.files import read_image_file
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 1000])

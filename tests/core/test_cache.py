@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mixmood.core.cache.features import (
+from mixmood.core.cache import (
     FILE_NAME,
     FeatureCache,
     cache_directory,

@@ -1,14 +1,23 @@
 """Options are declared once, in a plan, and checked there."""
 
 import inspect
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from mixmood.core import options as declared
 from mixmood.core.errors import OptionError
-from mixmood.core.plan_options import check_kinds, option, option_texts, plan_from, with_options
+from mixmood.core.options import check_kinds, option, option_texts, plan_from, with_options
+from mixmood.evidence.points_table import POINTS
+from mixmood.features.backbones.registry import BACKBONES
+from mixmood.heads.registry import HEADS
+from mixmood.measures.registry import MEASURES
+from mixmood.scores.registry import SCORES
+from mixmood.ssl.algorithms.registry import ALGORITHMS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,3 +103,34 @@ def test_numbers_of_numpy_become_numbers_of_python():
 def test_a_path_becomes_text_where_a_word_is_wanted():
     assert plan_from(Plan, {"name": Path("net.onnx")}).name == "net.onnx"
     assert plan_from(Plan, {"folder": Path("run")}).folder == Path("run")
+
+
+@pytest.mark.parametrize(
+    ("names", "registry"),
+    [
+        (declared.BACKBONE_NAMES, BACKBONES),
+        (declared.HEAD_ALGORITHMS, HEADS),
+        (declared.MEASURE_NAMES, MEASURES),
+        (declared.NETWORK_ALGORITHMS, ALGORITHMS),
+        (declared.PROBE_ALGORITHMS, POINTS),
+        (declared.SCORE_NAMES, SCORES),
+    ],
+    ids=lambda value: "" if isinstance(value, tuple) else None,
+)
+def test_help_texts_name_every_member_of_a_family(names, registry):
+    # Tests that exchange a member put it back at the end: the order says nothing here.
+    assert sorted(names) == sorted(registry)
+
+
+def test_the_defaults_are_members():
+    assert declared.DEFAULT_BACKBONE in BACKBONES
+    assert declared.DEFAULT_MEASURE in MEASURES
+    assert declared.DEFAULT_SCORE in SCORES
+
+
+def test_plans_are_declared_without_numpy():
+    code = (
+        "import sys, mixmood.ranking.plan, mixmood.selection.plan, mixmood.ssl.plan;"
+        "sys.exit('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

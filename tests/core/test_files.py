@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mixmood.core.errors import OutputError
-from mixmood.core.files.atomic import check_writable, write_atomic
+from mixmood.core.files import check_writable, write_atomic
 
 
 def test_a_file_is_replaced_as_a_whole_and_nothing_else_is_left(tmp_path):
@@ -95,7 +95,7 @@ def test_what_is_printed_and_written_to_one_place_is_all_there(tmp_path, name):
     """A file behind stdout must not be replaced: what is printed later would be lost."""
     target = tmp_path / "out.txt"
     code = (
-        "import sys; from mixmood.core.files.atomic import *; print('one', flush=True);"
+        "import sys; from mixmood.core.files import *; print('one', flush=True);"
         "check_writable(sys.argv[1]); write_atomic(sys.argv[1], 'two\\n'); print('three')"
     )
     with target.open("wb") as out:

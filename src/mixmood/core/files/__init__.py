@@ -1,1 +1,0 @@
-"""Bounded reads, atomic writes, locks, and the directories of the user."""
