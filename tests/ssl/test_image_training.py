@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from tests.fixtures.training_records import a_record, an_epoch
 
 from mixmood.api.train import train as train_model
 from mixmood.core.errors import (
@@ -20,7 +21,7 @@ from mixmood.core.errors import (
 )
 from mixmood.ssl import image_training
 from mixmood.ssl import image_training as tracking
-from mixmood.ssl.image_training import parsed_settings
+from mixmood.ssl.image_training import nearly_lost_class, parsed_settings, pool_warnings
 from mixmood.ssl.models.registry import model_spec
 from mixmood.ssl.pools import PictureReader
 from mixmood.ssl.record import TrainingRecord
@@ -282,3 +283,111 @@ def test_the_record_says_what_was_told(labelled, quick, tmp_path, told):
     train(labelled, labelled, **quick, out=tmp_path, listener=told)
     saved = json.loads((tmp_path / "record.json").read_text())
     assert len(saved["warnings"]) == 2
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_network_does_not_overwrite_the_run_of_a_head(labelled, pool, quick, tmp_path, resume):
+    """As when --model is given beside the folder of an earlier run."""
+    run, names = tmp_path / "run", ("model.onnx", "record.json", "report.html")
+    run.mkdir()
+    for name in names:
+        (run / name).write_bytes(b"head")
+    with pytest.raises(OutputError, match="holds the run of a head, which a network would overwr"):
+        train(labelled, pool, **quick, out=run, resume=resume)
+    kept = {path.name: path.read_bytes() for path in run.iterdir()}
+    assert kept == dict.fromkeys(names, b"head")
+
+
+def test_a_finished_run_without_its_checkpoint_is_not_overwritten(labelled, pool, quick, tmp_path):
+    """Checkpoints are large, and may have been deleted."""
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "model.pt").write_bytes(b"network")
+    with pytest.raises(OutputError, match="holds a run already. Train it again with --resume"):
+        train(labelled, pool, **quick, out=run)
+    assert [path.name for path in run.iterdir()] == ["model.pt"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"algorithm": "propagation"}, "propagation trains heads. Give --model head, or one of"),
+        ({"settings": {"gamm": 1.0}}, "Unknown setting of mixmatch 'gamm'. Did you mean 'gamma'"),
+        ({"model": "wrn-tyni"}, "Unknown model 'wrn-tyni'. Did you mean 'wrn-tiny'"),
+        ({"augment": "flip"}, "Unknown augmentation 'flip'"),
+        ({"device": "gpu"}, "Unknown device 'gpu'"),
+        ({"resume": True}, "resume needs the folder of the run"),
+    ],
+)
+def test_wrong_options_are_refused_before_any_image_is_read(quick, options, message):
+    with pytest.raises(OptionError, match=message):
+        train("no such folder", "no such pool", **quick | options)
+
+
+def test_a_missing_pool_is_refused_before_any_image_is_read(quick):
+    with pytest.raises(OptionError, match="mixmatch needs unlabelled images; got none"):
+        train("no such folder", **quick)
+
+
+CODES = [0] * 15 + [1] * 30 + [2] * 15
+"""A quarter, a half and a quarter of the labelled images."""
+
+
+def epoch(number, shares, sure=None):
+    return an_epoch(number, n_updates=50 * number, pseudo_label_shares=shares, share_sure=sure)
+
+
+def record(*epochs, batch_size=16):
+    configuration = {"settings": {"threshold": 0.95}, "batch_size": batch_size}
+    return a_record(*epochs, configuration=configuration, class_names=("cat", "dog", "owl"))
+
+
+@pytest.mark.parametrize(
+    ("shares", "lost"),
+    [
+        ((0.25, 0.5, 0.25), None),
+        ((0.08, 0.62, 0.3), ("cat", 0.08, 0.25)),
+        ((0.09, 0.61, 0.3), None),
+        ((0.42, 0.16, 0.42), ("dog", 0.16, 0.5)),
+        ((0.3, 0.7, 0.0), ("owl", 0.0, 0.25)),
+    ],
+)
+def test_a_class_is_nearly_lost_below_a_third_of_its_share_of_the_labelled_images(shares, lost):
+    assert nearly_lost_class(record(epoch(1, shares)), CODES) == lost
+
+
+def test_only_the_last_epoch_counts():
+    found, lost = (0.25, 0.5, 0.25), (0.0, 0.5, 0.5)
+    assert nearly_lost_class(record(epoch(1, lost), epoch(2, found)), CODES) is None
+    assert nearly_lost_class(record(epoch(1, found), epoch(2, lost)), CODES)[0] == "cat"
+
+
+def test_what_may_be_chance_is_not_told():
+    """The last epoch has 50 updates: with one guess in each, 12.5 are expected of a quarter."""
+    lost = record(epoch(1, (0.25, 0.5, 0.25)), epoch(2, (0.0, 0.5, 0.5)), batch_size=1)
+    assert nearly_lost_class(lost, CODES) is None
+
+
+def test_a_class_that_no_labelled_image_has_cannot_be_lost():
+    assert nearly_lost_class(record(epoch(1, (0.5, 0.5, 0.0))), [0] * 30 + [1] * 30) is None
+
+
+def test_the_warning_names_the_class_both_shares_and_what_to_do():
+    (message,) = pool_warnings(record(epoch(1, (0.01, 0.69, 0.3))), CODES)
+    assert message.startswith(
+        "The guesses for the pool have nearly lost the class 'cat': 1% of them, where 25% of the "
+        "labelled images have it."
+    )
+    assert message.endswith("compare with --algorithm supervised.")
+
+
+def test_a_threshold_that_no_guess_reached_is_told():
+    (message,) = pool_warnings(record(epoch(1, None, sure=0.0), epoch(2, None, sure=0.0)), CODES)
+    assert message == (
+        "No guess reached the threshold of 0.95 in the whole run: the pool was not used. "
+        "Train longer, or set a lower threshold."
+    )
+
+
+def test_a_training_without_a_pool_has_nothing_to_tell():
+    assert list(pool_warnings(record(epoch(1, None)), CODES)) == []

@@ -5,7 +5,7 @@ from tests.fixtures.training_records import a_record, an_epoch
 
 from mixmood.core.errors import InputError
 from mixmood.ssl.image_training import curves_png
-from mixmood.ssl.record import TrainingRecord
+from mixmood.ssl.record import HeadRecord, TrainingRecord
 
 
 def epoch(number, test, validation=None, unlabelled=None):
@@ -68,3 +68,8 @@ def test_curves_are_a_png():
     assert plain.startswith(b"\x89PNG")
     assert full.startswith(b"\x89PNG")
     assert plain != full
+
+
+def test_what_is_no_record_of_a_head_is_refused():
+    with pytest.raises(InputError, match="This is no record of a head"):
+        HeadRecord.from_json('{"schema": 1, "model": "wrn"}')

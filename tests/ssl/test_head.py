@@ -14,8 +14,9 @@ import mixmood
 from mixmood.api.predict import predict
 from mixmood.api.train import train
 from mixmood.core.errors import InputError, OptionError, OutputError, ShapeError, TrainingError
+from mixmood.core.listener import Recorder
 from mixmood.features.sample import Sample
-from mixmood.ssl.head import warn_of_copies
+from mixmood.ssl.head import confusion, warn_of_copies
 from mixmood.ssl.record import HeadRecord
 
 
@@ -294,3 +295,99 @@ def test_a_folder_that_holds_a_run_is_not_overwritten(run, photos):
     out, _ = run
     with pytest.raises(OutputError, match="holds a run already. Train it again with --resume"):
         train(photos / "labelled", out=out)
+
+
+@pytest.fixture
+def labelled(rng):
+    """Twelve rows of features of two classes."""
+    return rng.normal(size=(12, 4)), np.array(["cat", "dog"] * 6)
+
+
+def test_images_beside_labelled_features_are_refused(labelled):
+    images = np.zeros((3, 8, 8), np.uint8)
+    message = "array holds images, but the labelled set holds features. Give both as images"
+    with pytest.raises(ShapeError, match=message):
+        train(labelled, images)
+    with pytest.raises(ShapeError, match=message):
+        train(labelled, test=(images, np.array(["cat", "dog", "cat"])))
+
+
+def test_test_images_of_unknown_classes_are_refused(labelled, rng):
+    test = rng.normal(size=(3, 4)), np.array(["cat", "owl", "emu"])
+    message = r"classes that no labelled image has: emu, owl\. Label images of these classes"
+    with pytest.raises(TrainingError, match=message):
+        train(labelled, test=test)
+
+
+class Listing:
+    """A data set whose list of classes is longer than the classes that its images have."""
+
+    classes = ("cat", "dog", "owl")
+
+    def __init__(self, targets):
+        self.targets = targets
+
+    def __len__(self):
+        return len(self.targets)
+
+    def __getitem__(self, index):
+        return np.full((8, 8, 3), 20 * index, np.uint8)
+
+
+@pytest.mark.parametrize("model", ["head", "wrn-tiny"])
+def test_a_class_that_no_test_image_has_need_not_be_labelled(model):
+    """A part of a data set keeps its whole list of classes."""
+    options = {"listener": Recorder()}
+    options |= {} if model == "head" else {"updates": 1, "epochs": 1, "batch_size": 4}
+    images = np.random.default_rng(0).integers(0, 256, (12, 8, 8, 3), dtype=np.uint8)
+    labelled = [(image, ("dog", "cat")[place % 2]) for place, image in enumerate(images)]
+    trained = train(
+        labelled,
+        test=Listing([1, 0, 0]),
+        model=model,
+        algorithm="supervised",
+        **options,
+    )
+    assert trained.record.n_test == 3
+    message = "classes that no labelled image has: owl"
+    with pytest.raises(TrainingError, match=message):
+        train(labelled, test=Listing([1, 2, 0]), model=model, algorithm="supervised", **options)
+
+
+@pytest.mark.parametrize("model", ["head", "wrn-tiny"])
+def test_a_class_called_minus_one_gives_a_warning(model):
+    """In scikit-learn, and in `mixmood.heads`, -1 is no class."""
+    options = {"listener": Recorder()}
+    options |= {} if model == "head" else {"updates": 1, "epochs": 1, "batch_size": 4}
+    images = np.random.default_rng(0).integers(0, 256, (12, 8, 8, 3), dtype=np.uint8)
+    told = Recorder()
+    labelled = images, np.arange(12) % 3 - 1
+    train(labelled, model=model, algorithm="supervised", **options | {"listener": told})
+    assert "The label -1 is a class like the others. Put images without a class into the pool." in (
+        told.warnings
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"algorithm": "fixmatch"}, "fixmatch trains networks. Give --model wrn-thin, or one of"),
+        ({"algorithm": "mixmatsch"}, "Unknown algorithm 'mixmatsch'. Did you mean 'mixmatch'"),
+        ({"algorithm": "propagation"}, "propagation needs unlabelled images; got none"),
+        ({"epochs": 3}, "epochs is an option of --model wrn-thin; the model is 'head'"),
+        ({"settings": {"gamma": 1.0}}, "settings is an option of --model wrn-thin"),
+        ({"model": "wrn-tiny", "pool_limit": 3}, "pool_limit is an option of --model head"),
+        ({"pool_limit": 0}, "pool_limit must be at least 1"),
+        ({"backbone": "resnet"}, "Unknown backbone 'resnet'"),
+    ],
+)
+def test_an_option_that_does_not_fit_is_refused(photos, options, message):
+    with pytest.raises(OptionError, match=message):
+        train(photos / "labelled", **options)
+
+
+def test_a_confusion_table_counts_every_repeat_by_its_share_and_leaves_out_who_was_never_tested():
+    nothing = [np.nan, np.nan]
+    logits = np.array([[[1, 0], [1, 0], nothing], [[1, 0], [0, 1], nothing]])
+    assert confusion(logits, np.array([0, 1, 1]), 2) == ((1.0, 0.0), (0.5, 0.5))
+    assert confusion(logits, np.array([0, 1, 1]), 1000) is None
