@@ -15,3 +15,11 @@ pytest_plugins = [
     "tests.fixtures.testbed",
     "tests.fixtures.world",
 ]
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--write-pages",
+        action="store_true",
+        help="Write what the examples of the documentation print into its pages.",
+    )

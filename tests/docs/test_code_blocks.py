@@ -139,18 +139,31 @@ WITH_CODE = [page for page in PAGES if any(map(is_run, blocks_of(page)))]
 @pytest.mark.usefixtures("folder", "own_cache", "kept_families")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("page", WITH_CODE, ids=page_id)
-def test_every_block_of_a_page_runs(page, run_command):
+def test_every_block_of_a_page_runs(page, run_command, pytestconfig):
     names = {"__name__": "__main__"}
     printed = None
     for block in blocks_of(page):
         where = f"{page.name}, line {block.line}"
-        if block.kind == "python":
-            printed = run_python(block, names, where)
-        elif block.kind == "text" and block.follows and printed is not None:
-            assert printed.strip() == block.text.strip(), f"{where}: it printed\n{printed}"
-        elif is_shell(block):
-            run_shell(page, block, run_command, where)
+        try:
+            if block.kind == "python":
+                printed = run_python(block, names, where)
+            elif block.kind == "text" and block.follows and printed is not None:
+                check(printed.strip() == block.text.strip(), where, printed)
+            elif is_shell(block):
+                run_shell(page, block, run_command, where)
+        except DiffersError as error:
+            if not pytestconfig.getoption("--write-pages"):
+                raise
+            write_block(page, block, error.printed)
         printed = printed if block.kind == "python" else None
+
+
+def write_block(page, block, printed):
+    """Put what a block printed in the place of what the page says."""
+    typed = [line for line in block.text.splitlines() if line.startswith("$ ")]
+    lines = [line.rstrip() for line in printed.strip("\n").splitlines()]
+    text = "\n".join([*typed, *lines]) + "\n"
+    page.write_text(page.read_text().replace(block.text, text, 1))
 
 
 def run_python(block, names, where):
@@ -176,14 +189,27 @@ def assert_tells_the_same(printed, told, where):
     """The same words, almost the same numbers and bars: another processor may round another way."""
     is_word = re.compile(r"[^|:o-]").search  # bars are compared by their places
     found, wanted = (list(filter(is_word, text.split())) for text in (printed, told))
-    assert len(found) == len(wanted), f"{where}: it printed\n{printed}"
+    check(len(found) == len(wanted), where, printed)
     for word, other in zip(found, wanted, strict=True):
         try:
-            assert float(word) == pytest.approx(float(other), rel=0.01), printed
+            check(float(word) == pytest.approx(float(other), rel=0.01), where, printed)
         except ValueError:
-            assert word == other, f"{where}: it printed\n{printed}"
+            check(word == other, where, printed)
     for place, other in zip(bar_places(printed), bar_places(told), strict=True):
-        assert abs(place - other) <= 1, f"{where}: it printed\n{printed}"
+        check(abs(place - other) <= 1, where, printed)
+
+
+class DiffersError(AssertionError):
+    """A block printed something else than the page says."""
+
+    def __init__(self, where, printed):
+        super().__init__(f"{where}: it printed\n{printed}")
+        self.printed = printed
+
+
+def check(is_same, where, printed):
+    if not is_same:
+        raise DiffersError(where, printed)
 
 
 def bar_places(text):
