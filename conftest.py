@@ -18,6 +18,7 @@ pytest_plugins = [
 
 
 def pytest_addoption(parser):
+    """One option: write the documentation's pages instead of comparing them."""
     parser.addoption(
         "--write-pages",
         action="store_true",
