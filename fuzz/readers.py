@@ -3,6 +3,7 @@
 import contextlib
 import io
 import random
+import warnings
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -62,7 +63,8 @@ def _read_training_record(folder: Path, name: str) -> str:
 def _read_cache(folder: Path, name: str) -> str:
     from mixmood.core.cache import FeatureCache
 
-    with FeatureCache(folder) as kept:
+    # The caller makes an error of every warning, and a damaged cache is to be warned of.
+    with warnings.catch_warnings(action="ignore"), FeatureCache(folder) as kept:
         for row in kept.get(seeds.cache_keys()).values():
             assert row.dtype == np.float32
         kept.put({b"new": np.ones(32, np.float32)})
@@ -78,23 +80,26 @@ def _cache_seeds() -> list[Seed]:
 
 
 def _index_seeds() -> list[Seed]:
-    from mixmood.data.readers.tar import ArchiveIndex
+    from mixmood.data.images.names import Names
+    from mixmood.data.readers.files import Listing
+    from mixmood.data.readers.tar import index_to_bytes
 
-    names = [b"cat/1.png", b"dog/2.png", b"3.jpg"]
-    index = ArchiveIndex(names, np.array([512, 2048, 4096]), np.array([100, 200, 300]), {})
-    return [Seed("index", index.to_bytes(_STAMP))]
+    rows = np.array([(512, 100), (2048, 200), (4096, 300)], [("offset", "i8"), ("size", "i8")])
+    index = Listing(Names([b"cat/1.png", b"dog/2.png", b"3.jpg"]), rows, {})
+    return [Seed("index", index_to_bytes(index, _STAMP))]
 
 
 def _read_index(folder: Path, name: str) -> str:
     """What a cache kept of an archive of 10,000 bytes."""
     from mixmood.data.images.labels import labels_from_folders
-    from mixmood.data.readers.tar import ArchiveIndex
+    from mixmood.data.readers.tar import index_from_bytes
 
-    index = ArchiveIndex.from_bytes((folder / name).read_bytes(), _STAMP, 10_000)
+    index = index_from_bytes((folder / name).read_bytes(), _STAMP, 10_000)
     if index is None:
         return REFUSED
-    assert len(list(index.names)) == len(index.sizes) == len(index.offsets)
-    assert ((index.offsets >= 0) & (index.offsets + index.sizes <= 10_000)).all()
+    assert len(index.names) == len(index.rows)
+    offsets, sizes = index.rows["offset"], index.rows["size"]
+    assert ((offsets >= 0) & (offsets + sizes <= 10_000)).all()
     labels_from_folders(index.names)
     return READ
 

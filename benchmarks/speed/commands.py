@@ -48,7 +48,7 @@ def huge_pool(effort: Effort) -> list[Row]:
             against,
             *ratios(peaks, found["small", "peak_mb"]),
             f"{middle['huge', 'peak_mb']:.0f} / {middle['small', 'peak_mb']:.0f} MB",
-            at_most=1.3,
+            at_most=1.2,
         ),
         Row(
             f"{what}: peak memory",

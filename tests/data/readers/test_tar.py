@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.readers import gzip_access as checkpoints
 from mixmood.data.readers.gzip_access import SeekableGzip
-from mixmood.data.readers.tar import TarSource, TarStream, _records, read_tar_members
+from mixmood.data.readers.tar import TarSource, _records, read_tar_members
 
 
 def test_links_in_a_tar_are_left_out(tmp_path, png):
@@ -212,7 +212,7 @@ def by_tarfile(path):
 
 def scanned(path):
     with path.open("rb") as file:
-        return [member[:3] for member in read_tar_members(TarStream(file))]
+        return [member[:3] for member in read_tar_members(file)]
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -223,7 +223,7 @@ def test_members_are_as_the_standard_library_reads_them(format, tmp_path):
     assert len(found) == len(NAMES) + 1
     (tmp_path / "a.tar.gz").write_bytes(gzip.compress(path.read_bytes()))
     gzipped = SeekableGzip(tmp_path / "a.tar.gz")
-    assert [member[:3] for member in read_tar_members(TarStream(gzipped))] == found
+    assert [member[:3] for member in read_tar_members(gzipped)] == found
     gzipped.close()
 
 
@@ -349,7 +349,7 @@ def test_a_cut_gzip_stream_is_an_error(tmp_path):
     (tmp_path / "a.tar.gz").write_bytes(gzip.compress(block(b"0", b"%011o\0" % 600)))
     gzipped = SeekableGzip(tmp_path / "a.tar.gz")
     with pytest.raises(ValueError, match="it is truncated"):
-        list(read_tar_members(TarStream(gzipped)))
+        list(read_tar_members(gzipped))
     gzipped.close()
 
 
@@ -358,5 +358,5 @@ def test_a_gzip_file_without_its_end_is_an_error(tmp_path):
     (tmp_path / "a.tar.gz").write_bytes(whole[: len(whole) // 2])
     gzipped = SeekableGzip(tmp_path / "a.tar.gz")
     with pytest.raises(EOFError, match="the compressed data ends early"):
-        list(read_tar_members(TarStream(gzipped)))
+        list(read_tar_members(gzipped))
     gzipped.close()

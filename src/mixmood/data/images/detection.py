@@ -6,7 +6,7 @@ An image has a class if all its objects are of one class.
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,7 @@ _ITEM = re.compile(r"^\s*(?:\d+\s*:|-\s)\s*.+$")
 _NUMBERED = re.compile(r"(\d+)\s*:\s*(.+)")
 
 
-def labels_from_coco(folder: Path, names: list[bytes]) -> Labels | None:
+def labels_from_coco(folder: Path, names: Sequence[bytes]) -> Labels | None:
     """The classes of images from COCO annotations; None unless every image has one class."""
     classes: dict[str, set[str]] = {}
     for pattern in COCO_FILES:
@@ -65,7 +65,7 @@ def _ends(path: str) -> Iterator[str]:
         path = path.partition("/")[2]
 
 
-def labels_from_yolo(folder: Path, names: list[bytes]) -> Labels | None:
+def labels_from_yolo(folder: Path, names: Sequence[bytes]) -> Labels | None:
     """The classes of images from YOLO label files; None unless every image has one class.
 
     The label file of `images/train/1.jpg` is `labels/train/1.txt`. Each of its lines starts with

@@ -20,7 +20,7 @@ SPLIT = re.compile(rb"(train|training|val|valid|validation|dev|test|testing|imag
 """Names of folders that are splits of a set, not classes (YOLO and COCO have them)."""
 
 
-def labels_from_folders(names: list[bytes]) -> Labels | None:
+def labels_from_folders(names: Sequence[bytes]) -> Labels | None:
     """The classes from the folders of a pool; None if the folders are not classes.
 
     The class of an image is its folder on the first level with several folders: `cat` for
@@ -43,7 +43,7 @@ def labels_from_folders(names: list[bytes]) -> Labels | None:
     return labels_from_table(codes, table) if len(table) > 1 else None
 
 
-def images_without_class_folder(names: list[bytes]) -> str:
+def images_without_class_folder(names: Sequence[bytes]) -> str:
     """A sentence about images beside the class folders; empty if there are none of either.
 
     >>> images_without_class_folder([b"cat/1.png", b"dog/2.png", b"3.png"])
@@ -75,12 +75,12 @@ def labels_from_table(codes: NDArray[np.int32], table: dict[bytes, int]) -> Labe
     return Labels(place[codes], tuple(map(shown_bytes, ordered)))
 
 
-def _is_split_level(names: list[bytes], skip: int) -> bool:
+def _is_split_level(names: Sequence[bytes], skip: int) -> bool:
     """Whether all folders of a level are splits, such as train and test."""
     return all(SPLIT.fullmatch(name[skip:].partition(b"/")[0].lower()) for name in names)
 
 
-def _shared_folder(names: list[bytes]) -> int:
+def _shared_folder(names: Sequence[bytes]) -> int:
     """The length of the folder with which all names start, including its slash."""
     shared: bytes | None = None
     for name in names:
@@ -178,7 +178,7 @@ def label_file_in(folder: Path) -> Path | None:
 
 
 def labels_from_file(
-    path: Path, names: list[bytes], column: str | None
+    path: Path, names: Sequence[bytes], column: str | None
 ) -> tuple[Labels | None, str]:
     """The classes of all images; or None, and a sentence about an image without one class.
 
@@ -218,7 +218,7 @@ def labels_from_file(
 
 
 def _codes(
-    path: Path, names: list[bytes], column: str | None
+    path: Path, names: Sequence[bytes], column: str | None
 ) -> tuple["np.ndarray[tuple[int], np.dtype[np.int32]] | None", dict[bytes, int], str]:
     rows = table_rows(path)
     _, head = next(rows)
@@ -249,7 +249,7 @@ def _bytes(text: str) -> bytes:
     return text.strip().replace("\\", "/").encode("utf-8", "surrogateescape")
 
 
-def _places(names: list[bytes]) -> dict[bytes, int]:
+def _places(names: Sequence[bytes]) -> dict[bytes, int]:
     """The index of an image by its path, its file name, and its file name without suffix."""
     places: dict[bytes, int] = {}
     for short in _shortenings(names):
@@ -260,7 +260,7 @@ def _places(names: list[bytes]) -> dict[bytes, int]:
     return places
 
 
-def _shortenings(names: list[bytes]) -> Iterator[Iterable[bytes]]:
+def _shortenings(names: Sequence[bytes]) -> Iterator[Iterable[bytes]]:
     yield names
     yield (name.rpartition(b"/")[2] for name in names)
     # A DICOM file may have no suffix.

@@ -3,8 +3,9 @@
 import hashlib
 import os
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,29 +64,60 @@ def may_be_dicom_path(path: bytes) -> bool:
     return bool(name) and may_be_dicom(name) and not any(map(is_foreign_folder, folders))
 
 
-def image_order(names: list[bytes]) -> list[int]:
-    """The indices that sort names by length, then by their bytes: numbers in their natural order.
+class Names(Sequence[bytes]):
+    """Paths end to end in one block of bytes, without a Python object for each.
 
-    No result may depend on the order of a listing. A plain list of a million names of 25 letters
-    takes 71 MB (measured); names end to end in one block, with the offsets of their ends, took
-    37 MB. The 34 MB are small beside the 286 MB that `mixmood rank` takes for such a pool.
+    With lists of bytes, `mixmood rank` of a pool of a million files took 1.5 times the memory that
+    it takes for 10,000 files: 498 MB against 322 MB.
+    """
 
-    >>> image_order([b"10.png", b"2.png", b"1.png"])
+    def __init__(self, names: Iterable[bytes]) -> None:
+        """The names in the order given."""
+        self._block, self._ends = bytearray(), array("q", [0])
+        for name in names:
+            self._block += name
+            self._ends.append(len(self._block))
+
+    def __len__(self) -> int:
+        """How many names there are."""
+        return len(self._ends) - 1
+
+    def __getitem__(self, index: int) -> bytes:  # type: ignore[override]
+        """The name at an index, which must not be negative."""
+        return bytes(self._block[self._ends[index] : self._ends[index + 1]])
+
+    def digest(self) -> str:
+        """A hex digest of all names in their order."""
+        state = hashlib.sha256(b"names")
+        state.update(np.asarray(self._ends, "<i8")[1:].tobytes())
+        state.update(self._block)
+        return state.hexdigest()
+
+
+def sorted_names(names: Iterable[bytes]) -> Names:
+    """Names sorted by length, then by their bytes: numbers are in their natural order.
+
+    No result may depend on the order of a listing.
+    """
+    blocks: defaultdict[int, bytearray] = defaultdict(bytearray)
+    for name in names:
+        blocks[len(name)] += name
+    for length, block in blocks.items():
+        np.frombuffer(block, f"S{length}").sort()
+    return Names(
+        bytes(block[start : start + length])
+        for length, block in sorted(blocks.items())
+        for start in range(0, len(block), length)
+    )
+
+
+def name_order(names: Sequence[bytes]) -> list[int]:
+    """The indices that sort names as `sorted_names` does.
+
+    >>> name_order([b"10.png", b"2.png", b"1.png"])
     [2, 1, 0]
     """
-    by_bytes = sorted(range(len(names)), key=names.__getitem__)
-    return sorted(by_bytes, key=lambda place: len(names[place]))
-
-
-def sorted_images(names: Iterable[bytes]) -> list[bytes]:
-    """The names in the order of `image_order`."""
-    return sorted(sorted(names), key=len)
-
-
-def names_digest(names: list[bytes]) -> str:
-    """A hex digest of all names in their order."""
-    ends = np.cumsum(np.fromiter(map(len, names), "<u8", len(names)))
-    return hashlib.sha256(b"names" + ends.tobytes() + b"".join(names)).hexdigest()
+    return sorted(range(len(names)), key=lambda index: (len(names[index]), names[index]))
 
 
 def shown_bytes(name: bytes) -> str:

@@ -2,14 +2,18 @@
 
 import csv
 import os
+from abc import abstractmethod
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, UnreadableImageError, reason
 from mixmood.core.files import read_image_file
 from mixmood.core.text import counted, either_form
@@ -28,14 +32,16 @@ from mixmood.data.images.labels import (
     table_rows,
 )
 from mixmood.data.images.names import (
+    Names,
     count_passed_over,
     is_foreign_folder,
     is_image_name,
     may_be_dicom,
-    names_digest,
+    name_order,
     passed_over_notes,
     shown_bytes,
-    sorted_images,
+    shown_name,
+    sorted_names,
 )
 from mixmood.data.images.pool import ImageSource, Labels
 
@@ -47,7 +53,7 @@ class PathSource(ImageSource):
     result depends on the order of a listing. Only a list of paths keeps its own order.
     """
 
-    _names: list[bytes]
+    _names: Names
 
     def __len__(self) -> int:
         """How many images were listed."""
@@ -60,7 +66,7 @@ class PathSource(ImageSource):
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the paths; no image is read."""
-        return names_digest(self._names)
+        return self._names.digest()
 
     @cached_property
     def labels(self) -> Labels | None:
@@ -71,6 +77,83 @@ class PathSource(ImageSource):
     def why_unlabelled(self) -> str:
         """A sentence about images beside the class folders; empty if there are none."""
         return images_without_class_folder(self._names) if self.labels is None else ""
+
+
+class Listing(NamedTuple):
+    """The images of an archive: their names, and a row for each with its offset and sizes."""
+
+    names: Names
+    rows: NDArray[Any]
+    passed_over: Mapping[str, int]
+    """The number of files that are not images, by suffix."""
+
+
+def list_members(
+    members: Iterable[tuple[bytes, bool, tuple[int, ...]]], dtype: np.dtype[Any]
+) -> Listing:
+    """The images among the members of an archive, in the order of `name_order`.
+
+    Args:
+        members: The name of each member, whether it is an image, and its row.
+        dtype: The type of a row.
+    """
+    names: list[bytes] = []
+    passed_over = Counter[str]()
+
+    def rows() -> Iterator[tuple[int, ...]]:
+        for name, is_image, row in members:
+            if is_image:
+                names.append(name)
+                yield row
+            else:
+                count_passed_over(passed_over, name)
+
+    found = np.fromiter(rows(), dtype)
+    order = name_order(names)
+    return Listing(Names(names[place] for place in order), found[order], passed_over)
+
+
+class ArchiveSource(PathSource):
+    """The images of an archive, by name; nothing is extracted to disk.
+
+    Names in the archive are never used as paths of this machine, so none can leave the pool.
+    Members without a suffix may be DICOM: their first bytes are read.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, path: str | Path, name: str) -> None:
+        """List the images of `path`; refuse a damaged archive, or one without images."""
+        self.name = name
+        self._path = Path(path).resolve()
+        try:
+            self._names, self._rows, passed_over = self._list()
+        except InputError:
+            raise
+        except Exception as error:
+            # Damaged archives raise many kinds of errors: struct.error, zlib.error, EOFError, ...
+            raise InputError(
+                f"Cannot open {path} as a {self.kind} archive: {reason(error)}. Fetch or pack it "
+                "again."
+            ) from error
+        self.notes = passed_over_notes(passed_over)
+        if not self._names:
+            raise InputError(
+                f"No images in the archive {path}. {' '.join((*self.notes, ''))}"
+                "It should hold files like .png or .jpg, in folders or not."
+            )
+
+    @abstractmethod
+    def _list(self) -> Listing:
+        """The images; any error means that the archive is damaged."""
+
+    def locate(self, index: int) -> str:
+        """The archive and the path inside it."""
+        return f"{shown_name(self._path.name)}/{super().locate(index)}"
+
+    def reading_order(self, indices: Rows) -> Rows:
+        """The order of the members' data in the archive."""
+        return np.argsort(self._rows["offset"][indices], kind="stable")
 
 
 class FolderSource(PathSource):
@@ -94,7 +177,7 @@ class FolderSource(PathSource):
         self._label = label
         self._root = os.fsencode(Path(path).resolve())
         walk = _Walk(self._root)
-        self._names = sorted_images(walk)
+        self._names = sorted_names(walk)
         self.notes = passed_over_notes(walk.passed_over)
         n_links = walk.n_leaving
         if not self._names:
@@ -258,7 +341,7 @@ class ManifestSource(PathSource):
         self._table: dict[bytes, int] = {}
         is_table = self._path.suffix.lower() in (".csv", ".tsv")
         try:
-            self._names = list(self._rows() if is_table else self._paths())
+            self._names = Names(self._table_paths() if is_table else self._paths())
         except (OSError, ValueError, csv.Error) as error:
             raise self._no_list(reason(error)) from error
         self._check_some_exist()
@@ -315,7 +398,7 @@ class ManifestSource(PathSource):
             if entry and not entry.startswith(b"#"):
                 yield self._checked(entry, number)
 
-    def _rows(self) -> Iterator[bytes]:
+    def _table_paths(self) -> Iterator[bytes]:
         rows = table_rows(self._path)
         _, head = next(rows)
         at_path, at_label = path_column(head), label_column(head, self._label)

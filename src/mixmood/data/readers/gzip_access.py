@@ -58,6 +58,11 @@ class SeekableGzip:
         """The next bytes of sequential reading, fewer than `size` only at the end."""
         return self._read(self._sequential, size)
 
+    def seek(self, size: int, whence: int) -> None:
+        """Skip bytes of sequential reading; only from the current offset (`whence` 1), forwards."""
+        while size and (piece := self.read(min(size, 2**20))):
+            size -= len(piece)
+
     def close(self) -> None:
         """End sequential reading."""
         self._sequential.close()

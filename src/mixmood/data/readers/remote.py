@@ -15,7 +15,7 @@ from mixmood.data.images.names import (
     count_passed_over,
     is_image_path,
     passed_over_notes,
-    sorted_images,
+    sorted_names,
 )
 from mixmood.data.images.pool import Pool
 from mixmood.data.readers.files import PathSource
@@ -41,7 +41,7 @@ class RemoteFolder(PathSource):
         prefix, passed_over = self._root.rstrip("/") + "/", Counter[str]()
         # With file:// URLs a name may be any bytes.
         names = [os.fsencode(path.removeprefix(prefix)) for path in paths]
-        self._names = sorted_images(filter(is_image_path, names))
+        self._names = sorted_names(filter(is_image_path, names))
         for path in names:
             count_passed_over(passed_over, path)
         self.notes = passed_over_notes(passed_over)
