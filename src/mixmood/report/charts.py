@@ -3,14 +3,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 WIDE_RATIO = 12
 """If the farthest pool is more times as far as the nearest, the axis is spaced by square roots."""
 STEPS = (1, 2, 2.5, 5, 10)
 
 
-@dataclass(frozen=True)
-class Tick:
+class Tick(NamedTuple):
     """A value on an axis and its place."""
 
     value: float
@@ -48,6 +48,10 @@ class Axis:
         share = min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
         return round(100 * (math.sqrt(share) if self.is_root else share), 2)
 
+    def down(self, value: float) -> float:
+        """The place of a value on an axis that points up, in percent from above."""
+        return round(100 - self.at(value), 2)
+
     def ticks(self, wanted: int = 5) -> list[Tick]:
         """Round values along the axis, about as many as wanted.
 
@@ -82,8 +86,7 @@ N_COLOURS = 7
 N_SHAPES = 5
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """Names of a colour class (Okabe and Ito's palette, in page.css) and of a shape."""
 
     colour: str
@@ -98,8 +101,7 @@ def mark(place: int) -> Mark:
     return Mark(f"k{place % N_COLOURS}", f"shape{place % N_SHAPES}")
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """One bar of a histogram: where it begins and how high it is, in percent."""
 
     at: float

@@ -1,7 +1,7 @@
 """A filtered pool for its readers: list of images, lines of text and page."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from mixmood.core.errors import MissingExtraError, OptionError, OutputError
 from mixmood.core.files import atomic_file, csv_text
-from mixmood.core.records.filtering import Filtering, FilterMaterial, GainInterval, ScoreHistogram
+from mixmood.core.records.filtering import Filtering, FilterMaterial, GainInterval
 from mixmood.data.images.pool import Pool
 from mixmood.data.readers.kept import TEXT_HEAD
-from mixmood.report.charts import LABELLED, Axis, Bar, Tick, bars, mark
+from mixmood.report.charts import LABELLED, Axis, bars, mark
 from mixmood.report.page import render
 from mixmood.report.text import count, number, printable
 from mixmood.selection.decide import REASONS
@@ -67,26 +67,20 @@ def _gain(gain: GainInterval) -> str:
     return f"{gain.gain:+.1f} points ({low:+.1f} to {high:+.1f})"
 
 
-@dataclass(frozen=True, slots=True)
-class ListRow:
-    """One image in the list; the fields are the columns of CSV and Parquet."""
-
-    path: str
-    pool: str
-    index: int
-    score: float | None
-    keep: int
-    reason: str
-    nearest: str
-    predicted_class: str
-    confidence: float | None
-
-    def values(self) -> tuple[object, ...]:
-        """The values in the order of COLUMNS."""
-        return tuple(getattr(self, name) for name in COLUMNS)
-
-
-COLUMNS = tuple(field.name for field in fields(ListRow))
+COLUMNS = {
+    "path": "string",
+    "pool": "string",
+    "index": "int64",
+    "score": "float64",
+    "keep": "int8",
+    "reason": "string",
+    "nearest": "string",
+    "predicted_class": "string",
+    "confidence": "float64",
+}
+"""The columns of CSV and Parquet, and their types in the latter."""
+ListRow = dict[str, Any]
+"""One image in the list: its value in each column."""
 
 
 @dataclass(frozen=True)
@@ -112,17 +106,18 @@ class ListContent:
         is_readable = not part.problems[place]
         code = int(part.classes[place])
         nearest = int(part.nearest[place])
-        return ListRow(
-            path=self.pool.locate(index),
-            pool=self.pool_name,
-            index=index,
-            score=round(float(part.scores[place]), 6) if is_readable else None,
-            keep=int(reason == 0),
-            reason=REASONS[reason],
-            nearest=self.labelled_names[nearest] if 0 <= nearest < len(self.labelled_names) else "",
-            predicted_class=self.class_names[code] if code >= 0 else "",
-            confidence=round(float(part.confidence[place]), 4) if code >= 0 else None,
-        )
+        is_known = 0 <= nearest < len(self.labelled_names)
+        return {
+            "path": self.pool.locate(index),
+            "pool": self.pool_name,
+            "index": index,
+            "score": round(float(part.scores[place]), 6) if is_readable else None,
+            "keep": int(reason == 0),
+            "reason": REASONS[reason],
+            "nearest": self.labelled_names[nearest] if is_known else "",
+            "predicted_class": self.class_names[code] if code >= 0 else "",
+            "confidence": round(float(part.confidence[place]), 4) if code >= 0 else None,
+        }
 
 
 def write_list(path: Path, content: ListContent) -> None:
@@ -158,25 +153,22 @@ def check_names(path: Path, names: Iterable[str]) -> None:
 def _write_text(file: IO[bytes], content: ListContent) -> None:
     file.write(f"{TEXT_HEAD}{content.pool_name}\n".encode("utf-8", "surrogateescape"))
     for rows in content.rows():
-        file.write("".join(f"{row.path}\n" for row in rows if row.keep).encode())
+        file.write("".join(f"{row['path']}\n" for row in rows if row["keep"]).encode())
 
 
 def _write_csv(file: IO[bytes], content: ListContent) -> None:
-    file.write(csv_text(COLUMNS, []).encode())
+    file.write(csv_text(list(COLUMNS), []).encode())
     for rows in content.rows():
-        head_and_rows = csv_text(COLUMNS, [row.values() for row in rows])
+        head_and_rows = csv_text(list(COLUMNS), (list(row.values()) for row in rows))
         file.write(head_and_rows.partition("\n")[2].encode())
 
 
 def _write_parquet(file: IO[bytes], content: ListContent) -> None:
     arrow, parquet = _pyarrow()
-    kinds = {"index": arrow.int64(), "keep": arrow.int8()}
-    floats = dict.fromkeys(("score", "confidence"), arrow.float64())
-    schema = arrow.schema([(name, (kinds | floats).get(name, arrow.string())) for name in COLUMNS])
+    schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in COLUMNS.items()])
     with parquet.ParquetWriter(file, schema) as writer:
         for rows in content.rows():
-            table = arrow.Table.from_pylist([asdict(row) for row in rows], schema=schema)
-            writer.write_table(table)
+            writer.write_table(arrow.Table.from_pylist(rows, schema=schema))
 
 
 def _pyarrow() -> tuple[Any, Any]:
@@ -192,31 +184,6 @@ WRITERS = {".csv": _write_csv, ".parquet": _write_parquet, ".txt": _write_text}
 """The writer of a list, by its suffix."""
 
 
-@dataclass(frozen=True)
-class ScoreChart:
-    """Bars in percent: labelled images above the line, the pool and its kept part below."""
-
-    bar_width: float
-    labelled: list[Bar]
-    pool: list[Bar]
-    kept: list[Bar]
-    threshold_at: float | None
-    ticks: list[Tick]
-
-
-def score_chart(histogram: ScoreHistogram, threshold: float | None) -> ScoreChart:
-    """The chart; each half is as high as its fullest bin, since a pool has many more images."""
-    axis = Axis(histogram.low, histogram.high)
-    return ScoreChart(
-        bar_width=round(100 / len(histogram.pool), 2),
-        labelled=bars(histogram.labelled, max(histogram.labelled)),
-        pool=bars(histogram.pool, max(histogram.pool)),
-        kept=bars(histogram.kept, max(histogram.pool)),
-        threshold_at=None if threshold is None else axis.at(threshold),
-        ticks=axis.ticks(),
-    )
-
-
 def filter_page(record: Filtering, material: FilterMaterial, command: str | None = None) -> str:
     """The page of a filtered pool, as HTML text.
 
@@ -225,13 +192,19 @@ def filter_page(record: Filtering, material: FilterMaterial, command: str | None
         material: The histogram of scores and the pictures.
         command: The command that made it.
     """
+    scores = material.histogram
     return render(
         "filter/filter.html",
         record.to_json(),
         {
             "record": record,
             "verdict": kept_sentence(record),
-            "chart": score_chart(material.histogram, record.threshold),
+            "axis": Axis(scores.low, scores.high),
+            "bar_width": round(100 / len(scores.pool), 2),
+            # Each half is as high as its fullest bin, since a pool has many more images.
+            "labelled_bars": bars(scores.labelled, max(scores.labelled)),
+            "pool_bars": bars(scores.pool, max(scores.pool)),
+            "kept_bars": bars(scores.kept, max(scores.pool)),
             "galleries": material.galleries,
             "n_classes_left_out": material.n_classes_left_out,
             "labelled_mark": LABELLED,

@@ -2,7 +2,7 @@
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,17 @@ def render(path: str, record_json: str, context: Mapping[str, Any]) -> str:
     )
     # A file name that is not UTF-8 has lone surrogates, which cannot be written as UTF-8.
     return page.encode("utf-8", "replace").decode()
+
+
+def fragment(
+    title: str,
+    rows: Sequence[Sequence[str]],
+    notes: Sequence[str] = (),
+    heads: Sequence[str] = (),
+) -> str:
+    """A small table with a title and notes, for notebooks; everything is escaped."""
+    template = _environment().get_template("page/fragment.html")
+    return template.render(title=title, rows=rows, notes=notes, heads=heads)
 
 
 @cache

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from html import escape
 
 from mixmood.core.records.ranking import Tile
 from mixmood.core.text import counted
 from mixmood.core.version import __version__
 from mixmood.evidence.choice import CLEAR
-from mixmood.report.page import render
-from mixmood.report.text import printable, signed
+from mixmood.report.page import fragment, render
+from mixmood.report.text import signed
 from mixmood.ssl.record import HeadRecord, TrainingRecord
 
 MOST_CLASSES = 20
@@ -71,13 +70,7 @@ def _rows(record: HeadRecord) -> list[tuple[str, int, list[tuple[float, bool]]]]
 def training_html(record: HeadRecord | TrainingRecord) -> str:
     """Accuracy, algorithm, images and warnings, as a fragment of HTML."""
     facts = _head_facts(record) if isinstance(record, HeadRecord) else _network_facts(record)
-    rows = "".join(f"<tr><th>{_safe(name)}</th><td>{_safe(text)}</td></tr>" for name, text in facts)
-    notes = "".join(f"<li>! {_safe(text)}</li>" for text in record.warnings)
-    return (
-        f"<div><p><b>{_safe(record.summary_line())}</b></p><table><tbody>{rows}</tbody></table>"
-        + (f"<ul>{notes}</ul>" if notes else "")
-        + "</div>"
-    )
+    return fragment(record.summary_line(), list(facts), [f"! {text}" for text in record.warnings])
 
 
 def _head_facts(record: HeadRecord) -> Iterator[tuple[str, str]]:
@@ -99,7 +92,3 @@ def _network_facts(record: TrainingRecord) -> Iterator[tuple[str, str]]:
         yield "selected on validation", chosen
     yield "labelled", f"{record.n_labelled} images of {len(record.class_names)} classes"
     yield "pool", counted(record.n_unlabelled, "image")
-
-
-def _safe(text: str) -> str:
-    return escape(printable(text))

@@ -9,7 +9,7 @@ from tests.fixtures.html_tags import Tags
 
 from mixmood.core.records.filtering import FilterMaterial
 from mixmood.report import page as render
-from mixmood.report.filter import filter_lines, filter_page, score_chart
+from mixmood.report.filter import filter_lines, filter_page
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "filter.html"
 COMMAND = "mixmood filter labels/ '<script>alert(1)</script>' --out kept.csv && true"
@@ -54,15 +54,6 @@ def test_the_input_of_the_network_is_written_in_words(filtering, filter_material
     page = filter_page(filtering, filter_material)
     assert "<dd>channels last (NHWC); uint8 values from 0 to 255</dd>" in page
     assert "{&#39;layout" not in page
-
-
-def test_each_half_of_the_chart_is_as_high_as_its_fullest_bin(filter_material):
-    chart = score_chart(filter_material.histogram, 0.0)
-    assert max(bar.height for bar in chart.labelled) == 100
-    assert max(bar.height for bar in chart.pool) == 100
-    assert [bar.height for bar in chart.kept] == [45.0, 14.8]
-    assert chart.threshold_at == 50.0
-    assert score_chart(filter_material.histogram, None).threshold_at is None
 
 
 def test_the_lines_say_how_much_was_kept_and_why_the_rest_was_not(filtering):

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from mixmood.core.records.ranking import LabelWorth, Probe, Recommendation, ShareRecord
-from mixmood.report.ranking.charts import gains
-from mixmood.report.ranking.page import ranking_page
-from mixmood.report.ranking.text import MOST_REASONS, plain_text, ranking_csv, ranking_view
+from mixmood.report.ranking.page import gains, ranking_page
+from mixmood.report.ranking.text import MOST_POOLS, plain_text, ranking_csv, ranking_view
 
 
 def probe(gain, p_helps, worth=None):
@@ -76,10 +75,9 @@ def test_the_chart_holds_zero_and_every_interval(probed):
     chart = gains(probed)
     assert chart.rows[0].candidate.name == "clinic"
     assert len(chart.rows) == 2
-    first, second = chart.rows
-    assert 0 <= second.low < second.at < second.high
-    assert first.low < first.at < first.high <= 100
-    assert second.at < chart.zero < first.at
+    (first, second), at = (row.candidate.probe for row in chart.rows), chart.axis.at
+    assert 0 < at(second.interval[0]) < at(second.gain) < at(0.0) < at(first.gain)
+    assert at(first.gain) < at(first.interval[1]) < 100
 
 
 def test_the_terminal_says_what_to_do_and_why_in_80_columns(probed):
@@ -102,12 +100,12 @@ def test_the_command_to_type_next_is_one_line_whatever_the_width(probed):
 def test_of_many_pools_the_first_are_explained(probed):
     first = probed.candidates[0]
     many = replace(
-        probed, candidates=tuple(replace(first, name=f"pool {k}") for k in range(MOST_REASONS + 3))
+        probed, candidates=tuple(replace(first, name=f"pool {k}") for k in range(MOST_POOLS + 3))
     )
     text = plain_text(ranking_view(many, is_plain=True), 100)
     assert "3 more pools: see --json or --html." in text
-    assert f"pool {MOST_REASONS - 1}: use" in text
-    assert f"pool {MOST_REASONS}: use" not in text
+    assert f"pool {MOST_POOLS - 1}: use" in text
+    assert f"pool {MOST_POOLS}: use" not in text
 
 
 def test_the_csv_has_gain_share_and_advice(probed):

@@ -13,8 +13,7 @@ from tests.fixtures.html_tags import Tags
 
 from mixmood.report import page as render
 from mixmood.report.charts import Axis
-from mixmood.report.ranking.charts import coverage
-from mixmood.report.ranking.page import ranking_page
+from mixmood.report.ranking.page import coverage, ranking_page
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ranking.html"
 COMMAND = "mixmood rank labels/ clinic=a.zip '<script>alert(1)</script>=b' && true"

@@ -19,8 +19,8 @@ from mixmood.core.records.ranking import (
 from mixmood.report.ranking.page import ranking_html
 from mixmood.report.ranking.text import (
     ASCII,
-    Scale,
     csv_text,
+    interval_bars,
     name_and_bar_widths,
     plain_text,
     ranking_view,
@@ -173,21 +173,20 @@ def test_printable_shows_control_characters_and_keeps_letters():
 
 
 def test_a_bar_marks_distance_interval_and_floor():
-    scale = Scale.over([result(5, 2, 10)], 1, 11)
-    assert not scale.is_log
-    assert scale.bar(result(5, 2, 8), 1, ASCII) == " :|--o--|  "
+    bars, is_log = interval_bars([result(5, 2, 8), result(5, 2, 10)], 1, 11, ASCII)
+    assert (bars[0], is_log) == (" :|--o--|  ", False)
 
 
 def test_distances_far_apart_are_drawn_on_a_logarithmic_scale():
-    scale = Scale.over([result(1, 0, 2), result(100, 90, 110)], 1, 30)
-    assert scale.is_log
-    assert 0 < scale.column(1) < scale.column(10) < scale.column(100) <= 29
-    assert scale.column(0) == 0
+    results = [result(value, value, value) for value in (0, 1, 10, 100)]
+    bars, is_log = interval_bars(results, 1, 30, ASCII)
+    places = [bar.index("o") for bar in bars]
+    assert is_log
+    assert 0 == places[0] < places[1] < places[2] < places[3] == 29
 
 
 def test_distances_of_zero_have_a_place_too():
-    scale = Scale.over([result(0, 0, 0)], 0, 10)
-    assert scale.bar(result(0, 0, 0), 0, ASCII).strip() == "o"
+    assert interval_bars([result(0, 0, 0)], 0, 10, ASCII)[0][0].strip() == "o"
 
 
 def test_the_csv_has_one_row_for_each_pool_and_measure(report):

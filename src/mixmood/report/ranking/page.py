@@ -1,25 +1,24 @@
-"""A ranking as HTML: its page, and the small table of a notebook."""
+"""A ranking as HTML: the page with all its charts, and the small table of a notebook."""
 
 import json
-from html import escape
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from mixmood.core.records.ranking import Candidate, PageMaterial, Ranking
-from mixmood.report.charts import LABELLED
-from mixmood.report.page import inert_json, render
-from mixmood.report.ranking.charts import (
-    BAR_WIDTH,
-    clouds,
-    coverage,
-    gains,
-    histograms,
-    nearest_by,
-    rows,
+from mixmood.core.records.ranking import (
+    Candidate,
+    Dissimilarity,
+    PageMaterial,
+    Ranking,
+    Tile,
 )
-from mixmood.report.ranking.text import warning_lines
-from mixmood.report.text import chance, number, p_value, printable, signed, span
+from mixmood.report.charts import LABELLED, Axis, Bar, Mark, bars, mark
+from mixmood.report.page import fragment, inert_json, render
+from mixmood.report.ranking.text import side_lines, table_cells
 
 N_TILES = 8
 """Images in a row of the gallery."""
+N_BINS = 48
 
 
 def ranking_page(
@@ -46,10 +45,11 @@ def ranking_page(
             "material": material,
             "command": command,
             "elapsed_s": elapsed_s,
-            "rows": rows(ranking),
+            "rows": marked(ranking),
+            "axes": {measure: _distance_axis(ranking, measure) for measure in ranking.noise_floor},
             "nearest_by": nearest_by(ranking),
             "distributions": [histograms(ranking, measure) for measure in ranking.noise_floor],
-            "bar_width": BAR_WIDTH,
+            "bar_width": round(100 / N_BINS, 2),
             "clouds": drawn,
             "pictures_json": inert_json(json.dumps(pictures)),
             "coverage": coverage(ranking),
@@ -58,6 +58,18 @@ def ranking_page(
             "n_tiles": N_TILES,
             "warnings": _warnings(ranking, material),
         },
+    )
+
+
+def ranking_html(ranking: Ranking) -> str:
+    """The verdict and the table of the measure that ranks, as a fragment of HTML."""
+    cells = table_cells(ranking, ranking.measure)
+    sentence = [ranking.recommendation.sentence] if ranking.recommendation else []
+    return fragment(
+        ranking.verdict,
+        list(zip(*([cell.plain for cell in column] for column in cells.values()), strict=True)),
+        [*sentence, *ranking.notes, *side_lines(ranking, "to_json() or to_html(FILE)")],
+        list(cells),
     )
 
 
@@ -71,53 +83,189 @@ def _warnings(ranking: Ranking, material: PageMaterial | None) -> dict[str, list
     return found
 
 
-HEADINGS = (
-    "rank",
-    "pool",
-    "images",
-    "distance",
-    "95 % interval",
-    "p (Holm)",
-    "P(best)",
-    "ranks",
-    "gain",
-    "advice",
-)
+class MarkedPool(NamedTuple):
+    """A pool and its mark, which is the same in all charts."""
+
+    candidate: Candidate
+    mark: Mark
 
 
-def ranking_html(ranking: Ranking) -> str:
-    """The verdict and the table of the measure that ranks, as a fragment of HTML."""
-    heads = "".join(f"<th>{escape(head)}</th>" for head in HEADINGS)
-    rows = "".join(_row(candidate, ranking.measure) for candidate in ranking.candidates)
-    sentence = [ranking.recommendation.sentence] if ranking.recommendation else []
-    warnings = warning_lines(ranking, "to_json() or to_html(FILE)")
-    lines = [*sentence, *ranking.notes, *(f"! {text}" for text in warnings)]
-    lines += [f"! set aside, {one.name}: {one.reason}" for one in ranking.set_aside]
-    notes = "".join(f"<li>{_safe(line)}</li>" for line in lines)
-    return (
-        f"<div><p><b>{_safe(ranking.verdict)}</b> <small>({_safe(ranking.measure)})</small></p>"
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-        + (f"<ul>{notes}</ul>" if notes else "")
-        + "</div>"
+def marked(ranking: Ranking) -> list[MarkedPool]:
+    """The pools in order of rank."""
+    return [MarkedPool(candidate, mark(k)) for k, candidate in enumerate(ranking.candidates)]
+
+
+def _distance_axis(ranking: Ranking, measure: str) -> Axis:
+    results = [candidate.measures[measure] for candidate in ranking.candidates]
+    ends = [*(result.interval[1] for result in results), ranking.noise_floor[measure].upper]
+    return Axis.of_distances([result.distance for result in results], ends)
+
+
+def nearest_by(ranking: Ranking) -> dict[str, list[str]]:
+    """For each pool that is nearest by some measure, the names of these measures."""
+    found: dict[str, list[str]] = {}
+    for measure in ranking.noise_floor:
+        found.setdefault(ranking.ordered_by(measure)[0].name, []).append(measure)
+    return found
+
+
+class Gains(NamedTuple):
+    """All pools that were probed, the highest gain first, on an axis that includes 0."""
+
+    rows: list[MarkedPool]
+    axis: Axis
+
+
+def gains(ranking: Ranking) -> Gains | None:
+    """The chart, or None if no pool was probed."""
+    known = [(row.candidate.probe, row) for row in marked(ranking) if row.candidate.probe]
+    if not known:
+        return None
+    known.sort(key=lambda pair: -pair[0].gain)
+    axis = Axis.of_values([0.0, *(end for probe, _ in known for end in probe.interval)])
+    return Gains([row for _, row in known], axis)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two histograms of one pool."""
+
+    candidate: Candidate
+    mark: Mark
+    result: Dissimilarity
+    inter: list[Bar]
+    intra: list[Bar]
+
+
+@dataclass(frozen=True)
+class Histograms:
+    """The histograms of all pools by one measure, on one axis."""
+
+    measure: str
+    axis: Axis
+    pairs: list[Pair]
+
+
+def histograms(ranking: Ranking, measure: str) -> Histograms:
+    """The histograms of all pools; they share one axis and one height, so that they compare."""
+    results = [candidate.measures[measure] for candidate in ranking.candidates]
+    axis = Axis.of_values([value for r in results for value in (*r.inter, *r.intra)])
+    counts = [(_counts(r.inter, axis), _counts(r.intra, axis)) for r in results]
+    most = max(max(half) for both in counts for half in both)
+    pairs = [
+        Pair(*row, result, bars(inter, most), bars(intra, most))
+        for row, result, (inter, intra) in zip(marked(ranking), results, counts, strict=True)
+    ]
+    return Histograms(measure, axis, pairs)
+
+
+def _counts(values: Sequence[float], axis: Axis) -> list[int]:
+    counts = [0] * N_BINS
+    for value in values:
+        counts[min(int(axis.at(value) / 100 * N_BINS), N_BINS - 1)] += 1
+    return counts
+
+
+ASPECT = 1.6
+"""Width divided by height, as in page.css: both axes have the same scale."""
+MARGIN = 4.0
+
+
+class MapPoint(NamedTuple):
+    """One image on the map; its place is in percent."""
+
+    x: float
+    y: float
+    tile: Tile
+
+
+class Cloud(NamedTuple):
+    """The points of one set."""
+
+    name: str
+    mark: Mark
+    points: list[MapPoint]
+
+
+def clouds(ranking: Ranking, material: PageMaterial) -> list[Cloud]:
+    """The pools in reverse order and the labelled set last, so that the best are drawn on top."""
+    sets = [(ranking.labelled.name, LABELLED, material.labelled)]
+    sets += [(pool.name, own, material.pools[pool.name]) for pool, own in marked(ranking)]
+    xs, ys = zip(*(point for _, _, view in sets for point in view.points), strict=True)
+    middle_x, middle_y = (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2
+    unit = (100 - 2 * MARGIN) / (max((max(xs) - min(xs)) / ASPECT, max(ys) - min(ys)) or 1.0)
+
+    def points(places: Sequence[tuple[float, float]], tiles: Sequence[Tile]) -> Iterator[MapPoint]:
+        for (x, y), tile in zip(places, tiles, strict=True):
+            across, down = 50 + (x - middle_x) * unit / ASPECT, 50 - (y - middle_y) * unit
+            yield MapPoint(round(across, 2), round(down, 2), tile)
+
+    return [
+        Cloud(name, own, list(points(view.points, view.tiles))) for name, own, view in sets[::-1]
+    ]
+
+
+MISSED = 0.2
+"""A pool misses a class whose share in it is below this part of the share in the labelled set."""
+
+
+class CoverageCell(NamedTuple):
+    """One class in one set: its share, and places on its bar in percent."""
+
+    share: float
+    bar: float
+    expected_at: float | None
+    """The place of the class's share of the labelled set; None for that set itself."""
+    is_missed: bool
+    mark: Mark
+
+
+Heads = list[tuple[str, Mark | None]]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """A table of classes and sets; the longer of the two is in the rows, the shorter in columns."""
+
+    heads: Heads
+    rows: list[tuple[str, Mark | None, list[CoverageCell]]]
+    has_sets_as_rows: bool
+    missed: list[tuple[str, list[str]]]
+    """The pools that miss classes, with the classes they miss."""
+
+
+def coverage(ranking: Ranking) -> Coverage | None:
+    """The table, or None if the record has no classes."""
+    counts = ranking.labelled.classes
+    if not counts or len(counts) < 2 or any(c.classes is None for c in ranking.candidates):
+        return None
+    expected = {name: count / sum(counts.values()) for name, count in counts.items()}
+    sets = [(ranking.labelled.name, LABELLED, expected)]
+    sets += [(pool.name, own, pool.classes or {}) for pool, own in marked(ranking)]
+    longest = max(max(shares.values()) for _, _, shares in sets)
+
+    def cell(share: float, usual: float, own: Mark) -> CoverageCell:
+        expected_at = None if own == LABELLED else round(100 * usual / longest, 1)
+        bar = round(100 * share / longest, 1)
+        return CoverageCell(share, bar, expected_at, share < MISSED * usual, own)
+
+    cells = [
+        [cell(shares.get(name, 0.0), usual, own) for name, usual in expected.items()]
+        for _, own, shares in sets
+    ]
+    missed = [
+        (name, [word for word, cell in zip(expected, row, strict=True) if cell.is_missed])
+        for (name, _, _), row in zip(sets, cells, strict=True)
+    ]
+    row_heads: Heads = [(name, own) for name, own, _ in sets]
+    column_heads: Heads = [(name, None) for name in expected]
+    has_sets_as_rows = len(sets) > len(expected)
+    if not has_sets_as_rows:
+        row_heads, column_heads = column_heads, row_heads
+        cells = [list(column) for column in zip(*cells, strict=True)]
+    return Coverage(
+        heads=column_heads,
+        rows=[(*head, row) for head, row in zip(row_heads, cells, strict=True)],
+        has_sets_as_rows=has_sets_as_rows,
+        missed=[(name, lost) for name, lost in missed if lost],
     )
-
-
-def _row(candidate: Candidate, measure: str) -> str:
-    result = candidate.measures[measure]
-    cells = (
-        candidate.rank,
-        candidate.name,
-        f"{candidate.n_images:,}",
-        number(result.distance),
-        span(*result.interval),
-        p_value(result.p_holm),
-        chance(candidate.p_best),
-        span(*candidate.rank_interval),
-        "-" if candidate.probe is None else signed(candidate.probe.gain, 1),
-        candidate.advice or "-",
-    )
-    return "<tr>" + "".join(f"<td>{_safe(str(cell))}</td>" for cell in cells) + "</tr>"
-
-
-def _safe(text: str) -> str:
-    return escape(printable(text))

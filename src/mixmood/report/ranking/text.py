@@ -1,10 +1,10 @@
 """A ranking as text: the table and sentences of the terminal, and CSV."""
 
 import io
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from math import log
+from typing import NamedTuple
 
 from rich import box
 from rich.cells import cell_len
@@ -16,9 +16,6 @@ from mixmood.core.files import csv_text
 from mixmood.core.records.ranking import SIGNIFICANT, Candidate, Dissimilarity, Ranking
 from mixmood.core.text import counted, either_form
 from mixmood.report.text import printable
-
-WIDE_RATIO = 20
-"""If the largest distance is more times the smallest, the scale is logarithmic."""
 
 
 class Marks(NamedTuple):
@@ -33,44 +30,8 @@ class Marks(NamedTuple):
 
 UNICODE = Marks("├", "─", "●", "┤", "┊")
 ASCII = Marks("|", "-", "o", "|", ":")
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Maps a distance to a column, 0 to width - 1."""
-
-    low: float
-    high: float
-    width: int
-    is_log: bool
-
-    @classmethod
-    def over(cls, results: Sequence[Dissimilarity], floor: float, width: int) -> "Scale":
-        """A scale that includes every interval."""
-        high = max(result.interval[1] for result in results) or 1.0
-        nearest = min((d for d in [*(r.distance for r in results), floor] if d > 0), default=high)
-        is_log = high / nearest > WIDE_RATIO
-        return cls(nearest / 3 if is_log else 0.0, high, width, is_log)
-
-    def column(self, value: float) -> int:
-        """The column of a value; a value outside the scale is put at its end."""
-        if self.is_log:
-            share = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
-        else:
-            share = value / self.high
-        return round(min(max(share, 0.0), 1.0) * (self.width - 1))
-
-    def bar(self, result: Dissimilarity, floor: float, marks: Marks = UNICODE) -> str:
-        """The interval as a bar with the distance on it, and the noise floor as a line."""
-        cells = [" "] * self.width
-        cells[self.column(floor)] = marks.floor
-        low, high = (self.column(end) for end in result.interval)
-        cells[low : high + 1] = [marks.line] * (high + 1 - low)
-        cells[low], cells[high] = marks.left, marks.right
-        cells[self.column(result.distance)] = marks.dot
-        return "".join(cells)
-
-
+WIDE_RATIO = 20
+"""If the largest distance is more times the smallest, the scale is logarithmic."""
 BAR_WIDTH = 30
 LEAST_BAR = 10
 """A narrower bar cannot be read and is left out."""
@@ -78,133 +39,140 @@ LEAST_NAME = 12
 """The bar is left out where it would leave names less than this width."""
 GAP = 2
 """Spaces between columns."""
+INTERVAL = "95 % interval"
 OPTIONAL = ("images", "ranks", "p (Holm)", "P(best)")
 """Columns that are left out, in this order, if the terminal is too narrow for all."""
 STYLES = {"use": "green", "avoid": "red", "filter": "yellow", None: "", "unsure": ""}
 
 
+def interval_bars(
+    results: Sequence[Dissimilarity], floor: float, width: int, marks: Marks = UNICODE
+) -> tuple[list[str], bool]:
+    """Intervals as bars on one scale, with the distance and the noise floor marked on them.
+
+    The scale is logarithmic where the largest distance is many times the smallest; the second
+    value says so.
+    """
+    high = max(result.interval[1] for result in results) or 1.0
+    nearest = min((d for d in [*(r.distance for r in results), floor] if d > 0), default=high)
+    is_log, low = high / nearest > WIDE_RATIO, nearest / 3
+
+    def column(value: float) -> int:
+        share = log(max(value, low) / low) / log(high / low) if is_log else value / high
+        return round(min(max(share, 0.0), 1.0) * (width - 1))
+
+    def bar(result: Dissimilarity) -> str:
+        cells = [" "] * width
+        cells[column(floor)] = marks.floor
+        first, last = map(column, result.interval)
+        cells[first : last + 1] = [marks.line] * (last + 1 - first)
+        cells[first], cells[last] = marks.left, marks.right
+        cells[column(result.distance)] = marks.dot
+        return "".join(cells)
+
+    return [bar(result) for result in results], is_log
+
+
+def table_cells(ranking: Ranking, measure: str) -> dict[str, list[Text]]:
+    """The table of one measure: the cells of each column by its head.
+
+    The table of the measure that ranks is in the order that was asked for, by gain or by distance,
+    and has gain and advice.
+    """
+    is_main, pools = measure == ranking.measure, _ordered(ranking, measure)
+    results = [pool.measures[measure] for pool in pools]
+    places = pools if is_main else results
+    cells = {
+        "rank": [Text(str(place.rank)) for place in places],
+        "pool": [Text(printable(pool.name) + (" !" if pool.warnings else "")) for pool in pools],
+        "images": [Text(f"{pool.n_images:,}") for pool in pools],
+        measure: [Text(f"{result.distance:.3g}") for result in results],
+        INTERVAL: [Text("{:.3g} to {:.3g}".format(*result.interval)) for result in results],
+        "p (Holm)": [
+            Text(f"{result.p_holm:.2g}", style="" if result.p_holm <= SIGNIFICANT else "green")
+            for result in results
+        ],
+        "P(best)": [Text(_chance(place.p_best)) for place in places],
+        "ranks": [Text(_span(place.rank_interval)) for place in places],
+    }
+    if is_main and any(pool.probe for pool in pools):
+        cells["gain"] = [Text(f"{pool.probe.gain:+.1f}" if pool.probe else "-") for pool in pools]
+    if is_main and any(pool.advice for pool in pools):
+        cells["advice"] = [Text(p.advice or "-", style=STYLES.get(p.advice, "")) for p in pools]
+    return cells
+
+
+def _ordered(ranking: Ranking, measure: str) -> tuple[Candidate, ...]:
+    return ranking.candidates if measure == ranking.measure else ranking.ordered_by(measure)
+
+
 @dataclass(frozen=True)
-class Column:
-    """One column, ready to be printed."""
-
-    head: str
-    cells: Sequence[Text]
-    width: int
-    justify: Literal["left", "right"] = "right"
-    style: str = ""
-
-    @classmethod
-    def of(
-        cls, head: str, cells: Sequence[Text], justify: Literal["left", "right"] = "right"
-    ) -> "Column":
-        """A column that is wide enough to cut nothing."""
-        return cls(head, cells, max(map(cell_len, [head, *(c.plain for c in cells)])), justify)
-
-
 class RankingTable:
-    """The table of one measure, laid out for the width that it is printed at."""
+    """The table of one measure, laid out for the width that it is printed at.
 
-    def __init__(self, ranking: Ranking, measure: str, is_plain: bool) -> None:
-        """Show this measure; plain means ASCII bars and no line below the heads."""
-        self._ranking, self._measure = ranking, measure
-        # The main table is in the order that was asked for, by gain or by distance.
-        self._is_main = measure == ranking.measure
-        self._pools = ranking.candidates if self._is_main else ranking.ordered_by(measure)
-        self._is_plain = is_plain
-        self._marks: Marks = ASCII if is_plain else UNICODE
+    Plain means ASCII bars and no line below the heads.
+    """
+
+    ranking: Ranking
+    measure: str
+    is_plain: bool
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The table, with the widest bar that fits."""
-        table = self._frame()
-        columns = self._columns(options.max_width)
-        for column in columns:
-            table.add_column(
-                column.head,
-                width=column.width,
-                justify=column.justify,
-                style=column.style,
-                no_wrap=column.head != "pool",
-                overflow="fold",
-            )
-        for row in zip(*(column.cells for column in columns), strict=True):
-            table.add_row(*row)
-        yield table
-
-    def _frame(self) -> Table:
-        """The table without columns."""
-        floor = self._ranking.noise_floor[self._measure]
-        return Table(
-            box=None if self._is_plain else box.SIMPLE_HEAD,
+        cells = table_cells(self.ranking, self.measure)
+        floor = self.ranking.noise_floor[self.measure]
+        widths = {
+            head: max(cell_len(head), *(cell_len(cell.plain) for cell in column))
+            for head, column in cells.items()
+        }
+        others = {head: width + GAP for head, width in widths.items()}
+        del others["pool"], others[INTERVAL]
+        for head in OPTIONAL:
+            # Where there is advice, the bar matters more than the number of images.
+            least = LEAST_BAR + GAP if head == "images" and "advice" in cells else 0
+            least += min(widths["pool"], LEAST_NAME)
+            if sum(others.values()) + least > options.max_width:
+                del others[head]
+        names, bars = name_and_bar_widths(widths["pool"], sum(others.values()), options.max_width)
+        marks, heads = ASCII if self.is_plain else UNICODE, {}
+        widths |= {"pool": names, INTERVAL: bars}
+        if bars:
+            heads[INTERVAL], cells[INTERVAL] = self._bars(bars, marks)
+        table = Table(
+            box=None if self.is_plain else box.SIMPLE_HEAD,
             show_edge=False,
-            padding=(0, GAP if self._is_plain else GAP - 1, 0, 0),  # a box has a space of its own
+            padding=(0, GAP if self.is_plain else GAP - 1, 0, 0),  # a box has a space of its own
             pad_edge=False,
-            caption=f"noise floor ({self._marks.floor}): {floor.distance:.3g}, "
+            caption=f"noise floor ({marks.floor}): {floor.distance:.3g}, "
             f"95 % of it below {floor.upper:.3g}",
             caption_justify="left",
         )
-
-    def _columns(self, width: int) -> list[Column]:
-        """The columns that fit into a width."""
-        rank, name, *numbers = self._all_columns()
-        for head in OPTIONAL:
-            # Where there is advice, the bar matters more than the number of images.
-            bar = LEAST_BAR + GAP if head == "images" and numbers[-1].head == "advice" else 0
-            if _total([rank, *numbers]) + min(name.width, LEAST_NAME) + bar > width:
-                numbers = [column for column in numbers if column.head != head]
-        others = _total([rank, *numbers])
-        name_width, bar_width = name_and_bar_widths(name.width, others, width)
-        if bar_width:
-            place = [column.head for column in numbers].index(self._measure) + 1
-            numbers.insert(place, self._bars(bar_width))
-        return [rank, replace(name, width=name_width), *numbers]
-
-    def _all_columns(self) -> list[Column]:
-        """All columns but the bar."""
-        pools = self._pools
-        results = [pool.measures[self._measure] for pool in pools]
-        places = pools if self._is_main else results
-        names = [Text(printable(p.name) + (" !" if p.warnings else "")) for p in pools]
-        distance = Column.of(self._measure, [Text(f"{r.distance:.3g}") for r in results])
-        return [
-            Column.of("rank", [Text(str(place.rank)) for place in places]),
-            Column.of("pool", names, "left"),
-            Column.of("images", [Text(f"{pool.n_images:,}") for pool in pools]),
-            replace(distance, style="bold"),
-            Column.of("p (Holm)", [_p_value(result.p_holm) for result in results]),
-            Column.of("P(best)", [Text(_chance(place.p_best)) for place in places]),
-            Column.of("ranks", [Text(_span(place.rank_interval)) for place in places]),
-            *self._outlook(),
-        ]
-
-    def _outlook(self) -> list[Column]:
-        """Gain and advice, beside the measure that ranks."""
-        pools = self._pools
-        if not self._is_main:
-            return []
-        columns = []
-        if any(pool.probe for pool in pools):
-            gains = [Text(f"{pool.probe.gain:+.1f}" if pool.probe else "-") for pool in pools]
-            columns.append(Column.of("gain", gains))
-        if any(pool.advice for pool in pools):
-            words = [Text(pool.advice or "-", style=STYLES.get(pool.advice, "")) for pool in pools]
-            columns.append(Column.of("advice", words, "left"))
-        return columns
-
-    def _bars(self, width: int) -> Column:
-        """Intervals on a common scale."""
-        floor = self._ranking.noise_floor[self._measure].distance
-        results = [pool.measures[self._measure] for pool in self._pools]
-        scale = Scale.over(results, floor, width)
-        log = " (log)" if scale.is_log else ""
-        head = f"95 % interval{log}"
-        bars = [
-            Text(
-                scale.bar(result, floor, self._marks),
-                style="green" if result.rank_interval and result.rank_interval[0] == 1 else "red",
+        shown = [head for head in cells if widths[head] and head in {"pool", INTERVAL, *others}]
+        for head in shown:
+            table.add_column(
+                heads.get(head, head),
+                width=widths[head],
+                justify="left" if head in ("pool", INTERVAL, "advice") else "right",
+                style="bold" if head == self.measure else "",
+                no_wrap=head != "pool",
+                overflow="fold",
             )
-            for result in results
+        for row in zip(*(cells[head] for head in shown), strict=True):
+            table.add_row(*row)
+        yield table
+
+    def _bars(self, width: int, marks: Marks) -> tuple[str, list[Text]]:
+        """The head of the column, and the intervals on a common scale."""
+        results = [p.measures[self.measure] for p in _ordered(self.ranking, self.measure)]
+        floor = self.ranking.noise_floor[self.measure].distance
+        bars, is_log = interval_bars(results, floor, width, marks)
+        log_or_not = " (log)" if is_log else ""
+        head = f"{INTERVAL}{log_or_not}"
+        may_be_best = [r.rank_interval is not None and r.rank_interval[0] == 1 for r in results]
+        return head if len(head) <= width else f"95 %{log_or_not}", [
+            Text(bar, style="green" if is_green else "red")
+            for bar, is_green in zip(bars, may_be_best, strict=True)
         ]
-        return Column(head if len(head) <= width else f"95 %{log}", bars, width, "left")
 
 
 def name_and_bar_widths(name: int, others: int, width: int) -> tuple[int, int]:
@@ -229,15 +197,6 @@ def name_and_bar_widths(name: int, others: int, width: int) -> tuple[int, int]:
     return max(min(name, left), 1), 0
 
 
-def _total(columns: Sequence[Column]) -> int:
-    """The width of the columns, each with the gap after it."""
-    return sum(column.width + GAP for column in columns)
-
-
-def _p_value(value: float) -> Text:
-    return Text(f"{value:.2g}", style="" if value <= SIGNIFICANT else "green")
-
-
 def _chance(share: float | None) -> str:
     """A probability with two digits; an estimated error cannot show certainty."""
     if share is None:
@@ -254,30 +213,29 @@ def _span(ranks: tuple[int, int] | None) -> str:
 
 
 MOST_POOLS = 8
-"""Pools whose warnings are shown; with hundreds of pools they would hide the result."""
+"""Pools whose warnings or advice are explained; with hundreds, they would hide the result."""
+IN_FULL = "--json or --html"
 
 
-def warning_lines(ranking: Ranking, all_of_them: str) -> Iterator[str]:
-    """All warnings of the ranking itself, those of the first pools, and the number of other pools.
+def side_lines(ranking: Ranking, all_of_them: str) -> Iterator[str]:
+    """All warnings of the ranking, those of the first pools, and the pools that were set aside.
 
     Args:
         ranking: The record.
         all_of_them: Where the reader finds the warnings that are left out.
     """
-    yield from ranking.warnings
+    for warning in ranking.warnings:
+        yield f"! {warning}"
     pools = [pool for pool in ranking.candidates if pool.warnings]
     for pool in pools[:MOST_POOLS]:
         for warning in pool.warnings:
-            yield f"{pool.name}: {warning}"
+            yield f"! {pool.name}: {warning}"
     n_more = len(pools) - MOST_POOLS
     if n_more > 0:
         have = either_form(n_more, "has", "have")
-        yield f"{counted(n_more, 'more pool')} {have} warnings: see {all_of_them}."
-
-
-MOST_REASONS = 8
-"""Pools whose advice is explained in the terminal."""
-IN_FULL = "--json or --html"
+        yield f"! {counted(n_more, 'more pool')} {have} warnings: see {all_of_them}."
+    for one in ranking.set_aside:
+        yield f"! set aside, {one.name}: {one.reason}"
 
 
 def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
@@ -287,17 +245,11 @@ def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
     for measure in measures:
         parts += [] if is_plain else [Text()]
         parts.append(RankingTable(ranking, measure, is_plain))
-    parts.append(Text(f"\n{_answer(ranking, measures)}", style="bold green"))
+    ranked_by = f" Ranked by {ranking.measure}." if len(measures) > 1 else ""
+    parts.append(Text(f"\n{printable(ranking.verdict)}{ranked_by}", style="bold green"))
     parts += _recommended(ranking)
-    parts += [Text(printable(line)) for line in _reasons(ranking)]
-    parts += [Text(printable(text)) for text in ranking.notes]
-    parts += [
-        Text(f"! {printable(text)}", style="yellow") for text in warning_lines(ranking, IN_FULL)
-    ]
-    parts += [
-        Text(printable(f"! set aside, {one.name}: {one.reason}"), style="yellow")
-        for one in ranking.set_aside
-    ]
+    parts += [Text(printable(line)) for line in (*_reasons(ranking), *ranking.notes)]
+    parts += [Text(printable(line), style="yellow") for line in side_lines(ranking, IN_FULL)]
     return Group(*parts)
 
 
@@ -306,12 +258,6 @@ def plain_text(view: RenderableType, width: int) -> str:
     stream = io.StringIO()
     Console(file=stream, width=width, no_color=True, highlight=False).print(view, crop=False)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
-
-
-def _answer(ranking: Ranking, measures: Sequence[str]) -> str:
-    """The verdict; if there are several measures, with the one that ranks."""
-    ranked_by = f" Ranked by {ranking.measure}." if len(measures) > 1 else ""
-    return printable(ranking.verdict) + ranked_by
 
 
 def _recommended(ranking: Ranking) -> Iterator[Text]:
@@ -326,11 +272,10 @@ def _recommended(ranking: Ranking) -> Iterator[Text]:
 def _reasons(ranking: Ranking) -> Iterator[str]:
     """Why each pool should be used, filtered or avoided, with the numbers."""
     advised = [pool for pool in ranking.candidates if pool.advice and pool.advice_reason]
-    for pool in advised[:MOST_REASONS]:
+    for pool in advised[:MOST_POOLS]:
         yield f"{pool.name}: {pool.advice}; {pool.advice_reason}."
-    if len(advised) > MOST_REASONS:
-        n_more = counted(len(advised) - MOST_REASONS, "more pool")
-        yield f"{n_more}: see {IN_FULL}."
+    if len(advised) > MOST_POOLS:
+        yield f"{counted(len(advised) - MOST_POOLS, 'more pool')}: see {IN_FULL}."
 
 
 def _headline(ranking: Ranking) -> str:
@@ -344,34 +289,32 @@ def _headline(ranking: Ranking) -> str:
     )
 
 
-RANKING_COLUMNS = (
-    "rank", "name", "measure", "distance", "interval_low", "interval_high", "spread", "signed",
-    "p_wilcoxon", "p_permutation", "p_holm", "p_best", "rank_low", "rank_high", "n_images",
-    "n_unreadable", "n_read", "n_distinct", "gain", "gain_low", "gain_high", "p_helps",
-    "useful_share", "advice",
-)  # fmt: skip
-
-
 def ranking_csv(ranking: Ranking) -> str:
     """One row for each pool and measure; the pools of a measure are together, nearest first."""
-    return csv_text(
-        RANKING_COLUMNS,
-        (
-            _row(candidate, measure)
-            for measure in ranking.noise_floor
-            for candidate in ranking.ordered_by(measure)
-        ),
-    )
+    rows = [
+        _row(candidate, measure)
+        for measure in ranking.noise_floor
+        for candidate in ranking.ordered_by(measure)
+    ]
+    return csv_text(list(rows[0]), (list(row.values()) for row in rows))
 
 
-def _row(candidate: Candidate, measure: str) -> tuple[object, ...]:
+def _row(candidate: Candidate, measure: str) -> dict[str, object]:
     """A pool by one measure; rank and chance are those of this measure."""
     result, probe, share = candidate.measures[measure], candidate.probe, candidate.useful_share
+    names = ("spread", "signed", "p_wilcoxon", "p_permutation", "p_holm", "p_best")
+    sizes = ("n_images", "n_unreadable", "n_read", "n_distinct")
     gain = (probe.gain, *probe.interval, probe.p_helps) if probe else (None,) * 4
-    return (
-        result.rank, candidate.name, measure, result.distance, *result.interval,
-        result.spread, result.signed, result.p_wilcoxon, result.p_permutation,
-        result.p_holm, result.p_best, *(result.rank_interval or (None, None)), candidate.n_images,
-        candidate.n_unreadable, candidate.n_read, candidate.n_distinct, *gain,
-        share.share if share else None, candidate.advice,
-    )  # fmt: skip
+    return {
+        "rank": result.rank,
+        "name": candidate.name,
+        "measure": measure,
+        "distance": result.distance,
+        **dict(zip(("interval_low", "interval_high"), result.interval, strict=True)),
+        **{name: getattr(result, name) for name in names},
+        **dict(zip(("rank_low", "rank_high"), result.rank_interval or (None, None), strict=True)),
+        **{name: getattr(candidate, name) for name in sizes},
+        **dict(zip(("gain", "gain_low", "gain_high", "p_helps"), gain, strict=True)),
+        "useful_share": share.share if share else None,
+        "advice": candidate.advice,
+    }

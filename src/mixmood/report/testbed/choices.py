@@ -1,9 +1,10 @@
 """How the cells of a test bed are named, marked and filtered."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from mixmood.core.text import counted
 from mixmood.report.charts import LABELLED, Mark, mark
 from mixmood.report.text import fixed, number, signed, with_spread
 from mixmood.testbed.analysis.agreement import OverallRow
@@ -127,15 +128,21 @@ def pool_name(row: Cell) -> str:
 
 
 Valued = DistanceRow | OutlookRow
+Row = TypeVar("Row", bound=AccuracyRow | Valued)
 
 
-def value_of(row: Valued) -> float:
+def value_of(row: AccuracyRow | Valued) -> float:
     """The mean over the runs of a cell."""
+    if isinstance(row, AccuracyRow):
+        return row.accuracy_mean
     return row.distance_mean if isinstance(row, DistanceRow) else row.mean
 
 
-def value_words(row: Valued) -> str:
-    """The measure and its value, for the text beside a point."""
+def value_words(row: AccuracyRow | Valued) -> str:
+    """The quantity and its value, for the text beside a point."""
+    if isinstance(row, AccuracyRow):
+        words = with_spread(row.accuracy_mean, row.accuracy_spread)
+        return f"accuracy {words}, {counted(row.n_runs, 'run')}"
     if isinstance(row, DistanceRow):
         weak = "" if row.is_significant else ", not significant"
         return f"{row.measure} {with_spread(row.distance_mean, row.distance_spread, number)}{weak}"
@@ -147,6 +154,23 @@ def value_words(row: Valued) -> str:
 def line_key(row: AccuracyRow) -> tuple[object, ...]:
     """The line of Table 1 that a row is in: everything of a cell but its number of labels."""
     return row.task, row.algorithm, row.contamination, row.regime, row.source, row.percent
+
+
+def pivoted(
+    rows: Iterable[Row], line_of: Callable[[Row], object], column: str, values: Sequence[Any]
+) -> list[tuple[Row, list[Row | None]]]:
+    """A row of each line of a table, and all its cells; None where there is none.
+
+    Args:
+        rows: The cells.
+        line_of: The line of a cell.
+        column: The name of the field that decides the column of a cell.
+        values: The values of this field, in the order of the columns.
+    """
+    lines: dict[object, dict[Any, Row]] = {}
+    for row in rows:
+        lines.setdefault(line_of(row), {})[getattr(row, column)] = row
+    return [(next(iter(own.values())), [own.get(v) for v in values]) for own in lines.values()]
 
 
 def spread_ends(row: AccuracyRow) -> list[float]:

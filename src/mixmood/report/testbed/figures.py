@@ -5,8 +5,8 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mixmood.report.testbed.plots import Group, groups_of
-from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.report.testbed.choices import Choices, Pools, value_of
+from mixmood.report.testbed.plots import PlotGroup, plot_groups
 from mixmood.testbed.analysis.tables import Tables
 
 if TYPE_CHECKING:
@@ -14,20 +14,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png")
+Draw = Callable[["Axes", PlotGroup, list[str]], None]
+"""Draws a group of cells; the list holds all sources, each of which has its colour."""
 
 
 def figures(tables: Tables) -> dict[str, bytes]:
     """The figures by file name: accuracy against distance by each measure, and against percent."""
     from matplotlib import rc_context
 
+    choices = Choices.of(tables)
     # A dollar sign in a name must not start a formula; letters missing in the font do not warn.
     with rc_context({"text.parse_math": False}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph \d+")
         drawn = {
-            f"accuracy_against_{measure}": _drawn(tables, _scatter(tables, measure))
-            for measure in dict.fromkeys(row.measure for row in tables.distances)
+            f"accuracy_against_{measure}": _drawn(tables, choices, _scatter(measure))
+            for measure in choices.values["measure"]
         }
-        drawn["accuracy_against_percent"] = _drawn(tables, _lines(tables))
+        drawn["accuracy_against_percent"] = _drawn(tables, choices, _lines)
         return {
             f"{name}.{form}": _saved(figure, form)
             for name, figure in drawn.items()
@@ -35,13 +38,13 @@ def figures(tables: Tables) -> dict[str, bytes]:
         }
 
 
-def _drawn(tables: Tables, draw: Callable[["Axes", Group], None]) -> "Figure":
+def _drawn(tables: Tables, choices: Choices, draw: Draw) -> "Figure":
     """One panel for each task (rows) and number of labels (columns): its first group."""
     from matplotlib.figure import Figure
 
-    tasks = list(dict.fromkeys(row.task for row in tables.accuracies))
-    labels = sorted({row.n_labelled for row in tables.accuracies})
-    groups = {(g.key.task, g.key.n_labelled): g for g in reversed(groups_of(tables.accuracies))}
+    tasks, labels = choices.values["task"], choices.values["n_labelled"]
+    groups = {(g.key.task, g.key.n_labelled): g for g in reversed(plot_groups(tables, choices))}
+    sources = Pools.of(tables.accuracies).sources
     size = (4.2 * len(labels) + 1.6, 3.2 * len(tasks))
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(len(tasks), len(labels), squeeze=False)
@@ -51,57 +54,47 @@ def _drawn(tables: Tables, draw: Callable[["Axes", Group], None]) -> "Figure":
             axes.set_title(f"{task}, {n_labelled} labels", fontsize=10)
             axes.set_ylabel(f"test accuracy ({tables.choice})")
             if group := groups.get((task, n_labelled)):
-                draw(axes, group)
+                draw(axes, group, sources)
             if axes.has_data() and column == len(labels) - 1:
                 axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
-def _scatter(tables: Tables, measure: str) -> Callable[["Axes", Group], None]:
-    distance = {row.cell: row for row in tables.distances if row.measure == measure}
-    lines = {GroupKey.of(line): line for line in tables.lines if line.measure == measure}
-
-    def draw(axes: "Axes", group: Group) -> None:
-        rows = [row for row in group.contaminated if row.cell in distance]
-        for source in dict.fromkeys(row.source for row in rows):
-            own = [row for row in rows if row.source == source]
-            x = [distance[row.cell].distance_mean for row in own]
-            colour = _colour(tables, source)
-            axes.plot(x, [row.accuracy_mean for row in own], "o", color=colour, label=source)
-            for at, row in zip(x, own, strict=True):
-                axes.annotate(f" {row.percent:g} %", (at, row.accuracy_mean), fontsize=6)
-        if rows and (line := lines.get(group.key)):
-            axes.plot(line.x, line.y, "--", color="grey", label=f"r = {line.pearson:.2f}")
+def _scatter(measure: str) -> Draw:
+    def draw(axes: "Axes", group: PlotGroup, sources: list[str]) -> None:
         axes.set_xlabel(f"{measure} distance")
+        chart = next((chart for chart in group.scatters if chart.measure == measure), None)
+        if chart is None:
+            return
+        for source in group.by_source:
+            own = [pair for pair in chart.points if pair[0].source == source]
+            x, y = ([value_of(pair[side]) for pair in own] for side in (1, 0))
+            axes.plot(x, y, "o", color=f"C{sources.index(source)}", label=source)
+            for row, value in own:
+                place = (value_of(value), row.accuracy_mean)
+                axes.annotate(f" {row.percent:g} %", place, fontsize=6)
+        if line := chart.line:
+            axes.plot(line.x, line.y, "--", color="grey", label=f"r = {line.pearson:.2f}")
 
     return draw
 
 
-def _lines(tables: Tables) -> Callable[["Axes", Group], None]:
-    def draw(axes: "Axes", group: Group) -> None:
-        for source in group.sources:
-            own = [*group.clean[:1], *(row for row in group.contaminated if row.source == source)]
-            axes.errorbar(
-                [row.percent for row in own],
-                [row.accuracy_mean for row in own],
-                yerr=[row.accuracy_spread or 0 for row in own],
-                marker="o",
-                capsize=3,
-                color=_colour(tables, source),
-                label=source,
-            )
-        for row in group.supervised:
-            style = "-." if row.algorithm == "supervised-updates" else ":"
-            axes.axhline(row.accuracy_mean, color="grey", ls=style, label=row.algorithm)
-        axes.set_xlabel("out-of-distribution images, % of the pool")
-
-    return draw
-
-
-def _colour(tables: Tables, source: str) -> str:
-    """The same colour for a source in every panel."""
-    sources = list(dict.fromkeys(row.source for row in tables.accuracies if row.percent > 0))
-    return f"C{sources.index(source)}"
+def _lines(axes: "Axes", group: PlotGroup, sources: list[str]) -> None:
+    for source, rows in group.by_source.items():
+        own = [*group.clean[:1], *rows]
+        axes.errorbar(
+            [row.percent for row in own],
+            [row.accuracy_mean for row in own],
+            yerr=[row.accuracy_spread or 0 for row in own],
+            marker="o",
+            capsize=3,
+            color=f"C{sources.index(source)}",
+            label=source,
+        )
+    for row in group.supervised:
+        style = "-." if row.algorithm == "supervised-updates" else ":"
+        axes.axhline(row.accuracy_mean, color="grey", ls=style, label=row.algorithm)
+    axes.set_xlabel("out-of-distribution images, % of the pool")
 
 
 def _saved(figure: "Figure", form: str) -> bytes:

@@ -1,164 +1,116 @@
-"""Accuracy against distance, and against the share of foreign images, with places in percent."""
+"""Accuracy against distance, and against the share of foreign images: what is drawn together."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mixmood.report.charts import LABELLED, Axis, Mark, Tick
-from mixmood.report.testbed.choices import (
-    Choices,
-    Pools,
-    Valued,
-    pool_name,
-    spread_ends,
-    value_of,
-    value_words,
-)
-from mixmood.report.text import with_spread
+from mixmood.report.charts import Axis, Tick
+from mixmood.report.testbed.choices import Choices, Valued, spread_ends, value_of
 from mixmood.testbed.analysis.groups import GroupKey, GroupLine
-from mixmood.testbed.analysis.overview import Overview
-from mixmood.testbed.analysis.tables import AccuracyRow, DistanceRow
+from mixmood.testbed.analysis.tables import AccuracyRow, DistanceRow, Tables
+from mixmood.testbed.cells import Cell
 
-SHIFT = 3.5
-"""Pixels between the error bars of two sources at the same percentage."""
 SHARE = Axis(-7.0, 107.0)
 """The axis of percentages, with a margin at both ends for shifted traces."""
 
 
 @dataclass(frozen=True)
-class PlottedCell:
-    """A cell in a picture: its place, and the text shown with it."""
-
-    x: float
-    y: float
-    mark: Mark
-    size: float
-    title: str
-    text: str
-    low: float = 0.0
-    high: float = 0.0
-
-
-@dataclass(frozen=True)
 class Scatter:
-    """Accuracy against one measure's distance in one group."""
+    """Accuracy against the values of one measure in one group."""
 
     measure: str
-    data: dict[str, int]
-    points: list[PlottedCell]
-    line: tuple[float, float, float, float] | None
-    pearson: float | None
-    x_ticks: list[Tick]
-    y_ticks: list[Tick]
-
-
-@dataclass(frozen=True)
-class Trace:
-    """A source over its percentages, shifted by some pixels."""
-
-    mark: Mark
-    shift: float
-    points: list[PlottedCell]
-
-
-@dataclass(frozen=True)
-class Shares:
-    """Accuracy against the share of foreign images in one group."""
-
-    data: dict[str, int]
-    clean: PlottedCell | None
-    """The pool without foreign images, where the lines of all sources start."""
-    traces: list[Trace]
-    baselines: list[tuple[AccuracyRow, float]]
-    """Supervised rows and their heights."""
-    x_ticks: list[Tick]
-    y_ticks: list[Tick]
+    points: list[tuple[AccuracyRow, Valued]]
+    line: GroupLine | None
+    x_axis: Axis
+    y_axis: Axis
 
 
 @dataclass(frozen=True)
 class PlotGroup:
-    """All pictures of one task, number of labels, algorithm and contamination."""
-
-    task: str
-    n_labelled: int
-    variant: str
-    data: dict[str, int]
-    scatters: list[Scatter]
-    shares: Shares
-
-
-@dataclass(frozen=True)
-class Group:
     """The cells that are drawn together: of one task, number of labels and way of training."""
 
     key: GroupKey
     clean: list[AccuracyRow]
-    """The pool without foreign images."""
+    """The pool without foreign images, where the lines of all sources start."""
     contaminated: list[AccuracyRow]
     supervised: list[AccuracyRow]
+    scatters: list[Scatter]
 
     @property
-    def sources(self) -> list[str]:
-        """The sources of the foreign images."""
-        return list(dict.fromkeys(row.source for row in self.contaminated))
+    def by_source(self) -> dict[str, list[AccuracyRow]]:
+        """The cells of each source of foreign images, the lowest percentage first."""
+        found: dict[str, list[AccuracyRow]] = {}
+        for row in sorted(self.contaminated, key=lambda row: row.percent):
+            found.setdefault(row.source, []).append(row)
+        return found
+
+    @property
+    def share_ticks(self) -> list[Tick]:
+        """The percentages on their axis."""
+        percents = sorted({0.0, *(row.percent for row in self.contaminated)})
+        return [Tick(percent, SHARE.at(percent)) for percent in percents]
+
+    @property
+    def accuracy_axis(self) -> Axis:
+        """The axis of accuracies beside that of percentages."""
+        rows = (*self.clean, *self.contaminated, *self.supervised)
+        return _axis_with_margins([end for row in rows for end in spread_ends(row)])
 
 
-def groups_of(rows: Sequence[AccuracyRow]) -> list[Group]:
-    """What the page and the figures draw: a group for each way of training with foreign images."""
-    keys = dict.fromkeys(GroupKey.of(row) for row in rows if row.percent > 0)
-    return [_group(rows, key) for key in keys]
+def plot_groups(
+    tables: Tables,
+    choices: Choices,
+    predictors: Iterable[Valued] = (),
+    predictor_lines: Iterable[GroupLine] = (),
+) -> list[PlotGroup]:
+    """A group for each way of training with foreign images.
+
+    Args:
+        tables: The cells, their distances, and lines fitted to both.
+        choices: The order of the measures.
+        predictors: Further values that are drawn as distances are.
+        predictor_lines: The lines fitted to them.
+    """
+    keys = dict.fromkeys(GroupKey.of(row) for row in tables.accuracies if row.percent > 0)
+    values, lines = [*tables.distances, *predictors], [*tables.lines, *predictor_lines]
+    return [_group(tables.accuracies, key, values, lines, choices) for key in keys]
 
 
-def _group(rows: Sequence[AccuracyRow], key: GroupKey) -> Group:
+def _group(
+    rows: Sequence[AccuracyRow],
+    key: GroupKey,
+    values: Sequence[Valued],
+    lines: Sequence[GroupLine],
+    choices: Choices,
+) -> PlotGroup:
     comparable = [row for row in rows if _setting(row) == _setting(key)]
-    return Group(
+    own = [row for row in comparable if row.percent > 0 and GroupKey.of(row) == key]
+    return PlotGroup(
         key,
         [row for row in comparable if not row.percent and row.algorithm == key.algorithm],
-        [row for row in comparable if row.percent > 0 and GroupKey.of(row) == key],
+        own,
         [row for row in comparable if row.is_supervised],
+        _scatters({row.cell: row for row in own}, key, values, lines, choices),
     )
 
 
-def plot_groups(record: Overview, choices: Choices, pools: Pools) -> list[PlotGroup]:
-    """The pictures of a test bed; the scatter plots of a group share their axis of accuracy."""
-    drawn = []
-    for group in groups_of(record.tables.accuracies):
-        key, data = group.key, choices.marks(group.key)
-        scatters = _scatters(record, key, data, choices, pools)
-        shares = _shares(group, data, pools)
-        drawn.append(
-            PlotGroup(key.task, key.n_labelled, choices.variant(key), data, scatters, shares)
-        )
-    return drawn
-
-
 def _scatters(
-    record: Overview, key: GroupKey, data: dict[str, int], choices: Choices, pools: Pools
+    accuracy: dict[Cell, AccuracyRow],
+    key: GroupKey,
+    values: Sequence[Valued],
+    lines: Sequence[GroupLine],
+    choices: Choices,
 ) -> list[Scatter]:
-    accuracy = {row.cell: row for row in record.table1}
-    rows: list[Valued] = [*record.table2, *record.outlook]
-    drawn = [row for row in rows if GroupKey.of(row) == key and row.percent > 0]
-    fits = (*record.lines, *record.predictor_lines)
-    lines = {line.measure: line for line in fits if GroupKey.of(line) == key}
-    heights = [accuracy[row.cell].accuracy_mean for row in drawn]
-    y_axis = _axis_with_margins([*heights, *(end for line in lines.values() for end in line.y)])
+    """A picture for each measure; those of a group share their axis of accuracy."""
+    pairs = [(accuracy[row.cell], row) for row in values if row.cell in accuracy]
+    fits = {line.measure: line for line in lines if GroupKey.of(line) == key}
+    heights = [row.accuracy_mean for row, _ in pairs]
+    y_axis = _axis_with_margins([*heights, *(end for line in fits.values() for end in line.y)])
     found = []
-    for place, measure in enumerate(choices.values["measure"]):
-        own = [row for row in drawn if row.measure == measure]
-        if not own:
-            continue
-        x_axis = _value_axis(own)
-        line = lines.get(measure)
-        found.append(
-            Scatter(
-                measure,
-                {**data, "data-measure": place},
-                [_point(accuracy[row.cell], row, x_axis, y_axis, pools) for row in own],
-                None if line is None else _ends(line, x_axis, y_axis),
-                None if line is None else line.pearson,
-                x_axis.ticks(4),
-                y_axis.ticks(4),
-            )
-        )
+    for measure in choices.values["measure"]:
+        own = [pair for pair in pairs if pair[1].measure == measure]
+        if own:
+            x_axis = _value_axis([row for _, row in own])
+            found.append(Scatter(measure, own, fits.get(measure), x_axis, y_axis))
     return found
 
 
@@ -170,73 +122,11 @@ def _value_axis(rows: Sequence[Valued]) -> Axis:
     return _axis_with_margins(values)
 
 
-def _point(
-    row: AccuracyRow, predictor: Valued, x_axis: Axis, y_axis: Axis, pools: Pools
-) -> PlottedCell:
-    return PlottedCell(
-        x_axis.at(value_of(predictor)),
-        round(100 - y_axis.at(row.accuracy_mean), 2),
-        pools.mark(row.source),
-        pools.size(row.percent),
-        pool_name(row),
-        f"{_accuracy(row)}; {value_words(predictor)}",
-    )
-
-
-def _ends(line: GroupLine, x_axis: Axis, y_axis: Axis) -> tuple[float, float, float, float]:
-    (x1, x2), (y1, y2) = line.x, line.y
-    heights = (round(100 - y_axis.at(y), 2) for y in (y1, y2))
-    return x_axis.at(x1), next(heights), x_axis.at(x2), next(heights)
-
-
-def _shares(group: Group, data: dict[str, int], pools: Pools) -> Shares:
-    clean, own = group.clean, group.contaminated
-    axis = _axis_with_margins(
-        [end for row in (*clean, *own, *group.supervised) for end in spread_ends(row)]
-    )
-    sources = [name for name in pools.sources if name in group.sources]
-    middle = (len(sources) - 1) / 2
-    traces = [
-        Trace(
-            pools.mark(source),
-            round((place - middle) * SHIFT, 2),
-            [
-                _share(row, axis, pools)
-                for row in sorted(own, key=lambda row: row.percent)
-                if row.source == source
-            ],
-        )
-        for place, source in enumerate(sources)
-    ]
-    percents = sorted({0.0, *(row.percent for row in own)})
-    x_ticks = [Tick(percent, SHARE.at(percent)) for percent in percents]
-    return Shares(
-        data,
-        _share(clean[0], axis, pools) if clean else None,
-        traces,
-        [(row, round(100 - axis.at(row.accuracy_mean), 2)) for row in group.supervised],
-        x_ticks,
-        axis.ticks(4),
-    )
-
-
-def _share(row: AccuracyRow, axis: Axis, pools: Pools) -> PlottedCell:
-    mean, low, high = (round(100 - axis.at(end), 2) for end in spread_ends(row))
-    mark = pools.mark_of(row) or LABELLED
-    text = _accuracy(row)
-    return PlottedCell(SHARE.at(row.percent), mean, mark, 1.0, pool_name(row), text, low, high)
-
-
 def _axis_with_margins(values: list[float]) -> Axis:
     """An axis with margins, so that no mark is cut by the frame."""
     low, high = min(values, default=0.0), max(values, default=0.0)
     room = 0.07 * (high - low) or 0.05
     return Axis(low - room, high + room)
-
-
-def _accuracy(row: AccuracyRow) -> str:
-    words = with_spread(row.accuracy_mean, row.accuracy_spread)
-    return f"accuracy {words}, {row.n_runs} {'run' if row.n_runs == 1 else 'runs'}"
 
 
 def _setting(row: AccuracyRow | GroupKey) -> tuple[object, ...]:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from mixmood.core.files import csv_text
 from mixmood.core.text import counted, unknown_name
-from mixmood.report.testbed.choices import Choices, line_key
+from mixmood.report.testbed.choices import Choices, line_key, pivoted, value_of
 from mixmood.report.text import with_spread
 from mixmood.testbed.analysis.statistics import Interval
 from mixmood.testbed.analysis.tables import AccuracyRow, DistanceRow, Tables
@@ -162,46 +163,43 @@ def _values(row: Mapping[str, object], key: str) -> list[object]:
 
 MISSING = Word("-")
 THREE_DECIMALS = "{:.3f}".format
+CellRow = TypeVar("CellRow", bound=AccuracyRow | DistanceRow)
 
 
 def accuracy_sheet(tables: Tables) -> Sheet:
     """Table 1: accuracy of every cell, the best of each task and number of labels marked."""
-    choices = Choices.of(tables)
-    labels = choices.values["n_labelled"]
-    rows = {(*line_key(row), row.n_labelled): row for row in tables.accuracies}
-    columns = ["task", "pool"]
-    for n in labels:
-        columns += [f"n={n}", *_paper_columns(tables)]
-    lines = []
-    for place in dict.fromkeys(map(line_key, tables.accuracies)):
-        own = [row for n in labels if (row := rows.get((*place, n)))]
-        line = [Word(own[0].task), Word(_pool(own[0], choices))]
-        for n in labels:
-            row = rows.get((*place, n))
-            line.append(_accuracy_word(row, tables.n_seeds))
-            line += _beside(tables, *((row.accuracy_mean, row.paper) if row else (None, None)))
-        lines.append(line)
     title = f"Table 1. Test accuracy, mean ± standard deviation; epoch: {tables.choice}"
-    return Sheet(title, columns, lines, _notes(tables))
+    return _cell_sheet(title, tables, tables.accuracies, line_key, "n_labelled")
 
 
 def distance_sheet(tables: Tables) -> Sheet:
     """Table 2: distances of every cell; those that are not significant are marked."""
-    choices = Choices.of(tables)
-    measures = choices.values["measure"]
-    rows = {(row.cell, row.measure): row for row in tables.distances}
-    columns = ["task", "pool", "n"]
-    for measure in measures:
-        columns += [measure, *_paper_columns(tables)]
-    lines = []
-    for cell in dict.fromkeys(cell for cell, _ in rows):
-        line = [Word(cell.task), Word(_pool(cell, choices)), Word(str(cell.n_labelled))]
-        for measure in measures:
-            row = rows.get((cell, measure))
-            line.append(_distance_word(row))
-            line += _beside(tables, *((row.distance_mean, row.paper) if row else (None, None)))
-        lines.append(line)
     title = "Table 2. Distance of the pool from the labelled images, mean ± standard deviation"
+    return _cell_sheet(title, tables, tables.distances, lambda row: row.cell, "measure")
+
+
+def _cell_sheet(
+    title: str,
+    tables: Tables,
+    rows: Sequence[CellRow],
+    line_of: Callable[[CellRow], object],
+    column: str,
+) -> Sheet:
+    """A table with a line for each pool, and a column for each value of a field of the rows."""
+    choices = Choices.of(tables)
+    values: list[Any] = choices.values[column]
+    is_by_labels = column == "n_labelled"
+    columns = ["task", "pool", *([] if is_by_labels else ["n"])]
+    for value in values:
+        columns += [f"n={value}" if is_by_labels else value, *_paper_columns(tables)]
+    lines = []
+    for first, cells in pivoted(rows, line_of, column, values):
+        line = [Word(first.task), Word(_pool(first, choices))]
+        line += [] if is_by_labels else [Word(str(first.n_labelled))]
+        for row in cells:
+            line.append(_word(row, tables.n_seeds))
+            line += _beside(tables, *((value_of(row), row.paper) if row else (None, None)))
+        lines.append(line)
     return Sheet(title, columns, lines, _notes(tables))
 
 
@@ -244,19 +242,15 @@ def _pool(cell: Cell, choices: Choices) -> str:
     return ", ".join(filter(None, (name, choices.variant(cell))))
 
 
-def _accuracy_word(row: AccuracyRow | None, n_seeds: int) -> Word:
+def _word(row: AccuracyRow | DistanceRow | None, n_seeds: int) -> Word:
     if row is None:
         return MISSING
+    if isinstance(row, DistanceRow):
+        text = with_spread(row.distance_mean, row.distance_spread, THREE_DECIMALS)
+        return Word(text, is_weak=not row.is_significant)
     text = with_spread(row.accuracy_mean, row.accuracy_spread, THREE_DECIMALS)
     few = f" ({counted(row.n_runs, 'run')})" if row.n_runs < n_seeds else ""
     return Word(text + few, is_best=row.is_best)
-
-
-def _distance_word(row: DistanceRow | None) -> Word:
-    if row is None:
-        return MISSING
-    text = with_spread(row.distance_mean, row.distance_spread, THREE_DECIMALS)
-    return Word(text, is_weak=not row.is_significant)
 
 
 def _paper_columns(tables: Tables) -> list[str]:
