@@ -121,7 +121,7 @@ def test_a_disk_that_fills_up_while_fetching_says_so(server, served, tmp_path, m
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(download.Resuming, "_copy", full)
+    monkeypatch.setattr(download, "_download", full)
     with pytest.raises(OutputError, match="Cannot write to .*: No space left on device"):
         get(served(server, "svhn"), tmp_path)
 

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,6 @@ from mixmood.core.listener import Listener, Silent
 from mixmood.data.images.decode import decode
 from mixmood.data.readers.array import open_idx
 from mixmood.data.sets import DataSet, RemoteFile
-
-if TYPE_CHECKING:
-    import requests
 
 CIFAR_RECORD = 1 + 3 * 32 * 32
 MOST_BYTES = 2 * 2**30
@@ -85,8 +82,7 @@ def _cifar(paths: Sequence[Path], _shape: tuple[int, ...]) -> Unpacked:
 
 def _member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     check_size(member.size, member.name)
-    file: IO[bytes] | None = archive.extractfile(member)
-    if file is None:
+    if (file := archive.extractfile(member)) is None:
         raise ValueError(f"{member.name} is not a regular file")
     return file.read(member.size)
 
@@ -145,8 +141,7 @@ def _pictures(
         check_size(member.file_size, member.filename)
         picture = decode(archive.read(member), member.filename)
         if picture.shape != shape:
-            resized = Image.fromarray(picture).resize((shape[1], shape[0]))
-            picture = np.asarray(resized)
+            picture = np.asarray(Image.fromarray(picture).resize((shape[1], shape[0])))
         images[row] = picture
     return Unpacked(images, labels.astype(np.int64), tuple(map(str, names.tolist())))
 
@@ -178,20 +173,24 @@ def get(entry: DataSet, home: Path, progress: Listener = Silent()) -> Path:  # n
     downloads = make_folder(home / DOWNLOADS, "Name another folder in MIXMOOD_DATA.")
     with _alone(downloads / f"{entry.name}.lock"):
         # Another process may have made it in the meantime.
-        if not pack.is_file():
-            _make(entry, pack, downloads, progress)
+        if pack.is_file():
+            return pack
+        _check_space(entry, home)
+        paths = [_found(file, home) or _fetch(file, downloads, progress) for file in entry.files]
+        content = unpack(entry.form, paths, entry.shape)
+        sweep(home, pack.name)
+        with atomic_file(pack) as file:
+            # Not compressed: images are hardly compressible, and are read singly from the file.
+            np.savez(
+                file,
+                images=content.images,
+                labels=content.labels,
+                class_names=np.array(entry.class_names or content.class_names),
+            )
+        for path in paths:
+            if path.parent == downloads:
+                path.unlink(missing_ok=True)
     return pack
-
-
-def _make(entry: DataSet, pack: Path, downloads: Path, progress: Listener) -> None:
-    home = pack.parent
-    _check_space(entry, home)
-    paths = [_found(file, home) or _fetch(file, downloads, progress) for file in entry.files]
-    content = unpack(entry.form, paths, entry.shape)
-    _write_pack(pack, content, entry.class_names)
-    for path in paths:
-        if path.parent == downloads:
-            path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -246,97 +245,54 @@ def _check_space(entry: DataSet, home: Path) -> None:
 
 def _fetch(file: RemoteFile, folder: Path, progress: Listener) -> Path:
     """The verified file, from the first URL that works."""
-    import pooch
     import requests
 
-    pooch.get_logger().setLevel("ERROR")
+    target, part = folder / file.name, folder / f"{file.name}.part"
+    if target.is_file() and file.sha256 in (None, sha256_of(target)):
+        return target
     problems = []
     for url in file.urls:
         try:
-            fetched = pooch.retrieve(
-                url,
-                known_hash=None if file.sha256 is None else f"sha256:{file.sha256}",
-                fname=file.name,
-                path=folder,
-                downloader=Resuming(file, folder, progress),
-            )
-            return Path(fetched)
+            _download(url, file, part, progress)
+            if file.sha256 is not None and (found := sha256_of(part)) != file.sha256:
+                part.unlink()
+                raise ValueError(f"not the official file (expected {file.sha256} but got {found})")
+            return part.replace(target)
         except requests.RequestException as error:
-            problems.append(f"{url}: {_network_reason(error)}")
-        except _TooLongError as error:
-            problems.append(f"{url}: {error}")
+            why = f"no connection ({type(error).__name__})"
+            if error.response is not None:
+                why = f"the server answers {error.response.status_code}"
+            problems.append(f"{url}: {why}")
         except OSError as error:
             raise OutputError(f"Cannot write to {folder}: {reason(error)}.") from error
         except ValueError as error:
-            # Pooch raises this for a wrong digest.
-            found = re.search(r"expected \S+ but got \S+", str(error))
-            problems.append(f"{url}: not the official file ({found[0] if found else error})")
+            problems.append(f"{url}: {error}")
     raise InputError(
         f"Cannot get {file.name}. Tried {'; '.join(problems)}. Try again later; or fetch it "
         f"elsewhere, put it into {folder.parent} and run the same command again."
     )
 
 
-class _TooLongError(Exception):
-    """A server sends more bytes than the file has."""
+def _download(url: str, file: RemoteFile, part: Path, progress: Listener) -> None:
+    """Fetch the file into `part`, after the bytes that are there already."""
+    import requests
 
-
-class Resuming:
-    """A downloader for pooch that keeps partial downloads in NAME.part and continues them."""
-
-    def __init__(self, file: RemoteFile, folder: Path, progress: Listener) -> None:
-        """Report bytes to `progress`, under the name of the file."""
-        self._file, self._progress = file, progress
-        self._part = folder / f"{file.name}.part"
-
-    def __call__(self, url: str, output_file: str | IO[bytes], _pooch: Any) -> None:
-        """Fetch the whole file into `output_file`."""
-        import requests
-
-        n_before = self._part.stat().st_size if self._part.exists() else 0
-        headers = {"Range": f"bytes={n_before}-"} if n_before else {}
-        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
-            if n_before and not answer.ok:
-                # The server refuses the rest, possibly because there is none: start again.
-                self._part.unlink()
-            answer.raise_for_status()
-            is_rest = answer.status_code == requests.codes.partial_content
-            self._progress.start(self._file.name, self._file.n_bytes)
-            self._progress.advance(self._file.name, n_before if is_rest else 0)
-            with self._part.open("ab" if is_rest else "wb") as part:
-                self._copy(answer.iter_content(CHUNK), part)
-        self._progress.finish(self._file.name)
-        # Complete according to the server; pooch verifies the digest.
-        self._part.replace(str(output_file))
-
-    def _copy(self, chunks: Any, part: IO[bytes]) -> None:
-        most = self._file.n_bytes * (1 if self._file.sha256 else TOLERANCE)
-        for chunk in chunks:
-            part.write(chunk)
-            self._progress.advance(self._file.name, len(chunk))
-            if part.tell() > most:
-                part.close()
-                self._part.unlink()
-                raise _TooLongError(f"it sent more than the {self._file.n_bytes} bytes expected")
-
-
-def _write_pack(pack: Path, content: Unpacked, class_names: tuple[str, ...] | None) -> None:
-    """Write the pack atomically.
-
-    It is not compressed: images are hardly compressible, and single images can be read from the
-    file.
-    """
-    sweep(pack.parent, pack.name)
-    with atomic_file(pack) as file:
-        np.savez(
-            file,
-            images=content.images,
-            labels=content.labels,
-            class_names=np.array(class_names or content.class_names),
-        )
-
-
-def _network_reason(error: "requests.RequestException") -> str:
-    if error.response is not None:
-        return f"the server answers {error.response.status_code}"
-    return f"no connection ({type(error).__name__})"
+    n_before = part.stat().st_size if part.exists() else 0
+    headers = {"Range": f"bytes={n_before}-"} if n_before else {}
+    most = file.n_bytes * (1 if file.sha256 else TOLERANCE)
+    with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_S) as answer:
+        if n_before and not answer.ok:
+            # The server refuses the rest, possibly because there is none: start again.
+            part.unlink()
+        answer.raise_for_status()
+        is_rest = answer.status_code == requests.codes.partial_content
+        progress.start(file.name, file.n_bytes)
+        progress.advance(file.name, n_before if is_rest else 0)
+        with part.open("ab" if is_rest else "wb") as target:
+            for chunk in answer.iter_content(CHUNK):
+                target.write(chunk)
+                progress.advance(file.name, len(chunk))
+                if target.tell() > most:
+                    part.unlink()
+                    raise ValueError(f"it sent more than the {file.n_bytes} bytes expected")
+    progress.finish(file.name)

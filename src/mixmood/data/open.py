@@ -100,7 +100,11 @@ def open_pool(
         # A table of labels that cannot be used is an error before any image is read.
         _ = pool.labels
     # Every output shows the name, and some outputs accept valid UTF-8 only.
-    return _renamed(pool, shown_name(name or pool.name))
+    shown = shown_name(name or pool.name)
+    if shown != pool.name:
+        pool = copy.copy(pool)
+        pool.name = shown
+    return pool
 
 
 def _opened(
@@ -113,27 +117,30 @@ def _opened(
 ) -> Pool:
     if isinstance(what, ImageSource | FeatureSource):
         return what
-    if isinstance(what, str) and what.startswith(NOISE_PREFIX):
-        return open_noise(what, name, seed, noise_size)
-    if isinstance(what, str) and what.startswith(HUB_PREFIX):
-        return open_hub(what, name)
-    if isinstance(what, str) and "://" in what:
-        return _open_url(what, name)
-    if isinstance(what, str) and not what.strip():
-        # As a path it would be the current folder, with all that is below it.
-        raise OptionError(f"The {role} has an empty path. Is a variable of the shell not set?")
-    if isinstance(what, str | os.PathLike):
-        return _open_path(Path(what), name, cache, role)
-    return _open_object(what, name)
+    if not isinstance(what, str | os.PathLike):
+        return _open_object(what, name)
+    if isinstance(what, str):
+        if what.startswith(NOISE_PREFIX):
+            return open_noise(what, name, seed, noise_size)
+        if what.startswith(HUB_PREFIX):
+            return open_hub(what, name)
+        if "://" in what:
+            return _open_url(what, name)
+        if not what.strip():
+            # As a path it would be the current folder, with all that is below it.
+            raise OptionError(f"The {role} has an empty path. Is a variable of the shell not set?")
+    path, label, frames = split_options(expanded(Path(what)))
+    pool = _open_path(path, name, label, cache, role)
+    return pool if frames is None else with_frames(pool, frames)
 
 
 def _open_object(what: Any, name: str | None) -> Pool:
-    if (rows := _array(what)) is not None:
+    if (rows := _as_array(what)) is not None:
         return array_pool(rows, name or "array")
     if _is_array_and_labels(what):
         name = name or "array"
         labels = labels_from_values(np.asarray(what[1]), name)
-        return array_pool(_array(what[0]), name, labels)
+        return array_pool(_as_array(what[0]), name, labels)
     if isinstance(what, list | tuple):
         return from_list(what, name or "images")
     if is_hugging_face(what):
@@ -146,7 +153,7 @@ def _open_object(what: Any, name: str | None) -> Pool:
     )
 
 
-def _array(what: Any) -> Any:
+def _as_array(what: Any) -> Any:
     """An array, or a table of pandas or a tensor with two axes as one; None for anything else."""
     if isinstance(what, np.ndarray):
         return what
@@ -163,7 +170,7 @@ def _is_array_and_labels(what: Any) -> bool:
 
     The classes have one axis, which no image has: two images are never taken for such a pair.
     """
-    if not isinstance(what, list | tuple) or len(what) != 2 or _array(what[0]) is None:
+    if not isinstance(what, list | tuple) or len(what) != 2 or _as_array(what[0]) is None:
         return False
     try:
         return np.ndim(what[1]) == 1
@@ -171,17 +178,15 @@ def _is_array_and_labels(what: Any) -> bool:
         return False
 
 
-def _open_path(path: Path, name: str | None, cache: FeatureCache | None, role: str) -> Pool:
-    path, label, frames = split_options(expanded(path))
-    pool = _open_place(path, name, label, cache, role)
-    return pool if frames is None else with_frames(pool, frames)
-
-
-def _open_place(
+def _open_path(
     path: Path, name: str | None, label: str | None, cache: FeatureCache | None, role: str
 ) -> Pool:
     try:
         mode = path.stat().st_mode
+        start = b""
+        if stat.S_ISREG(mode):
+            with path.open("rb") as file:
+                start = file.read(8)
     except (OSError, ValueError) as error:
         hint = near_path(path) or " Check the path."
         raise InputError(f"Cannot open the {role} {path}: {reason(error)}.{hint}") from error
@@ -190,24 +195,20 @@ def _open_place(
     if not stat.S_ISREG(mode):
         raise InputError(f"Cannot open the {role} {path}: it is neither a file nor a folder.")
     suffix = _suffix(path.name)
-    opener = OPENERS[suffix] if suffix else _opener_by_content(path, role)
+    opener = OPENERS[suffix] if suffix else _opener_by_content(path, start)
     name = name or _stem(path.name, suffix)
     if label is not None:
-        return _open_with_label(path, name, opener, label)
+        if opener is ParquetSource:
+            return ParquetSource(path, name, label)
+        if opener is ManifestSource and suffix in (".csv", ".tsv"):
+            return ManifestSource(path, name, label)
+        raise InputError(
+            f"{path} has no columns, so ?label={label} cannot be used. Only folders with a "
+            "labels.csv, CSV files and Parquet files have columns."
+        )
     if opener in (ManifestSource, ParquetSource) and is_kept_list(path):
         return open_kept(path, name, lambda base: _opened(base, None, 0, None, cache, "pool"))
     return TarSource(path, name, cache) if opener is TarSource else opener(path, name)
-
-
-def _open_with_label(path: Path, name: str, opener: Opener, label: str) -> Pool:
-    if opener is ParquetSource:
-        return ParquetSource(path, name, label)
-    if opener is ManifestSource and path.suffix.lower() in (".csv", ".tsv"):
-        return ManifestSource(path, name, label)
-    raise InputError(
-        f"{path} has no columns, so ?label={label} cannot be used. Only folders with a "
-        "labels.csv, CSV files and Parquet files have columns."
-    )
 
 
 def _open_folder(path: Path, name: str, label: str | None) -> Pool:
@@ -244,16 +245,11 @@ def _suffix(file: str) -> str | None:
     return max((end for end in OPENERS if file.lower().endswith(end)), key=len, default=None)
 
 
-def _opener_by_content(path: Path, role: str) -> Opener:
+def _opener_by_content(path: Path, start: bytes) -> Opener:
     if is_image_name(os.fsencode(path.name)):
         raise InputError(
             f"{path} is one image. Give the folder that it is in, or a .txt file that lists paths."
         )
-    try:
-        with path.open("rb") as file:
-            start = file.read(8)
-    except OSError as error:
-        raise InputError(f"Cannot open the {role} {path}: {reason(error)}.") from error
     for magic, opener in _OPENERS_BY_START.items():
         if start.startswith(magic):
             return opener
@@ -268,14 +264,6 @@ def _stem(file: str, suffix: str | None) -> str:
     if suffix is None or len(suffix) == len(file):
         return file
     return re.sub(r"[-.]idx\d$", "", file[: -len(suffix)])
-
-
-def _renamed(pool: Pool, name: str) -> Pool:
-    if name == pool.name:
-        return pool
-    pool = copy.copy(pool)
-    pool.name = name
-    return pool
 
 
 # NAME=PATH; a NAME has no slash and no colon, so that neither a path nor a URL with "=" is split.

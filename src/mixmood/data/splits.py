@@ -64,34 +64,36 @@ class Scenario:
 
     def __post_init__(self) -> None:
         """Refuse settings that no data set can satisfy."""
-        if not 0 <= self.percent <= 100:
-            raise OptionError(f"percent must lie between 0 and 100; got {self.percent:g}.")
-        if (self.source == NONE) != (self.percent == 0):
-            raise OptionError(
-                "The source must be 'none' at 0 percent, and at no other percentage; got "
-                f"'{self.source}' with {self.percent:g}."
-            )
-        if self.source == self.task:
-            raise OptionError(
-                f"'{self.task}' cannot be its own source: labelled and test images would be in the "
-                f"pool. Its other classes are the source '{OTHER_HALF}'."
-            )
         if self.contamination not in get_args(Contamination):
             raise unknown_name("contamination", self.contamination, get_args(Contamination))
-        if not 0 < self.test_share < 1:
-            raise OptionError(f"test_share must lie between 0 and 1; got {self.test_share:g}.")
-        if self.image_scale <= 0:
-            raise OptionError(f"image_scale must be above 0; got {self.image_scale:g}.")
-        if min(self.n_unlabelled, self.n_classes - 1) < 1 or self.n_validation < 0:
-            raise OptionError(
-                "At least 2 classes, 1 unlabelled image and 0 validation images are needed; got "
-                f"{self.n_classes}, {self.n_unlabelled} and {self.n_validation}."
-            )
-        if self.n_labelled < self.n_classes:
-            raise OptionError(
-                f"n_labelled must be at least {self.n_classes}, one for each class; "
-                f"got {self.n_labelled}."
-            )
+        _require(
+            0 <= self.percent <= 100, f"percent must lie between 0 and 100; got {self.percent:g}."
+        )
+        _require(
+            (self.source == NONE) == (self.percent == 0),
+            "The source must be 'none' at 0 percent, and at no other percentage; got "
+            f"'{self.source}' with {self.percent:g}.",
+        )
+        _require(
+            self.source != self.task,
+            f"'{self.task}' cannot be its own source: labelled and test images would be in the "
+            f"pool. Its other classes are the source '{OTHER_HALF}'.",
+        )
+        _require(
+            0 < self.test_share < 1,
+            f"test_share must lie between 0 and 1; got {self.test_share:g}.",
+        )
+        _require(self.image_scale > 0, f"image_scale must be above 0; got {self.image_scale:g}.")
+        _require(
+            self.n_classes >= 2 and self.n_unlabelled >= 1 and self.n_validation >= 0,
+            "At least 2 classes, 1 unlabelled image and 0 validation images are needed; got "
+            f"{self.n_classes}, {self.n_unlabelled} and {self.n_validation}.",
+        )
+        _require(
+            self.n_labelled >= self.n_classes,
+            f"n_labelled must be at least {self.n_classes}, one for each class; "
+            f"got {self.n_labelled}.",
+        )
 
     @property
     def n_ood(self) -> int:
@@ -107,6 +109,11 @@ class Scenario:
     def to_dict(self) -> dict[str, object]:
         """The scenario in plain values."""
         return asdict(self)
+
+
+def _require(is_met: bool, message: str) -> None:
+    if not is_met:
+        raise OptionError(message)
 
 
 @dataclass(frozen=True)

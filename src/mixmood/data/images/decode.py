@@ -147,13 +147,7 @@ def decode(
         pixel_range: For images of more than 8 bits; by default 0 to 65535.
     """
     with _decoding(where):
-        if isinstance(raw, np.ndarray):
-            return _from_array(raw, pixel_range)
-        if isinstance(raw, bytes) and is_dicom(raw):
-            return read_frame(raw).picture(pixel_range)
-        if (pixels := _plain_jpeg(raw, side)) is not None:
-            return pixels
-        return np.array(_rgb_image(raw, side, pixel_range))
+        return _decoded(raw, side, pixel_range)
 
 
 def decode_square(
@@ -165,7 +159,11 @@ def decode_square(
     Everything else is as in `decode`.
     """
     with _decoding(where):
-        return _square(raw, side, pixel_range)
+        pixels = _decoded(raw, side, pixel_range)
+        if pixels.shape[:2] == (side, side):
+            return pixels
+        image = Image.fromarray(pixels).resize((side, side), Image.Resampling.BILINEAR)
+        return np.asarray(image)
 
 
 def wide_values(raw: Raw, where: str) -> NDArray[Any] | None:
@@ -173,7 +171,7 @@ def wide_values(raw: Raw, where: str) -> NDArray[Any] | None:
     with _decoding(where):
         if isinstance(raw, np.ndarray):
             return raw if raw.dtype == np.uint16 else None
-        if isinstance(raw, bytes) and is_dicom(raw):
+        if is_dicom(raw):
             frame = read_frame(raw)
             return frame.values if frame.is_wide else None
         if isinstance(raw, bytes) and not _may_be_wide(raw):
@@ -183,27 +181,17 @@ def wide_values(raw: Raw, where: str) -> NDArray[Any] | None:
         return None if values is None or _is_unit(values) else values
 
 
-def _square(raw: Raw, side: int, pixel_range: PixelRange | None) -> Picture:
+def _decoded(raw: Raw, side: int | None, pixel_range: PixelRange | None) -> Picture:
     if isinstance(raw, np.ndarray):
-        pixels = _from_array(raw, pixel_range)
-        if pixels.shape[:2] == (side, side):
+        return _from_array(raw, pixel_range)
+    if is_dicom(raw):
+        return read_frame(raw).picture(pixel_range)
+    if isinstance(raw, bytes):
+        # A JPEG of at least twice the draft size is left to Pillow, which decodes it reduced.
+        below = None if side is None else 2 * DRAFT * side
+        if (pixels := decode_plain_jpeg(raw, MAX_PIXELS, below)) is not None:
             return pixels
-        image = Image.fromarray(pixels)
-    elif isinstance(raw, bytes) and is_dicom(raw):
-        image = Image.fromarray(read_frame(raw).picture(pixel_range))
-    elif (plain := _plain_jpeg(raw, side)) is not None:
-        image = Image.fromarray(plain)
-    else:
-        image = _rgb_image(raw, side, pixel_range)
-    data = image.resize((side, side), Image.Resampling.BILINEAR).tobytes()
-    return np.frombuffer(data, np.uint8).reshape(side, side, 3)
-
-
-def _plain_jpeg(raw: bytes | Image.Image, side: int | None) -> Picture | None:
-    if not isinstance(raw, bytes):
-        return None
-    # A JPEG of at least twice the draft size is left to Pillow, which decodes it reduced.
-    return decode_plain_jpeg(raw, MAX_PIXELS, None if side is None else 2 * DRAFT * side)
+    return np.array(_rgb_image(raw, side, pixel_range))
 
 
 @contextmanager

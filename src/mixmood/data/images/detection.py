@@ -6,13 +6,14 @@ An image has a class if all its objects are of one class.
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from mixmood.core.errors import InputError, reason
-from mixmood.data.images.labels import labels_from_table, lines_of
+from mixmood.data.images.labels import lines_of
+from mixmood.data.images.names import shown_name
 from mixmood.data.images.pool import Labels
 
 BESIDE_IMAGES = "_annotations.coco.json"
@@ -37,8 +38,7 @@ def labels_from_coco(folder: Path, names: Sequence[bytes]) -> Labels | None:
         return None
     files = _annotated_files([_text(name) for name in names], classes)
     n_images = Counter(files)
-    found = (classes[file] if file and n_images[file] == 1 else set() for file in files)
-    return _labels(found, len(names))
+    return _labels(classes[file] if file and n_images[file] == 1 else set() for file in files)
 
 
 def _annotated_files(names: list[str], annotated: Collection[str]) -> list[str | None]:
@@ -85,7 +85,7 @@ def labels_from_yolo(folder: Path, names: Sequence[bytes]) -> Labels | None:
             raise InputError(f"Cannot read the labels in {text}: {reason(error)}.") from error
         return {kinds.get(number, str(number)) for number in numbers}
 
-    return _labels((classes(name) for name in names), len(names))
+    return _labels(map(classes, names))
 
 
 def yolo_names(folder: Path) -> dict[int, str]:
@@ -144,15 +144,14 @@ def _coco_pairs(path: Path) -> Iterator[tuple[str, str]]:
         ) from error
 
 
-def _labels(classes: Iterator[set[str]], n_images: int) -> Labels | None:
-    table: dict[bytes, int] = {}
-    codes = np.empty(n_images, np.int32)
-    for index, found in enumerate(classes):
+def _labels(classes: Iterable[set[str]]) -> Labels | None:
+    words = []
+    for found in classes:
         if len(found) != 1:
             return None
-        word = next(iter(found)).encode("utf-8", "surrogateescape")
-        codes[index] = table.setdefault(word, len(table))
-    return labels_from_table(codes, table)
+        words.append(shown_name(next(iter(found))))
+    kinds, codes = np.unique(words, return_inverse=True)
+    return Labels(codes.astype(np.int32), tuple(kinds.tolist()))
 
 
 def _text(name: bytes) -> str:

@@ -5,9 +5,11 @@ of fault and never quote the file.
 """
 
 import io
+import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,72 +17,51 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Picture
 from mixmood.data.images.pixel_range import PixelRange
 
-LINEAR, EXACT, SIGMOID = "LINEAR", "LINEAR_EXACT", "SIGMOID"
 LARGEST = 1e12
 """Real grey values, centres and widths are smaller; arithmetic up to this size is safe."""
 NARROWEST = 1e-9
 
 
-@dataclass(frozen=True)
-class Window:
-    """A centre and a width with the shape of the curve between black and white; or a table.
+def _windowed(values: NDArray[Any], data: Any) -> NDArray[np.uint8] | None:
+    """Grey values as uint8 by a file's first table or window; None if it has no usable one.
 
-    Formulas: DICOM PS3.3, C.11.2.1.2 (linear) and C.11.2.1.3 (others).
-
-    >>> Window(40, 400).apply(np.array([-160.0, 40.0, 240.0])).tolist()
-    [0, 128, 255]
+    Formulas: DICOM PS3.3, C.11.2.1.2 (linear) and C.11.2.1.3 (others). Not by pydicom (3.0): in a
+    table of more than 256 entries of 8 bits its indices wrap around, it refuses a width below 1,
+    and windows beyond all modalities overflow.
     """
-
-    centre: float
-    width: float
-    shape: str = LINEAR
-    table: tuple[int, tuple[int, ...], int] | None = None
-    """First value, entries and bits of a VOI table, which is used instead of centre and width."""
-
-    def apply(self, values: NDArray[Any]) -> NDArray[np.uint8]:
-        """Grey values as uint8."""
-        x = np.asarray(values, np.float64)
-        part: NDArray[np.float64]
-        if self.table is not None:
-            first, entries, bits = self.table
-            places = np.clip(np.rint(x) - first, 0, len(entries) - 1).astype(np.int64)
-            part = np.array(entries, np.float64)[places] / (2**bits - 1)
-        elif self.shape == SIGMOID:
-            # Far from the centre the power would overflow; there the result is 0 or 1.
-            part = 1 / (1 + np.exp(np.clip(-4 * (x - self.centre) / self.width, -50, 50)))
-        elif self.shape == EXACT:
-            part = (x - self.centre) / self.width + 0.5
-        else:
-            part = (x - (self.centre - 0.5)) / max(self.width - 1, NARROWEST) + 0.5
-        return np.clip(part * 255 + 0.5, 0, 255).astype(np.uint8)
-
-
-def window_of(data: Any) -> Window | None:
-    """The first window of a file; None if the file has no usable window."""
+    x = np.asarray(values, np.float64)
+    part: NDArray[np.float64]
     if data.get("VOILUTSequence"):
         item = data.VOILUTSequence[0]
         count, first, bits = (int(value) for value in item.LUTDescriptor)
         entries = item.LUTData
         if isinstance(entries, bytes):
             entries = np.frombuffer(entries, "<u2" if bits > 8 else "<u1")
-        table = first, tuple(int(value) for value in entries)[: count or 65_536], bits
-        return Window(0, 1, table=table) if table[1] and 1 <= bits <= 16 else None
-    centre, width = (_first(data.get(word)) for word in ("WindowCenter", "WindowWidth"))
-    if centre is None or width is None:
-        return None
-    # In this form a NaN is refused too.
-    if not (abs(centre) <= LARGEST and NARROWEST <= width <= LARGEST):
-        return None
-    shape = str(data.get("VOILUTFunction", None) or LINEAR)
-    return Window(centre, width, shape if shape in (EXACT, SIGMOID) else LINEAR)
+        table = np.array([int(value) for value in entries], np.float64)[: count or 65_536]
+        if not len(table) or not 1 <= bits <= 16:
+            return None
+        places = np.clip(np.rint(x) - first, 0, len(table) - 1).astype(np.int64)
+        part = table[places] / (2**bits - 1)
+    else:
+        centre, width = (_first(data.get(word)) for word in ("WindowCenter", "WindowWidth"))
+        # In this form a NaN is refused too.
+        if not (abs(centre) <= LARGEST and NARROWEST <= width <= LARGEST):
+            return None
+        shape = str(data.get("VOILUTFunction", None))
+        if shape == "SIGMOID":
+            # Far from the centre the power would overflow; there the result is 0 or 1.
+            part = 1 / (1 + np.exp(np.clip(-4 * (x - centre) / width, -50, 50)))
+        elif shape == "LINEAR_EXACT":
+            part = (x - centre) / width + 0.5
+        else:
+            part = (x - (centre - 0.5)) / max(width - 1, NARROWEST) + 0.5
+    return np.clip(part * 255 + 0.5, 0, 255).astype(np.uint8)
 
 
-def _first(value: Any) -> float | None:
-    """The first number of an element that has none, one or several; None if it has none."""
-    if value is None or value == "":
-        return None
+def _first(value: Any) -> float:
+    """The first number of an element that has none, one or several; NaN if it has none."""
     several = value if hasattr(value, "__getitem__") and not isinstance(value, str) else [value]
-    return float(several[0]) if len(several) else None
+    return math.nan if not len(several) or several[0] in (None, "") else float(several[0])
 
 
 MAX_PIXELS = 175_000_000
@@ -111,13 +92,13 @@ class Frame:
     Attributes:
         values: Grey values in the units of the modality, shape (height, width); or colours as
             uint8, shape (height, width, 3).
-        window: The file's own values for black and white.
+        windowed: The grey values as uint8 by the file's own window; None if it has none.
         full: The range of values that its bits can hold, for files without a window.
         is_inverted: Whether small values are white (MONOCHROME1).
     """
 
     values: NDArray[Any]
-    window: Window | None
+    windowed: NDArray[np.uint8] | None
     full: PixelRange
     is_inverted: bool
 
@@ -125,23 +106,22 @@ class Frame:
     def is_wide(self) -> bool:
         """Whether its grey values have more than eight bits and no window of their own."""
         is_grey = self.values.ndim == 2
-        return is_grey and self.window is None and self.full.high - self.full.low > 255
+        return is_grey and self.windowed is None and self.full.high - self.full.low > 255
 
     def picture(self, pixel_range: PixelRange | None) -> Picture:
         """The frame as RGB uint8, scaled by its window, else the range given, else its bits."""
         if self.values.ndim == 3:
             return np.ascontiguousarray(self.values, dtype=np.uint8)
-        if self.window is not None:
-            grey = self.window.apply(self.values)
-        else:
+        grey = self.windowed
+        if grey is None:
             grey = (pixel_range if self.is_wide and pixel_range else self.full).apply(self.values)
         grey = 255 - grey if self.is_inverted else grey
         return np.repeat(grey[:, :, None], 3, axis=2)
 
 
-def is_dicom(raw: bytes) -> bool:
-    """Whether a file starts like DICOM: any 128 bytes, then DICM."""
-    return raw[128:DICOM_START] == b"DICM"
+def is_dicom(raw: object) -> TypeGuard[bytes]:
+    """Whether it is a file that starts like DICOM: any 128 bytes, then DICM."""
+    return isinstance(raw, bytes) and raw[128:DICOM_START] == b"DICM"
 
 
 def count_frames(raw: bytes) -> int:
@@ -211,7 +191,7 @@ def _frame(data: Any, index: int | None) -> Frame:
         raise DicomError("it is a DICOM file of grey values with several samples per pixel")
     full = _full_range(data)
     grey = np.asarray(pixels.apply_modality_lut(values, data))
-    return Frame(grey, window_of(data), full, kind == "MONOCHROME1")
+    return Frame(grey, _windowed(grey, data), full, kind == "MONOCHROME1")
 
 
 def _decoded(data: Any, index: int) -> NDArray[Any]:
@@ -223,22 +203,17 @@ def _decoded(data: Any, index: int) -> NDArray[Any]:
         return np.asarray(pixel_array(data, index=index))
     # The number of an unregistered UID is not shown, because it is text of the header.
     name = syntax.name if syntax.name != str(syntax) else "an unknown transfer syntax"
-    advice = "install pylibjpeg with its plug-ins, or save it uncompressed"
-    try:
-        is_available = get_decoder(syntax).is_available
-    except NotImplementedError:
-        is_available = False
-    if not is_available:
-        raise DicomError(
-            f"it is a DICOM file in {name}, for which no decoder is installed; {advice}"
-        )
-    try:
-        return np.asarray(pixel_array(data, index=index))
-    except Exception:
-        # Damaged or not supported by the decoder, such as 12 bits by Pillow's JPEG.
-        raise DicomError(
-            f"it is a DICOM file in {name}, which the installed decoders cannot read; {advice}"
-        ) from None
+    why = "for which no decoder is installed"
+    with suppress(NotImplementedError):
+        if get_decoder(syntax).is_available:
+            # Damaged, or not supported by the decoder, such as 12 bits by Pillow's JPEG.
+            why = "which the installed decoders cannot read"
+            with suppress(Exception):
+                return np.asarray(pixel_array(data, index=index))
+    raise DicomError(
+        f"it is a DICOM file in {name}, {why}; install pylibjpeg with its plug-ins, or save it "
+        "uncompressed"
+    )
 
 
 def _full_range(data: Any) -> PixelRange:

@@ -2,7 +2,8 @@
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -28,17 +29,11 @@ def labels_from_folders(names: Sequence[bytes]) -> Labels | None:
     folders of that level are splits, as in `train/cat/1.png` and `val/dog/2.png`, the level below
     is used. The result is None unless every image is in such a folder and there are at least two.
     """
-    skip = _shared_folder(names)
     codes = np.empty(len(names), dtype=np.int32)
     table: dict[bytes, int] = {}
-    is_split = _is_split_level(names, skip)
-    for index, name in enumerate(names):
-        start = name.find(b"/", skip) + 1 if is_split else skip
-        end = name.find(b"/", start)
-        if end < 0:
-            return None
-        codes[index] = table.setdefault(name[start:end], len(table))
-        if len(table) > MOST_CLASSES:
+    for index, folder in enumerate(_class_folders(names)):
+        codes[index] = table.setdefault(folder, len(table))
+        if not folder or len(table) > MOST_CLASSES:
             return None
     return labels_from_table(codes, table) if len(table) > 1 else None
 
@@ -49,20 +44,16 @@ def images_without_class_folder(names: Sequence[bytes]) -> str:
     >>> images_without_class_folder([b"cat/1.png", b"dog/2.png", b"3.png"])
     '1 of 3 images is in no class folder, such as 3.png: the set counts as unlabelled.'
     """
-    skip, folders = _shared_folder(names), set()
-    first, n_outside = b"", 0
-    for name in names:
-        folder, slash, _ = name[skip:].partition(b"/")
-        if slash:
-            folders.add(folder)
-            continue
-        first, n_outside = first or name, n_outside + 1
+    folders = Counter(_class_folders(names))
+    n_outside = folders.pop(b"", 0)
     if not n_outside or len(folders) < 2:
         return ""
-    verb = either_form(n_outside, "is", "are")
+    first = next(
+        name for name, folder in zip(names, _class_folders(names), strict=True) if not folder
+    )
     return (
-        f"{n_outside:,} of {len(names):,} images {verb} in no class folder, such as "
-        f"{shown_bytes(first)}: the set counts as unlabelled."
+        f"{n_outside:,} of {len(names):,} images {either_form(n_outside, 'is', 'are')} in no class "
+        f"folder, such as {shown_bytes(first)}: the set counts as unlabelled."
     )
 
 
@@ -75,22 +66,19 @@ def labels_from_table(codes: NDArray[np.int32], table: dict[bytes, int]) -> Labe
     return Labels(place[codes], tuple(map(shown_bytes, ordered)))
 
 
-def _is_split_level(names: Sequence[bytes], skip: int) -> bool:
-    """Whether all folders of a level are splits, such as train and test."""
-    return all(SPLIT.fullmatch(name[skip:].partition(b"/")[0].lower()) for name in names)
-
-
-def _shared_folder(names: Sequence[bytes]) -> int:
-    """The length of the folder with which all names start, including its slash."""
-    shared: bytes | None = None
+def _class_folders(names: Sequence[bytes]) -> Iterator[bytes]:
+    """The folder of each image that may be its class; empty for an image in no such folder."""
+    shared = b"".join(names[0].rpartition(b"/")[:2]) if len(names) else b""
     for name in names:
-        if shared is None:
-            shared = name[: name.rfind(b"/") + 1]
         while not name.startswith(shared):
             shared = shared[: shared.rfind(b"/", 0, -1) + 1]
         if not shared:
             break
-    return len(shared or b"")
+    skip = len(shared)
+    is_split = all(SPLIT.fullmatch(name[skip:].partition(b"/")[0].lower()) for name in names)
+    for name in names:
+        start = name.find(b"/", skip) + 1 if is_split else skip
+        yield name[start : max(start, name.find(b"/", start))]
 
 
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "file_path", "image")
@@ -111,7 +99,9 @@ def table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     first = next(text, "")
     if "\r" in first.rstrip("\r\n"):
         raise ValueError("its lines end as on old Macintoshes: save it as CSV in UTF-8")
-    reader = csv.reader(chain([first], text), delimiter=_delimiter(first), strict=True)
+    # Spreadsheets separate columns by semicolons in countries with a decimal comma.
+    delimiter = max(",;\t", key=first.count)
+    reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
     head = [word.strip().lower() for word in next(reader, [])]
     yield 1, head
     for row in reader:
@@ -155,14 +145,6 @@ def lines_of(path: Path) -> Iterator[bytes]:
             yield line
 
 
-def _delimiter(head: str) -> str:
-    """The most frequent of comma, semicolon and tab in the first line.
-
-    Spreadsheets separate columns by semicolons in countries with a decimal comma.
-    """
-    return max(",;\t", key=head.count)
-
-
 LABEL_FILES = ("labels.csv", "labels.tsv", "metadata.csv")
 """Names of the table, at the top of the folder; Hugging Face calls it metadata.csv."""
 NAME_COLUMNS = (*PATH_COLUMNS, "id", "image_id", "name")
@@ -196,30 +178,23 @@ def labels_from_file(
         raise InputError(f"Cannot read the labels in {path}: {reason(error)}.") from error
     if codes is None:
         return None, ""
-    n_missing = int((codes < 0).sum())
-    if n_missing == len(names):
+    if (codes < 0).all():
         raise InputError(
             f"{path} has labels, but none of its rows names an image of the folder; its first row "
             f"names '{first[:60]}'. Write paths relative to the folder."
         )
-    if n_several := int((codes == SEVERAL).sum()):
-        where = shown_bytes(names[int(np.argmax(codes == SEVERAL))])
-        return None, (
-            f"{path.name} gives several classes to {n_several} of {len(names)} images, such as "
-            f"{where}: the set counts as unlabelled."
-        )
-    if n_missing:
-        where = shown_bytes(names[int(np.argmax(codes < 0))])
-        return None, (
-            f"{path.name} has no label for {n_missing} of {len(names)} images, such as {where}: "
-            "the set counts as unlabelled."
-        )
+    for code, what in ((SEVERAL, "gives several classes to"), (-1, "has no label for")):
+        if len(bad := np.flatnonzero(codes == code)):
+            return None, (
+                f"{path.name} {what} {len(bad)} of {len(names)} images, such as "
+                f"{shown_bytes(names[int(bad[0])])}: the set counts as unlabelled."
+            )
     return labels_from_table(codes, table), ""
 
 
 def _codes(
     path: Path, names: Sequence[bytes], column: str | None
-) -> tuple["np.ndarray[tuple[int], np.dtype[np.int32]] | None", dict[bytes, int], str]:
+) -> tuple[NDArray[np.int32] | None, dict[bytes, int], str]:
     rows = table_rows(path)
     _, head = next(rows)
     at_label = label_column(head, column)
@@ -251,21 +226,16 @@ def _bytes(text: str) -> bytes:
 
 def _places(names: Sequence[bytes]) -> dict[bytes, int]:
     """The index of an image by its path, its file name, and its file name without suffix."""
-    places: dict[bytes, int] = {}
-    for short in _shortenings(names):
-        found: dict[bytes, int] = {}
-        for index, name in enumerate(short):
-            found[name] = AMBIGUOUS if name in found else index
-        places = {**found, **places}
-    return places
-
-
-def _shortenings(names: Sequence[bytes]) -> Iterator[Iterable[bytes]]:
-    yield names
-    yield (name.rpartition(b"/")[2] for name in names)
+    files = [name.rpartition(b"/")[2] for name in names]
     # A DICOM file may have no suffix.
-    files = (name.rpartition(b"/")[2] for name in names)
-    yield (file.rpartition(b".")[0] or file for file in files)
+    stems = [file.rpartition(b".")[0] or file for file in files]
+    places: dict[bytes, int] = {}
+    for known in (stems, files, names):
+        found: dict[bytes, int] = {}
+        for index, name in enumerate(known):
+            found[name] = AMBIGUOUS if name in found else index
+        places |= found
+    return places
 
 
 def labels_from_values(
@@ -352,21 +322,19 @@ def group_names(pool: Pool, column_or_pattern: str) -> list[str]:
             f"groups must be a column of {pool.name} or a regular expression for its paths; got "
             f"'{column_or_pattern}' ({error})."
         ) from error
-    return [_group(pattern, pool, index) for index in range(len(pool))]
-
-
-def _group(pattern: "re.Pattern[str]", pool: Pool, index: int) -> str:
-    place = pool.locate(index)
-    found = pattern.search(place)
-    # A capture group that took no part in the match is None.
-    name = None if found is None else found.group(1 if pattern.groups else 0)
-    if name is None:
-        raise InputError(
-            f"groups '{pattern.pattern}' is not a column of {pool.name} and is not found in "
-            f"{place}. Give a column of its table, or a pattern that every path has, such as "
-            "patient(\\d+)."
-        )
-    return str(name)
+    names = []
+    for place in map(pool.locate, range(len(pool))):
+        found = pattern.search(place)
+        # A capture group that took no part in the match is None.
+        name = None if found is None else found.group(1 if pattern.groups else 0)
+        if name is None:
+            raise InputError(
+                f"groups '{column_or_pattern}' is not a column of {pool.name} and is not found in "
+                f"{place}. Give a column of its table, or a pattern that every path has, such as "
+                "patient(\\d+)."
+            )
+        names.append(str(name))
+    return names
 
 
 def group_codes(names: list[str]) -> NDArray[np.int64]:

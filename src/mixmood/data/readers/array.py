@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -94,7 +94,11 @@ class _RowPool(Source):
     @cached_property
     def fingerprint(self) -> str:
         """A digest of shape, type and 256 evenly spaced rows: quick for arrays of any size."""
-        return _rows_digest(self._rows)
+        state = hashlib.sha256(f"array {self._rows.shape} {self._rows.dtype.str}".encode())
+        places = np.linspace(0, len(self) - 1, min(len(self), _FINGERPRINT_ROWS))
+        for index in places.astype(int).tolist():
+            state.update(np.ascontiguousarray(self._rows[index]).tobytes())
+        return state.hexdigest()
 
     @property
     def labels(self) -> Labels | None:
@@ -112,22 +116,24 @@ class ImageArray(_RowPool, ImageSource):
         when an image is read; an image with wrong values is then unreadable.
         """
         _check_image_shape(rows.shape, name)
-        _check_pixel_type(rows.dtype, name)
+        if not (rows.dtype.kind in "bf" or (rows.dtype.kind == "u" and rows.dtype.itemsize <= 2)):
+            raise InputError(
+                f"{name}: pixels must be uint8, uint16, bool or float in 0..1, got {rows.dtype}. "
+                "Convert them, for instance with images.astype(np.uint8)."
+            )
         super().__init__(rows, name, labels)
-        if rows.dtype.kind == "f" and n_bytes(rows.shape, rows.dtype) <= _LARGEST_CHECKED:
-            self._check_floats()
+        if rows.dtype.kind != "f" or n_bytes(rows.shape, rows.dtype) > _LARGEST_CHECKED:
+            return
+        for first, block in _blocks(rows):
+            try:
+                check_unit_range(block)
+            except ValueError as error:
+                where = f"{name}[{first}:{first + len(block)}]"
+                raise InputError(f"{where}: {reason(error)}.") from error
 
     def fetch(self, index: int) -> NDArray[Any]:
         """The pixels as stored."""
         return np.asarray(self._rows[index])
-
-    def _check_floats(self) -> None:
-        for first, block in _blocks(self._rows):
-            try:
-                check_unit_range(block)
-            except ValueError as error:
-                where = f"{self.name}[{first}:{first + len(block)}]"
-                raise InputError(f"{where}: {reason(error)}.") from error
 
 
 class FeatureArray(_RowPool, FeatureSource):
@@ -203,14 +209,6 @@ def _check_image_shape(shape: tuple[int, ...], name: str) -> None:
         raise InputError(f"{name}: the array has no images (shape {shape}).")
 
 
-def _check_pixel_type(dtype: np.dtype[Any], name: str) -> None:
-    if not (dtype.kind in "bf" or (dtype.kind == "u" and dtype.itemsize <= 2)):
-        raise InputError(
-            f"{name}: pixels must be uint8, uint16, bool or float in 0..1, got {dtype}. "
-            "Convert them, for instance with images.astype(np.uint8)."
-        )
-
-
 def _blocks(rows: RowStore) -> Iterator[tuple[int, NDArray[Any]]]:
     """All rows in blocks of a few megabytes, each with the index of its first row."""
     step = max(1, _CHUNK_BYTES // max(1, n_bytes(rows.shape[1:], rows.dtype)))
@@ -219,25 +217,11 @@ def _blocks(rows: RowStore) -> Iterator[tuple[int, NDArray[Any]]]:
         yield first, np.asarray(rows[first:last])
 
 
-def _rows_digest(rows: RowStore) -> str:
-    hashed = hashlib.sha256(f"array {rows.shape} {np.dtype(rows.dtype).str}".encode())
-    n_rows = rows.shape[0]
-    for index in np.linspace(0, n_rows - 1, min(n_rows, _FINGERPRINT_ROWS)).astype(int).tolist():
-        hashed.update(np.ascontiguousarray(rows[index]).tobytes())
-    return hashed.hexdigest()
-
-
 MAX_UNPACKED_NPZ = 8 * 2**30
 """The largest unpacked size of a compressed .npz, which can only be unpacked as a whole."""
 
 _KEYS = ("images", "features", "x")
 _LOCAL_HEADER = 30
-
-
-class _Header(NamedTuple):
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    size: int
 
 
 def open_npy(path: str | Path, name: str) -> Pool:
@@ -261,14 +245,15 @@ def open_npz(path: str | Path, name: str) -> Pool:
     """
     place, labels = Path(path), None
     with _npz_members(place) as (archive, members):
-        rows = _member_rows(place, archive, members[_chosen(place, members)])
-        if "labels" in members:
-            values = _unpacked(place, archive, members["labels"])
-            class_names = None
-            if "class_names" in members:
-                words = _unpacked(place, archive, members["class_names"]).ravel().tolist()
-                class_names = tuple(map(str, words))
-            labels = labels_from_values(values, name, class_names)
+        rows = _rows_of(place, archive, members[_chosen(place, members)])
+        whole = {
+            key: np.asarray(_rows_of(place, archive, members[key], is_whole=True))
+            for key in ("labels", "class_names")
+            if key in members
+        }
+        if "labels" in whole:
+            words = whole["class_names"].ravel().tolist() if "class_names" in whole else []
+            labels = labels_from_values(whole["labels"], name, tuple(map(str, words)) or None)
     return array_pool(rows, name, labels)
 
 
@@ -278,7 +263,7 @@ def count_npz(path: Path) -> int:
         _npz_members(path) as (archive, members),
         archive.open(members[_chosen(path, members)]) as file,
     ):
-        return _npy_header(file).shape[0]
+        return _npy_header(file)[0][0]
 
 
 @contextmanager
@@ -306,24 +291,10 @@ def _chosen(path: Path, members: dict[str, zipfile.ZipInfo]) -> str:
     )
 
 
-def _member_rows(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> RowStore:
-    """The array of a member: in the file if it is stored there as it is, else unpacked."""
-    with archive.open(member) as file:
-        shape, dtype, size = _npy_header(file)
-    if member.compress_type != zipfile.ZIP_STORED or dtype.hasobject:
-        return _unpacked(path, archive, member)
-    check_length(path, shape, dtype, member.file_size - size)
-    # The data of a stored member follow its local header in the archive.
-    with path.open("rb") as file:
-        file.seek(member.header_offset)
-        local = file.read(_LOCAL_HEADER)
-    n_name, n_extra = (int.from_bytes(local[at : at + 2], "little") for at in (26, 28))
-    start = member.header_offset + _LOCAL_HEADER + n_name + n_extra
-    return FileRows(path.resolve(), start + size, shape, dtype)
-
-
-def _unpacked(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    """The whole array, after checking that the sizes in header and archive are possible."""
+def _rows_of(
+    path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo, is_whole: bool = False
+) -> RowStore:
+    """The array of a member: left in the file if it is stored there as it is, else unpacked."""
     with archive.open(member) as file:
         shape, dtype, start = _npy_header(file)
         check_length(path, shape, dtype, member.file_size - start)
@@ -332,6 +303,12 @@ def _unpacked(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> 
                 f"{path}: '{member.filename}' is an array of Python objects, which is not read "
                 "because that needs pickle. Save it as uint8 or float."
             )
+        if member.compress_type == zipfile.ZIP_STORED and not is_whole:
+            # The data of a stored member follow its local header in the archive.
+            local = read_at(path, member.header_offset, _LOCAL_HEADER, member.filename)
+            lengths = (int.from_bytes(local[at : at + 2], "little") for at in (26, 28))
+            offset = member.header_offset + _LOCAL_HEADER + sum(lengths) + start
+            return FileRows(path.resolve(), offset, shape, dtype)
         size, most = n_bytes(shape, dtype), DEFLATE_LIMIT * (member.compress_size + 64)
         if size > MAX_UNPACKED_NPZ or member.file_size > most:
             raise InputError(
@@ -345,8 +322,8 @@ def _unpacked(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> 
         return np.asarray(array)
 
 
-def _npy_header(file: IO[bytes]) -> _Header:
-    """The shape and type in the header of an .npy file; ValueError if it is not valid."""
+def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    """Shape, type and length of the header of an .npy file; ValueError if it is not valid."""
     try:
         version = npy_format.read_magic(file)
         if version not in ((1, 0), (2, 0)):
@@ -365,7 +342,7 @@ def _npy_header(file: IO[bytes]) -> _Header:
         )
     if any(length < 0 for length in shape):
         raise ValueError(f"its header claims the shape {shape}")
-    return _Header(shape, dtype, file.tell())
+    return shape, dtype, file.tell()
 
 
 def _no_numpy_file(path: str | Path, error: Exception) -> InputError:

@@ -11,7 +11,7 @@ from mixmood.core.arrays import Rows
 from mixmood.core.errors import UnreadableImageError
 from mixmood.core.text import unknown_name
 from mixmood.data.images.decode import QUIET, Raw
-from mixmood.data.images.dicom import DicomError, count_frames, is_dicom, read_frame
+from mixmood.data.images.dicom import DicomError, Frame, count_frames, is_dicom, read_frame
 from mixmood.data.images.names import EACH, MIDDLE
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import ImageSource, Labels, Pool
@@ -46,15 +46,8 @@ class FramesSource(ImageSource):
 
     def fetch(self, index: int) -> Raw:
         """The frame as pixels; an image that is not DICOM as it is stored."""
-        file, frame = self._place(index)
-        raw = self._files.fetch(file)
-        if not isinstance(raw, bytes) or not is_dicom(raw):
-            return raw
-        try:
-            with QUIET:
-                return read_frame(raw, frame).picture(self.pixel_range)
-        except DicomError as error:
-            raise UnreadableImageError(f"{self.locate(index)}: {error}.") from None
+        found = self._read(index)
+        return found.picture(self.pixel_range) if isinstance(found, Frame) else found
 
     def locate(self, index: int) -> str:
         """The file, and the number of the frame if the file has several."""
@@ -79,15 +72,9 @@ class FramesSource(ImageSource):
 
     def wide_values(self, index: int) -> NDArray[np.generic] | None:
         """The grey values of a frame of more than eight bits without a window of its own."""
-        file, frame = self._place(index)
-        raw = self._files.fetch(file)
-        if not isinstance(raw, bytes) or not is_dicom(raw):
-            return self._files.wide_values(file)
-        try:
-            with QUIET:
-                found = read_frame(raw, frame)
-        except DicomError as error:
-            raise UnreadableImageError(f"{self.locate(index)}: {error}.") from None
+        found = self._read(index)
+        if not isinstance(found, Frame):
+            return self._files.wide_values(self._place(index)[0])
         return found.values if found.is_wide else None
 
     def scaled_by(self, pixel_range: PixelRange | None) -> Self:
@@ -108,11 +95,21 @@ class FramesSource(ImageSource):
         file = int(np.searchsorted(self._starts, index, side="right")) - 1
         return file, index - int(self._starts[file])
 
+    def _read(self, index: int) -> Raw | Frame:
+        file, frame = self._place(index)
+        raw = self._files.fetch(file)
+        if not is_dicom(raw):
+            return raw
+        try:
+            with QUIET:
+                return read_frame(raw, frame)
+        except DicomError as error:
+            raise UnreadableImageError(f"{self.locate(index)}: {error}.") from None
+
     def _count(self, index: int) -> int:
         try:
             raw = self._files.fetch(index)
             with QUIET:
-                is_file = isinstance(raw, bytes) and is_dicom(raw)
-                return min(count_frames(raw), len(raw)) if is_file else 1  # type: ignore[arg-type]
+                return min(count_frames(raw), len(raw)) if is_dicom(raw) else 1
         except (UnreadableImageError, DicomError):
             return 1

@@ -10,7 +10,6 @@ import hashlib
 import os
 from array import array
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.errors import InputError, reason
 from mixmood.core.files import expanded, inert
+from mixmood.core.text import listed
 from mixmood.data.images.decode import Raw
 from mixmood.data.images.names import is_url_or_noise, split_options
 from mixmood.data.images.pixel_range import PixelRange
@@ -35,51 +35,20 @@ UNKNOWN = -1
 """The index of every row of a text list."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeptRow:
+class KeptRow(NamedTuple):
     """The path and the index of a kept image, and the name of its pool."""
 
     path: str
-    index: int
+    place: int
     pool: str
 
 
-class KeptList(NamedTuple):
-    """The name of a pool, and the indices and paths of its kept images."""
-
-    pool: str
-    indices: Rows
-    paths: list[str]
+RowReader = Callable[[Path], Iterator[KeptRow]]
 
 
 def is_kept_list(path: Path) -> bool:
-    """Whether a text, CSV or Parquet file was written by `mixmood filter`.
-
-    False for a file that cannot be read: opening it as another kind of pool reports the reason.
-    """
-    if path.suffix.lower() == ".parquet":
-        return set(COLUMNS) <= set(_parquet_columns(path))
-    try:
-        head = _first_line(path)
-    except OSError:
-        return False
-    if head.startswith(TEXT_HEAD):
-        return True
-    return path.suffix.lower() == ".csv" and set(COLUMNS) <= set(head.strip().split(","))
-
-
-def read_kept_list(path: Path) -> KeptList:
-    """The content of a list; InputError if it is damaged, names two pools or keeps no image."""
-    try:
-        found = _read(path)
-    except Exception as error:
-        # Damaged files raise many kinds of errors, some of them pyarrow's.
-        raise InputError(
-            f"{path} is not a list of mixmood filter: {reason(error)}. Filter the pool again."
-        ) from error
-    if not len(found.indices):
-        raise InputError(f"{path} keeps no image. Filter again with a larger --keep.")
-    return found
+    """Whether a text, CSV or Parquet file was written by `mixmood filter`."""
+    return _row_reader(path) is not None
 
 
 def chain_of_lists(path: Path) -> list[Path]:
@@ -88,15 +57,24 @@ def chain_of_lists(path: Path) -> list[Path]:
     InputError if a list is its own pool. The chain ends before a list that is damaged.
     """
     found: list[Path] = []
-    place = _resolved(path)
-    while place is not None and _is_list_file(place):
+    place: str | Path = path
+    while not is_url_or_noise(place):
+        try:
+            place = split_options(Path(place)).path.resolve()
+        except (OSError, ValueError, RuntimeError):
+            break  # It cannot be a path.
+        # Not `Path.is_file`, which raises for names that are too long.
+        is_file = place.suffix.lower() in SUFFIXES and os.path.isfile(place)  # noqa: PTH113
+        read = _row_reader(place) if is_file else None
+        if read is None:
+            break
         if place in found:
             raise InputError(f"{path} is a list of itself: {place} names it as its pool.")
         found.append(place)
-        pool = _first_pool(place)
-        if pool is None or is_url_or_noise(pool):
-            break
-        place = _resolved(place.parent / pool)
+        try:
+            place = pool_place(place, next(read(place)).pool)
+        except Exception:
+            break  # It is empty or damaged, which `open_kept` reports.
     return found
 
 
@@ -122,53 +100,25 @@ def pool_place(path: Path, pool: str) -> str:
     return pool if is_url_or_noise(pool) else str(path.resolve().parent / pool)
 
 
-def _resolved(path: Path) -> Path | None:
-    """The absolute path without options; None for a text that cannot be a path."""
+def _row_reader(path: Path) -> RowReader | None:
+    """The function that reads the rows of a list; None for a file that is not a list.
+
+    None also for a file that cannot be read: opening it as another kind of pool reports why.
+    """
     try:
-        return split_options(path).path.resolve()
-    except (OSError, ValueError, RuntimeError):
-        return None
+        if path.suffix.lower() == ".parquet":
+            from pyarrow import parquet
 
-
-def _is_list_file(path: Path) -> bool:
-    # Not `Path.is_file`, which raises for names that are too long.
-    is_file = os.path.isfile(path)  # noqa: PTH113
-    return path.suffix.lower() in SUFFIXES and is_file and is_kept_list(path)
-
-
-def _first_pool(path: Path) -> str | None:
-    """The pool that the first row names; None for a list that is empty or damaged."""
-    try:
-        first = next(_rows(path), None)
+            with parquet.ParquetFile(path) as file:
+                return _parquet_rows if set(COLUMNS) <= set(file.schema_arrow.names) else None
+        with path.open("rb") as text:
+            head = text.readline(4096).decode("utf-8", "replace")
     except Exception:
-        # As in `read_kept_list`, which reports it when the list is opened.
         return None
-    return None if first is None else first.pool
-
-
-def _read(path: Path) -> KeptList:
-    pools: set[str] = set()
-    indices, paths = array("q"), []
-    for row in _rows(path):
-        pools.add(row.pool)
-        if len(pools) > 1:
-            raise ValueError(
-                f"it names two pools, {' and '.join(sorted(pools))}; give one list each"
-            )
-        indices.append(row.index)
-        paths.append(row.path)
-    return KeptList(next(iter(pools), ""), np.array(indices, dtype=np.int64), paths)
-
-
-def _rows(path: Path) -> Iterator[KeptRow]:
-    if path.suffix.lower() == ".parquet":
-        return _parquet_rows(path)
-    return _text_rows(path) if _first_line(path).startswith(TEXT_HEAD) else _csv_rows(path)
-
-
-def _first_line(path: Path) -> str:
-    with path.open("rb") as file:
-        return file.readline(4096).decode("utf-8", "replace")
+    if head.startswith(TEXT_HEAD):
+        return _text_rows
+    is_table = path.suffix.lower() == ".csv" and set(COLUMNS) <= set(head.strip().split(","))
+    return _csv_rows if is_table else None
 
 
 def _csv_rows(path: Path) -> Iterator[KeptRow]:
@@ -187,17 +137,6 @@ def _text_rows(path: Path) -> Iterator[KeptRow]:
             yield KeptRow(line.rstrip("\n"), UNKNOWN, pool)
 
 
-def _parquet_columns(path: Path) -> list[str]:
-    try:
-        from pyarrow import parquet
-
-        with parquet.ParquetFile(path) as file:
-            return list(file.schema_arrow.names)
-    except Exception:
-        # Damaged, or without pyarrow: opening the file as a pool reports it.
-        return []
-
-
 def _parquet_rows(path: Path) -> Iterator[KeptRow]:
     from pyarrow import parquet
 
@@ -209,7 +148,6 @@ def _parquet_rows(path: Path) -> Iterator[KeptRow]:
 
 
 S = TypeVar("S", ImageSource, FeatureSource)
-Opener = Callable[[str], Pool]
 
 
 class _KeptPart(Source, Generic[S]):
@@ -284,7 +222,7 @@ class KeptFeatures(_KeptPart[FeatureSource], FeatureSource):
         return self._base.features(self._indices[np.asarray(indices)])
 
 
-def open_kept(path: Path, name: str, open_base: Opener) -> Pool:
+def open_kept(path: Path, name: str, open_base: Callable[[str], Pool]) -> Pool:
     """The pool of the images that a list keeps.
 
     Args:
@@ -292,38 +230,45 @@ def open_kept(path: Path, name: str, open_base: Opener) -> Pool:
         name: The name of the new pool.
         open_base: Opens the pool that the list names.
     """
-    kept = read_kept_list(path)
+    pool, indices, paths = _read(path)
     # Refuses a list that is its own pool, which would be opened without end.
     chain_of_lists(path)
-    base, indices = open_base(pool_place(path, kept.pool)), kept.indices
+    base = open_base(pool_place(path, pool))
     if indices[0] == UNKNOWN:
-        indices = _indices_of(base, kept.paths, path)
-    _check_unchanged(path, base, indices, kept.paths)
+        wanted, found = set(paths), dict[str, int]()
+        for index in range(len(base)):
+            if (entry := base.locate(index)) in wanted:
+                found.setdefault(entry, index)
+        indices = np.array([found.get(entry, UNKNOWN) for entry in paths], np.int64)
+    for index, entry in zip(indices.tolist(), paths, strict=True):
+        now = base.locate(index) if 0 <= index < len(base) else None
+        if now is None or entry not in (now, inert(now)):
+            raise InputError(
+                f"{path} does not fit its pool any more: '{entry}' "
+                f"{'is gone' if now is None else f'was image {index}, which is now {now!r}'}. "
+                "Filter the pool again."
+            )
     if isinstance(base, FeatureSource):
         return KeptFeatures(base, indices, name)
     return KeptImages(base, indices, name)
 
 
-def _indices_of(base: Pool, paths: list[str], path: Path) -> Rows:
-    """The index of every path, by looking through the names of the pool once."""
-    wanted = set(paths)
-    found: dict[str, int] = {}
-    for index in range(len(base)):
-        if (entry := base.locate(index)) in wanted:
-            found.setdefault(entry, index)
-    if missing := [entry for entry in paths if entry not in found]:
+def _read(path: Path) -> tuple[str, Rows, list[str]]:
+    """The pool of a list, and the indices and paths of its rows."""
+    pools: set[str] = set()
+    indices, paths = array("q"), []
+    try:
+        for row in (_row_reader(path) or _csv_rows)(path):
+            pools.add(row.pool)
+            indices.append(row.place)
+            paths.append(row.path)
+        if len(pools) > 1:
+            raise ValueError(f"it names two pools, {listed(sorted(pools))}; give one list each")
+    except Exception as error:
+        # Damaged files raise many kinds of errors, some of them pyarrow's.
         raise InputError(
-            f"{path} does not fit its pool any more: '{missing[0]}' is gone. Filter the pool again."
-        )
-    return np.array([found[entry] for entry in paths], dtype=np.int64)
-
-
-def _check_unchanged(path: Path, base: Pool, indices: Rows, paths: list[str]) -> None:
-    """Refuse a list whose paths are not those of the pool at the same indices."""
-    for index, entry in zip(indices.tolist(), paths, strict=True):
-        found = base.locate(index) if 0 <= index < len(base) else None
-        if found is None or entry not in (found, inert(found)):
-            raise InputError(
-                f"{path} does not fit its pool any more: image {index} was '{entry}' and is now "
-                f"{'gone' if found is None else repr(found)}. Filter the pool again."
-            )
+            f"{path} is not a list of mixmood filter: {reason(error)}. Filter the pool again."
+        ) from error
+    if not pools:
+        raise InputError(f"{path} keeps no image. Filter again with a larger --keep.")
+    return pools.pop(), np.array(indices, dtype=np.int64), paths

@@ -41,8 +41,12 @@ class NoiseSource(ImageSource):
         """Refuse an unknown kind and numbers out of range."""
         if kind not in KINDS:
             raise unknown_name("noise", kind, KINDS)
-        _check_range("count", count, 1, _MAX_COUNT)
-        _check_range("size", size, 2, _MAX_SIZE)
+        for word, value, low, high in (
+            ("count", count, 1, _MAX_COUNT),
+            ("size", size, 2, _MAX_SIZE),
+        ):
+            if not low <= value <= high:
+                raise OptionError(f"The {word} of noise must be {low} to {high}, got {value}.")
         if channels not in (1, 3):
             raise OptionError(f"Noise has 1 or 3 channels, got {channels}.")
         if not 0 < p < 1:
@@ -59,7 +63,9 @@ class NoiseSource(ImageSource):
         """Image `index`, made now; shape (size, size, channels)."""
         rng = rng_for(self._seed, NOISE_PREFIX, self._kind, index)
         if self._kind == "gaussian":
-            return _stretched(rng.normal(0.0, np.sqrt(10.0), self._shape))
+            values = rng.normal(0.0, np.sqrt(10.0), self._shape)
+            scaled = (values - values.min()) * (255 / (values.max() - values.min()))
+            return np.asarray(scaled + 0.5).astype(np.uint8)
         return np.where(rng.random(self._shape) < self._p, 255, 0).astype(np.uint8)
 
     @cached_property
@@ -89,7 +95,11 @@ def open_noise(
     for word, value in given:
         if word not in _OPTIONS:
             raise unknown_name("option of noise", word, _OPTIONS)
-        options[word] = _number(word, value)
+        try:
+            options[word] = _OPTIONS[word](value)
+        except ValueError:
+            kind = "a whole number" if _OPTIONS[word] is int else "a number"
+            raise OptionError(f"The {word} of noise must be {kind}, got '{value}'.") from None
     return NoiseSource(kind, name or kind, **options)
 
 
@@ -115,21 +125,3 @@ _OPTIONS: dict[str, type[int] | type[float]] = {
     "p": float,
     "seed": int,
 }
-
-
-def _number(word: str, value: str) -> int | float:
-    try:
-        return _OPTIONS[word](value)
-    except ValueError:
-        kind = "a whole number" if _OPTIONS[word] is int else "a number"
-        raise OptionError(f"The {word} of noise must be {kind}, got '{value}'.") from None
-
-
-def _check_range(word: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        raise OptionError(f"The {word} of noise must be {low} to {high}, got {value}.")
-
-
-def _stretched(values: NDArray[np.float64]) -> NDArray[np.uint8]:
-    low, high = float(values.min()), float(values.max())
-    return ((values - low) * (255 / (high - low)) + 0.5).astype(np.uint8)

@@ -133,17 +133,14 @@ def from_hugging_face(dataset: Any, name: str) -> ObjectSource:
     if image is None:
         columns = ", ".join(f"{column} ({kind})" for column, kind in kinds.items())
         raise InputError(f"{name}: the data set has no image column; it has: {columns or 'none'}.")
-    label = next((column for column, kind in kinds.items() if kind == "ClassLabel"), None)
-    usual = next((column for column in LABEL_COLUMNS if kinds.get(column) == "Value"), None)
+    classes = [column for column, kind in kinds.items() if kind == "ClassLabel"]
+    usual = [column for column in LABEL_COLUMNS if kinds.get(column) == "Value"]
     labels = None
-    if label is None and usual is not None:
-        values = np.asarray(dataset[usual][:])
+    if label := next(iter([*classes, *usual]), None):
+        values = np.asarray(dataset[label][:])
         if values.dtype.kind in "iuU" and not any(v in ("", -1) for v in values.tolist()):
-            labels = labels_from_values(values, name)
-    if label is not None:
-        codes = np.asarray(dataset[label][:])
-        if codes.dtype.kind in "iu" and codes.min(initial=0) >= 0:
-            labels = labels_from_values(codes, name, tuple(features[label].names))
+            names = tuple(features[label].names) if classes else None
+            labels = labels_from_values(values, name, names)
     images = dataset
     if hasattr(dataset, "cast_column"):
         # Get the stored files: our decoder has limits on sizes and a single kind of error.
@@ -163,21 +160,19 @@ def _as_raw(item: Any) -> Raw:
         item.load()
         return item
     if hasattr(item, "detach"):
-        return _channels_last(np.asarray(item.detach().cpu()))
-    if isinstance(item, np.ndarray) or hasattr(item, "__array__"):
-        return _channels_last(np.asarray(item))
+        item = item.detach().cpu()
+    if hasattr(item, "__array__"):
+        pixels: NDArray[Any] = np.asarray(item)
+        is_first = pixels.ndim == 3 and pixels.shape[0] in (1, 3, 4)
+        return (
+            np.moveaxis(pixels, 0, 2) if is_first and pixels.shape[2] not in (1, 3, 4) else pixels
+        )
     is_path = isinstance(item, str | os.PathLike)
     advice = " For a list of paths write them to a .txt file, and give that." if is_path else ""
     raise InputError(
         "an image must be a Pillow image, an array, a tensor or the bytes of a file, "
         f"got {type(item).__name__}.{advice}"
     )
-
-
-def _channels_last(pixels: NDArray[Any]) -> NDArray[Any]:
-    if pixels.ndim == 3 and pixels.shape[0] in (1, 3, 4) and pixels.shape[2] not in (1, 3, 4):
-        return np.moveaxis(pixels, 0, 2)
-    return pixels
 
 
 HUB_PREFIX = "hf://"
@@ -214,7 +209,7 @@ def _load(where: str, config: str | None, split: str) -> Any:
     except ImportError:
         raise MissingExtraError(f"Reading {HUB_PREFIX}", "hub") from None
     try:
-        if Path(where).is_dir() and _is_saved(Path(where)):
+        if any((Path(where) / file).is_file() for file in ("state.json", "dataset_dict.json")):
             loaded = datasets.load_from_disk(where)
             return loaded[split] if isinstance(loaded, dict) else loaded
         with _offline_if_unreachable(datasets, is_remote=not Path(where).is_dir()):
@@ -258,7 +253,3 @@ def _answers(hub: Any) -> bool:
         # Versions of the package use different HTTP libraries, each with its own errors.
         return False
     return True
-
-
-def _is_saved(folder: Path) -> bool:
-    return any((folder / file).is_file() for file in ("state.json", "dataset_dict.json"))

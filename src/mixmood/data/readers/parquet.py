@@ -41,35 +41,34 @@ def choose_columns(path: Path, schema: Any, wanted: str | None) -> Columns:
     """
     import pyarrow
 
-    stated = _hugging_face_features(schema)
-    structs = [field.name for field in schema if pyarrow.types.is_struct(field.type)]
-    structs = [name for name in structs if schema.field(name).type.get_field_index("bytes") >= 0]
+    stated = {name: kind.get("_type") for name, kind in _hugging_face_features(schema).items()}
+    types = {field.name: field.type for field in schema}
+    structs = [
+        name
+        for name, kind in types.items()
+        if pyarrow.types.is_struct(kind) and kind.get_field_index("bytes") >= 0
+    ]
     binaries = [
-        field.name
-        for field in schema
-        if pyarrow.types.is_binary(field.type) or pyarrow.types.is_large_binary(field.type)
+        name
+        for name, kind in types.items()
+        if pyarrow.types.is_binary(kind) or pyarrow.types.is_large_binary(kind)
     ]
     named = [name for name in binaries if name.lower() in _IMAGE_COLUMNS]
-    stored = [*structs, *binaries]
-    images = [name for name in stored if stated.get(name, {}).get("_type") == "Image"]
-    chosen = next(iter([*images, *structs, *named]), None)
-    if chosen is None:
+    images = [name for name in (*structs, *binaries) if stated.get(name) == "Image"]
+    image = next(iter([*images, *structs, *named]), None)
+    if image is None:
         raise InputError(
             f"{path} has no column of images (bytes, or a struct with a field 'bytes'); "
-            f"it has: {', '.join(schema.names) or 'none'}."
+            f"it has: {', '.join(types) or 'none'}."
         )
-    classes = [name for name in schema.names if stated.get(name, {}).get("_type") == "ClassLabel"]
-    usual = [
-        field.name
-        for field in schema
-        if field.name.lower() in LABEL_COLUMNS and _may_be_classes(field.type)
-    ]
-    if wanted is not None and wanted not in schema.names:
-        raise unknown_name("label column", wanted, schema.names)
+    if wanted is not None and wanted not in types:
+        raise unknown_name("label column", wanted, types)
+    classes = [name for name in types if stated.get(name) == "ClassLabel"]
+    usual = [n for n, kind in types.items() if n.lower() in LABEL_COLUMNS and _may_be_classes(kind)]
     label = wanted or next(iter([*classes, *usual]), None)
-    names = stated.get(label, {}).get("names") if label is not None else None
+    names = _hugging_face_features(schema).get(label or "", {}).get("names")
     class_names = tuple(map(str, names)) if names and isinstance(names, list) else None
-    return Columns(chosen, chosen in structs, label, class_names)
+    return Columns(image, image in structs, label, class_names)
 
 
 def _may_be_classes(kind: Any) -> bool:
@@ -94,17 +93,6 @@ def _hugging_face_features(schema: Any) -> dict[str, dict[str, Any]]:
     if not isinstance(features, dict):
         return {}
     return {name: stated for name, stated in features.items() if isinstance(stated, dict)}
-
-
-def unfit_labels(schema: Any) -> str:
-    """A sentence about a column with the name of labels that holds other values; else empty."""
-    found = [one for one in schema if one.name.lower() in LABEL_COLUMNS]
-    if not found:
-        return ""
-    return (
-        f"Its column '{found[0].name}' holds values of the type {found[0].type}; classes are whole "
-        "numbers or texts."
-    )
 
 
 _MAX_GROUP_BYTES = 2 * 2**30
@@ -201,11 +189,13 @@ class ParquetSource(ImageSource):
         if self.labels is not None:
             return ""
         if self._columns.label is None:
-            with (
-                self._naming("its columns"),
-                _pyarrow_parquet().ParquetFile(self._paths[0]) as file,
-            ):
-                return unfit_labels(file.schema_arrow)
+            with self._naming("its columns"), _parquet_file(self._paths[0]) as file:
+                unfit = [one for one in file.schema_arrow if one.name.lower() in LABEL_COLUMNS]
+            return "".join(
+                f"Its column '{one.name}' holds values of the type {one.type}; classes are whole "
+                "numbers or texts."
+                for one in unfit[:1]
+            )
         n_missing = sum(value in _MISSING for value in self._label_values)
         return f"{n_missing} of {len(self)} labels in '{self._columns.label}' are missing."
 
@@ -217,8 +207,10 @@ class ParquetSource(ImageSource):
     def column(self, name: str) -> list[str] | None:
         """The values of a column as text, one for each image; None without it."""
         with self._naming(f"the column '{name}'"):
-            plain = [own for own in _plain_columns(self._paths[0]) if own != self._columns.image]
-            found = next((own for own in plain if own.lower() == name.strip().lower()), None)
+            with _parquet_file(self._paths[0]) as file:
+                plain = [one.name for one in file.schema_arrow if not one.type.num_fields]
+            names = {one.lower(): one for one in plain if one != self._columns.image}
+            found = names.get(name.strip().lower())
             return None if found is None else [str(value) for value in self._values(found)]
 
     def _values(self, column: str) -> list[Any]:
@@ -258,18 +250,17 @@ class ParquetSource(ImageSource):
         return column
 
 
-def _pyarrow_parquet() -> Any:
+def _parquet_file(path: Path) -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("Reading Parquet", "hub") from None
-    return pyarrow.parquet
+    return pyarrow.parquet.ParquetFile(path)
 
 
 def _metadata(path: Path, label: str | None) -> tuple[Columns, list[_Group]]:
-    parquet = _pyarrow_parquet()
     try:
-        with parquet.ParquetFile(path) as file:
+        with _parquet_file(path) as file:
             schema, metadata = file.schema_arrow, file.metadata
             rows = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
             groups = [
@@ -280,36 +271,30 @@ def _metadata(path: Path, label: str | None) -> tuple[Columns, list[_Group]]:
             n_rows, n_stored = sum(max(0, group.n_rows) for group in groups), path.stat().st_size
             if n_rows > n_stored or any(group.n_rows < 0 for group in groups):
                 raise ValueError(f"it claims {n_rows} rows in {n_stored} bytes")
+    except MissingExtraError:
+        raise
     except Exception as error:
         raise InputError(f"Cannot open {path} as a Parquet file: {reason(error)}.") from error
     return choose_columns(path, schema, label), groups
 
 
-def _plain_columns(path: Path) -> list[str]:
-    """The columns of single values."""
-    with _pyarrow_parquet().ParquetFile(path) as file:
-        return [field.name for field in file.schema_arrow if not field.type.num_fields]
-
-
 def _read_column(path: Path, column: str, group: int | None) -> Any:
-    """One column of the whole file or of one row group; of a struct, its field `bytes`."""
-    with _pyarrow_parquet().ParquetFile(path) as file:
-        if group is None:
-            return file.read(columns=[column], use_threads=False).column(0)
-        return _read_group(file, column, group)
+    """One column of the whole file or of one row group; of a struct, its field `bytes`.
 
-
-def _read_group(file: Any, column: str, group: int) -> Any:
-    """One column of a row group, in batches: reading stops if the unpacked size is too large."""
+    Images are read in small batches: reading stops if the unpacked size is too large.
+    """
     import pyarrow
 
-    pieces, n_bytes = [], 0
-    for batch in file.iter_batches(
-        batch_size=_ROWS_PER_BATCH, row_groups=[group], columns=[column], use_threads=False
-    ):
-        values = batch.column(0)
-        pieces.append(values.field("bytes") if hasattr(values, "field") else values)
-        n_bytes += pieces[-1].nbytes
-        if n_bytes > _MAX_GROUP_BYTES:
-            raise ValueError(f"its row group unpacks to more than {_MAX_GROUP_BYTES} bytes")
+    with _parquet_file(path) as file:
+        if group is None:
+            return file.read(columns=[column], use_threads=False).column(0)
+        pieces, n_bytes = [], 0
+        for batch in file.iter_batches(
+            batch_size=_ROWS_PER_BATCH, row_groups=[group], columns=[column], use_threads=False
+        ):
+            values = batch.column(0)
+            pieces.append(values.field("bytes") if hasattr(values, "field") else values)
+            n_bytes += pieces[-1].nbytes
+            if n_bytes > _MAX_GROUP_BYTES:
+                raise ValueError(f"its row group unpacks to more than {_MAX_GROUP_BYTES} bytes")
     return pyarrow.chunked_array(pieces)
