@@ -113,19 +113,18 @@ def _store_seeds() -> list[Seed]:
 
 def _read_store(folder: Path, name: str) -> str:
     """What `testbed status`, `tables` and `correlate` do."""
-    from mixmood.api.tables import tables_planned
-    from mixmood.cli.testbed.commands import status
-    from mixmood.testbed.plan import TablesPlan
+    from mixmood.api.testbed import testbed_tables
+    from mixmood.cli.testbed import status
 
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         status(str(folder))
-        tables = tables_planned(folder, TablesPlan())
+        tables = testbed_tables(folder)
         for form in ("text", "json"):
             tables.to_text(form)
         if zlib.crc32((folder / name).read_bytes()) % 4 == 0:
             # Figures take seconds: a quarter of the inputs is drawn.
             tables.write(folder / "out")
-        tables_planned(folder, TablesPlan(), is_correlated=True).to_text("csv", 3)
+        testbed_tables(folder, is_correlated=True).to_text("csv", 3)
     return READ
 
 

@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from mixmood.api.filter import Kept, filter
     from mixmood.api.predict import predict
     from mixmood.api.rank import RankReport, rank
-    from mixmood.api.tables import TestbedTables, testbed_tables
-    from mixmood.api.testbed import report_testbed, run_testbed, testbed_status
+    from mixmood.api.testbed import (
+        TestbedTables,
+        report_testbed,
+        run_testbed,
+        testbed_status,
+        testbed_tables,
+    )
     from mixmood.api.train import TrainedModel, train
     from mixmood.ranking.distance import dissimilarity
 
@@ -47,7 +52,7 @@ __all__ = [
 _HOMES = {
     "Kept": "api.filter",
     "RankReport": "api.rank",
-    "TestbedTables": "api.tables",
+    "TestbedTables": "api.testbed",
     "TrainedModel": "api.train",
     "cache_info": "api.cache",
     "clear_cache": "api.cache",
@@ -56,7 +61,7 @@ _HOMES = {
     "report_testbed": "api.testbed",
     "run_testbed": "api.testbed",
     "testbed_status": "api.testbed",
-    "testbed_tables": "api.tables",
+    "testbed_tables": "api.testbed",
 }
 """Modules of public names; `mixmood.NAME` of any other is in `api/NAME.py`."""
 

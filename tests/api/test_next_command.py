@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from mixmood.api.joined.next_command import with_command
-from mixmood.api.rank import rank
+from mixmood.api.rank import rank, with_command
 from mixmood.cli.main import app
 from mixmood.core.records.ranking import Ranking, Recommendation
 from mixmood.ranking.plan import RankingPlan

@@ -198,7 +198,7 @@ def test_ctrl_c_ends_with_130_and_one_line(tmp_path):
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     # A file in the cache says that the work has begun, however slow the machine is.
-    while not any(Path(os.environ["MIXMOOD_CACHE"]).iterdir()):
+    while not any(Path(os.environ["MIXMOOD_CACHE"]).glob("*")):
         assert process.poll() is None
         time.sleep(0.05)
     time.sleep(0.5)

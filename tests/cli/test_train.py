@@ -11,7 +11,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from mixmood.cli.main import app
-from mixmood.cli.terminal.training_bar import epoch_line
+from mixmood.cli.train import epoch_line
 from mixmood.ssl.record import EpochRecord
 
 QUICK = ["--model", "wrn-tiny", "--epochs", "2", "--updates", "4", "--batch-size", "4"]
@@ -127,7 +127,7 @@ def test_ctrl_c_before_the_first_checkpoint_promises_nothing(folders, monkeypatc
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mixmood.api.train.train_planned", interrupted)
+    monkeypatch.setattr("mixmood.api.train.train", interrupted)
     result = invoke(*folders, *QUICK)
     assert result.exit_code == 130
     assert "Stopped before the first checkpoint: only features in the cache" in result.stderr

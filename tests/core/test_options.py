@@ -33,18 +33,15 @@ class Plan:
         check_kinds(self)
 
 
-def work(what, *, plan=None, times=1, **options):
+@with_options(Plan)
+def work(what, *, plan, times=1):
     """Do it.
 
     Args:
         what: The thing.
-        plan: How; the options change it.
         times: How often.
     """
-    return what, plan_from(Plan, options, plan), times
-
-
-with_options(work, Plan)
+    return what, plan, times
 
 
 def test_options_given_by_name_become_the_plan():
@@ -60,7 +57,7 @@ def test_an_unknown_option_is_refused_with_the_nearest_known_one():
 
 def test_the_signature_and_the_docstring_list_the_options():
     parameters = inspect.signature(work).parameters
-    assert list(parameters) == ["what", "plan", "times", *vars(Plan())]
+    assert list(parameters) == ["what", "times", "plan", *vars(Plan())]
     assert parameters["size"].default == 3
     assert parameters["more"].default == {}
     assert "size: How large." in work.__doc__

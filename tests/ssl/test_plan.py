@@ -8,7 +8,7 @@ import typer.main
 from mixmood.api.train import train
 from mixmood.cli.main import app
 from mixmood.core.errors import OptionError
-from mixmood.core.options import option_texts
+from mixmood.core.options import option_texts, plan_from
 from mixmood.ssl.plan import Recipe, TrainingPlan, TrainingRunPlan
 from mixmood.testbed.config import TrainingSection, load_config
 
@@ -31,7 +31,7 @@ def test_python_takes_every_field_of_the_plan_by_name():
 
 
 def test_a_plan_of_how_to_train_is_one_of_a_run_that_nothing_is_written_of():
-    run = TrainingRunPlan.of(TrainingPlan(model="wrn-tiny", epochs=3))
+    run = plan_from(TrainingRunPlan, {}, TrainingPlan(model="wrn-tiny", epochs=3))
     assert (run.epochs, run.folder, run.test, run.cache) == (3, None, None, "default")
 
 

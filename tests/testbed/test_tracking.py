@@ -3,6 +3,7 @@ import sys
 import pytest
 
 from mixmood.core.errors import MissingExtraError, OutputError
+from mixmood.core.listener import Recorder
 from mixmood.testbed.cells import runs
 from mixmood.testbed.driver import Tracker, metrics_of, record_logger
 from mixmood.testbed.record import FailedRun, RunError
@@ -95,19 +96,19 @@ def test_a_server_that_goes_away_is_told_once_and_the_run_goes_on(
     def down(*_, **__):
         raise kind("gone")
 
-    said = []
+    said = Recorder()
     for seed in range(2):
         store.write(make_record(seed=seed))
     with monkeypatch.context() as patch:
         patch.setattr("mlflow.tracking.MlflowClient.log_batch", down)
-        log = record_logger("default", store, said.append)
+        log = record_logger("default", store, said)
         log(None)
         log(make_record(seed=2))
-    assert len(said) == 1
-    assert said[0].startswith("Cannot log to MLflow at")
-    assert "logged at the next start" in said[0]
+    assert len(said.warnings) == 1
+    assert said.warnings[0].startswith("Cannot log to MLflow at")
+    assert "logged at the next start" in said.warnings[0]
     store.write(make_record(seed=2))
-    record_logger("default", store, said.append)
+    record_logger("default", store, said)
     runs_there = [run.info.status for run in logged(store.folder)[1]]
     assert runs_there.count("FINISHED") == 3
 

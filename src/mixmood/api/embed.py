@@ -8,17 +8,15 @@ from numpy.typing import NDArray
 
 from mixmood.core.cache import open_cache
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.options import plan_from, with_options
+from mixmood.core.options import with_options
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.open import open_pool
 from mixmood.features.plan import ExtractionPlan
 
 
+@with_options(ExtractionPlan)
 def embed(
-    images: Any,
-    *,
-    listener: Listener | None = None,
-    **options: Any,
+    images: Any, *, plan: ExtractionPlan, listener: Listener | None = None
 ) -> NDArray[np.float32]:
     """Features of the readable images of a pool, in its order, shape (n, d).
 
@@ -28,12 +26,10 @@ def embed(
     Args:
         images: Anything that `rank` takes as a pool.
         listener: Gets progress, warnings and notes.
-        options: The fields of `mixmood.features.plan.ExtractionPlan`, as follows.
     """
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.features.sample import Extractor
 
-    plan = plan_from(ExtractionPlan, options)
     listener = listener or Silent()
     with open_cache(plan.cache, listener) or nullcontext() as store:
         pool = open_pool(images, seed=plan.seed, cache=store, frames=plan.frames)
@@ -45,6 +41,3 @@ def embed(
     for text in found.not_empty().warnings:
         listener.warn(f"{pool.name}: {text}")
     return np.asarray(found.features, np.float32)
-
-
-with_options(embed, ExtractionPlan)

@@ -5,34 +5,65 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.api.joined.backbone_choice import with_choice
-from mixmood.api.joined.filter_inputs import (
-    check_paths,
-    open_inputs,
-    reference_for,
-    with_absolute_path,
+from mixmood.api.backbone_choice import (
+    BackboneChoice,
+    ChoiceOptions,
+    choose_backbone,
+    with_choice,
 )
-from mixmood.api.joined.mlflow_runs import log_filter, mlflow_log
-from mixmood.core.cache import open_cache
-from mixmood.core.files import check_writable, sweep, written
+from mixmood.api.mlflow_runs import log_filter, mlflow_log
+from mixmood.api.outputs import check_outputs
+from mixmood.core.arrays import Rows
+from mixmood.core.cache import FeatureCache, open_cache
+from mixmood.core.errors import InputError, OptionError, ShapeError
+from mixmood.core.files import expanded, sweep, written
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.options import plan_from, with_options
-from mixmood.core.records.filtering import Filtering
+from mixmood.core.options import DEFAULT_BACKBONE, DEFAULT_MEASURE, DEFAULT_SCORE, with_options
+from mixmood.core.records.filtering import (
+    DistanceChange,
+    DistanceInterval,
+    Filtering,
+    GainChange,
+    GainInterval,
+)
 from mixmood.core.records.ranking import ShareRecord
-from mixmood.data.images.names import with_frames_option
-from mixmood.data.images.pool import Pool
+from mixmood.data.images.names import is_url_or_noise, with_frames_option
+from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
+from mixmood.data.open import open_pool, with_noise_settings
+from mixmood.data.readers.kept import pool_reference
+from mixmood.evidence.labelled import MOST_LABELLED, N_POOL, LabelledEvidence
+from mixmood.features.backbones.backbone import Backbone, network_digest
+from mixmood.features.backbones.registry import is_auto, load_backbone
+from mixmood.features.sample import Extractor
+from mixmood.ranking.distance import distances_of
+from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
+from mixmood.ranking.read import LABELLED, POOL, Reading
+from mixmood.report.filter import (
+    ListContent,
+    check_names,
+    filter_lines,
+    filter_page,
+    write_list,
+    writer_for,
+)
+from mixmood.selection.filter import Decision, FilterJob, describe
+from mixmood.selection.image_folder import check_empty, fill_folder, images_of
+from mixmood.selection.page_material import gather_filter_material
 from mixmood.selection.plan import FilterPlan
+from mixmood.selection.scan import PartFolder
+from mixmood.selection.scorer import Scorer, fit_scorer, load_scorer, save_scorer
 
-if TYPE_CHECKING:
-    from mixmood.selection.filter import Decision, FilterJob
-    from mixmood.selection.scan import PartFolder
-    from mixmood.selection.scorer import Scorer
+LEAST_SAMPLE = MIN_LABELLED
+"""With fewer images a distance is not meaningful."""
+FEWEST_PROBED = 40
+"""With fewer unlabelled images a head hardly differs from the supervised one."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,8 +71,8 @@ class Kept:
     """The result of a filter: the kept images of a pool, all scores and the record."""
 
     record: Filtering
-    _job: "FilterJob"
-    _decision: "Decision"
+    _job: FilterJob
+    _decision: Decision
     _labelled: Pool | None
 
     @property
@@ -70,9 +101,6 @@ class Kept:
 
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""
-        from mixmood.report.filter import filter_page
-        from mixmood.selection.page_material import gather_filter_material
-
         material = gather_filter_material(
             self._job, self._decision, self.record.threshold, self._labelled
         )
@@ -87,78 +115,60 @@ class Kept:
 
     def _repr_html_(self) -> str:
         """The lines that the command prints, for notebooks."""
-        from html import escape
-
-        from mixmood.report.filter import filter_lines
-
         return "<br>".join(escape(line) for line in filter_lines(self.record))
 
 
+@with_options(FilterPlan)
 def filter(
     labelled: Any,
     pool: Any,
     *,
     out: str | Path | None = None,
+    plan: FilterPlan,
     listener: Listener | None = None,
-    **options: Any,
 ) -> Kept:
     """Which images of a pool are like the labelled ones, with a score for each.
-
-    The options are the fields of `mixmood.selection.plan.FilterPlan`.
 
     Args:
         labelled: The labelled images; None with `load`.
         pool: The pool to filter.
         out: A .csv, .parquet or .txt list to write; it is a pool for `rank`, `filter`, `train`.
         listener: Gets progress, warnings and notes.
-        options: As follows.
     """
-    return filter_planned(labelled, pool, out, plan_from(FilterPlan, options), listener)
-
-
-with_options(filter, FilterPlan)
-
-
-def filter_planned(
-    labelled: Any,
-    pool: Any,
-    out: str | Path | None,
-    plan: FilterPlan,
-    listener: Listener | None = None,
-) -> Kept:
-    """`filter` with its options as a checked plan."""
-    from mixmood.api.joined.filter_effects import before_and_after
-    from mixmood.features.sample import Extractor
-    from mixmood.report.filter import check_names
-    from mixmood.selection.filter import FilterJob, describe
-
     target = None if out is None else Path(out)
     check_paths(labelled, pool, target, plan)
     if target is not None and plan.resume:
         sweep(target.parent, target.name)
     log, listener = mlflow_log(plan.mlflow), listener or Silent()
     with open_cache(plan.cache, listener) or nullcontext() as store:
-        inputs = open_inputs(labelled, pool, plan, store, listener)
-        base, plan = inputs.labelled, inputs.settled(plan)
+        inputs = _open_inputs(labelled, pool, plan, store, listener)
+        if inputs.choice is not None:
+            plan = replace(plan, backbone=inputs.choice.chosen)
         if target is not None:
             check_names(target, (inputs.pool.locate(row) for row in range(len(inputs.pool))))
         extractor = Extractor(inputs.backbone, plan.jobs, store, listener)
-        scorer = inputs.scorer(plan, extractor)
+        if isinstance(inputs.base, Scorer):
+            base, scorer = None, inputs.base
+        else:
+            base, scorer = inputs.base, fit_scorer(inputs.base, inputs.pool, plan, extractor)
         if plan.save is not None:
-            _save(Path(plan.save), scorer)
+            save_scorer(Path(plan.save), scorer)
         with _part_folder(target, len(inputs.pool)) as parts:
-            source = with_absolute_path(inputs.source)
+            source = _with_absolute_path(inputs.source)
             job = FilterJob(inputs.pool, source, plan, scorer, extractor, parts)
             decision = job.run()
             if target is not None:
                 named = with_frames_option(inputs.source, plan.frames)
-                _write_list(target, reference_for(named, target), job, decision)
-            _make_folders(job, decision)
-            record = describe(
-                job, decision, base.name if base else str(plan.load), _notes(job, base)
-            )
+                write_list(target, _list_content(job, decision, _reference(named, target)))
+            for folder, with_links in ((plan.link, True), (plan.copy, False)):
+                if folder is not None:
+                    rows = np.flatnonzero(decision.is_kept)
+                    images = images_of(job.pool)
+                    fill_folder(images, rows, Path(folder), listener, with_links=with_links)
+            name = base.name if base else str(plan.load)
+            record = describe(job, decision, name, _notes(job, base))
             if base is not None:
-                distance, gains = before_and_after(base, job, decision)
+                distance, gains = _before_and_after(base, job, decision)
                 record = replace(record, distance=distance, probe=gains)
             # Last, so that a kill before this point loses nothing that --resume needs.
             parts.remove()
@@ -168,7 +178,158 @@ def filter_planned(
     return kept
 
 
-def _notes(job: "FilterJob", labelled: Pool | None) -> tuple[str, ...]:
+def check_paths(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) -> None:
+    """Refuse outputs that cannot be written or would change an input, before any work is done."""
+    if (labelled is None) == (plan.load is None):
+        raise OptionError("Give the labelled images, or a saved filter with load; not both.")
+    for folder in (plan.link, plan.copy):
+        if folder is not None:
+            check_empty(Path(folder), resume=plan.resume)
+    if out is not None:
+        writer_for(out)
+    check_outputs((labelled, pool, plan.load), (out, plan.save), (plan.link, plan.copy))
+    if out is not None:
+        _reference(pool, out)
+    elif plan.resume:
+        raise OptionError("resume continues the scan of a list, and no list was named: give out.")
+
+
+def _reference(pool: Any, out: Path) -> str:
+    """The name of the pool in the list `out`; of an object in memory, the name of its type."""
+    is_place = isinstance(pool, str | Path)
+    return pool_reference(str(pool), out) if is_place else type(pool).__name__
+
+
+def _with_absolute_path(pool: Any) -> Any:
+    """The same pool for a worker with another working directory: a path is made absolute."""
+    if not isinstance(pool, str | Path) or is_url_or_noise(pool):
+        return pool
+    return expanded(pool).resolve()
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """The opened inputs of a filter.
+
+    Attributes:
+        base: The labelled set, or the saved filter.
+        pool: The pool; its images of more than eight bits are scaled as the labelled ones.
+        source: The path, text or object from which the pool can be opened again; the text of
+            noise includes its size and seed.
+        backbone: The network that computes features; None if the pool has features.
+        choice: The choice of the backbone by `auto`; None if a backbone was named.
+    """
+
+    base: Pool | Scorer
+    pool: Pool
+    source: Any
+    backbone: Backbone | None
+    choice: BackboneChoice | None = None
+
+
+def _open_inputs(
+    labelled: Any, pool: Any, plan: FilterPlan, cache: FeatureCache | None, listener: Listener
+) -> _Inputs:
+    """Open the pool, the labelled set or the saved filter, and the backbone.
+
+    Of the images, only labelled ones are read: to fit the range of images of more than eight bits,
+    and to choose the backbone with `auto`.
+    """
+    base = None if plan.load is not None else _opened(labelled, plan, cache, "labelled set")
+    source = with_noise_settings(pool, base, plan.seed)
+    opened = _opened(source, plan, cache, "pool")
+    if plan.link is not None or plan.copy is not None:
+        images_of(opened)
+    if base is None:
+        return _with_saved_filter(source, opened, plan)
+    return _with_labelled(source, opened, base, plan, cache, listener)
+
+
+def _opened(what: Any, plan: FilterPlan, cache: FeatureCache | None, role: str) -> Pool:
+    return open_pool(what, seed=plan.seed, cache=cache, role=role, frames=plan.frames)
+
+
+def _with_saved_filter(source: Any, pool: Pool, plan: FilterPlan) -> _Inputs:
+
+    saved = load_scorer(Path(str(plan.load)))
+    family = saved.filter.score.family
+    if plan.score not in (DEFAULT_SCORE, family):
+        raise OptionError(
+            f"{plan.load} was fitted with the score {family}; got {plan.score}. Leave the score "
+            "out, or fit the filter again."
+        )
+    network = None
+    if saved.backbone and not isinstance(pool, FeatureSource):
+        # A file that was moved may be named again; its digest decides whether it is the same.
+        is_named = plan.backbone != DEFAULT_BACKBONE and not is_auto(plan.backbone)
+        name = plan.backbone if is_named else saved.backbone_name
+        network = load_backbone(name, plan.resolution or saved.resolution, plan.device)
+    _check_same_network(saved, network, pool, plan)
+    return _Inputs(saved, saved.scaled(pool), source, network)
+
+
+def _with_labelled(
+    source: Any,
+    pool: Pool,
+    base: Pool,
+    plan: FilterPlan,
+    cache: FeatureCache | None,
+    listener: Listener,
+) -> _Inputs:
+
+    is_image = not isinstance(pool, FeatureSource)
+    if isinstance(base, FeatureSource) == is_image:
+        raise ShapeError(
+            f"Features cannot be mixed with images: {base.name} and {pool.name} must both be "
+            "features, or both images."
+        )
+    base, pools, _ = scaled_alike(base, {"pool": pool})
+    choice = choose_backbone(base, ChoiceOptions.of(plan), cache, listener)
+    name = plan.backbone if choice is None else choice.chosen
+    network = load_backbone(name, plan.resolution, plan.device) if is_image else None
+    return _Inputs(base, pools["pool"], source, network, choice)
+
+
+def _check_same_network(
+    saved: Scorer, network: Backbone | None, pool: Pool, plan: FilterPlan
+) -> None:
+    if not saved.backbone and not isinstance(pool, FeatureSource):
+        raise InputError(
+            f"{plan.load} was fitted on features, and {pool.name} holds images. Give features of "
+            "the same kind, or fit the filter on images."
+        )
+    if (network_digest(network) if network else "") != saved.backbone:
+        is_other = plan.backbone != DEFAULT_BACKBONE or plan.resolution is not None
+        can_leave_out = network is not None and is_other
+        own = f"Leave out backbone and resolution ({saved.resolution} there), or fit"
+        advice = own if can_leave_out else "Fit"
+        raise InputError(
+            f"{plan.load} was fitted on features of {saved.backbone_name}, which {pool.name} "
+            f"cannot give here. {advice} the filter again."
+        )
+
+
+@contextmanager
+def _part_folder(out: Path | None, n_images: int) -> Iterator[PartFolder]:
+    if out is not None:
+        yield PartFolder.beside(out, n_images)
+        return
+    with tempfile.TemporaryDirectory(prefix="mixmood-filter-") as folder:
+        yield PartFolder(Path(folder) / "scan", n_images)
+
+
+def _list_content(job: FilterJob, decision: Decision, pool_name: str) -> ListContent:
+    return ListContent(
+        pool=job.pool,
+        pool_name=pool_name,
+        parts=job.parts,
+        reasons=decision.reasons,
+        class_names=job.scorer.class_names,
+        labelled_names=job.scorer.labelled_names,
+    )
+
+
+def _notes(job: FilterJob, labelled: Pool | None) -> tuple[str, ...]:
     """Sentences about files that were not read, classes that were not found and a saved filter."""
     notes = [f"{job.pool.name}: {note}" for note in getattr(job.pool, "notes", ())]
     if labelled is None:
@@ -177,43 +338,53 @@ def _notes(job: "FilterJob", labelled: Pool | None) -> tuple[str, ...]:
     return (*(f"{labelled.name}: {note}" for note in own if note), *notes)
 
 
-def _save(path: Path, scorer: "Scorer") -> None:
-    from mixmood.selection.scorer import save_scorer
+def _before_and_after(
+    labelled: Pool, job: FilterJob, decision: Decision
+) -> tuple[DistanceChange | None, GainChange | None]:
+    """Distance and gain of the whole pool and of its kept part; None if too few are kept.
 
-    check_writable(path)
-    save_scorer(path, scorer)
+    Images are chosen and copies are left out as in `rank`, so that the whole pool has the gain
+    that `rank` gives it.
+    """
+    kept = np.flatnonzero(decision.is_kept)
+    if len(kept) < LEAST_SAMPLE:
+        return None, None
+    own = Reading.begin(labelled, MOST_LABELLED, job.plan.seed, LABELLED, job.extractor)
+    own = own.read_on(MOST_LABELLED)
+    whole, part = (_read(job, own, among) for among in (None, kept))
+    gains = _gains(own, whole, part, job.plan.seed) if job.plan.probe else None
+    return _distances(own, whole, part, job.plan.seed), gains
 
 
-@contextmanager
-def _part_folder(out: Path | None, n_images: int) -> Iterator["PartFolder"]:
-    from mixmood.selection.scan import PartFolder
-
-    if out is not None:
-        yield PartFolder.beside(out, n_images)
-        return
-    with tempfile.TemporaryDirectory(prefix="mixmood-filter-") as folder:
-        yield PartFolder(Path(folder) / "scan", n_images)
+def _read(job: FilterJob, labelled: Reading, among: Rows | None) -> Reading:
+    """Random images of the pool, or of some of its images."""
+    reading = Reading.begin(job.pool, N_POOL, job.plan.seed, POOL, job.extractor, among)
+    return reading.read_on(N_POOL, labelled.sample)
 
 
-def _write_list(out: Path, pool: str, job: "FilterJob", decision: "Decision") -> None:
-    from mixmood.report.filter import ListContent, write_list
-
-    content = ListContent(
-        pool=job.pool,
-        pool_name=pool,
-        parts=job.parts,
-        reasons=decision.reasons,
-        class_names=job.scorer.class_names,
-        labelled_names=job.scorer.labelled_names,
+def _distances(own: Reading, whole: Reading, part: Reading, seed: int) -> DistanceChange | None:
+    plan = RankingPlan(seed=seed)
+    size = min(plan.sample_size, len(own.features) // 2, len(whole.features), len(part.features))
+    if size < LEAST_SAMPLE:
+        return None
+    plan = RankingPlan(seed=seed, sample_size=size)
+    before, after = (
+        distances_of(own.features, pool.features, plan)[plan.measure] for pool in (whole, part)
     )
-    write_list(out, content)
+    return DistanceChange(
+        DEFAULT_MEASURE,
+        size,
+        DistanceInterval(before.distance, before.interval),
+        DistanceInterval(after.distance, after.interval),
+    )
 
 
-def _make_folders(job: "FilterJob", decision: "Decision") -> None:
-    from mixmood.selection.image_folder import fill_folder, images_of
-
-    rows, progress = np.flatnonzero(decision.is_kept), job.extractor.listener
-    for folder, with_links in ((job.plan.link, True), (job.plan.copy, False)):
-        if folder is not None:
-            pool = images_of(job.pool)
-            fill_folder(pool, rows, Path(folder), progress, with_links=with_links)
+def _gains(own: Reading, whole: Reading, part: Reading, seed: int) -> GainChange | None:
+    """Gains as in `rank`; None without classes, or if fewer than 40 images are kept."""
+    evidence = LabelledEvidence(own.features, own.codes, seed)
+    if min(len(whole.features), len(part.features)) < FEWEST_PROBED or evidence.why_no_gain:
+        return None
+    algorithm = RankingPlan(seed=seed).probe_algorithm
+    probes = [evidence.probe(evidence.part(pool.features), algorithm) for pool in (whole, part)]
+    before, after = (GainInterval(one.gain, one.interval, one.p_helps) for one in probes)
+    return GainChange(algorithm, before, after)

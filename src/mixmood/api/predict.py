@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.options import plan_from, with_options
+from mixmood.core.options import with_options
 from mixmood.data.images.pool import FeatureSource, poor_range
 from mixmood.data.open import open_pool
 from mixmood.features.sample import no_readable_image, pixel_warnings, unreadable_warning
@@ -14,12 +14,13 @@ from mixmood.ssl.plan import PredictionPlan
 from mixmood.ssl.predict import Classifier, Predictions, classified, classified_features
 
 
+@with_options(PredictionPlan)
 def predict(
     model: str | Path | bytes,
     images: Any,
     *,
+    plan: PredictionPlan,
     listener: Listener | None = None,
-    **options: Any,
 ) -> Predictions:
     """The class of every readable image of a pool.
 
@@ -27,22 +28,8 @@ def predict(
         model: The folder of a finished run, its `model.onnx`, or the bytes of that file.
         images: Anything that `rank` takes as a pool of images.
         listener: Gets progress, warnings and notes.
-        options: The fields of `mixmood.ssl.plan.PredictionPlan`, as follows.
     """
-    plan = plan_from(PredictionPlan, options)
-    return predict_planned(model, images, plan, listener or Silent())
-
-
-with_options(predict, PredictionPlan)
-
-
-def predict_planned(
-    model: str | Path | bytes,
-    images: Any,
-    plan: PredictionPlan,
-    listener: Listener,
-) -> Predictions:
-    """`predict` with its options as a checked plan."""
+    listener = listener or Silent()
     classifier = Classifier(model, plan.jobs, plan.device)
     source = open_pool(images)
     if isinstance(source, FeatureSource):

@@ -1,24 +1,29 @@
 """`mixmood.rank`: a ranking of pools, with its pages and tables."""
 
+import os
+import re
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixmood.api.joined.backbone_choice import ChoiceOptions, choose_backbone, with_choice
-from mixmood.api.joined.mlflow_runs import log_ranking, mlflow_log
-from mixmood.api.joined.next_command import with_command
+from mixmood.api.backbone_choice import ChoiceOptions, choose_backbone, with_choice
+from mixmood.api.mlflow_runs import log_ranking, mlflow_log
 from mixmood.core.cache import open_cache
 from mixmood.core.files import written
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.options import plan_from, with_options
+from mixmood.core.options import with_options
 from mixmood.core.records.ranking import Ranking
 from mixmood.core.text import counted
+from mixmood.data.images.names import with_frames_option
 from mixmood.data.images.pool import FeatureSource, scaled_alike
 from mixmood.data.open import open_candidates, open_pool
 from mixmood.ranking.plan import RankingPlan
+from mixmood.selection.plan import FilterPlan
+from mixmood.ssl.plan import TrainingPlan
 
 if TYPE_CHECKING:
     from mixmood.ranking.rank import RankedPools
@@ -89,37 +94,22 @@ class RankReport(Ranking):
         return plain_text(ranking_view(self, is_plain=True), width)
 
 
+@with_options(RankingPlan)
 def rank(
     labelled: Any,
     candidates: Mapping[str, Any] | Sequence[Any],
     *,
+    plan: RankingPlan,
     listener: Listener | None = None,
-    **options: Any,
 ) -> RankReport:
     """Which pool of unlabelled images is nearest to the labelled set, and how sure that is.
-
-    The options are the fields of `mixmood.ranking.plan.RankingPlan`.
 
     Args:
         labelled: The labelled images: a path, an array, a data set (see `mixmood rank --help`).
         candidates: The pools: a dictionary from names to pools, or a list. A pool is given in the
             same ways as the labelled images.
         listener: Gets progress, warnings and notes; see `mixmood.core.listener`.
-        options: As follows.
     """
-    return rank_planned(labelled, candidates, plan_from(RankingPlan, options), listener)
-
-
-with_options(rank, RankingPlan)
-
-
-def rank_planned(
-    labelled: Any,
-    candidates: Mapping[str, Any] | Sequence[Any],
-    plan: RankingPlan,
-    listener: Listener | None = None,
-) -> RankReport:
-    """`rank` with its options as a checked plan."""
     log = mlflow_log(plan.mlflow)
     listener = listener or Silent()
     with open_cache(plan.cache, listener) or nullcontext() as store:
@@ -154,3 +144,75 @@ def rank_planned(
     if log is not None:
         log_ranking(log, report)
     return report
+
+
+FEWEST_CLASSES = 2
+"""A classifier needs at least so many classes."""
+CARRIED = ("backbone", "resolution", "frames", "groups", "seed")
+"""Options of the ranking that are repeated in the next command, if it has them."""
+
+
+def with_command(
+    record: Ranking, labelled: Any, given: Mapping[str, Any], plan: RankingPlan
+) -> Ranking:
+    """The record with the command that follows its advice, if all sets of the command are paths.
+
+    Args:
+        record: A ranking.
+        labelled: The labelled set as the user gave it.
+        given: Each pool as the user gave it.
+        plan: The options of the ranking; those that differ from the defaults are repeated.
+    """
+    advised = record.recommendation
+    if advised is None or len(advised.pools) > 1:
+        return record  # No command trains with two pools.
+    if not all(map(_is_path, (labelled, *(given[name] for name in advised.pools)))):
+        return record
+    words = _words(record, str(labelled), [str(given[name]) for name in advised.pools], plan)
+    if words is None:
+        return record
+    return replace(record, recommendation=replace(advised, command=shlex.join(words)))
+
+
+def _words(record: Ranking, labelled: str, pools: list[str], plan: RankingPlan) -> list[str] | None:
+    """The words of the command; None if the labelled set has too few classes to train with."""
+    advice = {candidate.name: candidate.advice for candidate in record.candidates}
+    advised = record.recommendation.pools if record.recommendation else ()
+    if advised and advice[advised[0]] == "filter":
+        options = _carried(plan, FilterPlan)
+        out = f"kept-{_slug(advised[0])}.csv"
+        return ["mixmood", "filter", labelled, pools[0], "--out", out, *options]
+    if len(record.labelled.classes or {}) < FEWEST_CLASSES:
+        return None
+    # `train` has no option for frames: the paths say it.
+    labelled, *pools = (with_frames_option(path, plan.frames) for path in (labelled, *pools))
+    how = ["--unlabelled", pools[0]] if pools else []
+    algorithm = plan.probe_algorithm if pools else "supervised"
+    # One folder for each pool: `train` refuses a folder that holds a run.
+    out = f"run-{_slug(advised[0]) if pools else 'supervised'}"
+    words = ["mixmood", "train", "--labelled", labelled, *how, "--algorithm", algorithm]
+    return [*words, "--out", out, *_carried(plan, TrainingPlan)]
+
+
+def _carried(plan: RankingPlan, other: type) -> list[str]:
+    """The options of the ranking that the other command needs to treat images in the same way."""
+    names = {one.name for one in fields(other)}
+    words = []
+    for one in fields(plan):
+        value = getattr(plan, one.name)
+        if one.name in CARRIED and one.name in names and value != one.default:
+            words += [f"--{one.name}", str(value)]
+    return words
+
+
+def _slug(name: str) -> str:
+    """A pool's name as a part of a file's name.
+
+    >>> _slug("more digits 0-4"), _slug("../..")
+    ('more-digits-0-4', 'pool')
+    """
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") or "pool"
+
+
+def _is_path(what: Any) -> bool:
+    return isinstance(what, str | os.PathLike)

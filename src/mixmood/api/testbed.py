@@ -1,24 +1,33 @@
-"""`mixmood.run_testbed` and its status, and `mixmood.report_testbed`."""
+"""`mixmood.run_testbed`, `testbed_status`, `testbed_tables` and `report_testbed`."""
 
+import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixmood.core.files import written
-from mixmood.core.options import plan_from, with_options
-from mixmood.testbed.plan import TablesPlan, TestbedPlan
+from mixmood.core.errors import OptionError
+from mixmood.core.files import make_folder, write_atomic, written
+from mixmood.core.listener import Listener, Silent
+from mixmood.core.options import with_options
+from mixmood.core.text import counted, unknown_name
+from mixmood.testbed.config import load_config
+from mixmood.testbed.driver import Status, StoreStatus, Watch, store_status
+from mixmood.testbed.plan import PreparedTestbed, TablesPlan, TestbedPlan, prepare
+from mixmood.testbed.store import Store
 
 if TYPE_CHECKING:
-    from mixmood.testbed.driver import Status, StoreStatus, Watch
-    from mixmood.testbed.plan import PreparedTestbed
+    from mixmood.testbed.analysis.tables import Tables
 
 
+@with_options(TestbedPlan)
 def run_testbed(
     testbed: str | Path,
     store: str | Path,
     *,
-    watch: "Watch" = lambda status, record: None,
-    **options: Any,
-) -> "Status":
+    plan: TestbedPlan,
+    watch: Watch = lambda status, record: None,
+    listener: Listener | None = None,
+) -> Status:
     """Run a test bed; runs whose records are in the store are not repeated. Returns the status.
 
     It can be stopped at any moment and called again: every finished run is kept.
@@ -28,35 +37,119 @@ def run_testbed(
         store: The folder of the records; it is made if it does not exist.
         watch: Called after every change with the status, and with the record of the run that just
             finished, if one did.
+        listener: Gets progress, warnings and notes.
     """
-    return prepared_testbed(testbed, plan_from(TestbedPlan, options)).run(store, watch)
+    listener = listener or Silent()
+    prepared = prepared_testbed(testbed, plan, listener)
+    at_once = f"{plan.n_jobs} at once" if plan.n_jobs else "as many at once as the cluster takes"
+    n_runs = counted(len(prepared.work), "run")
+    listener.note(f"{n_runs}, {at_once}; finished runs are kept in {store}.")
+    return prepared.run(store, watch, listener)
 
 
-with_options(run_testbed, TestbedPlan)
-
-
-def prepared_testbed(testbed: str | Path, plan: TestbedPlan) -> "PreparedTestbed":
+def prepared_testbed(testbed: str | Path, plan: TestbedPlan, listener: Listener) -> PreparedTestbed:
     """The test bed with its jobs, after a check of all names and data sets."""
-    from mixmood.testbed.config import load_config
-    from mixmood.testbed.plan import prepare
+    config = load_config(testbed)
+    listener.note(f"Checking the test bed {config.name} and its data sets ...")
+    return prepare(config, plan)
 
-    return prepare(load_config(testbed), plan)
 
-
-def testbed_status(store: str | Path) -> "StoreStatus":
+def testbed_status(store: str | Path) -> StoreStatus:
     """The progress of the test bed in a store, also while another process runs it."""
-    from mixmood.testbed.driver import store_status
-    from mixmood.testbed.store import Store
-
     return store_status(Store(store))
 
 
+FORMATS = ("text", "markdown", "latex", "csv", "json")
+NUMBERS = (1, 2, 3)
+
+
+@dataclass(frozen=True, repr=False)
+class TestbedTables:
+    """The tables of a test bed: the numbers in `tables`, and methods that write them."""
+
+    __test__ = False  # By its name, pytest would collect it as a test.
+
+    tables: "Tables"
+    _store: Store
+
+    def to_text(self, format: str = "text", table: int | None = None) -> str:
+        """One table or all, as text, markdown, latex, csv (one table only) or json."""
+        check_format(format, table)
+        numbers = NUMBERS if table is None else (table,)
+        content: Any = self.tables.to_dict()
+        if format == "json":
+            hidden = {f"table{n}" for n in NUMBERS if n not in numbers}
+            shown = {key: value for key, value in content.items() if key not in hidden}
+            return json.dumps(shown, indent=1, allow_nan=False) + "\n"
+        from mixmood.report.testbed.sheets import SHEETS, render_sheet, to_csv
+
+        if format == "csv":
+            return to_csv(content[f"table{table}"])
+        return "\n".join(render_sheet(SHEETS[n](self.tables), format) for n in numbers)
+
+    def write(self, folder: str | Path) -> None:
+        """All tables (Markdown, CSV, JSON), the figures and the records, into a folder."""
+        from mixmood.report.testbed.export import records_csv_gz
+        from mixmood.report.testbed.figures import figures
+        from mixmood.testbed.analysis.tables import chosen_records
+
+        place = make_folder(Path(folder))
+        for number in NUMBERS:
+            write_atomic(place / f"table{number}.md", self.to_text("markdown", number))
+            write_atomic(place / f"table{number}.csv", self.to_text("csv", number))
+        write_atomic(place / "tables.json", self.to_text("json"))
+        write_atomic(place / "records.csv.gz", records_csv_gz(chosen_records(self._store)))
+        for name, content in figures(self.tables).items():
+            write_atomic(place / name, content)
+
+    def __repr__(self) -> str:
+        """The number of cells and of rows of Table 3."""
+        n_cells, n_rows = len(self.tables.accuracies), len(self.tables.agreements)
+        return f"<TestbedTables of {n_cells} cells, {n_rows} correlations>"
+
+
+@with_options(TablesPlan)
+def testbed_tables(
+    store: str | Path,
+    *,
+    plan: TablesPlan,
+    is_correlated: bool = False,  # noqa: PT028 - no test
+) -> TestbedTables:
+    """Accuracies, distances, and how well distances predict accuracies, for all cells of a store.
+
+    Args:
+        store: The folder of the test bed's records.
+        is_correlated: Refuse a store with too few cells for a correlation.
+    """
+    from mixmood.testbed.analysis.agreement import agreement_rows
+    from mixmood.testbed.analysis.tables import chosen_records, make_tables
+
+    place = Store(store)
+    records = chosen_records(place, plan.cells)
+    if is_correlated:
+        # Only for its error: without cells to correlate, the table would be empty.
+        agreement_rows(records, plan.choice)
+    found = make_tables(place, plan.choice, plan.cells, records, plan.beside_paper)
+    return TestbedTables(found, place)
+
+
+def check_format(format: str, table: int | None) -> None:
+    """Refuse an unknown format or table, and CSV of all tables."""
+    if format not in FORMATS:
+        raise unknown_name("format", format, FORMATS)
+    if table not in (None, *NUMBERS):
+        raise OptionError(f"There are tables 1, 2 and 3; got {table}.")
+    if format == "csv" and table is None:
+        raise OptionError("CSV holds one table: choose it with --table, or write all with --out.")
+
+
+@with_options(TablesPlan)
 def report_testbed(
     store: str | Path,
     path: str | Path | None = None,
     *,
+    plan: TablesPlan,
     command: str | None = None,
-    **options: Any,
 ) -> str:
     """One self-contained page of a test bed; also written to `path`, if one is given.
 
@@ -65,19 +158,8 @@ def report_testbed(
         path: Where to write the page.
         command: The command that made the page; the page shows it.
     """
-    return report_planned(store, path, plan_from(TablesPlan, options), command)
-
-
-with_options(report_testbed, TablesPlan)
-
-
-def report_planned(
-    store: str | Path, path: str | Path | None, plan: TablesPlan, command: str | None = None
-) -> str:
-    """`report_testbed` with its options as a checked plan."""
     from mixmood.report.testbed.page import overview_page
     from mixmood.testbed.analysis.overview import overview
-    from mixmood.testbed.store import Store
 
     record = overview(Store(store), plan.choice, plan.cells, plan.beside_paper)
     return written(overview_page(record, command), path)

@@ -1,32 +1,40 @@
 """`mixmood.train`: a classifier from a few labelled images and a pool of unlabelled ones."""
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mixmood.api.joined.backbone_choice import (
+import numpy as np
+
+from mixmood.api.backbone_choice import (
     BackboneChoice,
     ChoiceOptions,
     choose_backbone,
     with_choice,
 )
-from mixmood.api.joined.mlflow_runs import log_head, mlflow_log
+from mixmood.api.mlflow_runs import log_head, mlflow_log
 from mixmood.api.predict import predict
+from mixmood.core.arrays import Rows
 from mixmood.core.cache import open_cache
-from mixmood.core.errors import OptionError, OutputError
+from mixmood.core.errors import OptionError, OutputError, UnreadableImageError
 from mixmood.core.files import make_folder, sweep, write_atomic
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.options import AUTO_BACKBONE, plan_from, with_options
+from mixmood.core.options import AUTO_BACKBONE, with_options
+from mixmood.core.records.ranking import Tile
 from mixmood.core.text import unknown_name
-from mixmood.data.images.pool import scaled_alike
+from mixmood.data.images.decode import THUMBNAIL_SIDE, thumbnail
+from mixmood.data.images.pool import FeatureSource, scaled_alike
 from mixmood.data.open import open_pool
+from mixmood.features.sample import Sample
 from mixmood.heads.registry import HEADS
+from mixmood.report.training import Mistakes, TrainingPictures, training_page
 from mixmood.ssl import run_folder as run_files
 from mixmood.ssl.head import HeadRun, train_head_on_images
 from mixmood.ssl.image_training import MEMORY_LIMIT_BYTES, train_on_images
-from mixmood.ssl.plan import AUTO, NETWORK_ONLY, TrainingPlan, TrainingRunPlan
+from mixmood.ssl.plan import AUTO, NETWORK_ONLY, TrainingRunPlan
 from mixmood.ssl.predict import Predictions
 from mixmood.ssl.record import EpochRecord, HeadRecord, TrainingRecord
 
@@ -58,15 +66,15 @@ class TrainedModel:
         return training_html(self.record)
 
 
+@with_options(TrainingRunPlan)
 def train(
     labelled: Any,
     unlabelled: Any = None,
     *,
-    plan: TrainingPlan | None = None,
+    plan: TrainingRunPlan,
     memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
     listener: Listener | None = None,
     on_epoch: Callable[[EpochRecord], None] = lambda epoch: None,
-    **options: Any,
 ) -> TrainedModel:
     """A model trained on a few labelled images and a pool of unlabelled ones, and its record.
 
@@ -78,35 +86,11 @@ def train(
     Args:
         labelled: Images with classes.
         unlabelled: The pool; not needed for `supervised`.
-        plan: A plan whose fields are the defaults of the options.
         memory_limit_bytes: For networks: larger sets are read from disk during training.
         listener: Gets progress, warnings and notes, such as automatic choices.
         on_epoch: Called with each finished epoch of a network.
-        options: The fields of `mixmood.ssl.plan.TrainingRunPlan`, as follows.
     """
-    return train_planned(
-        labelled,
-        unlabelled,
-        plan_from(TrainingRunPlan, options, None if plan is None else TrainingRunPlan.of(plan)),
-        memory_limit_bytes=memory_limit_bytes,
-        listener=listener or Silent(),
-        on_epoch=on_epoch,
-    )
-
-
-with_options(train, TrainingRunPlan)
-
-
-def train_planned(
-    labelled: Any,
-    unlabelled: Any,
-    plan: TrainingRunPlan,
-    *,
-    memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
-    listener: Listener,
-    on_epoch: Callable[[EpochRecord], None],
-) -> TrainedModel:
-    """`train` with its options as a checked plan."""
+    listener = listener or Silent()
     if plan.is_head:
         return _trained_head(labelled, unlabelled, plan, listener)
     record = train_on_images(
@@ -215,8 +199,70 @@ def _prepare_folder(folder: Path | None, resume: bool) -> None:
 
 def write_head(folder: Path, run: HeadRun) -> None:
     """Write the files of a head; the record last, so that a folder with a record is complete."""
-    from mixmood.api.joined.training_page import training_report
-
     write_atomic(folder / run_files.MODEL, run.model)
     write_atomic(folder / run_files.REPORT, training_report(run))
     write_atomic(folder / run_files.RECORD, run.record.to_json())
+
+
+N_TILES = 8
+MOST_MISTAKES = 12
+"""Pairs of classes whose mistakes are shown, the most frequent first."""
+MOST_CLASSES = 20
+"""With more classes, the surest images of each class are not shown."""
+
+
+def training_report(run: HeadRun, command: str | None = None) -> str:
+    """The page of a head, as HTML text."""
+    names = run.record.class_names
+    pictures = TrainingPictures(
+        labelled=run.labelled.pool.name,
+        pool=None if run.pool is None else run.pool.pool.name,
+        mistakes=_mistakes(run, names),
+        surest=_surest(run, names) if len(names) <= MOST_CLASSES else {},
+    )
+    return training_page(run.record, pictures, command)
+
+
+def _mistakes(run: HeadRun, names: tuple[str, ...]) -> tuple[Mistakes, ...]:
+    """Images that the first cross-validation misclassified, by true and predicted class."""
+    logits = run.trained.logits[0]
+    seen = np.isfinite(logits).all(axis=1)
+    predicted = np.where(seen, np.nan_to_num(logits).argmax(axis=1), run.codes)
+    wrong = np.flatnonzero(predicted != run.codes)
+    pairs = Counter(zip(run.codes[wrong].tolist(), predicted[wrong].tolist(), strict=True))
+    found = []
+    for (true, other), count in sorted(pairs.items(), key=lambda item: (-item[1], item[0])):
+        rows = wrong[(run.codes[wrong] == true) & (predicted[wrong] == other)][:N_TILES]
+        found.append(Mistakes(names[true], names[other], count, _tiles(run.labelled, rows)))
+        if len(found) == MOST_MISTAKES:
+            break
+    return tuple(found)
+
+
+def _surest(run: HeadRun, names: tuple[str, ...]) -> dict[str, tuple[Tile, ...]]:
+    if run.pool is None or not len(run.pool.features):
+        return {}
+    chances = run.trained.head.predict_proba(run.pool.features)
+    likeliest = chances.argmax(axis=1)
+    found = {}
+    for code, name in enumerate(names):
+        rows = np.flatnonzero(likeliest == code)
+        order = np.argsort(-chances[rows, code], kind="stable")[:N_TILES]
+        if len(rows):
+            found[name] = _tiles(run.pool, rows[order])
+    return found
+
+
+def _tiles(sample: Sample, rows: Rows) -> tuple[Tile, ...]:
+    pool = sample.pool
+    if isinstance(pool, FeatureSource):
+        return tuple(Tile(f"{pool.name}[{row}]", None, None) for row in sample.rows[rows])
+    tiles = []
+    for index in sample.rows[rows].tolist():
+        try:
+            uri = thumbnail(pool.picture(index, THUMBNAIL_SIDE))
+        except UnreadableImageError:
+            # It was readable before training; the page is written without it.
+            uri = None
+        tiles.append(Tile(pool.locate(index), uri, None))
+    return tuple(tiles)

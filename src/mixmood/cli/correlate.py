@@ -4,9 +4,8 @@ from typing import Annotated
 
 import typer
 
-from mixmood.cli.terminal import options
-from mixmood.cli.terminal.outputs import check_outputs
-from mixmood.cli.terminal.streams import console, put, show
+from mixmood.cli import options
+from mixmood.cli.terminal import console, put, show
 
 Csv = Annotated[
     str | None,
@@ -36,9 +35,10 @@ def correlate(
     Example: mixmood correlate table1_accuracy.csv table2_distances.csv --csv agreement.csv
     """
     from mixmood.api.correlate import correlate as correlated
+    from mixmood.api.outputs import check_outputs
     from mixmood.report.testbed.export import agreement_csv, agreement_json, agreement_view
 
-    check_outputs((accuracies, distances), json=json, csv=csv)
+    check_outputs((accuracies, distances), (json, csv))
     rows = correlated(accuracies, distances)
     put(json, agreement_json(rows))
     put(csv, agreement_csv(rows))

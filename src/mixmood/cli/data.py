@@ -6,11 +6,9 @@ from typing import Annotated
 
 import typer
 
-from mixmood.cli.terminal import options
-from mixmood.cli.terminal.bars import progress_bars
-from mixmood.cli.terminal.streams import readable, say
+from mixmood.cli import options
+from mixmood.cli.terminal import Bars, readable, say
 from mixmood.core.errors import InputError
-from mixmood.data.sets import CATALOGUE
 
 app = typer.Typer(no_args_is_help=True, help="List or get the paper's data sets.")
 
@@ -23,7 +21,7 @@ def list_sets() -> None:
 
     Example: mixmood data list
     """
-    from mixmood.data.sets import data_home, packed_sets
+    from mixmood.data.sets import CATALOGUE, data_home, packed_sets
 
     is_set = bool(os.environ.get("MIXMOOD_DATA"))
     hint = "from MIXMOOD_DATA" if is_set else "set MIXMOOD_DATA to use another"
@@ -63,12 +61,13 @@ def get_sets(
     Example: mixmood data get mnist svhn
     """
     from mixmood.api.data_sets import check_data_set, get_data_set
+    from mixmood.data.sets import CATALOGUE
 
     wanted = list(CATALOGUE) if ALL in names else names
     for name in wanted:
         check_data_set(name, ALL)
     for name in wanted:
-        with progress_bars(quiet, unit="bytes") as listener:
-            pack = get_data_set(name, listener=listener)
+        with Bars(quiet, unit="bytes") as bars:
+            pack = get_data_set(name, listener=bars)
         say(f"{name}: {CATALOGUE[name].licence}. Cite {CATALOGUE[name].citation}")
         typer.echo(str(pack))

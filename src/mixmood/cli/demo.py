@@ -1,11 +1,9 @@
 """`mixmood demo`: the main job on embedded data."""
 
+from mixmood.cli import options
+from mixmood.cli.options import takes
 from mixmood.cli.rank import deliver
-from mixmood.cli.terminal import options
-from mixmood.cli.terminal.bars import progress_bars
-from mixmood.cli.terminal.outputs import check_outputs
-from mixmood.cli.terminal.plan_command import takes
-from mixmood.cli.terminal.streams import print_warnings
+from mixmood.cli.terminal import Bars
 from mixmood.ranking.plan import RankingPlan
 
 
@@ -25,9 +23,10 @@ def demo(
 
     Example: mixmood demo --html report.html
     """
-    from mixmood.api.demo import demo_planned
+    from mixmood.api.demo import demo as rank_demo
+    from mixmood.api.outputs import check_outputs
 
-    check_outputs((), json=json, csv=csv, html=html)
-    with print_warnings(), progress_bars(quiet) as listener:
-        report = demo_planned(plan, listener)
+    check_outputs((), (json, csv, html))
+    with Bars(quiet) as bars:
+        report = rank_demo(plan=plan, listener=bars)
     deliver(report, json, csv, html)

@@ -1,7 +1,6 @@
 """`mixmood filter`: the useful part of a pool."""
 
 import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,13 +8,10 @@ from typing import Annotated
 
 import typer
 
-from mixmood.cli.terminal import options
-from mixmood.cli.terminal.bars import progress_bars
-from mixmood.cli.terminal.outputs import check_outputs
-from mixmood.cli.terminal.plan_command import takes
-from mixmood.cli.terminal.streams import print_warnings, put, say
+from mixmood.cli import options
+from mixmood.cli.options import takes
+from mixmood.cli.terminal import INTERRUPTED, Bars, put, say, typed_command
 from mixmood.core.errors import OptionError, OutputError
-from mixmood.core.interrupt import INTERRUPTED
 from mixmood.selection.plan import FilterPlan
 
 
@@ -44,20 +40,20 @@ def filter(
 
     Example: mixmood filter labelled/ crawl/ --out kept.csv --html kept.html
     """
-    from mixmood.api.filter import filter_planned
+    from mixmood.api.filter import filter as filter_pool
+    from mixmood.api.outputs import check_outputs
     from mixmood.report.filter import filter_lines
 
     if (labelled == "-") != (plan.load is not None):
         given = f"got LABELLED {labelled} and {f'--load {plan.load}' if plan.load else 'no --load'}"
         raise OptionError(f"Give the labelled images, or - together with --load FILE.npz; {given}.")
-    inputs = [labelled, pool, *([] if plan.load is None else [str(plan.load)])]
-    save = None if plan.save is None else str(plan.save)
-    check_outputs(inputs, json=json, csv=out, html=html, save=save)
-    with print_warnings(), progress_bars(quiet) as listener, _resume_hint(out):
-        kept = filter_planned(None if labelled == "-" else labelled, pool, out, plan, listener)
+    check_outputs((labelled, pool, plan.load), (out, json, html, plan.save))
+    base = None if labelled == "-" else labelled
+    with Bars(quiet) as bars, _resume_hint(out):
+        kept = filter_pool(base, pool, out=out, plan=plan, listener=bars)
     put(json, kept.to_json())
     if html is not None:
-        kept.to_html(html, command=shlex.join(["mixmood", *sys.argv[1:]]))
+        kept.to_html(html, command=typed_command())
     if json != "-":
         for line in filter_lines(kept.record):
             typer.echo(line)

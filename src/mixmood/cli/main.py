@@ -8,12 +8,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mixmood.cli import cache, correlate, data, demo, predict, rank, train
+from mixmood.cli import cache, correlate, data, demo, predict, rank, testbed, train
 from mixmood.cli import filter as filter_command
-from mixmood.cli.terminal.streams import abandon_stdout, open_closed_streams, say
-from mixmood.cli.testbed import commands as testbed
+from mixmood.cli.terminal import INTERRUPTED, abandon_stdout, open_closed_streams, say
 from mixmood.core.errors import MixmoodError, reason
-from mixmood.core.interrupt import ENDS, INTERRUPTED
+from mixmood.core.interrupt import ENDS
 from mixmood.core.version import __version__
 
 DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}

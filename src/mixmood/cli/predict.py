@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from mixmood.cli.terminal.outputs import check_outputs
-from mixmood.cli.terminal.plan_command import takes
+from mixmood.cli.options import takes
+from mixmood.cli.terminal import Bars, put
+from mixmood.core.text import counted
 from mixmood.ssl import run_folder as run_files
 from mixmood.ssl.plan import PredictionPlan
 
@@ -25,15 +26,12 @@ def predict(
 
     Example: mixmood predict --model run/ new-images/ --csv classes.csv
     """
-    from mixmood.api.predict import predict_planned
-    from mixmood.cli.terminal.bars import progress_bars
-    from mixmood.cli.terminal.streams import put
-    from mixmood.core.text import counted
+    from mixmood.api.outputs import check_outputs
+    from mixmood.api.predict import predict as classify
 
-    own_files = [str(model), *(str(model / name) for name in run_files.ALL)]
-    check_outputs((images, *own_files), csv=csv)
-    with progress_bars(is_quiet=False) as bars:
-        predictions = predict_planned(model, images, plan, bars)
+    check_outputs((images, model, *(model / name for name in run_files.ALL)), (csv,))
+    with Bars() as bars:
+        predictions = classify(model, images, plan=plan, listener=bars)
     put(csv, predictions.to_csv())
     if csv == "-":
         return

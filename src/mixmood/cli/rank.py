@@ -1,16 +1,12 @@
 """`mixmood rank`: the main job."""
 
-import shlex
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mixmood.cli.terminal import options
-from mixmood.cli.terminal.bars import progress_bars
-from mixmood.cli.terminal.outputs import check_outputs
-from mixmood.cli.terminal.plan_command import takes
-from mixmood.cli.terminal.streams import console, print_warnings, put, show
+from mixmood.cli import options
+from mixmood.cli.options import takes
+from mixmood.cli.terminal import Bars, console, put, show, typed_command
 from mixmood.ranking.plan import RankingPlan
 
 if TYPE_CHECKING:
@@ -38,13 +34,14 @@ def rank(
 
     Example: mixmood rank labelled/ web=crawl.zip clinic=scans/ noise:gaussian --html report.html
     """
-    from mixmood.api.rank import rank_planned
+    from mixmood.api.outputs import check_outputs
+    from mixmood.api.rank import rank as rank_pools
 
     # A candidate is PATH or NAME=PATH.
     paths = [path for word in candidates for path in (word, word.partition("=")[2]) if path]
-    check_outputs((labelled, *paths), json=json, csv=csv, html=html)
-    with print_warnings(), progress_bars(quiet) as listener:
-        report = rank_planned(labelled, candidates, plan, listener)
+    check_outputs((labelled, *paths), (json, csv, html))
+    with Bars(quiet) as bars:
+        report = rank_pools(labelled, candidates, plan=plan, listener=bars)
     deliver(report, json, csv, html)
 
 
@@ -55,6 +52,6 @@ def deliver(report: "RankReport", json: str | None, csv: str | None, html: str |
     put(json, report.to_json())
     put(csv, report.to_csv())
     if html is not None:
-        report.to_html(html, command=shlex.join(["mixmood", *sys.argv[1:]]))
+        report.to_html(html, command=typed_command())
     if "-" not in (json, csv):
         show(ranking_view(report, is_plain=not console().is_terminal))

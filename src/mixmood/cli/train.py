@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mixmood.cli.terminal.plan_command import takes
-from mixmood.core.interrupt import INTERRUPTED, ends_at_once
+from mixmood.cli.options import takes
+from mixmood.cli.terminal import INTERRUPTED, Bars, say
 from mixmood.core.text import counted
 from mixmood.ssl.plan import TrainingRunPlan
 from mixmood.ssl.run_folder import CHECKPOINT
 
 if TYPE_CHECKING:
-    from mixmood.ssl.record import HeadRecord, TrainingRecord
+    from mixmood.ssl.record import EpochRecord, HeadRecord, TrainingRecord
 
 
 @takes(TrainingRunPlan)
@@ -36,27 +36,21 @@ def train(
 
     Example: mixmood train --labelled labelled/ --unlabelled crawl.zip --out run/
     """
-    with ends_at_once():  # while libraries are loaded, there is nothing to save
-        from mixmood.api.train import train_planned
-        from mixmood.cli.terminal.training_bar import TrainingBar
-        from mixmood.core.interrupt import ends_promptly
-        from mixmood.ssl.image_training import load_torch
+    from mixmood.api.train import train as train_model
 
-        if not plan.is_head:
-            load_torch()
-        plan = replace(plan, settings=_settings(plan.algorithm, setting))
+    plan = replace(plan, settings=_settings(plan.algorithm, setting))
     out = Path(plan.out or "")
-    with ends_promptly(lambda: _stopped(out)), TrainingBar() as bar:
+    with Bars(has_lines=True) as bars:
+
+        def show_epoch(epoch: "EpochRecord") -> None:
+            (bars.show_beside if bars.is_drawn else say)(epoch_line(epoch))
+
         try:
-            trained = train_planned(
-                labelled,
-                unlabelled,
-                plan,
-                listener=bar,
-                on_epoch=bar.show_epoch,
+            trained = train_model(
+                labelled, unlabelled, plan=plan, listener=bars, on_epoch=show_epoch
             )
         except KeyboardInterrupt:
-            bar.note(_stopped(out))
+            say(_stopped(out))
             raise typer.Exit(INTERRUPTED) from None
     sys.stdout.write(summary_text(trained.record, out))
 
@@ -136,3 +130,20 @@ def _network_lines(record: "TrainingRecord", out: Path) -> list[str]:
         f"  best epoch on test data {record.accuracy_best:.4f}  (epoch {record.best_epoch})",
         f"{record.elapsed_s:.1f} s, {record.images_per_s:.0f} images a second; results in {out}",
     ]
+
+
+def epoch_line(epoch: "EpochRecord") -> str:
+    """An epoch in one line."""
+    words = [f"epoch {epoch.epoch}", f"loss {epoch.loss:.4f}"]
+    if epoch.share_sure == 0:
+        words.append("no guess has reached the threshold yet: the pool is not used")
+    elif epoch.loss_unlabelled is not None:
+        words.append(f"unlabelled {epoch.loss_unlabelled:.4f}")
+    if epoch.share_sure:
+        words.append(f"confident guesses {epoch.share_sure:.0%}")
+    if epoch.share_dropped is not None:
+        words.append(f"dropped {epoch.share_dropped:.0%}")
+    words.append(f"test {epoch.test_accuracy:.3f}")
+    if epoch.validation_accuracy is not None:
+        words.append(f"validation {epoch.validation_accuracy:.3f}")
+    return "  ".join(words)

@@ -4,7 +4,8 @@ import warnings
 from typing import Protocol
 
 PROBE = "probe"
-UNITS = {PROBE: "pools"}
+RUNS = "runs"
+UNITS = {PROBE: "pools", RUNS: "runs"}
 """What the steps of a task are, where they are neither images nor the unit of its command."""
 
 

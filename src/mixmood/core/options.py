@@ -1,8 +1,9 @@
 """Options declared once, as fields of a plan that command line and Python share."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from functools import wraps
 from inspect import Parameter, Signature, get_annotations
 from pathlib import Path
 from types import UnionType
@@ -12,6 +13,7 @@ from mixmood.core.errors import OptionError
 from mixmood.core.text import unknown_name
 
 P = TypeVar("P")
+R = TypeVar("R")
 
 KEY = "option"
 """Where a field's metadata holds its `OptionText`."""
@@ -81,14 +83,15 @@ def plan_fields(plan: Any) -> list[Field[Any]]:
     return sorted(fields(plan), key=place)
 
 
-def plan_from(plan: type[P], options: Mapping[str, Any], start: P | None = None) -> P:
+def plan_from(plan: type[P], options: Mapping[str, Any], start: Any = None) -> P:
     """The plan with these options; an unknown name is refused, and the nearest name offered.
 
     Args:
         plan: The kind of plan.
         options: Values by the name of their field. NumPy's numbers become Python's, which can be
             written as JSON; a path becomes text where a word is wanted.
-        start: A plan that gives the other values; the defaults if None.
+        start: A plan of this kind, or of one that it extends, which gives the other values; the
+            defaults if None.
 
     >>> @dataclass(frozen=True)
     ... class Plan:
@@ -97,13 +100,15 @@ def plan_from(plan: type[P], options: Mapping[str, Any], start: P | None = None)
     Traceback (most recent call last):
     mixmood.core.errors.OptionError: Unknown option 'draw'. Did you mean 'draws'? Known: draws.
     """
+    hints = get_type_hints(plan)
     known = [one.name for one in fields(plan)]  # type: ignore[arg-type]
     for name in options:
         if name not in known:
             raise unknown_name("option", name, known)
-    hints = get_type_hints(plan)
     plain = {name: _plain(value, hints[name]) for name, value in options.items()}
-    return plan(**plain) if start is None else replace(start, **plain)  # type: ignore[type-var]
+    if start is None or isinstance(start, plan):
+        return plan(**plain) if start is None else replace(start, **plain)  # type: ignore[type-var]
+    return plan(**{one.name: getattr(start, one.name) for one in fields(start)} | plain)
 
 
 def _plain(value: Any, hint: Any) -> Any:
@@ -113,25 +118,42 @@ def _plain(value: Any, hint: Any) -> Any:
     return value.item() if getattr(value, "shape", None) == () else value
 
 
-def with_options(function: Any, plan: type) -> None:
-    """Show a plan's options in the signature and docstring of a function with `**options`."""
-    own = Signature.from_callable(function)
-    hints = get_type_hints(plan)
-    named = [
-        Parameter(
-            one.name, Parameter.KEYWORD_ONLY, default=_default(one), annotation=hints[one.name]
-        )
-        for one in plan_fields(plan)
-    ]
-    kept = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-    order = sorted([*kept, *named], key=lambda parameter: parameter.kind)
-    function.__signature__ = own.replace(parameters=order)
-    lines = [f"        {name}: {text.help}" for name, text in option_texts(plan).items()]
-    function.__doc__ = "\n".join([(function.__doc__ or "").rstrip(), *lines, "    "])
+def with_options(kind: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """A decorator: the fields of a plan become keyword arguments of a function with a `plan`.
+
+    The function gets the checked plan. Its callers give options by name, or a plan, or both: then
+    the options replace fields of the plan. Signature and docstring list the options, for `help()`;
+    type checkers read the stub of the package, which is made from the signature.
+    """
+
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
+        own = Signature.from_callable(function)
+
+        @wraps(function)
+        def call(*args: Any, plan: Any = None, **given: Any) -> R:
+            kept = {name: given.pop(name) for name in own.parameters if name in given}
+            return function(*args, plan=plan_from(kind, given, plan), **kept)
+
+        parameters = dict(own.parameters)
+        described = parameters.pop("plan").replace(default=None, annotation=kind | None)
+        named = [_parameter(one, get_type_hints(kind)[one.name]) for one in plan_fields(kind)]
+        every = sorted([*parameters.values(), described, *named], key=lambda one: one.kind)
+        call.__signature__ = own.replace(parameters=every)  # type: ignore[attr-defined]
+        lines = [f"        {name}: {text.help}" for name, text in option_texts(kind).items()]
+        call.__doc__ = "\n".join([(function.__doc__ or "").rstrip(), PLAN_LINE, *lines, "    "])
+        return call
+
+    return decorate
 
 
-def _default(one: Field[Any]) -> Any:
-    return one.default if one.default_factory is MISSING else one.default_factory()
+PLAN_LINE = (
+    "        plan: The options as one object; those that are given by name replace its fields."
+)
+
+
+def _parameter(one: Field[Any], hint: Any) -> Parameter:
+    default = one.default if one.default_factory is MISSING else one.default_factory()
+    return Parameter(one.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def check_kinds(plan: Any) -> None:

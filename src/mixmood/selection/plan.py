@@ -21,7 +21,7 @@ FIT_SAMPLE = 1000
 class FilterPlan(LoggedPlan):
     """What a filter is asked for; command line and Python share it."""
 
-    keep: str = option(
+    keep: str | float = option(
         "auto",
         "auto keeps the estimated useful part, 0.3 the best 30 %, 500 the best 500 images.",
         metavar="auto|SHARE|COUNT",
@@ -93,7 +93,7 @@ class FilterPlan(LoggedPlan):
 
         if self.threshold is not None:
             return KeepRule(threshold=self.threshold)
-        return parse_keep(self.keep)
+        return parse_keep(str(self.keep))
 
     @property
     def keep_in_words(self) -> str:

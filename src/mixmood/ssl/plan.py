@@ -239,11 +239,6 @@ class TrainingRunPlan(TrainingPlan):
         """The folder for results, if there is one."""
         return None if self.out is None else Path(self.out)
 
-    @classmethod
-    def of(cls, plan: TrainingPlan) -> "TrainingRunPlan":
-        """The plan of the same training without test images and without output files."""
-        return cls(**{one.name: getattr(plan, one.name) for one in fields(plan)})
-
 
 @dataclass(frozen=True, kw_only=True)
 class PredictionPlan:

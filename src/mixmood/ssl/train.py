@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from mixmood.core.errors import MissingExtraError, OptionError, OutputError, reason
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.options import plan_from, with_options
+from mixmood.core.options import with_options
 from mixmood.core.seeds import rng_for
 from mixmood.ssl.algorithms.algorithm import Algorithm, unlabelled_ratio
 from mixmood.ssl.algorithms.registry import ALGORITHMS, algorithm_named
@@ -53,6 +53,7 @@ class Trained:
     standardise: Standardise
 
 
+@with_options(TrainingPlan)
 def train(
     labelled: ImagesLike,
     labels: CodesLike,
@@ -60,14 +61,13 @@ def train(
     test: ImagesLike,
     test_labels: CodesLike,
     *,
-    plan: TrainingPlan | None = None,
+    plan: TrainingPlan,
     validation: tuple[ImagesLike, CodesLike] | None = None,
     class_names: Sequence[str] | None = None,
     out: str | Path | None = None,
     resume: bool = False,
     progress: Listener | None = None,
     on_epoch: Callable[[EpochRecord], None] = lambda epoch: None,
-    **options: Any,
 ) -> Trained:
     """A model trained on a few labelled images and a pool of unlabelled ones, and its record.
 
@@ -75,7 +75,8 @@ def train(
     `Images`; labels are whole numbers from 0. An epoch is one pass over the pool, or over the
     labelled images for `supervised`; with `updates`, the run has that many updates in `epochs`
     equal parts. On a CPU the same inputs, options and seed give the same weights; the number of
-    threads, which sums depend on, follows from a rule (`default_threads`).
+    threads, which sums depend on, follows from a rule (`default_threads`). A module given as
+    `model` is trained in place.
 
     Args:
         labelled: The labelled images.
@@ -83,16 +84,13 @@ def train(
         unlabelled: The pool; algorithms without a pool ignore it.
         test: Images to test on after each epoch; no choice depends on them.
         test_labels: Their classes.
-        plan: How to train; the options change it. A module given as `model` is trained in place.
         validation: Images and labels to select the epoch by.
         class_names: Names of the classes; their numbers if left out.
         out: A folder for checkpoints and metrics.
         resume: Go on from the checkpoint in `out`, if there is one.
         progress: Called after every update.
         on_epoch: Called with each finished epoch.
-        options: The fields of `TrainingPlan`, as follows.
     """
-    plan = plan_from(TrainingPlan, options, plan)
     task = checked_task(
         (labelled, labels), unlabelled, (test, test_labels), validation, class_names
     )
@@ -121,9 +119,6 @@ def train(
             _restore(loop, saved, folder)
         loop.run(folder, configuration, progress or Silent(), on_epoch)
         return _trained(loop, configuration)
-
-
-with_options(train, TrainingPlan)
 
 
 def _restore(loop: Loop, saved: dict[str, Any], folder: Path | None) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from mixmood.core.errors import OutputError
 from mixmood.core.files import write_atomic
+from mixmood.core.listener import Listener
 from mixmood.core.mlflow_log import MetricRow, MlflowLog
 from mixmood.jobs.local import Call, Outcome, Spread
 from mixmood.testbed.cells import runs
@@ -198,12 +199,12 @@ class Tracker:
 
 
 def record_logger(
-    uri: str | None, store: Store, warn: Callable[[str], None]
+    uri: str | None, store: Store, listener: Listener
 ) -> Callable[[AnyRecord | None], None]:
     """A function that logs a record to MLflow; without a URI it does nothing.
 
     Records that are in the store already are logged at once. A server that does not answer must
-    not stop the runs, since the store has all records. The error is reported once to `warn`, and
+    not stop the runs, since the store has all records. The listener is warned once, and
     nothing more is logged.
     """
     if uri is None:
@@ -219,7 +220,7 @@ def record_logger(
             tracker.log(record)
         except OutputError as error:
             is_reachable = False
-            warn(f"{error} Runs go on; missing records are logged at the next start.")
+            listener.warn(f"{error} Runs go on; missing records are logged at the next start.")
 
     for finished in store.records():
         log(finished)

@@ -1,13 +1,12 @@
 """The options of running a test bed and of its tables; command line and Python share them."""
 
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import OptionError
+from mixmood.core.listener import RUNS, Listener
 from mixmood.core.options import option
 from mixmood.jobs.local import LOCAL, RAY, check_backend
 
@@ -121,8 +120,8 @@ class PreparedTestbed:
     def run(
         self,
         folder: str | Path,
-        watch: "Watch" = lambda status, record: None,
-        warn: Callable[[str], None] = warnings.warn,
+        watch: "Watch",
+        listener: Listener,
     ) -> "Status":
         """Run the jobs that have no record in the store in this folder yet."""
         from mixmood.testbed.driver import drive, record_logger
@@ -131,13 +130,18 @@ class PreparedTestbed:
         plan = self.plan
         spread = plan.spread
         store = Store.make(folder, self.config)
-        log = record_logger(plan.mlflow, store, warn)
+        log = record_logger(plan.mlflow, store, listener)
+        n_finished = 0
+        listener.start(RUNS, len(self.work))
 
         def watch_and_log(status: "Status", record: "AnyRecord | None") -> None:
+            nonlocal n_finished
+            n_before, n_finished = n_finished, status.n_runs - status.n_left
+            listener.advance(RUNS, n_finished - n_before)
             watch(status, record)
             log(record)
 
-        return drive(
+        status = drive(
             self.work,
             store,
             spread,
@@ -145,6 +149,8 @@ class PreparedTestbed:
             retry_failed=plan.retry_failed,
             watch=watch_and_log,
         )
+        listener.finish(RUNS)
+        return status
 
 
 def prepare(config: "Config", plan: TestbedPlan) -> PreparedTestbed:

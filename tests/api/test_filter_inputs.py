@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mixmood
-from mixmood.api.joined.filter_inputs import check_paths
+from mixmood.api.filter import check_paths
 from mixmood.core.errors import InputError, OptionError
 from mixmood.selection.plan import FilterPlan
 
@@ -83,5 +83,5 @@ def test_a_saved_filter_refuses_features_that_it_was_not_fitted_with(tmp_path, r
 
 
 def test_the_list_and_the_saved_filter_are_two_files(table):
-    with pytest.raises(OptionError, match=r"list and the saved filter are both k.csv\. Name two"):
+    with pytest.raises(OptionError, match="Two results would be written to k.csv"):
         check_paths("scans", "crawl", Path("k.csv"), FilterPlan(save="k.csv"))

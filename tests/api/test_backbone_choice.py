@@ -232,7 +232,7 @@ def test_where_there_are_no_labelled_images_a_backbone_must_be_named(sets):
 
 
 def test_more_labelled_images_than_needed_are_sampled(sets, monkeypatch):
-    monkeypatch.setattr("mixmood.api.joined.backbone_choice.MOST_LABELLED", 10)
+    monkeypatch.setattr("mixmood.api.backbone_choice.MOST_LABELLED", 10)
     report = mixmood.rank(
         sets / "labelled", {"pool": sets / "pool"}, backbone="auto:seeing", groups=r"\d", **QUICK
     )

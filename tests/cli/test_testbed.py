@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mixmood.cli.main import app
-from mixmood.cli.testbed.lines import RunLines, describe_status
+from mixmood.cli.testbed import RunBars, describe_status
 from mixmood.testbed.cells import runs
 from mixmood.testbed.driver import Status
 from mixmood.testbed.run import failure, job_for
@@ -139,9 +139,9 @@ def test_status_shows_a_driver_at_work(mixmood, store, tiny):
 
 def test_progress_is_a_line_a_run_without_a_terminal(make_record, capsys):
     status = Status(8, 2, n_done=1, elapsed_s=10)
-    with RunLines(is_quiet=False) as lines:
-        lines.show(status, None)
-        lines.show(status, make_record())
+    with RunBars(is_quiet=False) as bars:
+        bars.watch(status, None)
+        bars.watch(status, make_record())
     said = capsys.readouterr().err
     assert "1/8 digits gaussian 100 % n=10 mixmatch seed 0: accuracy 0.500" in said
     assert describe_status(status).endswith("about 1 min 10 s left")

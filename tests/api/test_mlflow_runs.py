@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mixmood
-from mixmood.api.joined.mlflow_runs import metric_name
+from mixmood.api.mlflow_runs import metric_name
 from mixmood.core import mlflow_log
 from mixmood.core.errors import MissingExtraError, OutputError
 

@@ -1,1 +1,0 @@
-"""Code that combines parts of `ranking`, `selection`, `ssl` and `report`."""

@@ -1,0 +1,63 @@
+"""May these files and folders be written? Asked before any work is done."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from mixmood.core.errors import InputError, OptionError
+from mixmood.core.files import check_writable, expanded
+from mixmood.data.images.names import split_options
+from mixmood.data.readers.files import is_read_by_a_folder
+from mixmood.data.readers.kept import chain_of_lists
+
+STDOUT = "-"
+
+
+def check_outputs(
+    inputs: Iterable[Any],
+    files: Iterable[str | Path | None],
+    folders: Iterable[str | Path | None] = (),
+) -> None:
+    """Refuse an output that cannot be written, or would change an input or another output.
+
+    Args:
+        inputs: What the command reads: paths, with their options; other words and objects do no
+            harm.
+        files: The files to write, "-" for stdout, or None.
+        folders: The folders to make, or None.
+    """
+    read = _paths_read(what for what in inputs if isinstance(what, str | Path))
+    targets = [target for target in files if target is not None]
+    places = [target if target == STDOUT else os.path.realpath(target) for target in targets]
+    for target, place in zip(targets, places, strict=True):
+        if Path(place) in read or any(is_read_by_a_folder(Path(place), one) for one in read):
+            raise OptionError(f"{target} is one of the inputs. Name another file to write.")
+        if places.count(place) > 1 and place != os.devnull:
+            raise OptionError(
+                f"Two results would be written to {target}, the second over the first. "
+                "Give each a file of its own."
+            )
+        if target != STDOUT:
+            check_writable(target)
+    for folder in folders:
+        is_inside = folder is not None and any(
+            Path(folder).resolve().is_relative_to(one) for one in read if one.is_dir()
+        )
+        if is_inside:
+            raise OptionError(
+                f"{folder} lies inside one of the inputs and would become a part of it. Name a "
+                "folder elsewhere."
+            )
+
+
+def _paths_read(inputs: Iterable[str | Path]) -> set[Path]:
+    """All paths that are read; a list of a list is read through both."""
+    found: set[Path] = set()
+    for path in map(expanded, inputs):
+        found.add(Path(os.path.realpath(split_options(path).path)))
+        try:
+            found.update(chain_of_lists(path))
+        except InputError:
+            continue  # a list of itself: opening it reports the mistake, or sets the pool aside
+    return found

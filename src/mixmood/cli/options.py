@@ -1,0 +1,106 @@
+"""Options of commands: those that several share, and the fields of a plan."""
+
+from collections.abc import Callable
+from dataclasses import Field
+from functools import partial
+from inspect import Parameter, Signature
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+
+from mixmood.core.errors import OptionError
+from mixmood.core.options import KEY, OptionText, plan_fields, with_options
+
+
+def _no_stdout(path: str | None) -> str | None:
+    if path == "-":
+        raise OptionError("The page is written to a file, not to stdout. Give --html FILE.")
+    return path
+
+
+Json = Annotated[
+    str | None, typer.Option("--json", metavar="FILE|-", help="Write the record; - is stdout.")
+]
+Csv = Annotated[
+    str | None,
+    typer.Option(
+        "--csv", metavar="FILE|-", help="Write one row for each pool and measure; - is stdout."
+    ),
+]
+Html = Annotated[
+    str | None,
+    typer.Option("--html", metavar="FILE", help="Write one HTML page.", callback=_no_stdout),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")]
+
+
+def takes(
+    plan: type, without: tuple[str, ...] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator that makes the fields of a plan the options of a command.
+
+    The function gets the plan as its parameter `plan`; `--help` shows the options in its place.
+
+    Args:
+        plan: A frozen dataclass whose fields are made by `option`.
+        without: Fields that the command does not offer; they keep their defaults.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        command, parameters = with_options(plan)(function), []
+        for parameter in Signature.from_callable(function).parameters.values():
+            if parameter.name == "plan":
+                parameters += [
+                    _parameter(one, get_type_hints(plan)[one.name])
+                    for one in plan_fields(plan)
+                    if KEY in one.metadata and one.name not in without
+                ]
+            else:
+                parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
+        command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in parameters}
+        command.__doc__ = function.__doc__
+        return command
+
+    return decorate
+
+
+def _parameter(one: Field[Any], hint: Any) -> Parameter:
+    """An option for typer, with its help; one that must be given has no default."""
+    text: OptionText = one.metadata[KEY]
+    default = list(one.default) if isinstance(one.default, tuple) else one.default
+    return Parameter(
+        one.name,
+        Parameter.KEYWORD_ONLY,
+        default=Parameter.empty if text.is_required else default,
+        annotation=_annotation(one.name, hint, text),
+    )
+
+
+def _annotation(name: str, hint: Any, text: OptionText) -> Any:
+    flags = text.flag or (f"--{name.replace('_', '-')}",)
+    shown: Any = True if text.default is None else text.default
+    described = partial(
+        typer.Option, *flags, help=text.help, metavar=text.metavar, show_default=shown
+    )
+    kinds = get_args(hint)
+    if text.takes_none:
+        wanted = float if float in kinds else str
+        return Annotated[Any, described(parser=partial(_or_none, name, wanted))]
+    if get_origin(hint) is tuple:
+        hint = list[kinds[0]]  # type: ignore[valid-type]
+    elif hint is Any or str in kinds:
+        # Python users may give other types, such as paths; the command line gives text.
+        hint = str | None if NoneType in kinds and not text.is_required else str
+    return Annotated[hint, described()]
+
+
+def _or_none(name: str, wanted: type, word: Any) -> Any:
+    """The value of an option that may be "none"."""
+    if word is None or word == "none":
+        return None
+    try:
+        return wanted(word)
+    except ValueError:
+        raise OptionError(f"{name} must be a number or none; got '{word}'.") from None

@@ -1,1 +1,0 @@
-"""Code that commands share: options, output files, progress bars and streams."""

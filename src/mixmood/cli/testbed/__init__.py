@@ -1,1 +1,0 @@
-"""`mixmood testbed` and its sub-commands."""
