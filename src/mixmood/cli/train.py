@@ -9,6 +9,7 @@ import typer
 
 from mixmood.cli.options import takes
 from mixmood.cli.terminal import INTERRUPTED, Bars, say
+from mixmood.core.interrupt import ends_at_once
 from mixmood.core.text import counted
 from mixmood.ssl.plan import TrainingRunPlan
 from mixmood.ssl.run_folder import CHECKPOINT
@@ -36,8 +37,12 @@ def train(
 
     Example: mixmood train --labelled labelled/ --unlabelled crawl.zip --out run/
     """
-    from mixmood.api.train import train as train_model
+    with ends_at_once():  # there is nothing to save yet
+        from mixmood.api.train import train as train_model
+        from mixmood.ssl.image_training import load_torch
 
+        if not plan.is_head:
+            load_torch()
     plan = replace(plan, settings=_settings(plan.algorithm, setting))
     out = Path(plan.out or "")
     with Bars(has_lines=True) as bars:
