@@ -19,7 +19,7 @@ HEAD = """# Benchmarks
 
 Written by `make bench` (`python -m benchmarks`); do not edit. Each ratio compares two things that
 were measured in turn (A B A B ...) in one run: the median of the rounds, then the smallest and
-the largest. What each case does is explained in [docs/performance.md](../docs/performance.md).
+the largest. [docs/performance.md](../docs/performance.md) has the figures that users need.
 
 | case | what | against | values | ratio | goal | reached |
 |---|---|---|---|---|---|---|
