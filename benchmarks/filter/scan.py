@@ -28,7 +28,15 @@ from mixmood.features.sample import Extractor
 from mixmood.report.filter import ListContent, write_list
 from mixmood.selection.decide import decide, gather_parts, parse_keep
 from mixmood.selection.plan import FilterPlan
-from mixmood.selection.scan import PartFolder, Scan, ScanPart, ranges, scan_local, write_part
+from mixmood.selection.scan import (
+    PartFolder,
+    Scan,
+    ScanPart,
+    empty_part,
+    ranges,
+    scan_local,
+    write_part,
+)
 from mixmood.selection.scorer import fit_scorer
 
 N_ROUNDS = 9
@@ -136,15 +144,11 @@ def entries(folder: Path, count: int) -> dict[str, float]:
 
 
 def _made_up(n: int, rng: np.random.Generator) -> ScanPart:
-    return ScanPart(
-        scores=rng.normal(size=n),
-        nearest=np.zeros(n, np.int64),
-        is_copy=np.zeros(n, bool),
-        codes=rng.integers(0, 2**63, size=(n, 2), dtype=np.uint64),
-        classes=rng.integers(0, 2, n).astype(np.int32),
-        confidence=rng.random(n),
-        problems=np.full(n, "", "U1"),
-    )
+    part = empty_part(n)
+    part.scores, part.confidence = rng.normal(size=n), rng.random(n)
+    part.codes = rng.integers(0, 2**63, size=(n, 2), dtype=np.uint64)
+    part.classes = rng.integers(0, 2, n)
+    return part
 
 
 def files(folder: Path, count: int) -> dict[str, float]:

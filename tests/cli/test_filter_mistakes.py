@@ -9,13 +9,17 @@ from tests.fixtures.filter_command import filtered, invoke, small
     [
         (["labelled.npy", "half.npy", "--keep", "0"], 2, "--keep takes auto, a share between"),
         (["labelled.npy", "half.npy", "--keep", "2.5"], 2, "whole number of at least 1; got 2.5"),
-        (["labelled.npy", "half.npy", "--keep", "3", "--threshold", "1"], 2, "keep or threshold"),
+        (
+            ["labelled.npy", "half.npy", "--keep", "3", "--threshold", "1"],
+            2,
+            "keep, threshold and typical",
+        ),
         (["labelled.npy", "half.npy", "--threshold", "nan"], 2, "finite number; got nan"),
         (["labelled.npy", "half.npy", "--typical", "0"], 2, "above 0 and at most 1; got 0"),
         (
             ["labelled.npy", "half.npy", "--typical", "1", "--keep", "9"],
             2,
-            "got typical 1 and keep 9",
+            "got keep 9 and typical 1",
         ),
         (["labelled.npy", "half.npy", "--score", "knm"], 2, "Did you mean 'knn'?"),
         (["labelled.npy", "half.npy", "--diverse", "2"], 2, "between 0 and 1; got 2"),

@@ -5,19 +5,7 @@ import pytest
 
 from mixmood.core.arrays import packed_arrays
 from mixmood.core.errors import InputError, OutputError
-from mixmood.selection.scan import PART_KINDS, PartFolder, ScanPart, write_part
-
-
-def part(n_rows):
-    """Of images that all score 0."""
-    kinds = {"f": float, "i": np.int64, "b": bool, "u": np.uint64, "U": "U9"}
-    shapes = {"codes": (n_rows, 2)}
-    return ScanPart(
-        **{
-            name: np.zeros(shapes.get(name, n_rows), kinds[kind])
-            for name, kind in PART_KINDS.items()
-        }
-    )
+from mixmood.selection.scan import PartFolder, empty_part, write_part
 
 
 @pytest.fixture
@@ -25,7 +13,7 @@ def parts(tmp_path):
     """A scan of three images that was begun and has its only part."""
     folder = PartFolder(tmp_path / "scan", 3)
     folder.begin({"pool": "a"}, resume=False)
-    write_part(folder.folder, 0, part(3))
+    write_part(folder.folder, 0, empty_part(3))
     return folder
 
 
@@ -43,15 +31,18 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["holiday.png"]
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [("scores", np.zeros(2)), ("scores", np.zeros(3, int)), ("problems", np.zeros(3))],
-)
-def test_a_part_whose_arrays_do_not_fit_is_refused(parts, name, values):
-    arrays = {key: getattr(part(3), key) for key in PART_KINDS} | {name: values}
-    (parts.folder / "part-000000000000.npz").write_bytes(packed_arrays(arrays))
-    message = f"part-000000000000.npz is damaged: its array '{name}' does not fit. Delete it"
+@pytest.mark.parametrize("part", [empty_part(2), empty_part(3)[["scores", "problems"]]])
+def test_a_part_of_other_values_is_refused(parts, part):
+    (parts.folder / "part-000000000000.npz").write_bytes(packed_arrays({"part": part}))
+    message = "part-000000000000.npz is damaged: it holds other values. Delete it"
     with pytest.raises(InputError, match=message):
+        list(parts)
+
+
+@pytest.mark.parametrize("values", [np.zeros(3), np.zeros(3, int), np.zeros((3, 2), "U3")])
+def test_a_file_that_is_no_part_is_refused(parts, values):
+    (parts.folder / "part-000000000000.npz").write_bytes(packed_arrays({"part": values}))
+    with pytest.raises(InputError, match="part-000000000000.npz is damaged"):
         list(parts)
 
 

@@ -30,7 +30,6 @@ def test_a_saved_filter_comes_back_with_its_classes(saved):
     [
         ("head_weights", np.zeros((23, 2))),
         ("head_bias", np.zeros(3)),
-        ("class_names", np.array(["cat"])),
     ],
 )
 def test_a_classifier_of_other_features_is_refused(saved, name, values):

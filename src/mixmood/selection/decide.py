@@ -24,52 +24,39 @@ KEPT, FOREIGN, COPY_OF_LABELLED, DUPLICATE, OVER_COUNT = (
 
 @dataclass(frozen=True)
 class KeepRule:
-    """What to keep, as the user asked: exactly one of the fields is set."""
+    """What to keep: the estimated useful part, or what the one field that is set says."""
 
-    is_auto: bool = False
     share: float | None = None
     count: int | None = None
     threshold: float | None = None
 
-    def __post_init__(self) -> None:
-        """Refuse shares, counts and thresholds outside their ranges."""
-        n_set = sum(
-            [self.is_auto, *(v is not None for v in (self.share, self.count, self.threshold))]
-        )
-        if n_set != 1:
-            raise OptionError(f"Give one of auto, a share, a count or a threshold; got {n_set}.")
-        is_wrong_share = self.share is not None and not 0 < self.share < 1
-        if is_wrong_share or (self.count is not None and self.count < 1):
-            raise _wrong_keep(self.share if is_wrong_share else self.count)
-        if self.threshold is not None and not np.isfinite(self.threshold):
-            raise OptionError(f"A threshold must be a finite number; got {self.threshold}.")
+    @property
+    def is_limited(self) -> bool:
+        """Whether so many images are kept, whatever their scores."""
+        return self.share is not None or self.count is not None
 
 
 def parse_keep(keep: str | float) -> KeepRule:
     """The rule behind `--keep auto|SHARE|COUNT`: a share is below 1, a count a whole number.
 
-    >>> parse_keep("auto").is_auto, parse_keep("0.3").share, parse_keep(500).count
-    (True, 0.3, 500)
+    >>> parse_keep("auto"), parse_keep("0.3").share, parse_keep(500).count
+    (KeepRule(share=None, count=None, threshold=None), 0.3, 500)
     """
     if isinstance(keep, str) and keep.strip().lower() == AUTO:
-        return KeepRule(is_auto=True)
+        return KeepRule()
     try:
-        number = float(keep)
+        number = float("nan") if isinstance(keep, bool) else float(keep)
     except ValueError:
-        raise _wrong_keep(keep) from None
-    if isinstance(keep, bool) or not np.isfinite(number):
-        raise _wrong_keep(keep)
-    if number < 1:
+        number = float("nan")
+    if 0 < number < 1:
         return KeepRule(share=number)
     # 1.0 could be one image or all of them: neither is guessed.
-    if number != int(number) or (number == 1 and "." in str(keep)):
-        raise _wrong_keep(str(keep))
+    if not (number >= 1 and number.is_integer()) or (number == 1 and "." in str(keep)):
+        raise OptionError(
+            "--keep takes auto, a share between 0 and 1 or a whole number of at least 1; "
+            f"got {keep}."
+        )
     return KeepRule(count=int(number))
-
-
-def keep_above(scores: Array, threshold: float) -> NDArray[np.bool_]:
-    """Which images score at least the threshold, shape (n,)."""
-    return np.asarray(scores >= threshold)
 
 
 def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -82,13 +69,6 @@ def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> ND
     ties = np.flatnonzero(is_candidate & (scores == last))
     is_kept[ties[: n_kept - int(is_kept.sum())]] = True
     return is_kept
-
-
-def _wrong_keep(value: object) -> OptionError:
-    shown = f"{value:g}" if isinstance(value, float) else value
-    return OptionError(
-        f"--keep takes auto, a share between 0 and 1 or a whole number of at least 1; got {shown}."
-    )
 
 
 TOO_MANY_OF_CLASS = "more of its class than of others"
@@ -213,8 +193,9 @@ def _reasons_of_parts(parts: PartFolder) -> tuple[NDArray[np.uint8], list[str]]:
         own = slice(start, start + len(part))
         codes[own] = part.codes
         reasons[own][part.is_copy] = REASONS.index(COPY_OF_LABELLED)
-        reasons[own][~part.is_readable] = REASONS.index(UNREADABLE)
-        problems += part.problems[~part.is_readable][: N_NAMED - len(problems)].tolist()
+        is_unreadable = part.problems != ""
+        reasons[own][is_unreadable] = REASONS.index(UNREADABLE)
+        problems += part.problems[is_unreadable][: N_NAMED - len(problems)].tolist()
     # A pool image may be a duplicate of a copy of a labelled image: such copies are compared too.
     repeated, _ = originals(codes, reasons != REASONS.index(UNREADABLE))
     reasons[repeated[reasons[repeated] == 0]] = REASONS.index(DUPLICATE)
@@ -235,18 +216,16 @@ def decide(
         auto_threshold: The threshold of `--keep auto`, from the fitted filter.
         n_balanced_classes: The number of classes to balance; 0 for no balance.
     """
-    is_like = keep_above(pool.scores, auto_threshold)
-    if rule.is_auto:
-        is_kept = is_like & pool.is_candidate
-    elif rule.threshold is not None:
-        is_kept = keep_above(pool.scores, rule.threshold) & pool.is_candidate
+    is_like = pool.scores >= auto_threshold
+    if not rule.is_limited:
+        threshold = auto_threshold if rule.threshold is None else rule.threshold
+        is_kept = (pool.scores >= threshold) & pool.is_candidate
     else:
         n_kept = rule.count or max(1, round((rule.share or 0.0) * len(pool.scores)))
         is_kept = keep_best(pool.scores, n_kept, pool.is_candidate)
     reasons = pool.reasons.copy()
     # With a share or a count, a useful image may be dropped: its reason is not "unlike".
-    is_limited = not (rule.is_auto or rule.threshold is not None)
-    dropped = np.where(is_like & is_limited, REASONS.index(OVER_COUNT), REASONS.index(FOREIGN))
+    dropped = np.where(is_like & rule.is_limited, REASONS.index(OVER_COUNT), REASONS.index(FOREIGN))
     is_dropped = pool.is_candidate & ~is_kept
     reasons[is_dropped] = dropped[is_dropped]
     if n_balanced_classes:

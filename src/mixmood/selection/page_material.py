@@ -1,10 +1,11 @@
 """The histogram of scores and the pictures that the page of a filter shows beside its record."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
-from mixmood.core.arrays import Array, Mask, Rows
+from mixmood.core.arrays import Array, Rows
 from mixmood.core.records.filtering import (
     FilterMaterial,
     Gallery,
@@ -40,7 +41,9 @@ def gather_filter_material(
     histogram = score_histogram(job.scorer.filter.score.fit.labelled, decision)
     if isinstance(job.pool, FeatureSource):
         return FilterMaterial(histogram, (), 0)
-    galleries_of = _GalleryMaker(job, job.pool, decision, threshold, labelled)
+    own = labelled if isinstance(labelled, ImageSource) else None
+    rng = rng_for(job.plan.seed, "filter", "pictures")
+    galleries_of = _GalleryMaker(job.pool, decision, threshold, own, rng)
     names = job.scorer.class_names
     if job.scorer.head is None:
         return FilterMaterial(histogram, (galleries_of.gallery(None, None),), 0)
@@ -68,29 +71,23 @@ def score_histogram(labelled: Array, decision: Decision) -> ScoreHistogram:
     )
 
 
+@dataclass(frozen=True)
 class _GalleryMaker:
     """Chooses the images of each gallery and reads them."""
 
-    def __init__(
-        self,
-        job: FilterJob,
-        pool: ImageSource,
-        decision: Decision,
-        threshold: float | None,
-        labelled: Pool | None,
-    ) -> None:
-        self._pool, self._decision, self._threshold = pool, decision, threshold
-        self._labelled = labelled if isinstance(labelled, ImageSource) else None
-        self._rng = rng_for(job.plan.seed, "filter", "pictures")
-        by_score = [REASONS.index(FOREIGN), REASONS.index(OVER_COUNT)]
-        self._is_dropped: Mask = np.isin(decision.reasons, by_score)
+    pool: ImageSource
+    decision: Decision
+    threshold: float | None
+    labelled: ImageSource | None
+    rng: np.random.Generator
 
     def gallery(self, code: int | None, name: str | None) -> Gallery:
         """The gallery of a class, or of all images."""
-        classes = self._decision.scanned.classes
+        classes = self.decision.scanned.classes
         is_own = np.ones(len(classes), bool) if code is None else classes == code
-        kept = np.flatnonzero(is_own & self._decision.is_kept)
-        dropped = np.flatnonzero(is_own & self._is_dropped)
+        kept = np.flatnonzero(is_own & self.decision.is_kept)
+        by_score = [REASONS.index(FOREIGN), REASONS.index(OVER_COUNT)]
+        dropped = np.flatnonzero(is_own & np.isin(self.decision.reasons, by_score))
         return Gallery(
             name=name,
             n_kept=len(kept),
@@ -105,32 +102,32 @@ class _GalleryMaker:
         """At most N_TILES random images of these."""
         if len(rows) <= N_TILES:
             return rows
-        return rows[self._rng.choice(len(rows), N_TILES, replace=False)]
+        return rows[self.rng.choice(len(rows), N_TILES, replace=False)]
 
     def _nearest(self, rows: Rows) -> Rows:
         """The images of these whose scores are nearest to the threshold."""
-        if self._threshold is None:
+        if self.threshold is None:
             return rows[:0]
-        apart = np.abs(self._decision.scanned.scores[rows] - self._threshold)
+        apart = np.abs(self.decision.scanned.scores[rows] - self.threshold)
         return rows[np.argsort(apart, kind="stable")[:N_TILES]]
 
     def _tiles(self, rows: Rows) -> tuple[ScoredTile, ...]:
-        scores, is_kept = self._decision.scanned.scores, self._decision.is_kept
+        scores, is_kept = self.decision.scanned.scores, self.decision.is_kept
         order = rows[np.argsort(-scores[rows], kind="stable")]
         return tuple(
             ScoredTile(place, uri, float(scores[row]), bool(is_kept[row]))
-            for row, (place, uri) in zip(order.tolist(), _read(self._pool, order), strict=True)
+            for row, (place, uri) in zip(order.tolist(), _read(self.pool, order), strict=True)
         )
 
     def _labelled_tiles(self, name: str | None) -> tuple[ScoredTile, ...]:
-        if self._labelled is None:
+        if self.labelled is None:
             return ()
-        labels = self._labelled.labels
-        rows = np.arange(len(self._labelled))
+        labels = self.labelled.labels
+        rows = np.arange(len(self.labelled))
         if name is not None and labels is not None:
             rows = np.flatnonzero(labels.codes == labels.names.index(name))
         chosen = np.sort(self._some(rows))
-        return tuple(ScoredTile(place, uri) for place, uri in _read(self._labelled, chosen))
+        return tuple(ScoredTile(place, uri) for place, uri in _read(self.labelled, chosen))
 
 
 def _read(pool: ImageSource, rows: Rows) -> Iterable[tuple[str, str | None]]:

@@ -1,6 +1,7 @@
 """Every option of a filter, declared and checked in one place."""
 
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,18 +68,15 @@ class FilterPlan(LoggedPlan):
         object.__setattr__(self, "keep", str(self.keep))  # Python users may give a number
         super().__post_init__()
         score_family(self.score)
-        if self.threshold is not None and self.keep != "auto":
+        given = {"keep": self.keep if self.keep != "auto" else None}
+        given |= {name: getattr(self, name) for name in ("threshold", "typical")}
+        words = [f"{name} {value}" for name, value in given.items() if value is not None]
+        if len(words) > 1:
             raise OptionError(
-                f"Give keep or threshold, not both; got {self.keep} and {self.threshold:g}."
+                f"Give one of keep, threshold and typical; got {' and '.join(words)}."
             )
-        if self.typical is not None and (self.keep != "auto" or self.threshold is not None):
-            other = (
-                f"keep {self.keep}" if self.threshold is None else f"threshold {self.threshold:g}"
-            )
-            raise OptionError(
-                "Give one of keep, threshold and typical; "
-                f"got typical {self.typical:g} and {other}."
-            )
+        if self.threshold is not None and not isfinite(self.threshold):
+            raise OptionError(f"A threshold must be a finite number; got {self.threshold}.")
         if self.typical is not None and not 0 < self.typical <= 1:
             raise OptionError(f"typical must be above 0 and at most 1; got {self.typical:g}.")
         if not 0 <= self.diverse <= 1:

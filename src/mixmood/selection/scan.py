@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Rows, packed_arrays, read_arrays
+from mixmood.core.arrays import packed_arrays, read_arrays
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OutputError, reason
 from mixmood.core.files import make_folder, write_atomic
@@ -25,55 +24,29 @@ from mixmood.core.listener import Listener, Recorder
 from mixmood.data.images.pool import Pool
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.sample import Extractor, Sample
-from mixmood.selection.scorer import Scorer
+from mixmood.selection.scorer import SCORED, ScoredRows, Scorer
 
 HEAD = "scan.json"
 PART_SIZE = 2048
 """Images in a part: ten megabytes of features, and ten seconds of a core."""
 
 
-@dataclass(frozen=True)
-class ScanPart:
-    """The results of a scan for consecutive images of a pool, one entry for each.
+ScanPart = ScoredRows
+"""The results of a scan for consecutive images of a pool, one record for each. Its fields are those
+of `SCORED`, meaningless for images that could not be read, and:
 
-    Attributes:
-        scores: Larger is more like the labelled images; meaningless where unreadable.
-        nearest: The index of the nearest labelled image.
-        is_copy: Whether the image is a copy of that labelled image.
-        codes: Hash codes by which duplicates within the pool are found, shape (n, 2).
-        classes: The code of the predicted class, -1 without classes.
-        confidence: Its probability; 0 without classes.
-        problems: Why an image could not be read; empty where it could.
-    """
-
-    scores: NDArray[np.float64]
-    nearest: NDArray[np.int64]
-    is_copy: NDArray[np.bool_]
-    codes: NDArray[np.uint64]
-    classes: NDArray[np.int32]
-    confidence: NDArray[np.float64]
-    problems: NDArray[np.str_]
-
-    def __len__(self) -> int:
-        """The number of images of the part."""
-        return len(self.scores)
-
-    @property
-    def is_readable(self) -> NDArray[np.bool_]:
-        """Which images could be read, shape (n,)."""
-        return np.asarray(self.problems == "")
+    classes       the code of the predicted class, -1 without classes
+    confidence    its probability; 0 without classes
+    problems      why an image could not be read; empty where it could
+"""
 
 
-PART_KINDS = {
-    "scores": "f",
-    "nearest": "i",
-    "is_copy": "b",
-    "codes": "u",
-    "classes": "i",
-    "confidence": "f",
-    "problems": "U",
-}
-"""The kind of number that each array of a part holds."""
+def empty_part(n_images: int, longest_problem: int = 1) -> ScanPart:
+    """A part of images that were read and of which nothing is known yet."""
+    others = [("classes", "i4"), ("confidence", "f8"), ("problems", f"U{longest_problem}")]
+    part: ScanPart = np.zeros(n_images, [*SCORED, *others]).view(np.recarray)
+    part.nearest, part.classes = -1, -1
+    return part
 
 
 def ranges(n_images: int) -> list[tuple[int, int]]:
@@ -147,15 +120,14 @@ class PartFolder:
     def _read(self, start: int, n_rows: int) -> ScanPart:
         path = self.folder / _name(start)
         try:
-            arrays = read_arrays(path)
-            values = {name: arrays[name] for name in PART_KINDS}
+            part: ScanPart = read_arrays(path)["part"].view(np.recarray)
+            wanted = empty_part(n_rows, part.problems.dtype.itemsize // 4)
         except Exception as error:
             # A damaged archive raises a dozen kinds of errors.
             raise _damaged(path, reason(error)) from error
-        for name, kind in PART_KINDS.items():
-            if len(values[name]) != n_rows or values[name].dtype.kind != kind:
-                raise _damaged(path, f"its array '{name}' does not fit")
-        return ScanPart(**values)
+        if (part.shape, part.dtype.descr) != (wanted.shape, wanted.dtype.descr):
+            raise _damaged(path, "it holds other values")
+        return part
 
     def _check_same(self, head: Mapping[str, Any]) -> None:
         path = self.folder / HEAD
@@ -178,8 +150,7 @@ class PartFolder:
 
 def write_part(folder: Path, start: int, part: ScanPart) -> None:
     """Write one part; a file that is there is complete."""
-    content = packed_arrays({name: getattr(part, name) for name in PART_KINDS})
-    write_atomic(folder / _name(start), content)
+    write_atomic(folder / _name(start), packed_arrays({"part": part}))
 
 
 def _name(start: int) -> str:
@@ -212,31 +183,17 @@ class Scan:
 
 def _part(scorer: Scorer, found: Sample, start: int) -> ScanPart:
     """The results for the images tried, in the order of the pool; `start` is the first of them."""
-    places, n_images = found.rows - start, found.n_tried
-    batch = scorer.filter.scored(found.features)
-    classes, confidence = np.full(n_images, -1, np.int32), np.zeros(n_images)
+    problems = {index - start: text[:LONGEST_PROBLEM] for index, text in found.unreadable}
+    part = empty_part(found.n_tried, max(map(len, ("unreadable", *problems.values()))))
+    places, scored = found.rows - start, scorer.filter.scored(found.features)
+    for name in scored.dtype.names or ():
+        part[name][places] = scored[name]
     if scorer.head is not None and len(places):
         chances = scorer.head.predict_proba(found.features)
-        classes[places], confidence[places] = chances.argmax(axis=1), chances.max(axis=1)
-    problems = [""] * n_images
-    for index, text in found.unreadable:
-        problems[index - start] = text[:LONGEST_PROBLEM] or "unreadable"
-    return ScanPart(
-        scores=_filled(batch.scores, places, n_images, 0.0),
-        nearest=_filled(batch.nearest, places, n_images, -1),
-        is_copy=_filled(batch.is_copy, places, n_images, False),
-        codes=_filled(batch.codes, places, n_images, 0),
-        classes=classes,
-        confidence=confidence,
-        problems=np.array(problems),
-    )
-
-
-def _filled(values: NDArray[Any], places: Rows, n_images: int, filler: Any) -> NDArray[Any]:
-    """The values at their places among all images; `filler` at the other places."""
-    found = np.full((n_images, *values.shape[1:]), filler, dtype=values.dtype)
-    found[places] = values
-    return found
+        part.classes[places], part.confidence[places] = chances.argmax(axis=1), chances.max(axis=1)
+    for place, text in problems.items():
+        part.problems[place] = text or "unreadable"
+    return part
 
 
 def scan_local(

@@ -1,7 +1,7 @@
 """How a filter is fitted, scores images, and is saved as plain arrays."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,24 +38,18 @@ from mixmood.scores.registry import (
     score_from_arrays,
     score_to_arrays,
 )
-from mixmood.selection.duplicates import HashCodes, feature_codes
+from mixmood.selection.duplicates import feature_codes
 from mixmood.selection.plan import FIT_SAMPLE, FilterPlan
 
 FORMAT = 1
 
 
-@dataclass(frozen=True)
-class ScoredBatch:
-    """The results of the filter for a batch of images, one entry for each."""
-
-    scores: Array
-    """Larger is more like the labelled images."""
-    nearest: NDArray[np.int64]
-    """The index of the nearest labelled image by cosine."""
-    is_copy: NDArray[np.bool_]
-    """Whether the image is a copy of that labelled image."""
-    codes: HashCodes
-    """Hash codes by which duplicates within the pool are found, shape (n, 2)."""
+SCORED = [("scores", "f8"), ("nearest", "i8"), ("is_copy", "?"), ("codes", "u8", 2)]
+"""The results of a filter for an image: its score, larger if it is more like the labelled images;
+the index of the nearest labelled image by cosine; whether it is a copy of that image; and its hash
+codes, by which duplicates within the pool are found."""
+ScoredRows = np.recarray[Any, np.dtype[np.record]]
+"""One record for each image."""
 
 
 @dataclass(frozen=True)
@@ -71,16 +65,15 @@ class FittedFilter:
     centre: Array
     """The mean of the pool's sample, shape (d,), which the hash codes are relative to."""
 
-    def scored(self, features: Array) -> ScoredBatch:
+    def scored(self, features: Array) -> ScoredRows:
         """Score some rows; a row's result does not depend on the other rows of the batch."""
         rows = checked_rows(features, "The images", self.score.width)
         near = cosine_neighbours(rows, self.labelled, 1)
-        return ScoredBatch(
-            self.score.score(rows),
-            near.indices[:, 0],
-            near.similarities[:, 0] >= self._copy_cosine,
-            feature_codes(rows, self.centre),
-        )
+        found = np.recarray(len(rows), SCORED)
+        found.scores, found.nearest = self.score.score(rows), near.indices[:, 0]
+        found.is_copy = near.similarities[:, 0] >= self._copy_cosine
+        found.codes = feature_codes(rows, self.centre)
+        return found
 
     @cached_property
     def _copy_cosine(self) -> float:
@@ -150,13 +143,9 @@ def balanced_threshold(pool_scores: Array, useful_share: float) -> float:
 
 def filter_to_arrays(fitted: FittedFilter) -> dict[str, NDArray[Any]]:
     """A fitted filter as plain arrays, for `numpy.savez`; nothing in them needs pickle."""
-    useful = fitted.useful
-    near = np.nan if useful.near_auroc is None else useful.near_auroc
     return {
         "format": np.array(FORMAT),
-        "share": np.array([useful.share, *useful.interval, near, float(useful.is_trustworthy)]),
-        "note": np.array(useful.note),
-        "class_shares": np.array(useful.class_shares or ()),
+        "useful": np.array(json.dumps(asdict(fitted.useful))),
         "threshold": np.array(fitted.threshold),
         "labelled_rows": fitted.labelled.astype(np.float32),
         "pool_mean": fitted.centre,
@@ -166,7 +155,7 @@ def filter_to_arrays(fitted: FittedFilter) -> dict[str, NDArray[Any]]:
 
 def filter_from_arrays(arrays: FitArrays) -> FittedFilter:
     """The filter from the arrays of `filter_to_arrays`; refuse other arrays."""
-    wanted = ("format", "share", "note", "class_shares", "threshold", "labelled_rows", "pool_mean")
+    wanted = ("format", "useful", "threshold", "labelled_rows", "pool_mean")
     missing = [name for name in wanted if name not in arrays]
     if missing or int(arrays["format"]) != FORMAT:
         found = f"no {', '.join(missing)}" if missing else f"format {int(arrays['format'])}"
@@ -174,22 +163,18 @@ def filter_from_arrays(arrays: FitArrays) -> FittedFilter:
             f"A saved filter must have format {FORMAT} and all its arrays; got {found}. "
             "Save it again with `mixmood filter --save` of this version."
         )
-    prefix = "score_"
-    score = score_from_arrays(
-        {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
-    )
-    share, low, high, near, is_trustworthy = (float(value) for value in arrays["share"])
-    useful = UsefulShare(
-        share,
-        (low, high),
-        bool(is_trustworthy),
-        str(arrays["note"]),
-        None if np.isnan(near) else near,
-        tuple(arrays["class_shares"].tolist()) or None,
-    )
+    score = score_from_arrays(_with_prefix(arrays, "score_"))
+    useful = json.loads(str(arrays["useful"]))
+    lists = {name: tuple(value) for name, value in useful.items() if isinstance(value, list)}
     rows = checked_rows(arrays["labelled_rows"], "The saved labelled rows", score.width)
     centre = checked_rows(arrays["pool_mean"][None], "The saved mean", score.width)[0]
-    return FittedFilter(score, useful, float(arrays["threshold"]), rows, centre)
+    threshold = float(arrays["threshold"])
+    return FittedFilter(score, UsefulShare(**useful | lists), threshold, rows, centre)
+
+
+def _with_prefix(arrays: FitArrays, prefix: str) -> dict[str, NDArray[Any]]:
+    """The arrays whose names begin with a prefix, under their names without it."""
+    return {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
 
 
 @dataclass(frozen=True)
@@ -226,14 +211,16 @@ class Scorer:
 def save_scorer(path: Path, scorer: Scorer) -> None:
     """Write a scorer as plain arrays; the labelled images are not needed to use it."""
     head, pixel_range = scorer.head, scorer.pixel_range
-    arrays = {
-        **{f"filter_{name}": value for name, value in filter_to_arrays(scorer.filter).items()},
-        "class_names": np.array(scorer.class_names, dtype=np.str_),
-        "labelled_names": np.array(scorer.labelled_names, dtype=np.str_),
-        "backbone": np.array([scorer.backbone, scorer.backbone_name]),
-        "resolution": np.array(scorer.resolution),
-        "pixel_range": np.array([] if pixel_range is None else [pixel_range.low, pixel_range.high]),
+    facts = {
+        "class_names": scorer.class_names,
+        "labelled_names": scorer.labelled_names,
+        "backbone": scorer.backbone,
+        "backbone_name": scorer.backbone_name,
+        "resolution": scorer.resolution,
+        "pixel_range": None if pixel_range is None else [pixel_range.low, pixel_range.high],
     }
+    arrays = {f"filter_{name}": value for name, value in filter_to_arrays(scorer.filter).items()}
+    arrays["facts"] = np.array(json.dumps(facts))
     if head is not None:
         arrays |= {
             "head_weights": head.weights,
@@ -256,35 +243,25 @@ def load_scorer(path: Path) -> Scorer:
         ) from error
 
 
-def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
-    fitted = {
-        name.removeprefix("filter_"): value
-        for name, value in arrays.items()
-        if name.startswith("filter_")
-    }
-    found = filter_from_arrays(fitted)
-    class_names = tuple(map(str, arrays["class_names"]))
-    head = None
+def _from_arrays(arrays: FitArrays) -> Scorer:
+    fitted = filter_from_arrays(_with_prefix(arrays, "filter_"))
+    facts, head = json.loads(str(arrays["facts"])), None
+    class_names, limits = tuple(map(str, facts["class_names"])), facts["pixel_range"]
     if "head_weights" in arrays:
         weights, bias = arrays["head_weights"], arrays["head_bias"]
-        if (
-            weights.shape != (found.score.width, len(class_names))
-            or bias.shape != weights.shape[1:]
-        ):
+        shape = (fitted.score.width, len(class_names))
+        if weights.shape != shape or bias.shape != shape[1:]:
             raise ValueError("its classifier does not fit its features")
         head = LinearHead(weights, bias, float(arrays["head_temperature"]))
-    fingerprint, name = map(str, arrays["backbone"])
-    names = tuple(map(str, arrays["labelled_names"]))
-    limits = [float(value) for value in arrays["pixel_range"]]
     return Scorer(
-        found,
+        fitted,
         head,
         class_names,
-        names,
-        fingerprint,
-        name,
-        int(arrays["resolution"]),
-        PixelRange(*limits) if limits else None,
+        labelled_names=tuple(map(str, facts["labelled_names"])),
+        backbone=str(facts["backbone"]),
+        backbone_name=str(facts["backbone_name"]),
+        resolution=int(facts["resolution"]),
+        pixel_range=None if limits is None else PixelRange(*map(float, limits)),
     )
 
 
