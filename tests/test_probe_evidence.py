@@ -11,8 +11,7 @@ from benchmarks.probe.harder import PACKS, overlaid
 from benchmarks.probe.judge import advice_of, by_task_and_seed, calibration, oracle, pick_by_advice
 from benchmarks.probe.tasks import FITTED_ON
 
-from mixmood.evidence.gain import gain_of
-from mixmood.evidence.points_table import POINTS
+from mixmood.evidence.gain import POINTS, gain_of
 
 ROWS = fit.ROWS.parent / "report.jsonl.gz"
 

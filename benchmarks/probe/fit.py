@@ -1,6 +1,6 @@
 """Fit the map from what the probe measures to points, on development tasks alone.
 
-    python -m benchmarks.probe.fit [ROWS.jsonl] [--write]     prints the table of points_table.py
+    python -m benchmarks.probe.fit [ROWS.jsonl]                prints POINTS of evidence/gain.py
 
 It also says how the map does on packs that it was not fitted on: each pack is left out in turn.
 """
@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from benchmarks.probe.cases import read_rows
 from benchmarks.probe.tasks import FITTED_ON
 from mixmood.core.options import PROBE_ALGORITHMS
-from mixmood.evidence.gain import WIDTH
+from mixmood.evidence.gain import POINTS, WIDTH
 
 BOUNDS = {
     "offset": (-9, 9),
@@ -31,7 +31,6 @@ USUAL = np.array([3, 5, 20, 20, 0.5, 3, 1])
 """Sizes that the numbers usually have: those that the pools say nothing about stay small."""
 START = [-1, 2, 0, 5, 0.3, 1, 0.5]
 ROWS = Path("results/probe/development.jsonl.gz")
-SOURCE = Path("src/mixmood/evidence/points_table.py")
 Table = dict[str, np.ndarray]
 
 
@@ -143,7 +142,6 @@ def main() -> None:
     """Write the table with its provenance."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", type=Path, nargs="?", default=ROWS)
-    parser.add_argument("--write", action="store_true", help="Write points_table.py.")
     given = parser.parse_args()
     rows = read_rows(given.rows)
     if any(row["task"] not in FITTED_ON for row in rows):
@@ -157,33 +155,19 @@ def main() -> None:
             "most_wrong": float(table["room"].max()),
         }
         print(f"{name}, {len(table['truth'])} pools, each pack left out: {unseen.words}")
-    text = as_module(tables, rows)
-    print(text)
-    if given.write:
-        SOURCE.write_text(text)
+    print(as_rows(tables, rows))
 
 
-def as_module(tables: dict[str, dict[str, float]], rows: list[dict]) -> str:
-    """The source of points_table.py."""
+def as_rows(tables: dict[str, dict[str, float]], rows: list[dict]) -> str:
+    """The rows of POINTS in `mixmood.evidence.gain`, and where they come from."""
     seeds = len({row["seed"] for row in rows})
     labels = ", ".join(str(n) for n in sorted({row["n_labelled"] for row in rows}))
     tasks = len({row["task"] for row in rows})
-    lines = [
-        '"""The numbers of the map from probe to points. Written by `benchmarks.probe.fit`.',
-        "",
-        f"Fitted by maximum likelihood on {len(rows)} pools of {tasks} development tasks",
-        "(from classes 0 to 4 of MNIST, FashionMNIST and CIFAR-10), "
-        f"{seeds} seeds, {labels} labels.",
-        "Errors are such that intervals hold 95 % of the pools of each pack when it is left out.",
-        '"""',
-        "",
-        "POINTS: dict[str, dict[str, float]] = {",
-    ]
+    lines = [f"{len(rows)} pools of {tasks} development tasks, {seeds} seeds, {labels} labels"]
     for name, table in tables.items():
-        lines.append(f'    "{name}": {{')
-        lines += [f'        "{key}": {value:.4g},' for key, value in table.items()]
-        lines.append("    },")
-    return "\n".join([*lines, "}", ""])
+        values = {key: f"{table[key]:.4g}" for key in POINTS[name]}
+        lines.append(f'"{name}": ({", ".join(values.values())}),')
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

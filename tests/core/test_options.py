@@ -12,7 +12,7 @@ import pytest
 from mixmood.core import options as declared
 from mixmood.core.errors import OptionError
 from mixmood.core.options import check_kinds, option, option_texts, plan_from, with_options
-from mixmood.evidence.points_table import POINTS
+from mixmood.evidence.gain import POINTS
 from mixmood.features.backbones.registry import BACKBONES
 from mixmood.heads.registry import HEADS
 from mixmood.measures.registry import MEASURES

@@ -5,8 +5,7 @@ import pytest
 
 from mixmood.core.options import PROBE_ALGORITHMS
 from mixmood.evidence.curve import LearningCurve, learning_curve
-from mixmood.evidence.gain import Gain, PoolEffect, gain_of, labelled_folds
-from mixmood.evidence.points_table import POINTS
+from mixmood.evidence.gain import POINTS, Gain, PoolEffect, gain_of, labelled_folds
 from mixmood.heads.registry import HEADS
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.fixtures.world import World
 
-from mixmood.core.errors import InputError, OptionError, ShapeError
+from mixmood.core.errors import InputError, OptionError
 from mixmood.evidence.share import (
     auc,
     binormal_share,
@@ -192,11 +192,6 @@ def test_an_empty_pool_and_a_score_that_is_not_cross_fitted_are_refused(world, r
 
 def test_class_shares_without_images_are_the_prior():
     assert class_shares(np.empty((0, 2)), np.array([0.3, 0.7])) == pytest.approx([0.3, 0.7])
-
-
-def test_chances_and_a_prior_of_other_classes_are_refused():
-    with pytest.raises(ShapeError, match=r"with the same k; got \(5, 3\) and \(2,\)"):
-        class_shares(np.ones((5, 3)), np.ones(2))
 
 
 def test_class_probabilities_do_not_depend_on_the_sizes_of_the_labelled_classes(world):

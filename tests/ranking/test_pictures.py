@@ -16,11 +16,10 @@ from mixmood.features.sample import Extractor, Sample
 from mixmood.ranking.pictures import (
     N_EXTREME,
     N_POINTS,
-    PictureTraits,
-    SetTraits,
     contrasts,
     gather_page_material,
     principal_axes,
+    traits_of,
 )
 from mixmood.ranking.read import Reading
 
@@ -138,7 +137,7 @@ def test_pictures_are_held_one_at_a_time(rng, monkeypatch):
 
 
 def looks(pictures):
-    return SetTraits.of([PictureTraits.of(picture) for picture in pictures])
+    return [traits_of(picture) for picture in pictures]
 
 
 def test_sizes_and_colours_that_differ_are_told(rng):

@@ -1,8 +1,9 @@
 """How accurate a head is on images that it was not trained on, with an interval."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,28 +116,31 @@ def all_logits(
     """
     problem = head_problem(features, codes, n_classes, pool, weights)
     rows, seed = directions(features), int(rng.integers(2**63))
-    first: dict[str, LinearHead] = {}
-    logits = {}
-    for name, head in heads.items():
-        found = []
-        for part in parts(problem):
-            # The same random numbers for every part: the size of the parts changes nothing.
-            fitted = head.fit(part, np.random.default_rng([seed, *name.encode()]))
-            first.setdefault(name, fitted[0])
-            found.append(fitted.logits_of_rows(rows))
-        logits[name] = np.concatenate(found)
-    return first, logits
+    fits = {
+        name: fit_in_parts(head, problem, rows, [seed, *name.encode()])
+        for name, head in heads.items()
+    }
+    first = {name: head for name, (head, _) in fits.items()}
+    return first, {name: logits for name, (_, logits) in fits.items()}
 
 
-def parts(problem: HeadProblem) -> Iterator[HeadProblem]:
-    """The problem in parts whose arrays fit into memory."""
+def fit_in_parts(
+    head: Head, problem: HeadProblem, rows: Array, seed: int | Sequence[int]
+) -> tuple[LinearHead, Array]:
+    """The head of the first problem, and the logits of some rows by all heads, shape (B, n, k).
+
+    Of many problems so few are fitted at once that their arrays fit into memory.
+    """
     own, pool = problem.labelled, problem.pool
     size = max(1, LARGEST // ((len(own.rows) + len(pool) + pool.shape[1]) * own.n_classes))
-    if size >= problem.n_problems:
-        yield problem
-        return
+    first, logits = None, []
     for start in range(0, problem.n_problems, size):
-        yield problem.part(start, min(start + size, problem.n_problems))
+        part = problem if size >= problem.n_problems else problem.part(start, start + size)
+        # The same random numbers for every part: the size of the parts changes nothing.
+        fitted = head.fit(part, np.random.default_rng(seed))
+        first = first or fitted[0]
+        logits.append(fitted.logits_of_rows(rows))
+    return cast(LinearHead, first), np.concatenate(logits)
 
 
 def right_by_image(logits: Array, codes: NDArray[np.integer]) -> Array:

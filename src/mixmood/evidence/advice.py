@@ -272,11 +272,19 @@ def _sentence(pools: tuple[str, ...], probe: Probe) -> str:
     low, high = probe.interval
     worth = f", worth about {_worth(probe.worth)}" if probe.worth else ""
     together = listed(pools) + (" together" if len(pools) > 1 else "")
-    chance = "> 0.99" if probe.p_helps > 0.99 else f"= {probe.p_helps:.2f}"
     return (
         f"Use {together}: {probe.gain:+.1f} points expected ({low:+.1f} to {high:+.1f}, "
-        f"P {chance}){worth}, for a {probe.algorithm} head on these features."
+        f"{chance_words(probe.p_helps)}){worth}, for a {probe.algorithm} head on these features."
     )
+
+
+def chance_words(value: float) -> str:
+    """A probability in a sentence; an estimated one cannot show certainty.
+
+    >>> chance_words(0.425), chance_words(1.0)
+    ('P = 0.42', 'P > 0.99')
+    """
+    return "P > 0.99" if value > 0.99 else f"P = {value:.2f}"
 
 
 def _worth(worth: LabelWorth) -> str:

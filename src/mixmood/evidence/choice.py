@@ -22,7 +22,7 @@ from mixmood.heads.linear import LinearHead, check_labelled, check_pool
 from mixmood.heads.problem import work_of
 from mixmood.heads.registry import HEADS, head_named
 from mixmood.numerics.calibration import fit_temperature, softmax
-from mixmood.numerics.folds import Folds, repeated_folds
+from mixmood.numerics.folds import NEVER, Folds, repeated_folds
 
 BASE = "supervised"
 CLEAR = 1.28
@@ -159,16 +159,16 @@ def train_head(
     names = _names(algorithm, n_pool)
     work = work_of(features, n_classes)
     folds, why_not = _folds(work, codes, rng, groups)
-    if folds is None:
-        chosen = BASE if algorithm == "auto" else names[-1]
-        return _untested(chosen, why_not, features, codes, n_classes, pool, rng)
     is_choice = len(names) > 1 and folds.max() + 1 >= FEWEST_FOLDS and work <= MOST_CHOICE_WORK
-    if algorithm == "auto" and not is_choice:
-        names = (BASE,)
+    if why_not or (algorithm == "auto" and not is_choice):
+        names = (BASE if algorithm == "auto" else names[-1],)
     plan = nested_plan(folds, with_pairs=is_choice and algorithm == "auto")
     heads = {name: HEADS[name].head for name in names}
     fitted, logits = all_logits(heads, features, codes, n_classes, pool, plan.weights, rng)
     outside = {name: plan.out_of_fold(one) for name, one in logits.items()}
+    if why_not:
+        chosen = names[0]
+        return TrainedHead(chosen, fitted[chosen], None, (), outside[chosen], fitted, why_not)
     comparisons = compare_heads(outside, codes, groups) if BASE in outside else ()
     if plan.inner:
         chosen = best_of(comparisons)
@@ -200,33 +200,17 @@ def _folds(
     codes: NDArray[np.integer],
     rng: np.random.Generator,
     groups: NDArray[np.integer] | None,
-) -> tuple[Folds | None, str]:
-    """The folds; or None, and why no row is held out."""
+) -> tuple[Folds, str]:
+    """The folds, and why no row is held out; empty if some are."""
+    none = np.full((1, len(codes)), NEVER)
     if work > MOST_FOLDS_WORK:
-        return None, "Too many images and classes to cross-validate: the accuracy is unknown."
+        return none, "Too many images and classes to cross-validate: the accuracy is unknown."
     n_repeats = N_REPEATS if len(codes) <= FEW else 1
     try:
         return repeated_folds(codes, N_FOLDS, n_repeats, rng, groups), ""
     except InputError:
         text = "No class has two images (groups) to hold one out: accuracy cannot be estimated."
-        return None, text
-
-
-def _untested(
-    chosen: str,
-    reason: str,
-    features: Array,
-    codes: NDArray[np.integer],
-    n_classes: int,
-    pool: Array | None,
-    rng: np.random.Generator,
-) -> TrainedHead:
-    """A head whose accuracy is unknown."""
-    heads = {chosen: HEADS[chosen].head}
-    all_rows = np.ones((1, len(codes)))
-    fitted, _ = all_logits(heads, features, codes, n_classes, pool, all_rows, rng)
-    no_logits = np.full((1, len(codes), n_classes), np.nan)
-    return TrainedHead(chosen, fitted[chosen], None, (), no_logits, fitted, reason)
+        return none, text
 
 
 def _reason(

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from mixmood.core.arrays import Array, Codes
+from mixmood.core.arrays import Codes
 from mixmood.evidence.accuracy import all_logits
 from mixmood.evidence.gain import LabelledFolds
 from mixmood.heads.registry import HEADS
@@ -80,15 +81,14 @@ def learning_curve(labelled: LabelledFolds, rng: np.random.Generator) -> Learnin
     if not labelled.is_learnable:
         return LearningCurve(0.0, float("inf"), len(labelled.codes))
     weights, held_out = training_weights(labelled.folds[:1])
-    thinned, all_held_out = [], []
-    for share in SHARES:
-        for of_fold, is_held_out in zip(weights, held_out, strict=True):
-            thinned.append(_thinned(of_fold, labelled.codes, share, rng))
-            all_held_out.append(is_held_out)
-    correct = _correct(labelled, np.stack(thinned), all_held_out)
-    sizes = np.log(np.array([row.sum() for row in thinned]))
-    by_share = sizes.reshape(len(SHARES), -1).mean(axis=1)
-    table = correct.reshape(len(SHARES), -1, correct.shape[1])
+    codes, head = labelled.codes, {"supervised": HEADS["supervised"].head}
+    thinned = np.stack([_thinned(one, codes, share, rng) for share in SHARES for one in weights])
+    _, logits = all_logits(
+        head, labelled.features, codes, labelled.n_classes, None, thinned, np.random.default_rng(0)
+    )
+    is_right = (logits["supervised"].argmax(axis=2) == codes).reshape(len(SHARES), *held_out.shape)
+    table = np.where(held_out, is_right, np.nan)
+    by_share = np.log(thinned.sum(axis=1)).reshape(len(SHARES), -1).mean(axis=1)
     # Each image is held out once at each share: a line is fitted to each, then averaged.
     hits = np.nansum(table, axis=1) * 100.0
     is_seen = np.isfinite(table).any(axis=(0, 1))
@@ -109,30 +109,12 @@ def _combined(slope: float, error: float, usual: float, n_labels: int) -> Learni
     return LearningCurve(mean, float(1 / np.sqrt(own + other)), n_labels)
 
 
-def _thinned(weights: Array, codes: Codes, share: float, rng: np.random.Generator) -> Array:
+def _thinned(
+    weights: NDArray[np.float64], codes: Codes, share: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
     """Weights of a part of the training rows; at least one row of each class stays."""
     kept = np.zeros_like(weights)
     for code in np.unique(codes[weights > 0]):
         rows = rng.permutation(np.flatnonzero((codes == code) & (weights > 0)))
         kept[rows[: max(1, round(share * len(rows)))]] = 1.0
     return kept
-
-
-def _correct(labelled: LabelledFolds, weights: Array, held_out: list[Array]) -> Array:
-    """Whether each held-out row is classified correctly, shape (B, n); NaN for all others."""
-    codes = labelled.codes
-    heads = {"supervised": HEADS["supervised"].head}
-    _, logits = all_logits(
-        heads,
-        labelled.features,
-        codes,
-        labelled.n_classes,
-        None,
-        np.asarray(weights, np.float64),
-        np.random.default_rng(0),
-    )
-    is_correct = logits["supervised"].argmax(axis=2) == codes
-    found = np.full(is_correct.shape, np.nan)
-    for place, is_held_out in enumerate(held_out):
-        found[place, is_held_out] = is_correct[place, is_held_out]
-    return found

@@ -15,14 +15,14 @@ large share with a large one, so that the separation of the two has a lower limi
 class in turn is treated as foreign to find it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from mixmood.core.arrays import Array, Codes
-from mixmood.core.errors import OptionError, ShapeError
+from mixmood.core.errors import OptionError
 from mixmood.core.options import DEFAULT_SCORE
 from mixmood.core.text import counted
 from mixmood.numerics.calibration import softmax
@@ -158,7 +158,11 @@ def share_of_fit(
     own = random_part(len(labelled), MOST_LABELLED, rng)
     labelled, labels = labelled[own], None if labels is None else np.asarray(labels)[own]
     pool = pool[random_part(len(pool), MOST_POOL, rng)]
-    rows, fit_rows = compared_rows(labelled, pool), _cross_fit(family)
+    rows, fit_rows = compared_rows(labelled, pool), score_family(family).fit_rows
+    if fit_rows is None:
+        raise OptionError(
+            f"The useful share needs a cross-fitted score; '{family}' is none. Use 'combined'."
+        )
     fit = fit_rows(rows, labels, None)
     near = None if labels is None else near_auroc(rows, labels, rng, fit_rows)
     least = least_separation(near)
@@ -177,18 +181,7 @@ def share_of_fit(
         highest = other.share
         if other.share > estimate.share + CLEAR * max(estimate.error, other.error):
             fit, estimate = weighted, other
-    found = _described(estimate, near, len(labelled), len(pool), shares)
-    interval = (found.interval[0], max(found.interval[1], highest))
-    return replace(found, interval=interval), fit
-
-
-def _cross_fit(family: str) -> FitRows:
-    fit_rows = score_family(family).fit_rows
-    if fit_rows is None:
-        raise OptionError(
-            f"The useful share needs a cross-fitted score; '{family}' is none. Use 'combined'."
-        )
-    return fit_rows
+    return _described(estimate, near, len(labelled), len(pool), shares, highest), fit
 
 
 def _typical_class_shares(labelled: Array, labels: Codes, pool: Array, fit: Fit) -> Array:
@@ -212,13 +205,19 @@ def _importance(labels: Codes, shares: Array) -> Array:
 
 
 def _described(
-    estimate: MixtureShare, near: float | None, n: int, m: int, shares: Array | None
+    estimate: MixtureShare,
+    near: float | None,
+    n: int,
+    m: int,
+    shares: Array | None,
+    highest: float,
 ) -> UsefulShare:
+    """The share with its interval, which reaches at least to `highest`."""
     # The second term is the effect of one labelled and one pool image: a lower limit of the error.
     margin = WIDTH * float(np.hypot(estimate.error, estimate.share / n + 1 / m))
     low = max(0.0, min(estimate.share - margin, estimate.least - margin / 2))
     low = low if near is None else without_near_foreign(low, near)
-    high = min(1.0, estimate.share + margin)
+    high = max(min(1.0, estimate.share + margin), highest)
     note = _note(near, n, m)
     if n < FEWEST_LABELLED or m < FEWEST_POOL:
         low, high = 0.0, 1.0
@@ -251,12 +250,16 @@ def _note(near: float | None, n: int, m: int) -> str:
     return ""
 
 
+def _below(pool: Array, thresholds: Array) -> Array:
+    """The part of the pool below each threshold, ties counted half."""
+    ascending = np.sort(pool)
+    sides = [np.searchsorted(ascending, thresholds, side) for side in ("left", "right")]
+    return np.asarray((sides[0] + sides[1]) / (2 * len(pool)))
+
+
 def auc(labelled: Array, pool: Array) -> float:
     """The probability that a labelled image scores above a pool image, ties counted half."""
-    ascending = np.sort(pool)
-    below = np.searchsorted(ascending, labelled, side="left")
-    ties = np.searchsorted(ascending, labelled, side="right") - below
-    return float((below + ties / 2).mean() / len(pool))
+    return float(_below(pool, labelled).mean())
 
 
 def pool_above(labelled: Array, pool: Array, importance: Array | None = None) -> Array:
@@ -267,11 +270,7 @@ def pool_above(labelled: Array, pool: Array, importance: Array | None = None) ->
     order = np.argsort(labelled, kind="stable")
     own = np.ones(len(labelled)) if importance is None else importance[order]
     above = (np.cumsum(own[::-1])[::-1] - own / 2) / own.sum()
-    thresholds = np.interp(LEVELS, above[::-1], labelled[order][::-1])
-    ascending = np.sort(pool)
-    below = np.searchsorted(ascending, thresholds, side="left")
-    ties = np.searchsorted(ascending, thresholds, side="right") - below
-    return np.asarray(1 - (below + ties / 2) / len(pool))
+    return 1 - _below(pool, np.interp(LEVELS, above[::-1], labelled[order][::-1]))
 
 
 def binormal_share(
@@ -424,11 +423,6 @@ def class_shares(probabilities: Array, prior: Array) -> NDArray[np.float64]:
     >>> class_shares(np.array([[1.0, 0.0]] * 60 + [[0.0, 1.0]] * 20), np.array([0.5, 0.5])).tolist()
     [0.7, 0.3]
     """
-    if probabilities.ndim != 2 or prior.shape != probabilities.shape[1:]:
-        raise ShapeError(
-            "Probabilities must be (n, k) and the prior (k,), with the same k; got "
-            f"{probabilities.shape} and {prior.shape}."
-        )
     shares = prior
     for _ in range(N_STEPS):
         weighted = probabilities * shares

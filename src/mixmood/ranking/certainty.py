@@ -177,20 +177,10 @@ def chances_of_best(possible: Array) -> Array:
 
 def rank_intervals(possible: Array) -> Array:
     """The ranks that each pool takes in 95 % of the tables, shape (pools, 2). 1 is nearest."""
-    places = [_places(possible, own) for own in possible]
-    return np.array(
-        [
-            (
-                np.quantile(first, 0.025, method="lower"),
-                np.quantile(last, 0.975, method="higher"),
-            )
-            for first, last in places
-        ],
-        int,
-    )
-
-
-def _places(possible: Array, own: Array) -> tuple[Array, Array]:
-    """The first and the last rank of distances, shape (n,); they differ where there are ties."""
-    n_below = (possible < own).sum(axis=0)
-    return n_below + 1, n_below + (possible == own).sum(axis=0)
+    ranks = []
+    for own in possible:
+        first = (possible < own).sum(axis=0) + 1
+        last = (possible <= own).sum(axis=0)  # they differ where there are ties
+        low = np.quantile(first, 0.025, method="lower")
+        ranks.append((low, np.quantile(last, 0.975, method="higher")))
+    return np.array(ranks, int)

@@ -58,10 +58,6 @@ class Scores:
         }
 
 
-Measured = tuple[DrawnDistances, Certainty]
-"""The distances of all draws, and the certainty of their means."""
-
-
 def score(labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: int = 1) -> Scores:
     """Distances, p-values, intervals and ranks of every pool, for each measure.
 
@@ -146,7 +142,7 @@ def why_widths_differ(labelled: int, pool: int) -> str | None:
 
 def measure(
     labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: int = 1
-) -> Measured:
+) -> tuple[DrawnDistances, Certainty]:
     """The distances of all draws of a plan, and the certainty of their means."""
     for name, pool in pools.items():
         check_fits(plan.sample_size, len(pool), name)

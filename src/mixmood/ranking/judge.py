@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 
@@ -149,15 +149,8 @@ def judge(
 
 
 def _by_distance(scores: Scores, measure: str) -> dict[str, Place]:
-    # p_best and rank_interval are None only in records of earlier versions.
-    return {
-        name: Place(
-            results[measure].rank,
-            cast(float, results[measure].p_best),
-            cast(tuple[int, int], results[measure].rank_interval),
-        )
-        for name, results in scores.pools.items()
-    }
+    results = {name: found[measure] for name, found in scores.pools.items()}
+    return {name: Place(r.rank, r.p_best, r.rank_interval) for name, r in results.items()}
 
 
 def _by_gain(probes: Mapping[str, Probe | None], seed: int) -> dict[str, Place]:

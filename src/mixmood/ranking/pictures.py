@@ -1,8 +1,8 @@
 """The images and the map that the page of a ranking shows beside its record."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat
 
 import numpy as np
 
@@ -19,59 +19,42 @@ UNLIKE_SIZE = 2.0
 MOSTLY = 0.8
 
 
-class PictureTraits(NamedTuple):
-    """Two traits of one picture: its side in pixels, and whether it has no colour."""
-
-    side: float
-    is_grey: bool
-
-    @classmethod
-    def of(cls, picture: Picture) -> "PictureTraits":
-        """The traits of a picture."""
-        side = float(np.sqrt(picture.shape[0] * picture.shape[1]))
-        red, green, blue = np.moveaxis(picture, -1, 0)
-        return cls(side, np.array_equal(red, green) and np.array_equal(red, blue))
+Traits = tuple[float, bool]
+"""The side of a picture in pixels, and whether it has no colour."""
 
 
-@dataclass(frozen=True)
-class SetTraits:
-    """The median side of some pictures in pixels, and the share without colour."""
-
-    side: float | None
-    grey: float | None
-
-    @classmethod
-    def of(cls, pictures: Sequence[PictureTraits]) -> "SetTraits":
-        """The traits of a set of pictures; None where there are none."""
-        if not pictures:
-            return cls(None, None)
-        sides, is_grey = zip(*pictures, strict=True)
-        return cls(float(np.median(sides)), float(np.mean(is_grey)))
+def traits_of(picture: Picture) -> Traits:
+    """The traits of a picture."""
+    red, green, blue = np.moveaxis(picture, -1, 0)
+    side = float(np.sqrt(picture.shape[0] * picture.shape[1]))
+    return side, np.array_equal(red, green) and np.array_equal(red, blue)
 
 
-def contrasts(labelled: SetTraits, pool: SetTraits) -> tuple[str, ...]:
+def contrasts(labelled: Sequence[Traits], pool: Sequence[Traits]) -> tuple[str, ...]:
     """Warnings where the images of a pool have another size or colour than the labelled ones."""
-    if labelled.side is None or pool.side is None or labelled.grey is None or pool.grey is None:
+    if not labelled or not pool:
         return ()
+    (own_side, own_kind), (side, kind) = _typical(labelled), _typical(pool)
     found = []
-    if max(labelled.side / pool.side, pool.side / labelled.side) >= UNLIKE_SIZE:
+    if max(own_side / side, side / own_side) >= UNLIKE_SIZE:
         found.append(
-            f"images about {pool.side:.0f} pixels a side, the labelled ones "
-            f"{labelled.side:.0f}: part of the distance may be sharpness."
+            f"images about {side:.0f} pixels a side, the labelled ones "
+            f"{own_side:.0f}: part of the distance may be sharpness."
         )
-    kinds = [_kind(labelled.grey), _kind(pool.grey)]
-    if set(kinds) == {"in grey", "in colour"}:
+    if {own_kind, kind} == {"in grey", "in colour"}:
         found.append(
-            f"images {kinds[1]}, the labelled ones {kinds[0]}: part of the distance may be "
-            "colour alone."
+            f"images {kind}, the labelled ones {own_kind}: part of the distance may be colour "
+            "alone."
         )
     return tuple(found)
 
 
-def _kind(grey: float) -> str:
-    if grey >= MOSTLY:
-        return "in grey"
-    return "in colour" if grey <= 1 - MOSTLY else "mixed"
+def _typical(pictures: Sequence[Traits]) -> tuple[float, str]:
+    """The median side of some pictures, and whether most of them have colour."""
+    sides, is_grey = zip(*pictures, strict=True)
+    grey = float(np.mean(is_grey))
+    kind = "in grey" if grey >= MOSTLY else "in colour" if grey <= 1 - MOSTLY else "mixed"
+    return float(np.median(sides)), kind
 
 
 N_FITTED = 200
@@ -132,68 +115,46 @@ LIBRARIES = ("numpy", "scipy", "pillow", "onnxruntime")
 def gather_page_material(labelled: Reading, pools: Mapping[str, Reading]) -> PageMaterial:
     """Pictures and map of a ranking whose images have been read."""
     projection = principal_axes([labelled.features, *(pool.features for pool in pools.values())])
-    own, traits = _labelled_pictures(labelled, projection)
+    own, traits = _pictures(labelled, projection)
     compared = labelled.features[:MOST_LABELLED]
-    return PageMaterial(
-        labelled=own,
-        pools={
-            name: _pool_pictures(pool, projection, compared, traits) for name, pool in pools.items()
-        },
-        variance=projection.variance,
-        versions={name: package_version(name) or "none" for name in LIBRARIES},
-    )
+    shown = {}
+    for name, pool in pools.items():
+        distances = 1 - fit_score(compared, pool.features, family="knn").fit.pool
+        order = np.argsort(distances, kind="stable")
+        pictures, others = _pictures(pool, projection, distances)
+        shown[name] = replace(
+            pictures,
+            nearest=_tiles(pool, order[:N_EXTREME], distances)[0],
+            farthest=_tiles(pool, order[::-1][:N_EXTREME], distances)[0],
+            warnings=contrasts(traits, others),
+        )
+    versions = {name: package_version(name) or "none" for name in LIBRARIES}
+    return PageMaterial(own, shown, projection.variance, versions)
 
 
-def _labelled_pictures(reading: Reading, projection: Projection) -> tuple[SetPictures, SetTraits]:
-    sample = np.arange(min(N_POINTS, len(reading.features)))
-    tiles, traits = _tiles(reading, sample, None)
-    points = _points(projection, reading.features[sample])
-    return SetPictures(tiles, points, nearest=(), farthest=(), warnings=()), traits
-
-
-def _pool_pictures(
-    reading: Reading, projection: Projection, labelled: Array, own: SetTraits
-) -> SetPictures:
-    fitted = fit_score(labelled, reading.features, family="knn")
-    distances = 1 - fitted.fit.pool
-    order = np.argsort(distances, kind="stable")
+def _pictures(
+    reading: Reading, projection: Projection, distances: Array | None = None
+) -> tuple[SetPictures, list[Traits]]:
+    """The first images of a reading as they are on the map, and their traits."""
     sample = np.arange(min(N_POINTS, len(reading.features)))
     tiles, traits = _tiles(reading, sample, distances)
-    return SetPictures(
-        tiles=tiles,
-        points=_points(projection, reading.features[sample]),
-        nearest=_tiles(reading, order[:N_EXTREME], distances)[0],
-        farthest=_tiles(reading, order[::-1][:N_EXTREME], distances)[0],
-        warnings=contrasts(own, traits),
-    )
-
-
-def _points(projection: Projection, features: Array) -> tuple[tuple[float, float], ...]:
-    return tuple((float(x), float(y)) for x, y in projection(features))
+    points = tuple((float(x), float(y)) for x, y in projection(reading.features[sample]))
+    return SetPictures(tiles, points, nearest=(), farthest=(), warnings=()), traits
 
 
 def _tiles(
     reading: Reading, rows: Rows, distances: Array | None
-) -> tuple[tuple[Tile, ...], SetTraits]:
+) -> tuple[tuple[Tile, ...], list[Traits]]:
     """Tiles of some rows of a reading, and the traits of their pictures."""
-    indices = reading.sample.rows[rows]
-    apart: Iterable[float | None] = (
-        [None] * len(rows) if distances is None else distances[rows].tolist()
-    )
-    if isinstance(reading.pool, FeatureSource):
-        name = reading.pool.name
-        return tuple(
-            Tile(f"{name}[{index}]", None, distance)
-            for index, distance in zip(indices.tolist(), apart, strict=True)
-        ), SetTraits.of(())
-    tiles, traits = [], []
+    pool, indices = reading.pool, reading.sample.rows[rows]
+    apart = [None] * len(rows) if distances is None else distances[rows].tolist()
     # One picture at a time: a camera picture takes megabytes.
-    for index, picture, distance in zip(
-        indices.tolist(), reading.pool.read(indices), apart, strict=True
-    ):
+    pictures = repeat(None) if isinstance(pool, FeatureSource) else pool.read(indices)
+    tiles, traits = [], []
+    for index, distance, picture in zip(indices.tolist(), apart, pictures, strict=False):
         uri = None  # a file may be deleted after the ranking: its tile stays empty
         if isinstance(picture, np.ndarray):
             uri = thumbnail(picture)
-            traits.append(PictureTraits.of(picture))
-        tiles.append(Tile(reading.pool.locate(index), uri, distance))
-    return tuple(tiles), SetTraits.of(traits)
+            traits.append(traits_of(picture))
+        tiles.append(Tile(pool.locate(index), uri, distance))
+    return tuple(tiles), traits

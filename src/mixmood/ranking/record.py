@@ -16,7 +16,7 @@ from mixmood.core.records.ranking import (
 from mixmood.core.text import either_form, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.pool import ImageSource
-from mixmood.evidence.advice import Nearness, is_foreign
+from mixmood.evidence.advice import Nearness, chance_words, is_foreign
 from mixmood.evidence.share import class_probabilities, class_shares
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.ranking.distance import Scores
@@ -42,17 +42,15 @@ def verdict(scores: Scores, measure: str, kinds: Mapping[str, Nearness]) -> str:
     own = results[best]
     if not others:
         return f"{best} {_relation(own, kinds[best])}; no other to compare."
-    chance = own.p_best or 0.0
-    # An estimated probability cannot show certainty.
-    value = "> 0.99" if chance > 0.99 else f"= {chance:.2f}"
     if set(kinds.values()) == {"same"}:
         return (
             f"None of the {len(results)} pools can be told apart from the labelled set; "
-            f"{best} is the nearest (P {value})."
+            f"{best} is the nearest ({chance_words(own.p_best)})."
         )
     join = ", but it" if kinds[best] != "same" else " and"
-    sentence = f"{best} is the nearest pool (P {value}){join} {_relation(own, kinds[best])}"
-    rivals = [name for name in others if (results[name].rank_interval or (2, 2))[0] == 1]
+    chance, relation = chance_words(own.p_best), _relation(own, kinds[best])
+    sentence = f"{best} is the nearest pool ({chance}){join} {relation}"
+    rivals = [name for name in others if results[name].rank_interval[0] == 1]
     return f"{sentence}{_rivals(kinds[best], rivals, kinds)}."
 
 
@@ -244,7 +242,7 @@ def _reading_note(
 
 def _is_settled(scores: Scores, plan: RankingPlan) -> bool:
     """Whether the nearest pool is the nearest with the probability that was asked for."""
-    chances = [found[plan.measure].p_best or 0.0 for found in scores.pools.values()]
+    chances = [found[plan.measure].p_best for found in scores.pools.values()]
     return plan.until is None or max(chances) >= plan.until
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.core.errors import OptionError, ShapeError
+from mixmood.core.errors import OptionError
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.selection.duplicates import originals
 from mixmood.selection.scan import PartFolder
@@ -90,11 +90,6 @@ def balanced(
         is_kept: Which images are kept so far.
         n_classes: How many classes there are.
     """
-    if not scores.shape == classes.shape == is_kept.shape:
-        raise ShapeError(
-            "Scores, classes and the kept mask must have one entry for each image; got "
-            f"{scores.shape}, {classes.shape} and {is_kept.shape}."
-        )
     sizes = np.bincount(classes[is_kept], minlength=n_classes)
     if not sizes.any():
         return is_kept.copy()
@@ -122,8 +117,6 @@ def diverse_order(
         n_chosen: How many; all if there are fewer.
         strength: 0 to 1.
     """
-    if not 0 <= strength <= 1:
-        raise OptionError(f"The strength of diversity must be between 0 and 1; got {strength:g}.")
     n = len(scores)
     rows = unit_rows(features)
     by_score = np.lexsort((np.arange(n), -scores))

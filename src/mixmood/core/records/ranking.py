@@ -66,13 +66,13 @@ class RankedDissimilarity(Dissimilarity):
 
     Attributes:
         rank: The rank by distance; 1 is the nearest.
-        p_best: The probability that the pool is the nearest; None in records of earlier versions.
-        rank_interval: The ranks that it takes with 95 % probability; None as for `p_best`.
+        p_best: The probability that the pool is the nearest.
+        rank_interval: The ranks that it takes with 95 % probability.
     """
 
     rank: int
-    p_best: float | None
-    rank_interval: tuple[int, int] | None
+    p_best: float
+    rank_interval: tuple[int, int]
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def table_cells(ranking: Ranking, measure: str) -> dict[str, list[Text]]:
             for result in results
         ],
         "P(best)": [Text(_chance(place.p_best)) for place in places],
-        "ranks": [Text(_span(place.rank_interval)) for place in places],
+        "ranks": [Text("-".join(map(str, dict.fromkeys(p.rank_interval)))) for p in places],
     }
     if is_main and any(pool.probe for pool in pools):
         cells["gain"] = [Text(f"{pool.probe.gain:+.1f}" if pool.probe else "-") for pool in pools]
@@ -168,7 +168,7 @@ class RankingTable:
         bars, is_log = interval_bars(results, floor, width, marks)
         log_or_not = " (log)" if is_log else ""
         head = f"{INTERVAL}{log_or_not}"
-        may_be_best = [r.rank_interval is not None and r.rank_interval[0] == 1 for r in results]
+        may_be_best = [r.rank_interval[0] == 1 for r in results]
         return head if len(head) <= width else f"95 %{log_or_not}", [
             Text(bar, style="green" if is_green else "red")
             for bar, is_green in zip(bars, may_be_best, strict=True)
@@ -197,19 +197,11 @@ def name_and_bar_widths(name: int, others: int, width: int) -> tuple[int, int]:
     return max(min(name, left), 1), 0
 
 
-def _chance(share: float | None) -> str:
+def _chance(share: float) -> str:
     """A probability with two digits; an estimated error cannot show certainty."""
-    if share is None:
-        return "-"
     if share > 0.99:
         return "> 0.99"
     return "< 0.01" if share < 0.01 else f"{share:.2f}"
-
-
-def _span(ranks: tuple[int, int] | None) -> str:
-    if ranks is None:
-        return "-"
-    return str(ranks[0]) if ranks[0] == ranks[1] else f"{ranks[0]}-{ranks[1]}"
 
 
 MOST_POOLS = 8
@@ -312,7 +304,7 @@ def _row(candidate: Candidate, measure: str) -> dict[str, object]:
         "distance": result.distance,
         **dict(zip(("interval_low", "interval_high"), result.interval, strict=True)),
         **{name: getattr(result, name) for name in names},
-        **dict(zip(("rank_low", "rank_high"), result.rank_interval or (None, None), strict=True)),
+        **dict(zip(("rank_low", "rank_high"), result.rank_interval, strict=True)),
         **{name: getattr(candidate, name) for name in sizes},
         **dict(zip(("gain", "gain_low", "gain_high", "p_helps"), gain, strict=True)),
         "useful_share": share.share if share else None,
