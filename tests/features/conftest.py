@@ -9,6 +9,7 @@ from PIL import Image
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import UnreadableImageError
 from mixmood.data.images.pool import ImageSource
+from mixmood.features.backbones.backbone import OneView
 
 
 def encoded(picture, format="PNG"):
@@ -40,7 +41,7 @@ class Pool(ImageSource):
         return f"image {index}"
 
 
-class Means:
+class Means(OneView):
     """A backbone that sees the mean of each channel, and counts what it sees."""
 
     name = "means"

@@ -134,10 +134,10 @@ def test_large_files_are_not_kept_while_they_wait(rng, monkeypatch, Pool, Means,
 
     monkeypatch.setattr(prepare, "MOST_WAITING", 100)
     large = encoded(rng.integers(0, 256, size=(40, 40, 3), dtype=np.uint8))
-    preparer = prepare.Preparer(Pool([large, large[:200]]), Means(), None, n_cores=1)
+    preparer = prepare.Preparer(Pool([large, large[:200]]), [Means()], None, n_cores=1)
     good, broken = preparer.read([(0, 0), (1, 1)])
     assert good.raw is None
-    assert good.picture.shape == (64, 64, 3)
+    assert good.seen[0].picture.shape == (64, 64, 3)
     assert broken.raw is None
     assert "image 1" in broken.problem
 
@@ -163,7 +163,7 @@ def test_no_more_threads_compute_than_asked_for(monkeypatch, pool, Means):
 
     backbone = Means()
     backbone.embed = counted(backbone.embed)
-    monkeypatch.setattr(prepare, "decode_square", counted(prepare.decode_square))
+    monkeypatch.setattr(prepare, "decode_squares", counted(prepare.decode_squares))
     monkeypatch.setattr(prepare, "MOST_WAITING", 0)
     extract(pool, range(50), backbone, jobs=2)
     assert most_busy == 2

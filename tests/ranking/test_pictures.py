@@ -32,7 +32,9 @@ def reading(features, name="pool", images=None, labels=None, kept=None):
     """What `rank` has read of a pool: rows of features, and which image each of them is."""
     rows = features.astype(np.float32) if images is None else images
     pool = array_pool(rows, name, labels)
-    sample = Sample(pool, np.arange(len(features)) if kept is None else kept, features, len(rows))
+    sample = Sample(
+        pool, np.arange(len(features)) if kept is None else kept, {"last": features}, len(rows)
+    )
     return Reading(sample, sample.rows, len(rows), Extractor(None))
 
 

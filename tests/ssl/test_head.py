@@ -174,7 +174,7 @@ def test_test_images_that_are_labelled_too_are_reported(photos, told):
 
 
 def test_the_warning_of_copies_is_whole_if_the_name_of_the_pool_has_a_semicolon(told):
-    images = Sample(SimpleNamespace(name="a;b"), np.arange(2), np.eye(2), 2)
+    images = Sample(SimpleNamespace(name="a;b"), np.arange(2), {"last": np.eye(2)}, 2)
     warn_of_copies(images, images, told)
     expected = "a;b: 2 images are also among the labelled images: their accuracy is too good."
     assert told.warnings == [expected]

@@ -189,7 +189,7 @@ def test_heads_of_one_pool_are_those_of_separate_fits(jobs, records):
 
 
 def test_features_in_the_cache_are_not_computed_again(jobs, records, monkeypatch):
-    monkeypatch.setattr("mixmood.features.extract.embed_batches", lambda *_: 1 / 0)
+    monkeypatch.setattr("mixmood.features.extract.embed_batch", lambda *_: 1 / 0)
     again = [record for batch in batches(jobs) for record in execute_batch(batch)]
     assert list(map(without_times, again)) == list(map(without_times, records))
 

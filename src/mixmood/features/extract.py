@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -34,7 +35,6 @@ from mixmood.features.prepare import (
     POOR_RANGE,
     Prepared,
     Preparer,
-    kept_row,
 )
 
 STORE_EVERY = 128
@@ -48,7 +48,7 @@ class Extraction:
     """Features of the readable images among those asked for, and why others are missing."""
 
     features: Features
-    """Shape (k, width), row i for image kept[i]."""
+    """All blocks of the backbone side by side, shape (k, d), row i for image kept[i]."""
     kept: NDArray[np.int64]
     """The indices that were readable, in the order asked for."""
     unreadable: list[tuple[int, str]]
@@ -69,29 +69,33 @@ class Collector:
     def __init__(
         self,
         asked: NDArray[np.int64],
-        backbone: Backbone,
+        backbones: Sequence[Backbone],
         cache: FeatureCache | None,
+        preparer: Preparer,
         advance: Callable[[int], None],
     ) -> None:
         """Begin without rows; `advance` is called with the number of images done."""
-        self._asked = asked
-        self._features = np.empty((len(asked), backbone.width), np.float32)
-        self._is_kept = np.zeros(len(asked), bool)
-        self._flags = np.zeros(len(asked), np.uint8)
-        self._contents: list[bytes] = [b""] * len(asked)
+        self._asked, n_asked = asked, len(asked)
+        self._features = [
+            np.empty((n_asked, sum(backbone.blocks.values())), np.float32) for backbone in backbones
+        ]
+        self._is_kept = np.zeros(n_asked, bool)
+        self._flags = np.zeros((len(backbones), n_asked), np.uint8)
+        self._contents: list[bytes] = [b""] * n_asked
         self._problems: dict[int, str] = {}
         self._n_cached = 0
-        self._cache = cache
+        self._cache, self._preparer = cache, preparer
         self._unstored: dict[bytes, Features] = {}
+        self._n_unstored = 0
         self._advance = advance
 
     def waiting(self, read: Iterable[list[Prepared]]) -> Iterator[Prepared]:
-        """The images that the backbone has to embed; the others are recorded as done."""
+        """The images that a backbone has to embed; the others are recorded as done."""
         for chunk in read:
-            done = [image for image in chunk if image.row is not None or image.problem]
-            self._n_cached += sum(image.row is not None for image in done)
+            done = [image for image in chunk if image.is_done]
+            self._n_cached += sum(not image.problem for image in done)
             self._note(done)
-            yield from (image for image in chunk if image.row is None and not image.problem)
+            yield from (image for image in chunk if not image.is_done)
 
     def take(self, images: list[Prepared]) -> None:
         """Record images that were embedded; their rows are written to the cache in groups."""
@@ -99,44 +103,49 @@ class Collector:
         if self._cache is None:
             return
         for image in images:
-            if image.row is not None:
-                self._unstored[image.key] = kept_row(image.row, image.flags)
-        if len(self._unstored) >= STORE_EVERY:
+            if not image.problem:
+                self._unstored |= self._preparer.stored(image)
+        self._n_unstored += len(images)
+        if self._n_unstored >= STORE_EVERY:
             self.store()
 
     def store(self) -> None:
         """Write to the cache the rows that are not yet in it."""
         if self._cache is not None:
             self._cache.put(self._unstored)
-        self._unstored = {}
+        self._unstored, self._n_unstored = {}, 0
 
-    def result(self) -> Extraction:
-        """All rows, without those of unreadable images."""
+    def results(self) -> tuple[Extraction, ...]:
+        """All rows by each backbone, without those of unreadable images."""
         kept, n_kept = self._asked[self._is_kept], int(self._is_kept.sum())
-        features = self._features if n_kept == len(self._asked) else self._features[self._is_kept]
         # Sorted by place: the result must not depend on the order of the threads.
         unreadable = [(int(self._asked[i]), text) for i, text in sorted(self._problems.items())]
-        flags = self._flags[self._is_kept]
-        return Extraction(
-            features,
-            kept,
-            unreadable,
-            self._n_cached,
-            n_kept - self._n_cached,
-            tuple(self._contents[place] for place in np.flatnonzero(self._is_kept).tolist()),
-            n_constant=int((flags & CONSTANT > 0).sum()),
-            n_poor_range=int((flags & POOR_RANGE > 0).sum()),
+        contents = tuple(self._contents[place] for place in np.flatnonzero(self._is_kept).tolist())
+        is_whole = n_kept == len(self._asked)
+        return tuple(
+            Extraction(
+                features if is_whole else features[self._is_kept],
+                kept,
+                unreadable,
+                self._n_cached,
+                n_kept - self._n_cached,
+                contents,
+                n_constant=int((flags[self._is_kept] & CONSTANT > 0).sum()),
+                n_poor_range=int((flags[self._is_kept] & POOR_RANGE > 0).sum()),
+            )
+            for features, flags in zip(self._features, self._flags, strict=True)
         )
 
     def _note(self, images: list[Prepared]) -> None:
         for image in images:
-            if image.row is not None:
-                self._features[image.place] = image.row
-                self._is_kept[image.place] = True
-                self._flags[image.place] = image.flags
-                self._contents[image.place] = image.key
-            else:
-                self._problems[image.place] = image.problem or "unknown"
+            if image.problem:
+                self._problems[image.place] = image.problem
+                continue
+            for number, seen in enumerate(image.seen):
+                self._features[number][image.place] = seen.row
+                self._flags[number, image.place] = seen.flags
+            self._is_kept[image.place] = True
+            self._contents[image.place] = image.digest
         if images:
             self._advance(len(images))
 
@@ -199,35 +208,51 @@ def extract(
     cache: FeatureCache | None = None,
     progress: Listener = Silent(),  # noqa: B008 - it holds no state
 ) -> Extraction:
-    """The features of some images of a pool; only these images are read.
+    """The features of some images of a pool; see `extract_each`."""
+    return extract_each(source, indices, [backbone], jobs=jobs, cache=cache, progress=progress)[0]
 
-    The values depend on neither `jobs` nor the cache, to the last bit.
+
+def extract_each(
+    source: ImageSource,
+    indices: Sequence[int] | Rows,
+    backbones: Sequence[Backbone],
+    *,
+    jobs: int | None = None,
+    cache: FeatureCache | None = None,
+    progress: Listener = Silent(),  # noqa: B008 - it holds no state
+) -> tuple[Extraction, ...]:
+    """The features of some images of a pool by each backbone; only these images are read, once.
+
+    The values depend on neither `jobs` nor the cache nor the other backbones, to the last bit.
 
     Args:
         source: The pool.
         indices: The images wanted, in the order wanted.
-        backbone: The network that computes the features.
+        backbones: The networks that compute the features; only one may depend on the batch, alone.
         jobs: Working threads; all cores that the process may use if None.
         cache: Where features are looked up and kept; None for no cache.
         progress: Called after every image, with the name of the pool.
     """
     asked = np.asarray(indices, dtype=np.int64)
     # Features that depend on the batch would change if images came class by class.
-    is_batch = backbone.is_batch_dependent
+    is_batch = any(backbone.is_batch_dependent for backbone in backbones)
     order = np.arange(len(asked)) if is_batch else source.reading_order(asked)
     cache = None if is_batch else cache
     # With such features, broken images must be known before a batch is formed.
     most_waiting = DECODE_AT_ONCE if is_batch else None
     n_workers = checked_jobs(jobs)
     n_readers = READERS * n_workers
-    preparer = Preparer(source, backbone, cache, n_workers, most_waiting)
-    collector = Collector(asked, backbone, cache, lambda n: progress.advance(source.name, n))
+    batch_size = max(backbone.batch_size for backbone in backbones)
+    preparer = Preparer(source, backbones, cache, n_workers, most_waiting)
+    advance = partial(progress.advance, source.name)
+    collector = Collector(asked, backbones, cache, preparer, advance)
 
     def work(batch: tuple[list[Prepared], list[Prepared]]) -> list[Prepared]:
         companions, images = batch
         with preparer.cores:
             preparer.decode(images)
-            embed_batches(backbone, companions, images)
+            for number, backbone in enumerate(backbones):
+                embed_batch(backbone, number, companions, images)
         return images
 
     progress.start(source.name, len(asked))
@@ -235,16 +260,15 @@ def extract(
         with threads(n_readers) as readers, threads(n_workers) as workers:
             chunks = batched_by(zip(order.tolist(), asked[order].tolist(), strict=True), CHUNK)
             read = ordered_map(readers, preparer.read, chunks, ahead=n_readers + 1)
-            batches = batched_by(collector.waiting(read), backbone.batch_size)
-            n_companions = backbone.batch_size if is_batch else 0
-            complete = with_companions(batches, n_companions)
+            batches = batched_by(collector.waiting(read), batch_size)
+            complete = with_companions(batches, batch_size if is_batch else 0)
             for images in ordered_map(workers, work, complete, ahead=2 * n_workers):
                 collector.take(images)
     finally:
         # Also after Ctrl-C: computed features are kept.
         collector.store()
         progress.finish(source.name)
-    return collector.result()
+    return collector.results()
 
 
 @contextmanager
@@ -275,11 +299,14 @@ def with_companions(batches: Iterable[list[T]], size: int) -> Iterator[tuple[lis
         before = batch
 
 
-def embed_batches(backbone: Backbone, companions: list[Prepared], images: list[Prepared]) -> None:
-    """Give each decoded image its features, in one batch with the companions."""
-    seen = [image for image in images if image.picture is not None]
-    pictures = [image.picture for image in (*companions, *seen) if image.picture is not None]
-    if seen:
-        rows = backbone.embed(np.stack(pictures))[len(pictures) - len(seen) :]
-        for image, row in zip(seen, rows, strict=True):
-            image.row = row
+def embed_batch(
+    backbone: Backbone, number: int, companions: list[Prepared], images: list[Prepared]
+) -> None:
+    """Give each decoded image its row by one backbone, in one batch with the companions."""
+    waiting = [image.seen[number] for image in images if image.seen[number].picture is not None]
+    before = [image.seen[number] for image in companions]
+    pictures = [seen.picture for seen in (*before, *waiting) if seen.picture is not None]
+    if waiting:
+        rows = backbone.embed(np.stack(pictures))[len(pictures) - len(waiting) :]
+        for seen, row in zip(waiting, rows, strict=True):
+            seen.row = row

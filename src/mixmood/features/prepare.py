@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +12,12 @@ from mixmood.core.arrays import Picture
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import UnreadableImageError
 from mixmood.core.version import package_version
-from mixmood.data.images.decode import QUIET, Raw, decode, decode_square, wide_values
+from mixmood.data.images.decode import QUIET, Raw, decode, decode_squares, wide_values
 from mixmood.data.images.pixel_range import FULL, PixelRange
 from mixmood.data.images.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.devices import onnx_runtime
+from mixmood.features.view import HALF, split
 
 CONSTANT = 1
 """All pixels are equal at the resolution of the backbone."""
@@ -28,29 +30,45 @@ DECODE_AT_ONCE = -1
 
 
 @dataclass(slots=True)
+class Seen:
+    """What one backbone sees of an image."""
+
+    picture: Picture | None = None
+    """The decoded image, resized for the backbone."""
+    row: NDArray[np.float32] | None = None
+    """Its features: all blocks side by side."""
+    flags: int = 0
+    """Findings of the decoding: CONSTANT, POOR_RANGE, their sum, or 0."""
+
+
+@dataclass(slots=True)
 class Prepared:
     """An image during extraction; one thread after the other fills in its fields.
 
-    In the end `row` holds its features, or `problem` says why it has none.
+    In the end every backbone has a row for it, or `problem` says why none has.
     """
 
     place: int
     """Its position among the images asked for."""
     where: str
     """Its name in messages."""
-    key: bytes = b""
+    seen: tuple[Seen, ...]
+    """By each backbone."""
+    digest: bytes = b""
+    """Of its content."""
     raw: bytes | Picture | None = None
     """The content that is still to be decoded."""
-    picture: Picture | None = None
-    """The decoded image, resized for the backbone."""
-    row: NDArray[np.float32] | None = None
     problem: str | None = None
-    flags: int = 0
-    """Findings of the decoding: CONSTANT, POOR_RANGE, their sum, or 0."""
+    is_poor_range: bool = False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to compute."""
+        return bool(self.problem) or all(one.row is not None for one in self.seen)
 
 
 class Preparer:
-    """Prepares images of one pool for one backbone, from any number of threads.
+    """Prepares images of one pool for some backbones, from any number of threads.
 
     Many threads may wait for a disk or a server at once, but only those that hold one of the
     `cores` decode or embed: this bounds the memory, however large the images are.
@@ -59,18 +77,18 @@ class Preparer:
     def __init__(
         self,
         source: ImageSource,
-        backbone: Backbone,
+        backbones: Sequence[Backbone],
         cache: FeatureCache | None,
         n_cores: int,
         most_waiting: int | None = None,
     ) -> None:
         """Prepare one extraction; a thread keeps at most `most_waiting` bytes undecoded."""
         self._source = source
-        self._side = backbone.resolution
-        self._width = backbone.width
+        self._sides = [backbone.resolution for backbone in backbones]
+        self._blocks = [dict(backbone.blocks) for backbone in backbones]
         self._cache = cache
         self._range = source.pixel_range
-        self._space = cache_space(backbone, self._range)
+        self._spaces = [cache_space(backbone, self._range) for backbone in backbones]
         self._most_waiting = MOST_WAITING if most_waiting is None else most_waiting
         self.cores = threading.BoundedSemaphore(n_cores)
 
@@ -100,14 +118,28 @@ class Preparer:
             for image in images:
                 self._decode(image)
 
+    def stored(self, image: Prepared) -> dict[bytes, NDArray[np.float32]]:
+        """The rows of an image as the cache keeps them, by key."""
+        return {
+            self._key(image, number, name): kept_row(values[0], name, seen.flags)
+            for number, seen in enumerate(image.seen)
+            if seen.row is not None
+            for name, values in split(seen.row[None], self._blocks[number]).items()
+        }
+
+    def _key(self, image: Prepared, number: int, block: str) -> bytes:
+        """The key in the cache of a block of features, by one of the backbones."""
+        words = self._spaces[number] + block.encode()
+        return hashlib.blake2b(image.digest + words, digest_size=20).digest()
+
     def _read(self, place: int, index: int) -> Prepared:
-        image = Prepared(place, self._source.locate(index))
+        image = Prepared(place, self._source.locate(index), tuple(Seen() for _ in self._sides))
         try:
             raw = self._source.fetch(index)
             if not isinstance(raw, bytes):
                 # An image that is not a file is identified by its pixels.
                 with self.cores:
-                    image.flags |= self._range_flag(raw, image.where)
+                    image.is_poor_range = self._is_poor_range(raw, image.where)
                     raw = decode(raw, image.where, pixel_range=self._range)
         except UnreadableImageError as error:
             image.problem = str(error)
@@ -116,48 +148,89 @@ class Preparer:
         return image
 
     def _look_up(self, images: list[Prepared]) -> None:
-        """Give each image its key, and those that are in the cache their rows."""
+        """Give each image its digest, and those that are in the cache their rows."""
         for image in images:
             if image.raw is not None:
-                image.key = content_key(image.raw, self._space)
+                image.digest = content_digest(image.raw)
         if self._cache is None:
             return
         # Many keys at once: each call locks the file of the cache.
-        rows = self._cache.get([image.key for image in images if image.key])
+        rows = self._cache.get(
+            self._key(image, number, name)
+            for image in images
+            if image.digest
+            for number, blocks in enumerate(self._blocks)
+            for name in blocks
+        )
         for image in images:
-            row = rows.get(image.key)
-            # A row of another length cannot be of this backbone, even if its checksum is right.
-            if row is not None and len(row) in (self._width, self._width + 1):
-                image.row, image.raw = row[: self._width], None
-                image.flags |= _flags_of(row[self._width :])
+            if image.digest and rows:
+                for number in range(len(self._blocks)):
+                    self._take_stored(image, number, rows)
+                if image.is_done:
+                    image.raw = None
+
+    def _take_stored(
+        self, image: Prepared, number: int, rows: Mapping[bytes, NDArray[np.float32]]
+    ) -> None:
+        """Give an image its row by one of the backbones, if all blocks are in the cache."""
+        parts = []
+        for name, width in self._blocks[number].items():
+            row = rows.get(self._key(image, number, name))
+            found = None if row is None else read_row(row, name, width)
+            if found is None:
+                return
+            parts.append(found)
+        seen, flags = image.seen[number], parts[0][1]
+        seen.row = parts[0][0] if len(parts) == 1 else np.concatenate([one for one, _ in parts])
+        seen.flags = flags
 
     def _decode(self, image: Prepared) -> None:
         raw, image.raw = image.raw, None
         if raw is None:
             return
+        waiting = [number for number, one in enumerate(image.seen) if one.row is None]
+        sides = sorted({self._sides[number] for number in waiting})
         try:
             if isinstance(raw, bytes):
-                image.flags |= self._range_flag(raw, image.where)
-            image.picture = decode_square(raw, image.where, self._side, self._range)
-            is_constant = image.picture.min() == image.picture.max()
-            image.flags |= CONSTANT if is_constant else 0
+                image.is_poor_range = self._is_poor_range(raw, image.where)
+            squares = decode_squares(raw, image.where, sides, self._range)
         except UnreadableImageError as error:
             image.problem = str(error)
+            return
+        for number in waiting:
+            seen = image.seen[number]
+            seen.picture = squares[sides.index(self._sides[number])]
+            is_constant = seen.picture.min() == seen.picture.max()
+            seen.flags = CONSTANT * bool(is_constant) + POOR_RANGE * image.is_poor_range
 
-    def _range_flag(self, raw: Raw, where: str) -> int:
+    def _is_poor_range(self, raw: Raw, where: str) -> bool:
         values = wide_values(raw, where)
-        return POOR_RANGE if values is not None and not (self._range or FULL).fits(values) else 0
+        return values is not None and not (self._range or FULL).fits(values)
 
 
-def kept_row(row: NDArray[np.float32], flags: int) -> NDArray[np.float32]:
-    """The row that the cache keeps: the features, and after them the flags if there are any."""
-    return np.append(row, np.float32(flags)) if flags else row
+def kept_row(row: NDArray[np.float32], block: str, flags: int) -> NDArray[np.float32]:
+    """The row that the cache keeps: the features, and after them the flags if there are any.
+
+    Blocks of half precision are packed: two values take the place of one.
+    """
+    kept = row.astype(np.float16).view(np.float32) if block in HALF else row
+    return np.append(kept, np.float32(flags)) if flags else kept
 
 
-def _flags_of(end: NDArray[np.float32]) -> int:
-    """The flags at the end of a row of the cache; 0 for any other number."""
-    flags = float(end.sum())
-    return int(flags) if flags in (CONSTANT, POOR_RANGE, CONSTANT + POOR_RANGE) else 0
+def read_row(
+    kept: NDArray[np.float32], block: str, width: int
+) -> tuple[NDArray[np.float32], int] | None:
+    """Features and flags of a row of the cache; None for a row that cannot be of this block.
+
+    A row of another length is not of this block, even if its checksum is right.
+    """
+    n_kept = width // 2 if block in HALF else width
+    if len(kept) not in (n_kept, n_kept + 1):
+        return None
+    row, flags = kept[:n_kept], float(kept[n_kept:].sum())
+    is_known = flags in (CONSTANT, POOR_RANGE, CONSTANT + POOR_RANGE)
+    features = row.view(np.float16).astype(np.float32) if block in HALF else row
+    return features, int(flags) if is_known else 0
 
 
 def n_waiting_bytes(raw: bytes | Picture | None) -> int:
@@ -167,11 +240,11 @@ def n_waiting_bytes(raw: bytes | Picture | None) -> int:
     return len(raw) if isinstance(raw, bytes) else raw.nbytes
 
 
-def content_key(raw: bytes | Picture, space: bytes) -> bytes:
-    """The cache key of an image: a hash of its content, not of its name."""
+def content_digest(raw: bytes | Picture) -> bytes:
+    """A hash of the content of an image, not of its name."""
     if isinstance(raw, bytes):
-        return hashlib.blake2b(raw, digest_size=20, key=space, person=b"file").digest()
-    state = hashlib.blake2b(digest_size=20, key=space, person=b"pixels")
+        return hashlib.blake2b(raw, digest_size=20, person=b"file").digest()
+    state = hashlib.blake2b(digest_size=20, person=b"pixels")
     state.update(repr(raw.shape).encode())
     state.update(np.ascontiguousarray(raw).data)
     return state.digest()

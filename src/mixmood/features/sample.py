@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import Self
 
 import numpy as np
@@ -15,9 +16,10 @@ from mixmood.core.listener import Listener, Silent
 from mixmood.core.text import either_form
 from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pixel_range import PixelRange
-from mixmood.data.images.pool import FeatureSource, Pool
+from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 from mixmood.features.backbones.backbone import Backbone, needed_backbone
-from mixmood.features.extract import extract
+from mixmood.features.extract import extract_each
+from mixmood.features.view import LAST, Blocks, joined, split
 
 N_NAMED = 5
 """How many unreadable images a warning names."""
@@ -31,15 +33,15 @@ FEW_POOR_RANGE = 0.1
 class Sample:
     """The features of some images of a pool; it never changes.
 
-    `rows`, `features` and `contents` are about the images in the sample. The counts are about all
+    `rows`, `blocks` and `contents` are about the images in the sample. The counts are about all
     images that were tried, also those that are not in the sample.
     """
 
     pool: Pool
     rows: Rows
     """The index of each image in the pool, in the order asked for."""
-    features: Array
-    """Shape (n, d)."""
+    blocks: Blocks
+    """Raw features by the name of the block, each of shape (n, d)."""
     n_tried: int
     unreadable: tuple[tuple[int, str], ...] = ()
     """The index of each image that could not be read, and why."""
@@ -47,8 +49,12 @@ class Sample:
     """How many images tried have one value in all pixels."""
     n_poor_range: int = 0
     """How many images tried, of more than 8 bits, are nearly black or white by the pool's range."""
-    digests: tuple[bytes, ...] | None = None
-    """Digests of the image files, where equal images need not have equal features."""
+    depth: str = LAST
+    """Which blocks the features consist of."""
+    digests: tuple[bytes, ...] = ()
+    """A digest of each image file; none for a pool of features."""
+    is_batch_dependent: bool = False
+    """Whether equal images may have other features."""
 
     def __len__(self) -> int:
         """How many images the sample holds."""
@@ -56,25 +62,26 @@ class Sample:
 
     def __add__(self, other: Self) -> Self:
         """Both samples of a pool, one after the other."""
-        is_digested = self.digests is not None and other.digests is not None
         return replace(
             self,
             rows=np.concatenate([self.rows, other.rows]),
-            features=np.concatenate([self.features, other.features]),
+            blocks={
+                name: np.concatenate([block, other.blocks[name]])
+                for name, block in self.blocks.items()
+            },
             n_tried=self.n_tried + other.n_tried,
             unreadable=self.unreadable + other.unreadable,
             n_constant=self.n_constant + other.n_constant,
             n_poor_range=self.n_poor_range + other.n_poor_range,
-            digests=(self.digests or ()) + (other.digests or ()) if is_digested else None,
+            digests=self.digests + other.digests,
+            is_batch_dependent=self.is_batch_dependent or other.is_batch_dependent,
         )
 
     def where(self, is_wanted: NDArray[np.bool_]) -> Self:
         """The sample with some of its images; `is_wanted` has shape (n,)."""
-        digests = self.digests
-        if digests is not None:
-            digests = tuple(digests[place] for place in np.flatnonzero(is_wanted).tolist())
-        rows, features = self.rows[is_wanted], self.features[is_wanted]
-        return replace(self, rows=rows, features=features, digests=digests)
+        digests = tuple(compress(self.digests, is_wanted))
+        blocks = {name: block[is_wanted] for name, block in self.blocks.items()}
+        return replace(self, rows=self.rows[is_wanted], blocks=blocks, digests=digests)
 
     def is_copy_of(self, other: "Sample") -> NDArray[np.bool_]:
         """Which images are also in the other sample, shape (n,)."""
@@ -82,11 +89,25 @@ class Sample:
         return np.array([content in known for content in self.contents], dtype=bool)
 
     @cached_property
+    def features(self) -> Array:
+        """The features of the depth, shape (n, d)."""
+        return joined(self.blocks, self.depth)
+
+    @property
+    def last(self) -> Array:
+        """The last layer, on which distances are computed, shape (n, d)."""
+        return self.blocks[LAST]
+
+    def at(self, depth: str) -> Self:
+        """The same images at another depth, whose blocks must be there."""
+        return replace(self, depth=depth)
+
+    @cached_property
     def contents(self) -> tuple[bytes, ...]:
         """The content of each image: equal images have equal contents."""
-        if self.digests is not None:
+        if self.is_batch_dependent:
             return self.digests
-        return tuple(row.tobytes() for row in self.features)
+        return tuple(row.tobytes() for row in next(iter(self.blocks.values())))
 
     @property
     def n_distinct(self) -> int:
@@ -159,20 +180,40 @@ class Extractor:
             features = np.asarray(pool.features(asked))
             self.listener.advance(pool.name, len(asked))
             self.listener.finish(pool.name)
-            return Sample(pool, asked, features, len(asked))
-        backbone = needed_backbone(self.backbone, pool)
-        found = extract(
-            pool, asked, backbone, jobs=self.jobs, cache=self.cache, progress=self.listener
+            return Sample(pool, asked, {LAST: features}, len(asked))
+        return self.read_each([needed_backbone(self.backbone, pool)], pool, asked)[0]
+
+    def nothing(self, pool: Pool) -> Sample:
+        """A sample of no image of the pool, to which samples can be added."""
+        if isinstance(pool, FeatureSource):
+            widths, depth = {LAST: pool.width}, LAST
+        else:
+            backbone = needed_backbone(self.backbone, pool)
+            widths, depth = dict(backbone.blocks), backbone.view.depth
+        blocks = {name: np.empty((0, width), np.float32) for name, width in widths.items()}
+        return Sample(pool, np.empty(0, np.int64), blocks, n_tried=0, depth=depth)
+
+    def read_each(
+        self, backbones: Sequence[Backbone], pool: ImageSource, rows: Sequence[int] | Rows
+    ) -> tuple[Sample, ...]:
+        """The same images by each of these backbones; every image is read and decoded once."""
+        found = extract_each(
+            pool, rows, backbones, jobs=self.jobs, cache=self.cache, progress=self.listener
         )
-        return Sample(
-            pool,
-            found.kept,
-            found.features,
-            len(asked),
-            tuple(found.unreadable),
-            found.n_constant,
-            found.n_poor_range,
-            found.contents if backbone.is_batch_dependent else None,
+        return tuple(
+            Sample(
+                pool,
+                one.kept,
+                split(one.features, backbone.blocks),
+                len(rows),
+                tuple(one.unreadable),
+                one.n_constant,
+                one.n_poor_range,
+                backbone.view.depth,
+                one.contents,
+                backbone.is_batch_dependent,
+            )
+            for backbone, one in zip(backbones, found, strict=True)
         )
 
 

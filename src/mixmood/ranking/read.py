@@ -63,13 +63,10 @@ class Reading:
         among: Rows | None = None,
     ) -> "Reading":
         """A reading of no image yet; `among` are the images that may be read, all if None."""
-        backbone = extractor.backbone
-        width = pool.width if isinstance(pool, FeatureSource) else backbone.width if backbone else 0
-        sample = Sample(pool, np.empty(0, np.int64), np.empty((0, width), np.float32), n_tried=0)
         n_images = len(pool) if among is None else len(among)
         order = random_order(n_images, SPARE * max(most, N_POOL), seed, side)
         order = order if among is None else among[order]
-        return cls(sample, order, min(most, n_images), extractor)
+        return cls(extractor.nothing(pool), order, min(most, n_images), extractor)
 
     def read_on(
         self, n_images: int, left_out: Sample | None = None, *, beyond: bool = False

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from mixmood.core.errors import UnreadableImageError
-from mixmood.data.images.decode import decode, decode_square
+from mixmood.data.images.decode import decode, decode_square, decode_squares
 
 
 def encoded(picture, format="PNG", **options):
@@ -68,3 +68,16 @@ def test_what_cannot_be_decoded_is_named():
         decode_square(b"no image", "cat.png", 96)
     with pytest.raises(UnreadableImageError, match="row 3: cannot be decoded: it has no pixels"):
         decode_square(np.empty((0, 4, 3), np.uint8), "row 3", 96)
+
+
+@pytest.mark.parametrize("size", [(60, 50), (300, 280), (700, 500), (1900, 1400)])
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "progressive"])
+def test_several_squares_of_an_image_are_those_that_each_side_alone_gives(size, kind):
+    picture = np.random.default_rng(0).integers(0, 256, (size[1] // 10, size[0] // 10, 3), np.uint8)
+    buffer = io.BytesIO()
+    image = Image.fromarray(picture).resize(size)
+    image.save(buffer, "PNG" if kind == "PNG" else "JPEG", progressive=kind == "progressive")
+    sides = (96, 160, 224)
+    together = decode_squares(buffer.getvalue(), "x", sides)
+    for side, square in zip(sides, together, strict=True):
+        assert np.array_equal(square, decode_square(buffer.getvalue(), "x", side))

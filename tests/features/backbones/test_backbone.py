@@ -63,7 +63,9 @@ def test_other_resolutions_give_as_many_features():
 
 @pytest.mark.parametrize("side", [32, 0, -96, 100])
 def test_a_resolution_without_meaning_is_refused(side):
-    with pytest.raises(OptionError, match=rf"multiple of 32 and at least 64; got {side}"):
+    with pytest.raises(
+        OptionError, match=rf"multiple of 32 and at least 64, such as 96, 160, 224; got {side}"
+    ):
         check_resolution(side)
 
 

@@ -5,7 +5,7 @@ import logging
 import threading
 import warnings
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -147,7 +147,7 @@ def decode(
         pixel_range: For images of more than 8 bits; by default 0 to 65535.
     """
     with _decoding(where):
-        return _decoded(raw, side, pixel_range)
+        return _decoded(raw, side, pixel_range, {})
 
 
 def decode_square(
@@ -158,12 +158,27 @@ def decode_square(
     Pillow's bilinear filter becomes wider with the reduction: shrinking averages over all pixels.
     Everything else is as in `decode`.
     """
+    return decode_squares(raw, where, (side,), pixel_range)[0]
+
+
+def decode_squares(
+    raw: Raw, where: str, sides: Sequence[int], pixel_range: PixelRange | None = None
+) -> list[Picture]:
+    """The image as `decode_square` gives it at each of the sides, which must ascend.
+
+    It is decoded once, but for large JPEGs: these are decoded at the reduced size that each side
+    alone would have, so that a square does not depend on the other sides.
+    """
     with _decoding(where):
-        pixels = _decoded(raw, side, pixel_range)
-        if pixels.shape[:2] == (side, side):
-            return pixels
-        image = Image.fromarray(pixels).resize((side, side), Image.Resampling.BILINEAR)
-        return np.asarray(image)
+        known: dict[tuple[int, int] | None, Picture] = {}
+        return [_square(_decoded(raw, side, pixel_range, known), side) for side in sides]
+
+
+def _square(pixels: Picture, side: int) -> Picture:
+    if pixels.shape[:2] == (side, side):
+        return pixels
+    image = Image.fromarray(pixels).resize((side, side), Image.Resampling.BILINEAR)
+    return np.asarray(image)
 
 
 def wide_values(raw: Raw, where: str) -> NDArray[Any] | None:
@@ -181,17 +196,28 @@ def wide_values(raw: Raw, where: str) -> NDArray[Any] | None:
         return None if values is None or _is_unit(values) else values
 
 
-def _decoded(raw: Raw, side: int | None, pixel_range: PixelRange | None) -> Picture:
+def _decoded(
+    raw: Raw,
+    side: int | None,
+    pixel_range: PixelRange | None,
+    known: dict[tuple[int, int] | None, Picture],
+) -> Picture:
+    """The image for a side. `known` holds what was decoded of it for smaller sides, by its size.
+
+    The key None stands for what holds for every larger side as well.
+    """
+    if None in known:
+        return known[None]
     if isinstance(raw, np.ndarray):
-        return _from_array(raw, pixel_range)
-    if is_dicom(raw):
-        return read_frame(raw).picture(pixel_range)
-    if isinstance(raw, bytes):
+        known[None] = _from_array(raw, pixel_range)
+    elif is_dicom(raw):
+        known[None] = read_frame(raw).picture(pixel_range)
+    elif isinstance(raw, bytes):
         # A JPEG of at least twice the draft size is left to Pillow, which decodes it reduced.
         below = None if side is None else 2 * DRAFT * side
         if (pixels := decode_plain_jpeg(raw, MAX_PIXELS, below)) is not None:
-            return pixels
-    return np.array(_rgb_image(raw, side, pixel_range))
+            known[None] = pixels
+    return known[None] if None in known else _by_pillow(raw, side, pixel_range, known)
 
 
 @contextmanager
@@ -218,16 +244,22 @@ def _opened(raw: bytes) -> Image.Image:
     return image
 
 
-def _rgb_image(
-    raw: bytes | Image.Image, side: int | None, pixel_range: PixelRange | None
-) -> Image.Image:
+def _by_pillow(
+    raw: bytes | Image.Image,
+    side: int | None,
+    pixel_range: PixelRange | None,
+    known: dict[tuple[int, int] | None, Picture],
+) -> Picture:
     if isinstance(raw, Image.Image):
-        return _to_rgb_image(raw, pixel_range)
+        return known.setdefault(None, np.array(_to_rgb_image(raw, pixel_range)))
     with _opened(raw) as image:
         if side is not None and min(image.size) > DRAFT * side:
             # Only JPEG has an effect here, and never goes below the size asked for.
             image.draft(None, (DRAFT * side, DRAFT * side))
-        return _to_rgb_image(image, pixel_range)
+        size = image.size
+        if size not in known:
+            known[size] = np.array(_to_rgb_image(image, pixel_range))
+        return known[size]
 
 
 def _to_rgb_image(image: Image.Image, pixel_range: PixelRange | None) -> Image.Image:

@@ -2,13 +2,15 @@
 
 import hashlib
 import json
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import OptionError, ShapeError
 from mixmood.data.images.pool import ImageSource
+from mixmood.features.view import LAST, RESOLUTIONS, Offer, View
 
 DEFAULT_RESOLUTION = 96
 SMALLEST_RESOLUTION = 64
@@ -26,15 +28,27 @@ class Backbone(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """A hex digest of weights, preprocessing and resolution, which decide the features."""
-
-    @property
-    def width(self) -> int:
-        """The number of features of an image."""
+        """A hex digest of weights, preprocessing and resolution, which decide every block."""
 
     @property
     def resolution(self) -> int:
         """The side, in pixels, of the images it takes."""
+
+    @property
+    def view(self) -> View:
+        """Resolution and depth of the features."""
+
+    @property
+    def width(self) -> int:
+        """The number of features of an image in this view."""
+
+    @property
+    def blocks(self) -> Mapping[str, int]:
+        """Name and width of the blocks that `embed` computes: those of the view, or more."""
+
+    @property
+    def offer(self) -> Offer:
+        """The views that it can be used with."""
 
     @property
     def batch_size(self) -> int:
@@ -47,8 +61,49 @@ class Backbone(Protocol):
     def describe(self) -> dict[str, Any]:
         """The entry in a record: name, weights, resolution, width, preprocessing."""
 
+    def at(self, view: View, *, with_last: bool = False) -> "Backbone":
+        """The same network with another view; OptionError if it does not offer it.
+
+        Args:
+            view: Resolution and depth.
+            with_last: Whether the last layer is computed also where the depth is without it.
+        """
+
     def embed(self, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Features, shape (n, width), of images, shape (n, resolution, resolution, 3)."""
+        """Blocks side by side, of images of shape (n, resolution, resolution, 3)."""
+
+
+class OneView:
+    """What a backbone with one resolution and one block of features has in common with others."""
+
+    name: str
+    resolution: int
+    width: int
+
+    @property
+    def view(self) -> View:
+        """Its resolution, and the last layer."""
+        return View(self.resolution)
+
+    @property
+    def blocks(self) -> dict[str, int]:
+        """The last layer."""
+        return {LAST: self.width}
+
+    @property
+    def offer(self) -> Offer:
+        """Its own view only."""
+        return Offer(self.name, (self.resolution,))
+
+    def at(self, view: View, *, with_last: bool = False) -> Self:
+        """Itself; OptionError for another view."""
+        self.offer.check_depth(view.depth)
+        if view.resolution != self.resolution:
+            raise OptionError(
+                f"{self.name} takes images of {self.resolution} pixels a side only; got "
+                f"{view.resolution}. Leave the resolution out."
+            )
+        return self
 
 
 class MovableBackbone(Backbone, Protocol):
@@ -90,7 +145,7 @@ def check_resolution(
     side = default if resolution is None else resolution
     if side < smallest or side % STEP:
         raise OptionError(
-            f"The resolution must be a multiple of {STEP} and at least {smallest}; "
-            f"got {side}. Leave it out for {default}."
+            f"The resolution must be a multiple of {STEP} and at least {smallest}, such as "
+            f"{', '.join(map(str, RESOLUTIONS))}; got {side}. Leave it out for {default}."
         )
     return side

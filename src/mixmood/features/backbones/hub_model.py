@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.errors import BackboneError, OptionError, reason
 from mixmood.core.text import unknown_name
-from mixmood.features.backbones.backbone import PREPROCESSING
+from mixmood.features.backbones.backbone import PREPROCESSING, OneView
 from mixmood.features.backbones.hub_files import (
     file_hashes,
     import_transformers,
@@ -154,7 +154,7 @@ TIMES_ON_A_CARD = 4
 """A batch on a graphics card is so many times larger."""
 
 
-class HubBackbone:
+class HubBackbone(OneView):
     """An image model, from uint8 images (n, side, side, 3) to float32 features.
 
     Images come as squares, as for every backbone; crop, scale and standardisation are those of

@@ -19,6 +19,7 @@ from mixmood.features.backbones.onnx_network import (
     Triple,
     open_session,
 )
+from mixmood.features.view import RESOLUTIONS
 
 KEYS = ("layout", "range", "mean", "std", "resolution", "output")
 LAYOUTS = ("nhwc", "nchw")
@@ -103,10 +104,12 @@ def load_onnx_file(name: str, resolution: int | None = None) -> OnnxBackbone:
     settings = _settings(session, query)
     node = _only_input(session, path)
     input_format = _format(node, settings, path)
+    side, is_fixed = _resolution(node, input_format, settings, resolution, path)
     return OnnxBackbone(
         Path(path).name,
         model,
-        _resolution(node, input_format, settings, resolution, path),
+        side,
+        resolutions=None if is_fixed else RESOLUTIONS,
         session=session,
         input_format=input_format,
         output=_output(session, settings),
@@ -211,7 +214,8 @@ def _batch_of_graph(length: Any, path: str) -> int:
 
 def _resolution(
     node: Any, input_format: InputFormat, settings: dict[str, str], asked: int | None, path: str
-) -> int:
+) -> tuple[int, bool]:
+    """The side to use, and whether the file or its settings allow no other."""
     height, width = node.shape[2:] if input_format.layout == "nchw" else node.shape[1:3]
     fixed = {side for side in (height, width) if isinstance(side, int)}
     stated = positive_number(settings, "resolution", is_whole=True)
@@ -221,7 +225,7 @@ def _resolution(
             f"{path} takes images of {height} x {width} pixels; squares of {side} do not fit. "
             "Leave the resolution out, or export the network for squares."
         )
-    return side
+    return side, bool(fixed or stated)
 
 
 def _output(session: Any, settings: dict[str, str]) -> str:

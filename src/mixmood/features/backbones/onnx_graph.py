@@ -178,6 +178,21 @@ def _attribute(value: int | Sequence[int]) -> bytes:
     return b"".join(_whole(8, one) for one in value) + _whole(20, 7)
 
 
+def add_grid(part: GraphPart, layer: str) -> str:
+    """The name of activations (n, channels, h, w) averaged over a 2 x 2 grid: (n, channels * 4).
+
+    It works at every even height and width. The means are rounded to half precision.
+    """
+    halves = part.node("Split", layer, n_outputs=2, axis=2)
+    rows = []
+    for half in (halves, f"{halves}_1"):
+        cells = part.node("Split", half, n_outputs=2, axis=3)
+        means = [part.node("GlobalAveragePool", cell) for cell in (cells, f"{cells}_1")]
+        rows.append(part.node("Concat", *means, axis=3))
+    grid = part.node("Flatten", part.node("Concat", *rows, axis=2), axis=1)
+    return part.node("Cast", part.node("Cast", grid, to=FLOAT16), to=FLOAT)
+
+
 class ConvGraph(GraphPart):
     """A convolutional network from `images`, uint8 (n, side, side, 3), layer by layer."""
 
@@ -290,6 +305,7 @@ def extended(
     inputs: Values,
     outputs: Values,
     metadata: Mapping[str, str],
+    is_pruned: bool = False,
 ) -> bytes:
     """A model with nodes before and after its own, and other inputs and outputs.
 
@@ -300,12 +316,16 @@ def extended(
         inputs: Type and shape of each input.
         outputs: Type and shape of each output.
         metadata: Properties of the file; those of the same name are replaced.
+        is_pruned: Whether nodes and constants that no output needs are left out. ONNX Runtime
+            would compute them. Only for graphs without other graphs in their nodes.
     """
     kept = b""
     for number, value in fields_of(memoryview(model)):
         if number == MODEL_GRAPH and isinstance(value, memoryview):
-            graph = _extended_graph(value, before, after) + _ends(inputs, outputs)
-            kept += _block(number, graph)
+            graph = _extended_graph(value, before, after)
+            if is_pruned:
+                graph = _pruned(graph, set(outputs))
+            kept += _block(number, graph + _ends(inputs, outputs))
         elif number == MODEL_METADATA and isinstance(value, memoryview):
             key = next(bytes(v).decode() for n, v in fields_of(value) if n == 1)
             kept += b"" if key in metadata else _block(number, value)
@@ -325,6 +345,38 @@ def _extended_graph(graph: memoryview, before: GraphPart, after: GraphPart) -> b
     content += [_block(GRAPH_NODE, node) for node in after.nodes]
     content += [_block(GRAPH_CONSTANT, one) for one in (*before.constants, *after.constants)]
     return b"".join(content)
+
+
+def _pruned(graph: bytes, needed: set[str]) -> bytes:
+    """The content of a graph without nodes and constants that the needed values do not depend on.
+
+    Nodes stand in the order of computation, so that one walk from the last to the first is enough.
+    """
+    content = list(fields_of(memoryview(graph)))
+    nodes = [value for number, value in content if number == GRAPH_NODE]
+    kept: list[bytes] = []
+    for node in reversed(nodes):
+        if isinstance(node, memoryview) and not needed.isdisjoint(_words(node, 2)):
+            needed |= set(_words(node, 1))
+            kept.append(_block(GRAPH_NODE, node))
+    kept.reverse()
+    for number, value in content:
+        if number == GRAPH_CONSTANT and isinstance(value, memoryview):
+            is_needed = not needed.isdisjoint(_words(value, 8))
+        else:
+            is_needed = number != GRAPH_NODE
+        if is_needed:
+            kept.append(_field(number, value))
+    return b"".join(kept)
+
+
+def _words(message: memoryview, wanted: int) -> list[str]:
+    """The texts in the fields of this number."""
+    return [
+        bytes(value).decode()
+        for number, value in fields_of(message)
+        if number == wanted and isinstance(value, memoryview)
+    ]
 
 
 def _field(number: int, value: int | memoryview) -> bytes:

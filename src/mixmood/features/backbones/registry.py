@@ -12,16 +12,28 @@ from mixmood.features.backbones.devices import AUTO, CPU
 from mixmood.features.backbones.hub_files import is_hub_model
 from mixmood.features.backbones.hub_model import HubBackbone
 from mixmood.features.backbones.onnx_file import is_onnx_file, load_onnx_file
-from mixmood.features.backbones.onnx_network import OnnxBackbone
+from mixmood.features.backbones.onnx_network import MiddleLayer, OnnxBackbone
+from mixmood.features.view import LAST, RESOLUTIONS, View
 
 
 def efficientnet_lite0(resolution: int | None = None) -> MovableBackbone:
-    """EfficientNet-Lite0 with ImageNet weights, 1280 features; its file is in the package."""
+    """EfficientNet-Lite0 with ImageNet weights, 1280 features; its file is in the package.
+
+    Its middle layer are the activations after the eleventh depthwise convolution.
+    """
     model = (
         files("mixmood.features.backbones").joinpath("weights/efficientnet_lite0.onnx").read_bytes()
     )
     side = check_resolution(resolution)
-    return OnnxBackbone(DEFAULT_BACKBONE, model, side, output="features", width=1280)
+    return OnnxBackbone(
+        DEFAULT_BACKBONE,
+        model,
+        side,
+        resolutions=RESOLUTIONS,
+        output="features",
+        width=1280,
+        middle=MiddleLayer("v126", 672),
+    )
 
 
 BACKBONES: dict[str, Callable[[int | None], Backbone]] = {
@@ -32,7 +44,10 @@ BACKBONES: dict[str, Callable[[int | None], Backbone]] = {
 
 
 def load_backbone(
-    name: str = DEFAULT_BACKBONE, resolution: int | None = None, device: str = CPU
+    name: str = DEFAULT_BACKBONE,
+    resolution: int | None = None,
+    device: str = CPU,
+    depth: str = LAST,
 ) -> Backbone:
     """The backbone of this name, or in this ONNX file.
 
@@ -42,6 +57,7 @@ def load_backbone(
         resolution: Pixels a side of its images; its default if None.
         device: Where it computes: auto, cpu, cuda, directml or coreml; models of the hub take
             auto, cpu, cuda or mps.
+        depth: Which of its layers are used: last, middle or both, where it offers them.
     """
     if is_hub_model(name):
         backbone: Backbone = HubBackbone(name, resolution)
@@ -60,7 +76,7 @@ def load_backbone(
         use_device(device)
     elif device not in (CPU, AUTO):
         raise BackboneError(f"{name} computes on the CPU only; got the device {device}.")
-    return backbone
+    return backbone if depth == LAST else backbone.at(View(backbone.resolution, depth))
 
 
 MARK = f"{AUTO_BACKBONE}:"

@@ -23,6 +23,7 @@ from mixmood.features.backbones.onnx_graph import (
     folded,
 )
 from mixmood.features.backbones.onnx_network import OnnxBackbone
+from mixmood.features.view import RESOLUTIONS
 
 
 def weights_directory() -> Path:
@@ -88,7 +89,7 @@ def wide_resnet50_2(resolution: int | None = None) -> OnnxBackbone:
     if not path.exists():
         weights = read_weights(fetch_weights(NAME, URL, SHA256_PREFIX))
         write_atomic(path, build(weights, FIRST))
-    return OnnxBackbone(NAME, path.read_bytes(), side)
+    return OnnxBackbone(NAME, path.read_bytes(), side, resolutions=RESOLUTIONS)
 
 
 def is_on_this_machine() -> bool:
