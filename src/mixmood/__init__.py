@@ -1,53 +1,12 @@
-"""mixmood: which pool of unlabelled images should I train with?"""
+"""mixmood: which pool of unlabelled images should I train with?
 
-from typing import TYPE_CHECKING, Any
+`__init__.pyi` has the signatures for editors and type checkers: scripts/write_stub.py writes it.
+"""
+
+from importlib import import_module
+from typing import Any
 
 from mixmood.core.version import __version__
-
-if TYPE_CHECKING:
-    from mixmood import measures
-    from mixmood.api.cache import cache_info, clear_cache
-    from mixmood.api.correlate import correlate
-    from mixmood.api.data_sets import data_sets, get_data_set
-    from mixmood.api.demo import demo
-    from mixmood.api.embed import embed
-    from mixmood.api.filter import Kept, filter
-    from mixmood.api.predict import predict
-    from mixmood.api.rank import RankReport, rank
-    from mixmood.api.testbed import (
-        TestbedTables,
-        report_testbed,
-        run_testbed,
-        testbed_status,
-        testbed_tables,
-    )
-    from mixmood.api.train import TrainedModel, train
-    from mixmood.ranking.distance import dissimilarity
-
-__all__ = [
-    "Kept",
-    "RankReport",
-    "TestbedTables",
-    "TrainedModel",
-    "__version__",
-    "cache_info",
-    "clear_cache",
-    "correlate",
-    "data_sets",
-    "demo",
-    "dissimilarity",
-    "embed",
-    "filter",
-    "get_data_set",
-    "measures",
-    "predict",
-    "rank",
-    "report_testbed",
-    "run_testbed",
-    "testbed_status",
-    "testbed_tables",
-    "train",
-]
 
 _HOMES = {
     "Kept": "api.filter",
@@ -56,14 +15,24 @@ _HOMES = {
     "TrainedModel": "api.train",
     "cache_info": "api.cache",
     "clear_cache": "api.cache",
+    "correlate": "api.correlate",
+    "data_sets": "api.data_sets",
+    "demo": "api.demo",
     "dissimilarity": "ranking.distance",
+    "embed": "api.embed",
+    "filter": "api.filter",
     "get_data_set": "api.data_sets",
+    "predict": "api.predict",
+    "rank": "api.rank",
     "report_testbed": "api.testbed",
     "run_testbed": "api.testbed",
     "testbed_status": "api.testbed",
     "testbed_tables": "api.testbed",
+    "train": "api.train",
 }
-"""Modules of public names; `mixmood.NAME` of any other is in `api/NAME.py`."""
+"""The module of every public name but `measures`, which is a module itself."""
+
+__all__ = ["__version__", "measures", *_HOMES]
 
 
 def __dir__() -> list[str]:
@@ -73,12 +42,8 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     """Import public names when they are first used: `mixmood --help` needs none of them."""
-    from importlib import import_module
-    from importlib.util import find_spec
-
     if name == "measures":
         return import_module("mixmood.measures")
-    home = f"mixmood.{_HOMES.get(name, f'api.{name}')}"
-    if name.startswith("_") or find_spec(home) is None:
+    if name not in _HOMES:
         raise AttributeError(f"module 'mixmood' has no attribute {name!r}")
-    return getattr(import_module(home), name)
+    return getattr(import_module(f"mixmood.{_HOMES[name]}"), name)

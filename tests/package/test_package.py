@@ -1,9 +1,13 @@
 """What is published says the same everywhere: versions, Pythons, files, commands."""
 
 import re
+import runpy
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 
 import mixmood
@@ -45,6 +49,19 @@ def test_the_sdist_has_all_that_its_tests_and_commands_need():
     included = set(PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"])
     assert {"src", "tests", "conftest.py", "constraints.txt", "Makefile"} <= included
     assert all((ROOT / name).exists() for name in included)
+
+
+def test_the_stub_shows_the_options_as_the_plans_declare_them():
+    text = runpy.run_path(str(ROOT / "scripts" / "write_stub.py"))["stub"]()
+    is_current = (ROOT / "src" / "mixmood" / "__init__.pyi").read_text() == text
+    assert is_current, "Write it anew: .venv/bin/python scripts/write_stub.py"
+
+
+@pytest.mark.slow
+def test_a_type_checker_accepts_right_calls_and_refuses_wrong_ones():
+    words = ["-m", "mypy", "--strict", "tests/package/user_sample.py"]
+    found = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout
 
 
 def test_the_package_says_that_it_is_typed():

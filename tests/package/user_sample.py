@@ -23,7 +23,7 @@ def nearest(labelled: Path, pools: dict[str, str]) -> tuple[str, float]:
 
 def useful(labelled: Path, crawl: Path) -> Sequence[str]:
     """The kept images of a pool."""
-    kept: mixmood.Kept = mixmood.filter(labelled, crawl, keep="auto", out="kept.csv")
+    kept: mixmood.Kept = mixmood.filter(labelled, crawl, keep=0.5, out="kept.csv")
     scores: NDArray[np.float64] = kept.scores
     share: float = kept.useful_share.share + scores.mean()
     return kept.paths[: kept.record.n_kept] if share > 0 else []
@@ -43,6 +43,18 @@ def features(folder: Path) -> float:
     found = mixmood.dissimilarity(rows[:half], rows[half:], measure="cosine", seed=0)
     plain: float = mixmood.measures.MEASURES["cosine"](rows[:half], rows[half:])
     return found.distance + plain
+
+
+def mistakes(folder: Path) -> None:
+    """Calls that a type checker refuses; one that it accepted would have an unused comment."""
+    mixmood.rank(folder, [folder], drws=3)  # type: ignore[call-arg]
+    mixmood.rank(folder, [folder], draws="3")  # type: ignore[arg-type]
+    mixmood.filter(folder, folder, keep=None)  # type: ignore[arg-type]
+    mixmood.embed(folder, device=1)  # type: ignore[arg-type]
+    mixmood.train(folder, epochs="many")  # type: ignore[arg-type]
+    mixmood.predict("run", folder, jobs="all")  # type: ignore[arg-type]
+    mixmood.run_testbed("smoke", folder, retry_failed=0.5)  # type: ignore[arg-type]
+    mixmood.testbed_tables(folder, selecton="best")  # type: ignore[call-arg]
 
 
 def classes(rows: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.int64]:

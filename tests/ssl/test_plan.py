@@ -26,7 +26,7 @@ def test_python_takes_every_field_of_the_plan_by_name():
     parameters = inspect.signature(train).parameters
     for name, text in option_texts(TrainingRunPlan).items():
         assert parameters[name].default == getattr(TrainingRunPlan(), name)
-        assert f"{name}: {text.help}" in train.__doc__
+        assert f"{name}: {text.help}" in " ".join(train.__doc__.split())
     assert parameters["settings"].default == {}
 
 
