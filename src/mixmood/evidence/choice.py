@@ -308,18 +308,12 @@ def choose_features(
         name: held_out_accuracy(plan.out_of_fold(one), codes, groups)
         for name, one in logits.items()
     }
-    chosen = _best({name: one.value for name, one in accuracies.items()})
+    chosen = max(accuracies, key=lambda name: accuracies[name].value)
     if not is_nested:
         return FeatureChoice(chosen, accuracies, accuracies[chosen] if len(features) == 1 else None)
-    nested = plan.chosen(
-        logits,
-        lambda inner: _best(
-            {name: float(np.nanmean(right_by_image(one, codes))) for name, one in inner.items()}
-        ),
-    )
+
+    def best(inner: Mapping[str, Array]) -> str:
+        return max(inner, key=lambda name: np.nanmean(right_by_image(inner[name], codes)))
+
+    nested = plan.chosen(logits, best)
     return FeatureChoice(chosen, accuracies, held_out_accuracy(nested, codes, groups))
-
-
-def _best(values: Mapping[str, float]) -> str:
-    """The name with the largest value; of equals, the first."""
-    return max(values, key=lambda name: values[name])

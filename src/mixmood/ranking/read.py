@@ -1,6 +1,7 @@
 """The images of a pool in random order, read only as far as they are needed."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -101,6 +102,18 @@ class Reading:
     def codes(self) -> Rows | None:
         """The class of each image, shape (n,); None if the pool has no classes."""
         return None if self.pool.labels is None else self.sample.codes
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """What a record says of the pool and of the images that were read."""
+        return {
+            "name": self.pool.name,
+            "n_images": len(self.pool),
+            "n_unreadable": len(self.sample.unreadable),
+            "n_read": len(self.features),
+            "n_distinct": self.sample.n_distinct,
+            "fingerprint": self.pool.fingerprint,
+        }
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -165,7 +165,9 @@ def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) ->
     plan, backbone = situation.used, situation.backbone
     labelled, pools = judged.labelled, judged.pools
     order = sorted(pools, key=lambda name: judged.places[name].rank)
-    labelled_set = _labelled_set(labelled)
+    labels = labelled.pool.labels
+    classes = None if labels is None else labels.counts()
+    labelled_set = LabelledSet(**labelled.counts, classes=classes)
     shares = pool_class_shares(labelled, pools) or {}
     candidates = tuple(
         _candidate(name, judged, scores, labelled_set, shares.get(name)) for name in order
@@ -261,17 +263,12 @@ def _candidate(
         warning = one_class_warning(classes, labelled)
         warnings += [warning] if warning else []
     return Candidate(
+        **reading.counts | {"name": name},
         rank=place.rank,
-        name=name,
-        n_images=len(reading.pool),
-        n_unreadable=len(reading.sample.unreadable),
-        n_read=len(reading.features),
-        fingerprint=reading.pool.fingerprint,
         measures=scores.pools[name],
         p_best=place.p_best,
         rank_interval=place.rank_interval,
         warnings=tuple(warnings),
-        n_distinct=reading.sample.n_distinct,
         classes=classes,
         useful_share=judged.shares[name],
         probe=judged.probes[name],
@@ -289,16 +286,3 @@ def _too_near(copied: float, nearness: Nearness) -> Iterator[str]:
         )
     elif nearness == "nearer":
         yield TOO_NEAR
-
-
-def _labelled_set(reading: Reading) -> LabelledSet:
-    labels = reading.pool.labels
-    return LabelledSet(
-        name=reading.pool.name,
-        n_images=len(reading.pool),
-        n_unreadable=len(reading.sample.unreadable),
-        n_read=len(reading.features),
-        fingerprint=reading.pool.fingerprint,
-        classes=None if labels is None else labels.counts(),
-        n_distinct=reading.sample.n_distinct,
-    )

@@ -78,13 +78,8 @@ def p_value(value: float) -> str:
     return "<\u202f0.001" if value < 0.001 else f"{value:.2g}"
 
 
-def count(value: int) -> str:
-    """A whole number with commas between thousands.
-
-    >>> count(12000)
-    '12,000'
-    """
-    return f"{value:,}"
+count = "{:,}".format
+"""A whole number with commas between thousands."""
 
 
 def duration(seconds: float) -> str:

@@ -50,21 +50,11 @@ def training_page(
             "record": record,
             "pictures": pictures,
             "command": command,
-            "confusion": _rows(record) if is_small else [],
+            "confusion": record.confusion if is_small else (),
             "clear": CLEAR,
             "mixmood": __version__,
         },
     )
-
-
-def _rows(record: HeadRecord) -> list[tuple[str, int, list[tuple[float, bool]]]]:
-    """Name and size of each class, and its cells: how many images, and whether that is right."""
-    return [
-        (name, count, [(cell, place == column) for column, cell in enumerate(row)])
-        for place, (name, count, row) in enumerate(
-            zip(record.class_names, record.class_counts, record.confusion or (), strict=True)
-        )
-    ]
 
 
 def training_html(record: HeadRecord | TrainingRecord) -> str:

@@ -12,14 +12,30 @@ from mixmood.selection.duplicates import originals
 from mixmood.selection.scan import PartFolder
 
 AUTO = "auto"
-KEPT, FOREIGN, COPY_OF_LABELLED, DUPLICATE, OVER_COUNT = (
+REASONS = (
     "",
     "unlike the labelled images",
     "copy of a labelled image",
     "duplicate in the pool",
     "over the count",
+    "cannot be read",
+    "more of its class than of others",
+    "too similar to kept images",
 )
 """The values of the column `reason`: why an image is not kept; empty if it is."""
+(
+    KEPT,
+    FOREIGN,
+    COPY_OF_LABELLED,
+    DUPLICATE,
+    OVER_COUNT,
+    UNREADABLE,
+    TOO_MANY_OF_CLASS,
+    TOO_SIMILAR,
+) = range(len(REASONS))
+"""The reasons as indices into REASONS; arrays hold them so."""
+N_NAMED = 5
+"""How many unreadable images the record names; the list names them all."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +85,6 @@ def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> ND
     ties = np.flatnonzero(is_candidate & (scores == last))
     is_kept[ties[: n_kept - int(is_kept.sum())]] = True
     return is_kept
-
-
-TOO_MANY_OF_CLASS = "more of its class than of others"
 
 
 def balanced(
@@ -133,18 +146,6 @@ def diverse_order(
     return chosen
 
 
-UNREADABLE = "cannot be read"
-TOO_SIMILAR = "too similar to kept images"
-N_NAMED = 5
-"""How many unreadable images the record names; the list names them all."""
-
-REASONS = (
-    *(KEPT, FOREIGN, COPY_OF_LABELLED, DUPLICATE, OVER_COUNT),
-    *(UNREADABLE, TOO_MANY_OF_CLASS, TOO_SIMILAR),
-)
-"""All values of the column `reason`; arrays hold a reason as an index into this tuple."""
-
-
 @dataclass(frozen=True)
 class ScannedPool:
     """The values of all images that a decision needs, about 30 bytes for each image.
@@ -165,7 +166,7 @@ class ScannedPool:
     @property
     def is_candidate(self) -> NDArray[np.bool_]:
         """Which images may be kept."""
-        return np.asarray(self.reasons == 0)
+        return np.asarray(self.reasons == KEPT)
 
 
 def gather_parts(parts: PartFolder) -> ScannedPool:
@@ -185,13 +186,13 @@ def _reasons_of_parts(parts: PartFolder) -> tuple[NDArray[np.uint8], list[str]]:
     for start, part in parts:
         own = slice(start, start + len(part))
         codes[own] = part.codes
-        reasons[own][part.is_copy] = REASONS.index(COPY_OF_LABELLED)
+        reasons[own][part.is_copy] = COPY_OF_LABELLED
         is_unreadable = part.problems != ""
-        reasons[own][is_unreadable] = REASONS.index(UNREADABLE)
+        reasons[own][is_unreadable] = UNREADABLE
         problems += part.problems[is_unreadable][: N_NAMED - len(problems)].tolist()
     # A pool image may be a duplicate of a copy of a labelled image: such copies are compared too.
-    repeated, _ = originals(codes, reasons != REASONS.index(UNREADABLE))
-    reasons[repeated[reasons[repeated] == 0]] = REASONS.index(DUPLICATE)
+    repeated, _ = originals(codes, reasons != UNREADABLE)
+    reasons[repeated[reasons[repeated] == KEPT]] = DUPLICATE
     return reasons, problems
 
 
@@ -218,10 +219,10 @@ def decide(
         is_kept = keep_best(pool.scores, n_kept, pool.is_candidate)
     reasons = pool.reasons.copy()
     # With a share or a count, a useful image may be dropped: its reason is not "unlike".
-    dropped = np.where(is_like & rule.is_limited, REASONS.index(OVER_COUNT), REASONS.index(FOREIGN))
+    dropped = np.where(is_like & rule.is_limited, OVER_COUNT, FOREIGN)
     is_dropped = pool.is_candidate & ~is_kept
     reasons[is_dropped] = dropped[is_dropped]
     if n_balanced_classes:
         stays = balanced(pool.scores, pool.classes, is_kept, n_balanced_classes)
-        reasons[is_kept & ~stays] = REASONS.index(TOO_MANY_OF_CLASS)
+        reasons[is_kept & ~stays] = TOO_MANY_OF_CLASS
     return reasons

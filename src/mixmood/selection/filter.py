@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mixmood.core.errors import OptionError
 from mixmood.core.records.filtering import SCHEMA, Filtering
 from mixmood.core.records.ranking import ShareRecord
+from mixmood.core.text import counted
 from mixmood.core.version import __version__
 from mixmood.data.images.pool import Pool
 from mixmood.features.sample import Extractor
@@ -51,7 +52,7 @@ class Decision:
     @property
     def scores(self) -> NDArray[np.float64]:
         """The score of every image, NaN where it could not be read, shape (n,)."""
-        is_unreadable = self.scanned.reasons == REASONS.index(UNREADABLE)
+        is_unreadable = self.scanned.reasons == UNREADABLE
         return np.where(is_unreadable, np.nan, self.scanned.scores)
 
 
@@ -128,7 +129,7 @@ class FilterJob:
         # Each class is halved on its own, so that balanced classes stay balanced.
         groups = scanned.classes[rows] if self.plan.balance else np.zeros(len(rows), np.int32)
         chosen = reasons.copy()
-        chosen[kept] = REASONS.index(TOO_SIMILAR)
+        chosen[kept] = TOO_SIMILAR
         for group in np.unique(groups):
             inside = np.flatnonzero(groups == group)
             n_chosen = max(1, round(DIVERSE_SHARE * len(inside)))
@@ -162,7 +163,7 @@ def describe(
         n_labelled=len(own),
         n_images=len(job.pool),
         n_kept=int(is_kept.sum()),
-        n_unreadable=counts[REASONS.index(UNREADABLE)],
+        n_unreadable=counts[UNREADABLE],
         reasons={REASONS[k]: n for k, n in enumerate(counts) if k and n},
         useful_share=ShareRecord(useful.share, useful.interval, useful.is_trustworthy, useful.note),
         classes=_class_counts(decision, scorer),
@@ -184,11 +185,10 @@ def _class_counts(decision: Decision, scorer: Scorer) -> dict[str, int] | None:
 def _notes(decision: Decision, scorer: Scorer) -> list[str]:
     found = []
     if decision.scanned.problems:
-        n_unreadable = int((decision.reasons == REASONS.index(UNREADABLE)).sum())
-        more = "; ..." if n_unreadable > len(decision.scanned.problems) else "."
+        n_unreadable = int((decision.reasons == UNREADABLE).sum())
         named = "; ".join(problem.rstrip(".") for problem in decision.scanned.problems)
-        word = "image" if n_unreadable == 1 else "images"
-        found.append(f"{n_unreadable} {word} could not be read: {named}{more}")
+        more = "; ..." if n_unreadable > len(decision.scanned.problems) else "."
+        found.append(f"{counted(n_unreadable, 'image')} could not be read: {named}{more}")
     if not decision.is_kept.any():
         return [
             *found,

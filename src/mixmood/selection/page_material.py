@@ -15,7 +15,7 @@ from mixmood.core.records.filtering import (
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.decode import thumbnail
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
-from mixmood.selection.decide import FOREIGN, OVER_COUNT, REASONS
+from mixmood.selection.decide import FOREIGN, OVER_COUNT
 from mixmood.selection.filter import Decision, FilterJob
 
 N_TILES = 8
@@ -86,8 +86,8 @@ class _GalleryMaker:
         classes = self.decision.scanned.classes
         is_own = np.ones(len(classes), bool) if code is None else classes == code
         kept = np.flatnonzero(is_own & self.decision.is_kept)
-        by_score = [REASONS.index(FOREIGN), REASONS.index(OVER_COUNT)]
-        dropped = np.flatnonzero(is_own & np.isin(self.decision.reasons, by_score))
+        is_dropped = np.isin(self.decision.reasons, [FOREIGN, OVER_COUNT])
+        dropped = np.flatnonzero(is_own & is_dropped)
         return Gallery(
             name=name,
             n_kept=len(kept),

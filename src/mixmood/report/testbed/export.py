@@ -70,24 +70,24 @@ COLUMNS = [field.name for field in fields(Agreement)]
 
 def agreement_view(rows: Sequence[Agreement], is_plain: bool = False) -> Table:
     """One line for each row; regime, algorithm and contamination only where rows differ in them."""
-    table = Table(box=None if is_plain else box.SIMPLE_HEAD, pad_edge=False)
     variant = [column for column in VARIANT if len({getattr(row, column) for row in rows}) > 1]
-    words = ("task", *variant, "measure")
-    for column in ("task", *variant, "labels", "measure"):
-        table.add_column(column, justify="left" if column in words else "right")
-    for column in ("Pearson", "Spearman", "regret (points)", "cells"):
-        table.add_column(column, justify="right")
-    for row in rows:
-        table.add_row(
-            _word(row.task),
-            *(_word(getattr(row, column) or "-") for column in variant),
-            str(row.n_labelled),
-            _word(row.measure),
-            _number(row.pearson),
-            _number(row.spearman),
-            f"{row.regret_points:.1f}",
-            str(row.n_cells),
-        )
+    cells = {
+        "task": [row.task for row in rows],
+        **{column: [getattr(row, column) or "-" for row in rows] for column in variant},
+        "labels": [str(row.n_labelled) for row in rows],
+        "measure": [row.measure for row in rows],
+        "Pearson": [_number(row.pearson) for row in rows],
+        "Spearman": [_number(row.spearman) for row in rows],
+        "regret (points)": [f"{row.regret_points:.1f}" for row in rows],
+        "cells": [str(row.n_cells) for row in rows],
+    }
+    table = Table(box=None if is_plain else box.SIMPLE_HEAD, pad_edge=False)
+    for head in cells:
+        is_word = head in ("task", *variant, "measure")
+        table.add_column(head, justify="left" if is_word else "right")
+    for line in zip(*cells.values(), strict=True):
+        # Not plain strings, in which rich would read brackets as markup.
+        table.add_row(*(Text(printable(cell)) for cell in line))
     return table
 
 
@@ -99,11 +99,6 @@ def agreement_json(rows: Sequence[Agreement]) -> str:
 def agreement_csv(rows: Sequence[Agreement]) -> str:
     """One row for each task, number of labels, measure, regime, algorithm and contamination."""
     return csv_text(COLUMNS, (list(asdict(row).values()) for row in rows))
-
-
-def _word(text: str) -> Text:
-    """A cell of text; in a plain string, rich would read brackets as markup."""
-    return Text(printable(text))
 
 
 def _number(value: float | None) -> str:
