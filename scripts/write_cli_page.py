@@ -1,6 +1,8 @@
 """Write docs/cli.md from the help of every command: .venv/bin/python scripts/write_cli_page.py"""
 
 import os
+import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ WIDTH = 80
 HEAD = """\
 # Commands
 
-This page is what `--help` prints, written by `scripts/write_cli_page.py`; a test keeps it true.
+This page is what `--help` prints, written by `scripts/write_cli_page.py`; a test keeps it true. An
+option that was described for a command above is only named.
 
 Results go to stdout, progress and warnings to stderr. The exit code is 0 (done), 1 (failed),
 2 (misused) or 130 (ended by Ctrl-C). On a terminal the table has colours, unless `NO_COLOR` is set;
@@ -44,10 +47,30 @@ def page() -> str:
     from mixmood.cli.main import app
 
     parts = [HEAD]
+    known: set[str] = set()
     for name, text in all_helps(typer.main.get_command(app)).items():
-        lines = "\n".join(line.rstrip() for line in text.splitlines()).strip()
+        if name and "Commands:" in text:
+            continue  # what the commands of a group do stands in their own parts
+        lines = "\n".join(line.rstrip() for line in new_options(text, known).splitlines()).strip()
         parts.append(f"## mixmood {name}".rstrip() + f"\n\n```text\n{lines}\n```\n")
     return "\n".join(parts)
+
+
+def new_options(text: str, known: set[str]) -> str:
+    """The help of a command with only the names of options that are `known`; learns the others."""
+    before, heading, options = text.partition("Options:\n")
+    shown, repeated = [], []
+    for option in re.split(r"\n(?=  -)", options):
+        words = " ".join(option.split()).replace("- ", "-")  # words broken at hyphens
+        if words in known:
+            repeated.append(re.findall(r"--[\w-]+", words)[0])
+        else:
+            known.add(words)
+            shown.append(option)
+    if repeated:
+        named = textwrap.wrap(f"As above: {', '.join(repeated)}", WIDTH - 2, break_on_hyphens=False)
+        shown.append("\n".join(f"  {line}" for line in named))
+    return before + heading + "\n".join(shown)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,7 @@ HEAD = """\
 # Gallery
 
 Five typical pools. Each picture shows ten labelled images above ten images of the pool. Below it
-is what `mixmood rank` prints, and what to do. The whole page is written by
-`scripts/write_gallery.py`.
+are the advice of `mixmood rank`, its reason and its warnings (`scripts/write_gallery.py`).
 
 The digits come from the UCI data set *Optical Recognition of Handwritten Digits* (E. Alpaydin,
 C. Kaynak; CC BY 4.0), the patches from two photographs, *china.jpg* by danielbuechele and
@@ -120,14 +119,15 @@ def sheet(case: Case) -> Image.Image:
 
 def section(case: Case) -> str:
     """The part of the page about one case."""
-    report = mixmood.rank(case.labelled, {case.title.lower(): case.pool}, seed=0)
-    advice = report.candidates[0].advice or "none"
+    ranked = mixmood.rank(case.labelled, {case.title.lower(): case.pool}, seed=0).candidates[0]
     picture = f"{PICTURES}/{case.name}.png"
     sheet(case).quantize(64).save(DOCS / picture, optimize=True)
+    warnings = "".join(f"- {warning}\n" for warning in ranked.warnings)
     return (
         f"## {case.title}\n\n![Ten labelled images above ten images of the pool]({picture})\n\n"
-        f"The pool: {case.content}\n\n```text\n{report.to_text(width=100).strip()}\n```\n\n"
-        f"Advice: **{advice}**. {case.lesson}\n{_filtered(case) if case.with_filter else ''}"
+        f"The pool: {case.content}\n\nAdvice: **{ranked.advice}**; {ranked.advice_reason}.\n\n"
+        f"{warnings and warnings + chr(10)}{case.lesson}\n"
+        f"{_filtered(case) if case.with_filter else ''}"
     )
 
 
