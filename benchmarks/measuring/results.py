@@ -14,7 +14,7 @@ from mixmood.core.files import write_atomic
 
 STORE = ROOT / "benchmarks" / "results.json"
 PAGE = ROOT / "benchmarks" / "RESULTS.md"
-LIBRARIES = ("mixmood", "numpy", "scipy", "pillow", "simplejpeg", "onnxruntime", "torch")
+LIBRARIES = ("mixmood", "numpy", "scipy", "pillow", "onnxruntime", "torch")
 HEAD = """# Benchmarks
 
 Written by `make bench` (`python -m benchmarks`); do not edit. Each ratio compares two things that

@@ -70,7 +70,6 @@ def open_pool(
     name: str | None = None,
     *,
     seed: int = 0,
-    noise_size: int | None = None,
     cache: FeatureCache | None = None,
     role: str = "pool",
     frames: str = "middle",
@@ -88,12 +87,11 @@ def open_pool(
             Hugging Face data set; or a pool.
         name: The name of the pool; by default that of the file or folder, or of the kind.
         seed: The seed of a noise pool; other pools do not use it.
-        noise_size: The side of a noise pool's images, if its text does not give one.
         cache: Keeps the index of a tar archive; with None the archive is scanned each time.
         role: The word for the pool in messages, such as "labelled set".
         frames: "middle" for one image of a DICOM file with several frames, "each" for all.
     """
-    pool = _opened(what, name, seed, noise_size, cache, role)
+    pool = _opened(what, name, seed, cache, role)
     if frames != MIDDLE:
         pool = with_frames(pool, frames)
     if role != "pool":
@@ -107,21 +105,14 @@ def open_pool(
     return pool
 
 
-def _opened(
-    what: Any,
-    name: str | None,
-    seed: int,
-    noise_size: int | None,
-    cache: FeatureCache | None,
-    role: str,
-) -> Pool:
+def _opened(what: Any, name: str | None, seed: int, cache: FeatureCache | None, role: str) -> Pool:
     if isinstance(what, ImageSource | FeatureSource):
         return what
     if not isinstance(what, str | os.PathLike):
         return _open_object(what, name)
     if isinstance(what, str):
         if what.startswith(NOISE_PREFIX):
-            return open_noise(what, name, seed, noise_size)
+            return open_noise(what, name, seed)
         if what.startswith(HUB_PREFIX):
             return open_hub(what, name)
         if "://" in what:
@@ -207,7 +198,7 @@ def _open_path(
             "labels.csv, CSV files and Parquet files have columns."
         )
     if opener in (ManifestSource, ParquetSource) and is_kept_list(path):
-        return open_kept(path, name, lambda base: _opened(base, None, 0, None, cache, "pool"))
+        return open_kept(path, name, lambda base: _opened(base, None, 0, cache, "pool"))
     return TarSource(path, name, cache) if opener is TarSource else opener(path, name)
 
 
@@ -298,10 +289,9 @@ def open_candidates(
     given: dict[str, Any] = {}
     set_aside: dict[str, str] = {}
     for number, (name, what) in enumerate(_named(candidates), start=1):
-        # Labelled images are decoded only if noise needs their size.
-        side = noise_size(labelled) if _is_noise_of_any_size(what) else None
         try:
-            pool = open_pool(what, name, seed=seed, noise_size=side, cache=cache, frames=frames)
+            fixed = with_noise_settings(what, labelled, seed)
+            pool = open_pool(fixed, name, seed=seed, cache=cache, frames=frames)
         except InputError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise
@@ -321,12 +311,6 @@ def _check_new(name: str, *known: Mapping[str, object]) -> None:
             f"Two candidates are called '{name}'. Name them: NAME=PATH on the command "
             "line, a dictionary in Python."
         )
-
-
-def _is_noise_of_any_size(what: Any) -> bool:
-    """Whether a text asks for noise and does not give its size."""
-    is_noise = isinstance(what, str) and what.startswith(NOISE_PREFIX)
-    return is_noise and "size=" not in what.partition("?")[2]
 
 
 def _named(
@@ -358,8 +342,9 @@ def with_noise_settings(what: Any, labelled: Pool | None, seed: int) -> Any:
     """
     if not isinstance(what, str) or not what.startswith(NOISE_PREFIX):
         return what
-    needs_size = labelled is not None and _is_noise_of_any_size(what)
-    return with_size_and_seed(what, noise_size(labelled) if needs_size else None, seed)
+    # Labelled images are decoded only if noise needs their size.
+    size = None if "size=" in what.partition("?")[2] else noise_size(labelled)
+    return with_size_and_seed(what, size, seed)
 
 
 def noise_size(labelled: Pool | None) -> int | None:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from mixmood.core.errors import InputError, OptionError
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import unknown_name
 from mixmood.data.images.decode import QUIET, decode
-from mixmood.data.images.pool import ImageSource, Labels
+from mixmood.data.images.pool import ImageSource
 from mixmood.data.readers.noise import NoiseSource
 from mixmood.data.sets import known_sets, open_set
 
@@ -63,37 +63,22 @@ class Scenario:
     image_scale: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse settings that no data set can satisfy."""
-        if self.contamination not in get_args(Contamination):
-            raise unknown_name("contamination", self.contamination, get_args(Contamination))
-        _require(
-            0 <= self.percent <= 100, f"percent must lie between 0 and 100; got {self.percent:g}."
-        )
-        _require(
-            (self.source == NONE) == (self.percent == 0),
-            "The source must be 'none' at 0 percent, and at no other percentage; got "
-            f"'{self.source}' with {self.percent:g}.",
-        )
-        _require(
-            self.source != self.task,
-            f"'{self.task}' cannot be its own source: labelled and test images would be in the "
-            f"pool. Its other classes are the source '{OTHER_HALF}'.",
-        )
-        _require(
-            0 < self.test_share < 1,
-            f"test_share must lie between 0 and 1; got {self.test_share:g}.",
-        )
-        _require(self.image_scale > 0, f"image_scale must be above 0; got {self.image_scale:g}.")
-        _require(
-            self.n_classes >= 2 and self.n_unlabelled >= 1 and self.n_validation >= 0,
-            "At least 2 classes, 1 unlabelled image and 0 validation images are needed; got "
-            f"{self.n_classes}, {self.n_unlabelled} and {self.n_validation}.",
-        )
-        _require(
-            self.n_labelled >= self.n_classes,
-            f"n_labelled must be at least {self.n_classes}, one for each class; "
-            f"got {self.n_labelled}.",
-        )
+        """Refuse settings that do not fit together; ranges are checked in `testbed/config.py`."""
+        if (self.source == NONE) != (self.percent == 0):
+            raise OptionError(
+                "The source must be 'none' at 0 percent, and at no other percentage; got "
+                f"'{self.source}' with {self.percent:g}."
+            )
+        if self.source == self.task:
+            raise OptionError(
+                f"'{self.task}' cannot be its own source: labelled and test images would be in the "
+                f"pool. Its other classes are the source '{OTHER_HALF}'."
+            )
+        if self.n_labelled < self.n_classes:
+            raise OptionError(
+                f"n_labelled must be at least {self.n_classes}, one for each class; "
+                f"got {self.n_labelled}."
+            )
 
     @property
     def n_ood(self) -> int:
@@ -109,11 +94,6 @@ class Scenario:
     def to_dict(self) -> dict[str, object]:
         """The scenario in plain values."""
         return asdict(self)
-
-
-def _require(is_met: bool, message: str) -> None:
-    if not is_met:
-        raise OptionError(message)
 
 
 @dataclass(frozen=True)
@@ -134,9 +114,19 @@ class Cut:
 
 def cut(scenario: Scenario, task: ImageSource) -> Cut:
     """The split of the task's own images; InputError if the data set is too small."""
-    labels = _labels_of(task, scenario)
+    labels, n_classes = task.labels, scenario.n_classes
+    if labels is None:
+        raise InputError(
+            f"The data set '{scenario.task}' has no labels and cannot be a task. "
+            "Use it as a source, or choose another task."
+        )
+    if len(labels.names) < n_classes:
+        raise InputError(
+            f"{n_classes} classes were wanted; '{scenario.task}' has {len(labels.names)}. Lower "
+            "n_classes."
+        )
     rng = rng_for(scenario.seed, "scenario", scenario.task, "classes")
-    classes = sorted(rng.choice(len(labels.names), scenario.n_classes, replace=False).tolist())
+    classes = sorted(rng.choice(len(labels.names), n_classes, replace=False).tolist())
     renumbered = np.full(len(labels.names), -1, dtype=np.int64)
     renumbered[classes] = np.arange(len(classes))
     codes = np.asarray(renumbered[labels.codes])
@@ -145,7 +135,12 @@ def cut(scenario: Scenario, task: ImageSource) -> Cut:
     n_test = round(scenario.test_share * len(order))
     ends = np.cumsum([n_test, scenario.n_validation])
     test, validation, rest = np.split(order, ends)
-    _check_enough(scenario, len(rest), len(order))
+    if len(rest) < scenario.n_labelled + scenario.n_inliers:
+        raise InputError(
+            f"The {n_classes} classes of '{scenario.task}' have {len(order)} images, of which "
+            f"{len(rest)} remain after test and validation; {scenario.n_labelled} labelled and "
+            f"{scenario.n_inliers} unlabelled ones were wanted. Lower n_labelled or n_unlabelled."
+        )
     labelled = _first_labelled(rest, codes, scenario)
     left = rest[~np.isin(rest, labelled)]
     # From the end, so that the pool does not depend on the number of labelled images.
@@ -154,49 +149,22 @@ def cut(scenario: Scenario, task: ImageSource) -> Cut:
     return Cut(names, codes, test, validation, labelled, inliers, np.flatnonzero(codes < 0))
 
 
-def _labels_of(task: ImageSource, scenario: Scenario) -> Labels:
-    if task.labels is None:
-        raise InputError(
-            f"The data set '{scenario.task}' has no labels and cannot be a task. "
-            "Use it as a source, or choose another task."
-        )
-    if len(task.labels.names) < scenario.n_classes:
-        raise InputError(
-            f"{scenario.n_classes} classes were wanted; '{scenario.task}' has "
-            f"{len(task.labels.names)}. Lower n_classes."
-        )
-    return task.labels
-
-
-def _check_enough(scenario: Scenario, n_rest: int, n_all: int) -> None:
-    wanted = scenario.n_labelled + scenario.n_inliers
-    if n_rest < wanted:
-        raise InputError(
-            f"The {scenario.n_classes} classes of '{scenario.task}' have {n_all} images, of which "
-            f"{max(n_rest, 0)} remain after test and validation; {scenario.n_labelled} labelled "
-            f"and {scenario.n_inliers} unlabelled ones were wanted. Lower n_labelled or "
-            "n_unlabelled."
-        )
-
-
 def _first_labelled(rest: Rows, codes: Codes, scenario: Scenario) -> Rows:
     """The labelled images; the first image of every class is always among them."""
-    _, first, inverse = np.unique(codes[rest], return_index=True, return_inverse=True)
-    # The rank of an image among the images of its class, from 0.
-    place = np.empty(len(rest), dtype=np.int64)
-    for code in range(len(first)):
-        place[inverse == code] = np.arange(np.count_nonzero(inverse == code))
-    turn = place if scenario.balanced else np.minimum(place, 1)
-    labelled = rest[np.argsort(turn, kind="stable")][: scenario.n_labelled]
-    counts = np.bincount(inverse)
-    share = -(-scenario.n_labelled // scenario.n_classes)
-    if len(first) < scenario.n_classes or (scenario.balanced and counts.min() < share):
+    counts = np.bincount(codes[rest], minlength=scenario.n_classes)
+    share = -(-scenario.n_labelled // scenario.n_classes) if scenario.balanced else 1
+    if counts.min() < share:
         raise InputError(
-            f"n_labelled = {scenario.n_labelled} needs {share if scenario.balanced else 1} images "
-            f"of each of the {scenario.n_classes} classes of '{scenario.task}'; the smallest has "
-            f"{counts.min() if len(first) == scenario.n_classes else 0} left. Lower n_labelled."
+            f"n_labelled = {scenario.n_labelled} needs {share} images of each of the "
+            f"{scenario.n_classes} classes of '{scenario.task}'; the smallest has {counts.min()} "
+            "left. Lower n_labelled."
         )
-    return labelled
+    # The rank of an image among the images of its class, from 0.
+    rank = np.empty(len(rest), dtype=np.int64)
+    for code, count in enumerate(counts):
+        rank[codes[rest] == code] = np.arange(count)
+    turn = rank if scenario.balanced else np.minimum(rank, 1)
+    return rest[np.argsort(turn, kind="stable")][: scenario.n_labelled]
 
 
 Pixels = NDArray[np.uint8]
@@ -287,7 +255,7 @@ def _ood(
     scenario: Scenario,
     task: ImageSource,
     parts: Cut,
-    shape: tuple[int, int, int],
+    shape: Shape,
     home: Path | None,
 ) -> tuple[ImageSource, Rows]:
     """The source of out-of-distribution images, and the rows that are added to the pool."""

@@ -258,8 +258,7 @@ def cache_space(backbone: Backbone, pixel_range: PixelRange | None = None) -> by
     """
     import PIL
 
-    decoders = f"pillow {PIL.__version__} simplejpeg {package_version('simplejpeg')}"
-    words = f"{backbone.fingerprint} {decoders} onnxruntime {_runtime_version()}"
+    words = f"{backbone.fingerprint} pillow {PIL.__version__} onnxruntime {_runtime_version()}"
     if pixel_range is not None:
         words += f" range {pixel_range.low:g} {pixel_range.high:g}"
     return hashlib.blake2b(words.encode(), digest_size=32).digest()

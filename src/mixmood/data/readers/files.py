@@ -277,7 +277,11 @@ class _Walk:
             elif entry.is_dir(follow_symlinks=False):
                 if not is_foreign_folder(name):
                     pending.append(prefix + name + b"/")
-            elif may_be_dicom(name) and self._is_dicom(entry):
+            elif (
+                may_be_dicom(name)
+                and entry.is_file(follow_symlinks=False)
+                and _is_dicom_file(entry)
+            ):
                 yield prefix + name
             else:
                 self.n_others += 1
@@ -288,27 +292,26 @@ class _Walk:
                 elif entry.is_symlink() and entry.is_file():
                     yield prefix + name
 
-    def _is_dicom(self, entry: os.DirEntry[bytes]) -> bool:
-        """Whether a file starts like DICOM."""
-        if not entry.is_file(follow_symlinks=False):
-            return False
-        try:
-            with Path(os.fsdecode(entry.path)).open("rb") as file:
-                return is_dicom(file.read(DICOM_START))
-        except OSError:
-            return False
-
     def _is_link_elsewhere(self, entry: os.DirEntry[bytes]) -> bool:
         """Whether an image or a folder is a link to one that is not in the pool."""
-        name = entry.name
-        if not entry.is_symlink() or not (
-            entry.is_file()
-            if is_image_name(name)
-            else entry.is_dir() and not is_foreign_folder(name)
+        is_image = is_image_name(entry.name)
+        is_kind = entry.is_file() if is_image else entry.is_dir()
+        if (
+            not entry.is_symlink()
+            or not is_kind
+            or (not is_image and is_foreign_folder(entry.name))
         ):
             return False
         target = os.path.realpath(entry.path) + b"/"
         return not target.startswith(self._root.rstrip(b"/") + b"/")
+
+
+def _is_dicom_file(entry: os.DirEntry[bytes]) -> bool:
+    try:
+        with Path(os.fsdecode(entry.path)).open("rb") as file:
+            return is_dicom(file.read(DICOM_START))
+    except OSError:
+        return False
 
 
 _N_CHECKED = 100
@@ -339,12 +342,20 @@ class ManifestSource(PathSource):
         self._root = os.fsencode(self._path.resolve().parent)
         self._codes = array("i")
         self._table: dict[bytes, int] = {}
-        is_table = self._path.suffix.lower() in (".csv", ".tsv")
+        self._is_table = self._path.suffix.lower() in (".csv", ".tsv")
         try:
-            self._names = Names(self._table_paths() if is_table else self._paths())
+            self._names = Names(self._table_paths() if self._is_table else self._paths())
         except (OSError, ValueError, csv.Error) as error:
             raise self._no_list(reason(error)) from error
-        self._check_some_exist()
+        n_first = min(len(self), _N_CHECKED)
+        if not n_first:
+            raise self._no_list("it names no images")
+        # Otherwise it is probably another text.
+        if not any(os.path.isfile(self._absolute(index)) for index in range(n_first)):  # noqa: PTH113
+            raise self._no_list(
+                f"none of its first {n_first} lines names a file beside it, "
+                f"such as '{self.locate(0)[:60]}'"
+            )
 
     def fetch(self, index: int) -> bytes:
         """The bytes of the file; a link that leaves the folder of the list is not followed."""
@@ -380,7 +391,7 @@ class ManifestSource(PathSource):
 
     def column(self, name: str) -> list[str] | None:
         """The values of a column of a CSV or TSV list, one for each image; None without it."""
-        if self._path.suffix.lower() not in (".csv", ".tsv"):
+        if not self._is_table:
             return None
         rows = table_rows(self._path)
         _, head = next(rows)
@@ -419,17 +430,6 @@ class ManifestSource(PathSource):
                 "the list. Put the list above its images and write the paths relative to it."
             )
         return entry
-
-    def _check_some_exist(self) -> None:
-        """Refuse a file of which no line names an existing file: it is probably another text."""
-        n_first = min(len(self), _N_CHECKED)
-        if not n_first:
-            raise self._no_list("it names no images")
-        if not any(os.path.isfile(self._absolute(index)) for index in range(n_first)):  # noqa: PTH113
-            raise self._no_list(
-                f"none of its first {n_first} lines names a file beside it, "
-                f"such as '{self.locate(0)[:60]}'"
-            )
 
     def _no_list(self, why: str) -> InputError:
         return InputError(

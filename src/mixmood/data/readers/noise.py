@@ -75,17 +75,13 @@ class NoiseSource(ImageSource):
         return rng_for(self._seed, NOISE_PREFIX, *words).bytes(32).hex()
 
 
-def open_noise(
-    text: str, name: str | None, seed: int, default_size: int | None = None
-) -> NoiseSource:
+def open_noise(text: str, name: str | None, seed: int) -> NoiseSource:
     """The noise that a text such as `noise:gaussian?count=500&size=64` asks for.
 
     Options behind the question mark: `count`, `size`, `channels`, `p`, `seed`.
     """
     kind, _, query = text.removeprefix(NOISE_PREFIX).partition("?")
     options: dict[str, Any] = {"seed": seed}
-    if default_size is not None:
-        options["size"] = default_size
     try:
         given = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
     except ValueError:
