@@ -84,8 +84,8 @@ Raw = bytes | NDArray[Any] | Image.Image
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "PPM", "ICO", "AVIF")
 """The only formats that Pillow may try; EPS, for example, would start another program. For small
-JPEGs simplejpeg gave the same pixels in 0.02 instead of 0.07 ms, of 2 to 3 ms that the network takes
-for an image: it was tried and left out."""
+JPEGs simplejpeg gave the same pixels in 0.02 instead of 0.07 ms; the network takes 2 to 3 ms
+an image, so it was left out."""
 
 MAX_PIXELS = 175_000_000
 """The largest number of pixels in a header, a little below the limit of Pillow itself. It also
