@@ -15,7 +15,6 @@ import mixmood
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import ImageArray
 from mixmood.data.sets import digits, photo_patches
-from mixmood.report.filter import filter_lines
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PICTURES = "images/gallery"
@@ -45,7 +44,6 @@ class Case:
     pool: Any
     content: str
     lesson: str
-    with_filter: bool = False
 
 
 def cases() -> list[Case]:
@@ -66,8 +64,8 @@ def cases() -> list[Case]:
              "out. If the head is nearly always right without a pool, no pool is certain to help."),
         Case("contaminated", "Contaminated", labelled, half,
              "75 digits 0 to 4 and 75 patches of photographs.",
-             "Half of the pool is foreign, which costs as much as the other half gains. "
-             "`mixmood filter` on this pool prints:", with_filter=True),
+             "Half of the pool is foreign, which costs as much as the other half gains: keep the "
+             "useful half with `mixmood filter`."),
         Case("near-copy", "Near copies", labelled, copies(images[chosen], rng),
              "The 60 labelled images twice: as they are, and a little brighter.",
              "A model learns nothing new from copies, and copies of test images would be a leak. "
@@ -127,13 +125,7 @@ def section(case: Case) -> str:
         f"## {case.title}\n\n![Ten labelled images above ten images of the pool]({picture})\n\n"
         f"The pool: {case.content}\n\nAdvice: **{ranked.advice}**; {ranked.advice_reason}.\n\n"
         f"{warnings and warnings + chr(10)}{case.lesson}\n"
-        f"{_filtered(case) if case.with_filter else ''}"
     )
-
-
-def _filtered(case: Case) -> str:
-    record = mixmood.filter(case.labelled, case.pool, seed=0).record
-    return "\n```text\n" + "\n".join(filter_lines(record)) + "\n```\n"
 
 
 def main() -> None:
