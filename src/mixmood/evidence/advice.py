@@ -123,7 +123,8 @@ def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> Po
     gain, useful = _gain_words(probe), _share_words(share)
     if probe is not None and probe.p_helps >= HELPS and probe.gain >= LEAST_GAIN:
         return PoolAdvice("use", _joined(gain, useful))
-    if share is not None and _is_partly_useful(share):
+    is_partly = share is not None and HARDLY_USEFUL < share.share < MOSTLY_USEFUL
+    if share is not None and is_partly and share.interval[0] > 0:
         return PoolAdvice("filter", _joined(useful, gain), "share")
     if probe is not None and probe.p_helps <= HARMS:
         return PoolAdvice("avoid", _joined(gain, useful))
@@ -137,10 +138,6 @@ def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> Po
 def is_foreign(share: ShareRecord | None) -> bool:
     """Whether hardly anything in a pool looks like the labelled classes."""
     return share is not None and share.interval[1] <= FOREIGN
-
-
-def _is_partly_useful(share: ShareRecord) -> bool:
-    return HARDLY_USEFUL < share.share < MOSTLY_USEFUL and share.interval[0] > 0
 
 
 def _gain_words(probe: Probe | None) -> str:

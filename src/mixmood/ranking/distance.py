@@ -67,7 +67,9 @@ def score(labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: 
         plan: A plan that fits the labelled set.
         jobs: Threads; they change only the time.
     """
-    check_widths(labelled, pools)
+    for name, pool in pools.items():
+        if reason := why_widths_differ(labelled.shape[1], pool.shape[1]):
+            raise ShapeError(f"'{name}' cannot be compared: {reason}")
     drawn, certainty = measure(labelled, pools, plan, jobs)
     with ThreadPoolExecutor(jobs) as threads:
         columns = threads.map(lambda pool: p_values(labelled, pool, plan), pools.values())
@@ -80,15 +82,9 @@ def score(labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: 
         pool: {name: results[k] for name, results in by_measure.items()}
         for k, pool in enumerate(pools)
     }
-    return Scores(found, noise_floor(labelled, plan), copied_shares(labelled, pools))
-
-
-def copied_shares(labelled: Array, pools: Mapping[str, Array]) -> dict[str, float]:
-    """The share of each pool's images that are near copies of labelled ones."""
     own = labelled[:MOST_COMPARED]
-    return {
-        name: float(near_copies(pool[:MOST_COMPARED], own).mean()) for name, pool in pools.items()
-    }
+    copied = {name: float(near_copies(p[:MOST_COMPARED], own).mean()) for name, p in pools.items()}
+    return Scores(found, noise_floor(labelled, plan), copied)
 
 
 def _one_measure(
@@ -120,14 +116,6 @@ def _one_measure(
         )
         for k in range(len(names))
     ]
-
-
-def check_widths(labelled: Array, pools: Mapping[str, Array]) -> None:
-    """Refuse features that are not all of one width."""
-    for name, pool in pools.items():
-        reason = why_widths_differ(labelled.shape[1], pool.shape[1])
-        if reason:
-            raise ShapeError(f"'{name}' cannot be compared: {reason}")
 
 
 def why_widths_differ(labelled: int, pool: int) -> str | None:

@@ -19,6 +19,7 @@ TITLES = {
     "input": "Input of the network",
 }
 """Titles of a backbone's facts; those of other keys are the keys themselves."""
+UINT8 = "uint8 values from 0 to 255"
 LAYOUTS = {"nhwc": "channels last (NHWC)", "nchw": "channels first (NCHW)"}
 
 
@@ -116,32 +117,24 @@ def backbone_facts(backbone: Mapping[str, Any]) -> list[tuple[str, str]]:
     >>> backbone_facts({"name": "net.onnx", "resolution": 96})
     [('Backbone', 'net.onnx'), ('Resolution', '96 pixels a side')]
     """
-    return [
-        (TITLES.get(key, _key_words(key).capitalize()), _backbone_words(key, value))
-        for key, value in backbone.items()
-    ]
-
-
-def _backbone_words(key: str, value: Any) -> str:
-    if key == "resolution":
-        return f"{value} pixels a side"
-    if key == "input" and isinstance(value, Mapping):
-        return _input_words(value)
-    return in_words(value)
+    found = []
+    for key, value in backbone.items():
+        words = in_words(value)
+        if key == "resolution":
+            words = f"{value} pixels a side"
+        elif key == "input" and isinstance(value, Mapping):
+            words = _input_words(value)
+        found.append((TITLES.get(key, _key_words(key).capitalize()), words))
+    return found
 
 
 def _input_words(known: Mapping[str, Any]) -> str:
     """What is done with pixels before the network; a record of uint8 has the layout only."""
-    layout = str(known.get("layout", ""))
-    words = [LAYOUTS.get(layout, layout)]
-    if "range" in known:
-        words.append(f"{known.get('dtype', 'float')} values from 0 to {known['range']:g}")
-    else:
-        words.append("uint8 values from 0 to 255")
-    for key, title in (("mean", "mean"), ("std", "standard deviation")):
-        if key in known:
-            words.append(f"{title} {in_words(known[key])}")
-    return "; ".join(words)
+    layout, dtype = str(known.get("layout", "")), known.get("dtype", "float")
+    values = f"{dtype} values from 0 to {known['range']:g}" if "range" in known else UINT8
+    titles = {"mean": "mean", "std": "standard deviation"}
+    scaled = [f"{titles[key]} {in_words(known[key])}" for key in titles if key in known]
+    return "; ".join([LAYOUTS.get(layout, layout), values, *scaled])
 
 
 def _inner(value: object) -> str:

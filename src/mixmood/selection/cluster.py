@@ -18,7 +18,7 @@ from mixmood.data.open import open_pool
 from mixmood.features.backbones.backbone import network_digest
 from mixmood.jobs.cluster import MOST_RETRIES, RaySpread
 from mixmood.jobs.local import Call, Outcome, compute
-from mixmood.selection.scan import Scan, ScanPart, write_part
+from mixmood.selection.scan import Scan, write_part
 from mixmood.selection.scorer import Scorer
 
 ADDRESS = "RAY_ADDRESS"
@@ -52,10 +52,9 @@ class ScanWorker:
 
     def scored(self, part: Range) -> tuple[Range, Outcome]:
         """The range, and its ScanPart or the error: Ray would wrap, log and repeat an exception."""
-        return part, compute(Call("part", self._part, part))
-
-    def _part(self, part: Range) -> ScanPart:
-        return self._scan.scored(*part, Silent())
+        return part, compute(
+            Call("part", lambda own: self._scan.scored(own[0], own[1], Silent()), part)
+        )
 
     @cached_property
     def _scan(self) -> Scan:

@@ -293,22 +293,19 @@ def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, extractor: Extracto
         family=plan.score,
     )
     head, class_names = _classifier(own.features, labels, labelled.labels, plan.seed)
-    backbone = extractor.backbone
+    backbone, name = extractor.backbone, plan.backbone
+    if is_onnx_file(name):
+        name = str(Path(name).resolve())  # so that --load finds it from anywhere
     return Scorer(
         filter=fitted,
         head=head,
         class_names=class_names,
         labelled_names=tuple(labelled.locate(int(row)) for row in own.rows),
         backbone=network_digest(backbone) if backbone else "",
-        backbone_name=_absolute(plan.backbone) if backbone else "",
+        backbone_name=name if backbone else "",
         resolution=backbone.resolution if backbone else 0,
         pixel_range=labelled.pixel_range if isinstance(labelled, ImageSource) else None,
     )
-
-
-def _absolute(backbone: str) -> str:
-    """The name of a backbone; an ONNX file gets its absolute path, so that it is found again."""
-    return str(Path(backbone).resolve()) if is_onnx_file(backbone) else backbone
 
 
 def sampled(pool: Pool, most: int, seed: int) -> Rows:

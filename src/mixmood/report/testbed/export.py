@@ -3,7 +3,7 @@
 import gzip
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, astuple, fields
 
 from rich import box
 from rich.table import Table
@@ -65,9 +65,6 @@ def _short(value: object) -> object:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
-COLUMNS = [field.name for field in fields(Agreement)]
-
-
 def agreement_view(rows: Sequence[Agreement], is_plain: bool = False) -> Table:
     """One line for each row; regime, algorithm and contamination only where rows differ in them."""
     variant = [column for column in VARIANT if len({getattr(row, column) for row in rows}) > 1]
@@ -98,7 +95,7 @@ def agreement_json(rows: Sequence[Agreement]) -> str:
 
 def agreement_csv(rows: Sequence[Agreement]) -> str:
     """One row for each task, number of labels, measure, regime, algorithm and contamination."""
-    return csv_text(COLUMNS, (list(asdict(row).values()) for row in rows))
+    return csv_text([one.name for one in fields(Agreement)], map(list, map(astuple, rows)))
 
 
 def _number(value: float | None) -> str:
