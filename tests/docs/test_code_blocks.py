@@ -163,7 +163,9 @@ def write_block(page, block, printed):
     typed = [line for line in block.text.splitlines() if line.startswith("$ ")]
     lines = [line.rstrip() for line in printed.strip("\n").splitlines()]
     text = "\n".join([*typed, *lines]) + "\n"
-    page.write_text(page.read_text().replace(block.text, text, 1))
+    old = block.text if block.text.strip() else ""  # the block may be empty so far
+    fenced = f"```{block.kind}\n{{}}```".format
+    page.write_text(page.read_text().replace(fenced(old), fenced(text), 1))
 
 
 def run_python(block, names, where):
