@@ -1,5 +1,8 @@
 """The errors of mixmood. A message says what was wanted, what came, and what to do."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class MixmoodError(Exception):
     """Base of all errors that a user can cause; the command line prints it without a traceback."""
@@ -52,3 +55,27 @@ def reason(error: BaseException) -> str:
     """The cause in one line: the system's text for a system error, else the error's text."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return " ".join(str(text).split())[:300].rstrip(". ")
+
+
+@contextmanager
+def errors_as(
+    kind: type[MixmoodError], start: str, advice: str = "", names_class: bool = False
+) -> Iterator[None]:
+    """Turn any error within into one of ours: `start`, then the reason, then `advice`.
+
+    Damaged files raise many kinds of errors in the libraries that read them. Errors of mixmood
+    stay as they are.
+
+    Args:
+        kind: The class of the new error.
+        start: The start of its message, such as the file that cannot be opened.
+        advice: The end of its message.
+        names_class: Whether the message names the class of the error, as for errors of a network.
+    """
+    try:
+        yield
+    except MixmoodError:
+        raise
+    except Exception as error:
+        why = f"{type(error).__name__}: {reason(error)}" if names_class else reason(error)
+        raise kind(f"{start}: {why}. {advice}".rstrip()) from error

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from mixmood.core.errors import InputError, OutputError, reason
+from mixmood.core.errors import InputError, OutputError, errors_as, reason
 from mixmood.core.files import atomic_file, check_size, hold, make_folder, sweep
 from mixmood.core.listener import Listener, Silent
 from mixmood.data.images.decode import decode
@@ -45,15 +45,9 @@ def unpack(form: str, paths: Sequence[Path], shape: tuple[int, ...]) -> Unpacked
         paths: The files.
         shape: The shape of one image.
     """
-    try:
+    advice = "Delete it and get the data set again."
+    with errors_as(InputError, f"Cannot unpack {paths[0]}", advice):
         return FORMS[form](paths, shape)
-    except InputError:
-        raise
-    except Exception as error:
-        # Readers of archives, .mat files and pictures raise many kinds of errors.
-        raise InputError(
-            f"Cannot unpack {paths[0]}: {reason(error)}. Delete it and get the data set again."
-        ) from error
 
 
 def _idx(paths: Sequence[Path], _shape: tuple[int, ...]) -> Unpacked:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mixmood.core.cache import FeatureCache
-from mixmood.core.errors import InputError, OptionError, reason
+from mixmood.core.errors import InputError, OptionError, errors_as, reason
 from mixmood.core.files import expanded
 from mixmood.core.text import near_path
 from mixmood.data.images.labels import labels_from_values
@@ -150,10 +150,9 @@ def _as_array(what: Any) -> Any:
         return what
     if not hasattr(what, "__array__") or len(getattr(what, "shape", ())) != 2:
         return None
-    try:
+    # A tensor on a graphics card, or with a gradient, cannot be read.
+    with errors_as(InputError, "Features cannot be read as an array"):
         return np.asarray(what)
-    except Exception as error:  # A tensor on a graphics card, or with a gradient.
-        raise InputError(f"Features cannot be read as an array: {reason(error)}.") from error
 
 
 def _is_array_and_labels(what: Any) -> bool:

@@ -359,7 +359,7 @@ def test_a_compressed_array_that_ends_before_its_size_is_refused(tmp_path):
     [
         (b"\x93NUMPY\x03\x00" + bytes(200), r"format version \(3, 0\) is unknown"),
         (npy_bytes((-1, 4, 4)), r"its header claims the shape \(-1, 4, 4\)"),
-        (b"\x93NUMPY\x01\x00\x10\x00" + b"(" * 16, "header"),
+        (b"\x93NUMPY\x01\x00\x10\x00" + b"(" * 16, "EOF"),
     ],
 )
 def test_a_header_that_cannot_be_is_refused_with_the_reason(content, message, tmp_path):

@@ -5,8 +5,7 @@ import logging
 import threading
 import warnings
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from mixmood.core.arrays import Picture
-from mixmood.core.errors import UnreadableImageError, reason
+from mixmood.core.errors import UnreadableImageError, errors_as
 from mixmood.data.images.dicom import is_dicom, read_frame
 from mixmood.data.images.pixel_range import FULL, PixelRange
 
@@ -114,7 +113,7 @@ def decode(
             decoded at reduced size, never below twice that side.
         pixel_range: For images of more than 8 bits; by default 0 to 65535.
     """
-    with _decoding(where):
+    with QUIET, errors_as(UnreadableImageError, f"{where}: cannot be decoded"):
         return _decoded(raw, side, pixel_range, {})
 
 
@@ -137,7 +136,7 @@ def decode_squares(
     It is decoded once, but for large JPEGs: these are decoded at the reduced size that each side
     alone would have, so that a square does not depend on the other sides.
     """
-    with _decoding(where):
+    with QUIET, errors_as(UnreadableImageError, f"{where}: cannot be decoded"):
         known: dict[tuple[int, int] | None, Picture] = {}
         return [_square(_decoded(raw, side, pixel_range, known), side) for side in sides]
 
@@ -151,7 +150,7 @@ def _square(pixels: Picture, side: int) -> Picture:
 
 def wide_values(raw: Raw, where: str) -> NDArray[Any] | None:
     """The values of an image of more than eight bits as stored; None for any other image."""
-    with _decoding(where):
+    with QUIET, errors_as(UnreadableImageError, f"{where}: cannot be decoded"):
         if isinstance(raw, np.ndarray):
             return raw if raw.dtype == np.uint16 else None
         if is_dicom(raw):
@@ -189,18 +188,6 @@ def _pixels(raw: Raw, pixel_range: PixelRange | None) -> Picture:
     if isinstance(raw, bytes):
         return read_frame(raw).picture(pixel_range)
     return np.array(_to_rgb_image(raw, pixel_range))
-
-
-@contextmanager
-def _decoding(where: str) -> Iterator[None]:
-    """Silence warnings, and turn any error into an UnreadableImageError that names the image."""
-    try:
-        with QUIET:
-            yield
-    except Exception as error:
-        # Pillow's parsers raise many kinds of errors on hostile bytes: struct.error, SyntaxError,
-        # zlib.error, OverflowError, MemoryError, IndexError ... None of them may end a ranking.
-        raise UnreadableImageError(f"{where}: cannot be decoded: {reason(error)}.") from error
 
 
 def _opened(raw: bytes) -> Image.Image:

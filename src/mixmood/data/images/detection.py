@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mixmood.core.errors import InputError, reason
+from mixmood.core.errors import InputError, errors_as
 from mixmood.data.images.labels import lines_of
 from mixmood.data.images.names import shown_name
 from mixmood.data.images.pool import Labels
@@ -77,12 +77,9 @@ def labels_from_yolo(folder: Path, names: Sequence[bytes]) -> Labels | None:
 
     def classes(name: bytes) -> set[str]:
         text = folder / "labels" / (_text(name).removeprefix("images/").rpartition(".")[0] + ".txt")
-        try:
-            numbers = {int(line.split()[0]) for line in lines_of(text) if line.strip()}
-        except FileNotFoundError:
-            return set()
-        except (OSError, ValueError) as error:
-            raise InputError(f"Cannot read the labels in {text}: {reason(error)}.") from error
+        with errors_as(InputError, f"Cannot read the labels in {text}"):
+            lines = lines_of(text) if text.exists() else iter([])
+            numbers = {int(line.split()[0]) for line in lines if line.strip()}
         return {kinds.get(number, str(number)) for number in numbers}
 
     return _labels(map(classes, names))
@@ -93,10 +90,8 @@ def yolo_names(folder: Path) -> dict[int, str]:
     path = next((folder / name for name in YOLO_LISTS if (folder / name).is_file()), None)
     if path is None:
         return {}
-    try:
+    with errors_as(InputError, f"Cannot read the classes in {path}"):
         lines = [line.decode("utf-8", "replace").rstrip() for line in lines_of(path)]
-    except (OSError, ValueError) as error:
-        raise InputError(f"Cannot read the classes in {path}: {reason(error)}.") from error
     if path.suffix != ".yaml":
         return dict(enumerate(line.strip() for line in lines if line.strip()))
     found: dict[int, str] = {}
@@ -122,26 +117,20 @@ def _yaml_names(lines: list[str]) -> Iterator[str]:
 
 def _coco_pairs(path: Path) -> Iterator[tuple[str, str]]:
     """The file and the class of every object; empty for JSON of another kind."""
-    try:
+    with errors_as(InputError, f"Cannot read the labels in {path}"):
         if path.stat().st_size > MOST_JSON_BYTES:
             raise ValueError(f"it has more than {MOST_JSON_BYTES} bytes")
         content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"Cannot read the labels in {path}: {reason(error)}.") from error
     keys = ("images", "annotations", "categories")
     if not isinstance(content, dict) or not all(isinstance(content.get(k), list) for k in keys):
         return
-    try:
+    advice = "Annotations must refer to images and categories of the same file."
+    with errors_as(InputError, f"Cannot read the labels in {path}", advice, names_class=True):
         files = {image["id"]: str(image["file_name"]) for image in content["images"]}
         kinds = {kind["id"]: str(kind["name"]) for kind in content["categories"]}
         for thing in content["annotations"]:
             if "category_id" in thing:
                 yield files[thing["image_id"]], kinds[thing["category_id"]]
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"Cannot read the labels in {path}: {type(error).__name__}: {reason(error)}. "
-            "Annotations must refer to images and categories of the same file."
-        ) from error
 
 
 def _labels(classes: Iterable[set[str]]) -> Labels | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.errors import InputError, OptionError, ShapeError, reason
+from mixmood.core.errors import InputError, OptionError, ShapeError, errors_as
 from mixmood.core.text import either_form, unknown_name
 from mixmood.data.images.names import shown_bytes
 from mixmood.data.images.pool import Labels, Pool
@@ -172,10 +172,8 @@ def labels_from_file(
         names: The images of the folder.
         column: The column with the classes; by default one with a usual name.
     """
-    try:
+    with errors_as(InputError, f"Cannot read the labels in {path}"):
         codes, table, first = _codes(path, names, column)
-    except (OSError, ValueError, csv.Error) as error:
-        raise InputError(f"Cannot read the labels in {path}: {reason(error)}.") from error
     if codes is None:
         return None, ""
     if (codes < 0).all():

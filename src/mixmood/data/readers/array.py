@@ -5,7 +5,6 @@ import hashlib
 import math
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, reason
+from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, errors_as
 from mixmood.core.files import DEFLATE_LIMIT, read_at
 from mixmood.data.images.decode import check_unit_range
 from mixmood.data.images.labels import labels_from_values
@@ -125,11 +124,8 @@ class ImageArray(_RowPool, ImageSource):
         if rows.dtype.kind != "f" or n_bytes(rows.shape, rows.dtype) > _LARGEST_CHECKED:
             return
         for first, block in _blocks(rows):
-            try:
+            with errors_as(InputError, f"{name}[{first}:{first + len(block)}]"):
                 check_unit_range(block)
-            except ValueError as error:
-                where = f"{name}[{first}:{first + len(block)}]"
-                raise InputError(f"{where}: {reason(error)}.") from error
 
     def fetch(self, index: int) -> NDArray[Any]:
         """The pixels as stored."""
@@ -227,12 +223,9 @@ _LOCAL_HEADER = 30
 def open_npy(path: str | Path, name: str) -> Pool:
     """The pool in an .npy file; only its header is read (for floats, see `ImageArray`)."""
     place = Path(path)
-    try:
-        with place.open("rb") as file:
-            shape, dtype, start = _npy_header(file)
-            n_found = file.seek(0, 2) - start
-    except (ValueError, OSError) as error:
-        raise _no_numpy_file(path, error) from error
+    with errors_as(InputError, f"Cannot open {path} as a NumPy file"), place.open("rb") as file:
+        shape, dtype, start = _npy_header(file)
+        n_found = file.seek(0, 2) - start
     check_length(place, shape, dtype, n_found)
     return array_pool(FileRows(place.resolve(), start, shape, dtype), name)
 
@@ -269,15 +262,12 @@ def count_npz(path: Path) -> int:
 @contextmanager
 def _npz_members(path: Path) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]]:
     """The open archive, and its arrays by name; any error within becomes an InputError."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            found = [member for member in archive.infolist() if member.filename.endswith(".npy")]
-            yield archive, {member.filename.removesuffix(".npy"): member for member in found}
-    except InputError:
-        raise
-    except Exception as error:
-        # A hostile zip raises more than BadZipFile: struct.error, zlib.error, EOFError, ...
-        raise _no_numpy_file(path, error) from error
+    with (
+        errors_as(InputError, f"Cannot open {path} as a NumPy file"),
+        zipfile.ZipFile(path) as archive,
+    ):
+        found = [member for member in archive.infolist() if member.filename.endswith(".npy")]
+        yield archive, {member.filename.removesuffix(".npy"): member for member in found}
 
 
 def _chosen(path: Path, members: dict[str, zipfile.ZipInfo]) -> str:
@@ -324,18 +314,12 @@ def _rows_of(
 
 def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], int]:
     """Shape, type and length of the header of an .npy file; ValueError if it is not valid."""
-    try:
-        version = npy_format.read_magic(file)
-        if version not in ((1, 0), (2, 0)):
-            raise ValueError(f"format version {version} is unknown")
-        is_first = version == (1, 0)
-        read = npy_format.read_array_header_1_0 if is_first else npy_format.read_array_header_2_0
-        shape, is_fortran, dtype = read(file)
-    except ValueError:
-        raise
-    except Exception as error:
-        # The header is a Python literal: hostile ones raise SyntaxError, RecursionError, ...
-        raise ValueError(f"its header cannot be read: {reason(error)}") from error
+    version = npy_format.read_magic(file)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"format version {version} is unknown")
+    is_first = version == (1, 0)
+    read = npy_format.read_array_header_1_0 if is_first else npy_format.read_array_header_2_0
+    shape, is_fortran, dtype = read(file)
     if is_fortran and len(shape) > 1:
         raise ValueError(
             "it is in Fortran order; save it again with np.save(path, np.ascontiguousarray(array))"
@@ -343,10 +327,6 @@ def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], int]:
     if any(length < 0 for length in shape):
         raise ValueError(f"its header claims the shape {shape}")
     return shape, dtype, file.tell()
-
-
-def _no_numpy_file(path: str | Path, error: Exception) -> InputError:
-    return InputError(f"Cannot open {path} as a NumPy file: {reason(error)}.")
 
 
 MAX_UNPACKED_IDX = 2 * 2**30
@@ -386,23 +366,20 @@ def _labels_beside(path: Path, name: str) -> Labels | None:
 
 
 def _idx_rows(path: Path) -> RowStore:
-    try:
-        with path.open("rb") as file:
-            is_packed, n_stored = file.read(2) == b"\x1f\x8b", file.seek(0, 2)
-            file.seek(0)
-            if not is_packed:
-                shape, start = _idx_header(file)
-                check_length(path, shape, _UBYTE, n_stored - start)
-                return FileRows(path.resolve(), start, shape, _UBYTE)
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                shape, _ = _idx_header(unpacked)
-                check_length(path, shape, _UBYTE, min(MAX_UNPACKED_IDX, DEFLATE_LIMIT * n_stored))
-                data = unpacked.read(n_bytes(shape, _UBYTE))
-                unpacked.read(1)  # At the end of the stream its checksum is verified.
-    except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise InputError(f"Cannot open {path} as an IDX file: {reason(error)}.") from error
-    check_length(path, shape, _UBYTE, len(data))
-    return np.frombuffer(data, dtype=np.uint8).reshape(shape)
+    with errors_as(InputError, f"Cannot open {path} as an IDX file"), path.open("rb") as file:
+        is_packed, n_stored = file.read(2) == b"\x1f\x8b", file.seek(0, 2)
+        file.seek(0)
+        if not is_packed:
+            shape, start = _idx_header(file)
+            check_length(path, shape, _UBYTE, n_stored - start)
+            return FileRows(path.resolve(), start, shape, _UBYTE)
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            shape, _ = _idx_header(unpacked)
+            check_length(path, shape, _UBYTE, min(MAX_UNPACKED_IDX, DEFLATE_LIMIT * n_stored))
+            data = unpacked.read(n_bytes(shape, _UBYTE))
+            unpacked.read(1)  # At the end of the stream its checksum is verified.
+        check_length(path, shape, _UBYTE, len(data))
+        return np.frombuffer(data, dtype=np.uint8).reshape(shape)
 
 
 def _idx_header(file: IO[bytes] | gzip.GzipFile) -> tuple[tuple[int, ...], int]:

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Rows
-from mixmood.core.errors import InputError, UnreadableImageError, reason
+from mixmood.core.errors import InputError, UnreadableImageError, errors_as, reason
 from mixmood.core.files import read_image_file
 from mixmood.core.text import counted, either_form
 from mixmood.data.images.detection import labels_from_coco, labels_from_yolo
@@ -126,16 +127,9 @@ class ArchiveSource(PathSource):
         """List the images of `path`; refuse a damaged archive, or one without images."""
         self.name = name
         self._path = Path(path).resolve()
-        try:
+        start = f"Cannot open {path} as a {self.kind} archive"
+        with errors_as(InputError, start, "Fetch or pack it again."):
             self._names, self._rows, passed_over = self._list()
-        except InputError:
-            raise
-        except Exception as error:
-            # Damaged archives raise many kinds of errors: struct.error, zlib.error, EOFError, ...
-            raise InputError(
-                f"Cannot open {path} as a {self.kind} archive: {reason(error)}. Fetch or pack it "
-                "again."
-            ) from error
         self.notes = passed_over_notes(passed_over)
         if not self._names:
             raise InputError(
@@ -277,11 +271,7 @@ class _Walk:
             elif entry.is_dir(follow_symlinks=False):
                 if not is_foreign_folder(name):
                     pending.append(prefix + name + b"/")
-            elif (
-                may_be_dicom(name)
-                and entry.is_file(follow_symlinks=False)
-                and _is_dicom_file(entry)
-            ):
+            elif may_be_dicom(name) and _is_dicom_file(entry):
                 yield prefix + name
             else:
                 self.n_others += 1
@@ -294,24 +284,20 @@ class _Walk:
 
     def _is_link_elsewhere(self, entry: os.DirEntry[bytes]) -> bool:
         """Whether an image or a folder is a link to one that is not in the pool."""
-        is_image = is_image_name(entry.name)
-        is_kind = entry.is_file() if is_image else entry.is_dir()
-        if (
-            not entry.is_symlink()
-            or not is_kind
-            or (not is_image and is_foreign_folder(entry.name))
-        ):
+        is_folder = entry.is_dir() and not is_foreign_folder(entry.name)
+        is_kind = entry.is_file() if is_image_name(entry.name) else is_folder
+        if not entry.is_symlink() or not is_kind:
             return False
         target = os.path.realpath(entry.path) + b"/"
         return not target.startswith(self._root.rstrip(b"/") + b"/")
 
 
 def _is_dicom_file(entry: os.DirEntry[bytes]) -> bool:
-    try:
-        with Path(os.fsdecode(entry.path)).open("rb") as file:
-            return is_dicom(file.read(DICOM_START))
-    except OSError:
-        return False
+    with suppress(OSError):
+        if entry.is_file(follow_symlinks=False):
+            with Path(os.fsdecode(entry.path)).open("rb") as file:
+                return is_dicom(file.read(DICOM_START))
+    return False
 
 
 _N_CHECKED = 100

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.core.errors import InputError, reason
+from mixmood.core.errors import InputError, errors_as
 from mixmood.core.files import expanded, inert
 from mixmood.core.text import listed
 from mixmood.data.images.decode import Raw
@@ -257,18 +257,13 @@ def _read(path: Path) -> tuple[str, Rows, list[str]]:
     """The pool of a list, and the indices and paths of its rows."""
     pools: set[str] = set()
     indices, paths = array("q"), []
-    try:
+    with errors_as(InputError, f"{path} is not a list of mixmood filter", "Filter the pool again."):
         for row in (_row_reader(path) or _csv_rows)(path):
             pools.add(row.pool)
             indices.append(row.place)
             paths.append(row.path)
         if len(pools) > 1:
             raise ValueError(f"it names two pools, {listed(sorted(pools))}; give one list each")
-    except Exception as error:
-        # Damaged files raise many kinds of errors, some of them pyarrow's.
-        raise InputError(
-            f"{path} is not a list of mixmood filter: {reason(error)}. Filter the pool again."
-        ) from error
     if not pools:
         raise InputError(f"{path} keeps no image. Filter again with a larger --keep.")
     return pools.pop(), np.array(indices, dtype=np.int64), paths

@@ -21,7 +21,7 @@ from mixmood.core.errors import (
     MissingExtraError,
     OptionError,
     UnreadableImageError,
-    reason,
+    errors_as,
 )
 from mixmood.core.files import read_image_file
 from mixmood.data.images.decode import Raw
@@ -64,14 +64,10 @@ class ObjectSource(ImageSource):
 
     def fetch(self, index: int) -> Raw:
         """The image as the object returns it; any error of the object makes it unreadable."""
-        try:
-            with self._lock:
-                return _as_raw(self._get(index))
-        except InputError as error:
-            raise type(error)(f"{self.locate(index)}: {error}") from error
-        except Exception as error:
-            why = f"{type(error).__name__}: {reason(error)}"
-            raise UnreadableImageError(f"{self.locate(index)}: cannot be read: {why}.") from error
+        where = self.locate(index)
+        start = f"{where}: cannot be read"
+        with self._lock, errors_as(UnreadableImageError, start, names_class=True):
+            return _as_raw(self._get(index), where)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -149,11 +145,11 @@ def from_hugging_face(dataset: Any, name: str) -> ObjectSource:
     return ObjectSource(lambda index: images[index][image], len(dataset), name, labels)
 
 
-def _as_raw(item: Any) -> Raw:
+def _as_raw(item: Any, where: str) -> Raw:
     if isinstance(item, tuple) and item:
         item = item[0]
     if isinstance(item, dict) and item.keys() == {"bytes", "path"}:
-        item = item["bytes"] or read_image_file(item["path"] or "", str(item["path"]))
+        item = item["bytes"] or read_image_file(item["path"] or "", f"{where}: {item['path']}")
     if isinstance(item, bytes):
         return item
     if isinstance(item, Image.Image):
@@ -163,14 +159,13 @@ def _as_raw(item: Any) -> Raw:
         item = item.detach().cpu()
     if hasattr(item, "__array__"):
         pixels: NDArray[Any] = np.asarray(item)
-        is_first = pixels.ndim == 3 and pixels.shape[0] in (1, 3, 4)
-        return (
-            np.moveaxis(pixels, 0, 2) if is_first and pixels.shape[2] not in (1, 3, 4) else pixels
-        )
+        has_channels = [side in (1, 3, 4) for side in pixels.shape]
+        is_first = pixels.ndim == 3 and has_channels[0] and not has_channels[2]
+        return np.moveaxis(pixels, 0, 2) if is_first else pixels
     is_path = isinstance(item, str | os.PathLike)
     advice = " For a list of paths write them to a .txt file, and give that." if is_path else ""
     raise InputError(
-        "an image must be a Pillow image, an array, a tensor or the bytes of a file, "
+        f"{where}: an image must be a Pillow image, an array, a tensor or the bytes of a file, "
         f"got {type(item).__name__}.{advice}"
     )
 
@@ -208,18 +203,13 @@ def _load(where: str, config: str | None, split: str) -> Any:
         import datasets
     except ImportError:
         raise MissingExtraError(f"Reading {HUB_PREFIX}", "hub") from None
-    try:
+    start = f"Cannot open the data set {where}, configuration {config or 'default'}, split {split}"
+    with errors_as(InputError, start, names_class=True):
         if any((Path(where) / file).is_file() for file in ("state.json", "dataset_dict.json")):
             loaded = datasets.load_from_disk(where)
             return loaded[split] if isinstance(loaded, dict) else loaded
         with _offline_if_unreachable(datasets, is_remote=not Path(where).is_dir()):
             return datasets.load_dataset(where, config, split=split)
-    except Exception as error:
-        # The network, the hub and the files each have errors of their own.
-        raise InputError(
-            f"Cannot open the data set {where}, configuration {config or 'default'}, "
-            f"split {split}: {type(error).__name__}: {reason(error)}."
-        ) from error
 
 
 @contextmanager

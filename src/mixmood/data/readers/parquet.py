@@ -5,15 +5,21 @@ import json
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, reason
+from mixmood.core.errors import (
+    InputError,
+    MissingExtraError,
+    UnreadableImageError,
+    errors_as,
+    reason,
+)
 from mixmood.core.text import unknown_name
 from mixmood.data.images.labels import LABEL_COLUMNS, labels_from_values
 from mixmood.data.images.pool import ImageSource, Labels
@@ -154,14 +160,10 @@ class ParquetSource(ImageSource):
     def fetch(self, index: int) -> bytes:
         """The bytes of the image; unreadable if the table has only a path to it."""
         number = bisect_right(self._starts, index) - 1
-        try:
+        with errors_as(UnreadableImageError, f"{self.locate(index)}: cannot be read"):
             with self._lock:
                 column = self._load(self._groups[number])
             value = column[index - self._starts[number]].as_py()
-        except Exception as error:
-            # Damaged pages raise many kinds of errors, some of them not pyarrow's.
-            message = f"{self.locate(index)}: cannot be read: {reason(error)}."
-            raise UnreadableImageError(message) from error
         if not isinstance(value, bytes):
             raise UnreadableImageError(f"{self.locate(index)}: there are no bytes in the table.")
         return value
@@ -217,13 +219,8 @@ class ParquetSource(ImageSource):
         parts = [_read_column(path, column, None) for path in self._paths]
         return [value for part in parts for value in part.to_pylist()]
 
-    @contextmanager
-    def _naming(self, what: str) -> Iterator[None]:
-        """An error of pyarrow, which may be of any kind, names the pool and what was read."""
-        try:
-            yield
-        except Exception as error:
-            raise InputError(f"{self.name}: {what} cannot be read: {reason(error)}.") from error
+    def _naming(self, what: str) -> AbstractContextManager[None]:
+        return errors_as(InputError, f"{self.name}: {what} cannot be read")
 
     def _load(self, group: _Group) -> Any:
         if group in self._kept:
@@ -259,22 +256,19 @@ def _parquet_file(path: Path) -> Any:
 
 
 def _metadata(path: Path, label: str | None) -> tuple[Columns, list[_Group]]:
-    try:
-        with _parquet_file(path) as file:
-            schema, metadata = file.schema_arrow, file.metadata
-            rows = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
-            groups = [
-                _Group(path, place, row.num_rows, row.total_byte_size)
-                for place, row in enumerate(rows)
-            ]
-            # A repeated image takes no space: a small file could claim any number of rows.
-            n_rows, n_stored = sum(max(0, group.n_rows) for group in groups), path.stat().st_size
-            if n_rows > n_stored or any(group.n_rows < 0 for group in groups):
-                raise ValueError(f"it claims {n_rows} rows in {n_stored} bytes")
-    except MissingExtraError:
-        raise
-    except Exception as error:
-        raise InputError(f"Cannot open {path} as a Parquet file: {reason(error)}.") from error
+    with (
+        errors_as(InputError, f"Cannot open {path} as a Parquet file"),
+        _parquet_file(path) as file,
+    ):
+        schema, metadata = file.schema_arrow, file.metadata
+        rows = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+        groups = [
+            _Group(path, place, row.num_rows, row.total_byte_size) for place, row in enumerate(rows)
+        ]
+        # A repeated image takes no space: a small file could claim any number of rows.
+        n_rows, n_stored = sum(max(0, group.n_rows) for group in groups), path.stat().st_size
+        if n_rows > n_stored or any(group.n_rows < 0 for group in groups):
+            raise ValueError(f"it claims {n_rows} rows in {n_stored} bytes")
     return choose_columns(path, schema, label), groups
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, reason
+from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, errors_as
 from mixmood.core.files import check_size
 from mixmood.data.images.names import (
     count_passed_over,
@@ -34,10 +34,8 @@ class RemoteFolder(PathSource):
         """List the images; refuse a URL that cannot be listed or has no images."""
         self.name = name
         self._system, self._root = _connect(url)
-        try:
+        with errors_as(InputError, f"Cannot open {url}", names_class=True):
             paths = self._system.find(self._root, maxdepth=_DEEPEST)
-        except Exception as error:
-            raise _cannot_open(url, error) from error
         prefix, passed_over = self._root.rstrip("/") + "/", Counter[str]()
         # With file:// URLs a name may be any bytes.
         names = [os.fsencode(path.removeprefix(prefix)) for path in paths]
@@ -56,14 +54,10 @@ class RemoteFolder(PathSource):
         where = self.locate(index)
         path = f"{self._root.rstrip('/')}/{os.fsdecode(self._names[index])}"
         data = bytearray()
-        try:
+        with errors_as(UnreadableImageError, f"{where}: cannot be fetched"):
             for piece in _pieces(self._system, path):
                 data += piece
                 check_size(len(data), where)
-        except UnreadableImageError:
-            raise
-        except Exception as error:
-            raise UnreadableImageError(f"{where}: cannot be fetched: {reason(error)}.") from error
         return bytes(data)
 
 
@@ -72,14 +66,14 @@ def open_fetched(url: str, opener: Callable[[Path, str], Pool], name: str) -> Po
     system, path = _connect(url)
     place = _TemporaryFolder()
     target = place.folder / Path(path).name
-    try:
-        with target.open("wb") as file:
-            for piece in _pieces(system, path):
-                file.write(piece)
-                if file.tell() > MAX_FETCHED_BYTES:
-                    raise ValueError(f"it has more than {MAX_FETCHED_BYTES} bytes")
-    except Exception as error:
-        raise _cannot_open(url, error) from error
+    with (
+        errors_as(InputError, f"Cannot open {url}", names_class=True),
+        target.open("wb") as file,
+    ):
+        for piece in _pieces(system, path):
+            file.write(piece)
+            if file.tell() > MAX_FETCHED_BYTES:
+                raise ValueError(f"it has more than {MAX_FETCHED_BYTES} bytes")
     pool = opener(target, name)
     # Copies of the pool share this attribute: the file stays as long as any of them.
     pool.__dict__["_fetched_to"] = place
@@ -99,12 +93,10 @@ def _connect(url: str) -> tuple[Any, str]:
         import fsspec
     except ImportError:
         raise MissingExtraError("Reading URLs", "remote") from None
-    try:
+    # An ImportError names the package that this kind of URL needs, such as s3fs.
+    with errors_as(InputError, f"Cannot open {url}", names_class=True):
         system, path = fsspec.core.url_to_fs(url)
-    except Exception as error:
-        # An ImportError names the package that this kind of URL needs, such as s3fs.
-        raise _cannot_open(url, error) from error
-    return system, path
+        return system, path
 
 
 def _pieces(system: Any, path: str) -> Iterator[bytes]:
@@ -113,7 +105,3 @@ def _pieces(system: Any, path: str) -> Iterator[bytes]:
     with system.open(path, "rb", **options) as file:
         while piece := file.read(_PIECE):
             yield piece
-
-
-def _cannot_open(url: str, error: Exception) -> InputError:
-    return InputError(f"Cannot open {url}: {type(error).__name__}: {reason(error)}.")

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from mixmood.core.cache import FeatureCache
-from mixmood.core.errors import UnreadableImageError, reason
+from mixmood.core.errors import UnreadableImageError, errors_as
 from mixmood.core.files import check_size, read_at
 from mixmood.data.images.dicom import is_dicom
 from mixmood.data.images.names import Names, is_image_path, may_be_dicom_path
@@ -255,10 +255,8 @@ class TarSource(ArchiveSource):
         check_size(size, where)
         if self._packed is None:
             return read_at(self._path, offset, size, where)
-        try:
+        with errors_as(UnreadableImageError, f"{where}: cannot be unpacked"):
             data = self._packed.read_at(offset, size)
-        except (zlib.error, EOFError, OSError, ValueError, OverflowError) as error:
-            raise UnreadableImageError(f"{where}: cannot be unpacked: {reason(error)}.") from error
         if len(data) != size:
             raise UnreadableImageError(f"{where}: the archive has changed since it was opened.")
         return data

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mixmood.core.errors import UnreadableImageError
+from mixmood.core.errors import UnreadableImageError, errors_as
 from mixmood.core.files import check_size, inflate, read_at
 from mixmood.data.images.dicom import DICOM_START, is_dicom
 from mixmood.data.images.names import is_image_path, may_be_dicom_path
@@ -45,12 +45,10 @@ class ZipSource(ArchiveSource):
         if magic != b"PK\3\4":
             raise UnreadableImageError(f"{where}: no member of the archive starts at its offset.")
         data = read_at(self._path, offset + _LOCAL.size + n_name + n_extra, packed, where)
-        try:
+        with errors_as(UnreadableImageError, f"{where}: cannot be unpacked"):
             data = _unpack(data, size, method)
             if zlib.crc32(data) != crc:
                 raise ValueError("its checksum is wrong")
-        except ValueError as error:
-            raise UnreadableImageError(f"{where}: cannot be unpacked: {error}.") from error
         return data
 
 
