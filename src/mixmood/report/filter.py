@@ -17,7 +17,7 @@ from mixmood.report.charts import LABELLED, Axis, bars, mark
 from mixmood.report.page import render
 from mixmood.report.text import count, number, printable
 from mixmood.selection.decide import REASONS
-from mixmood.selection.scan import PartFolder, ScanPart
+from mixmood.selection.scan import PartFolder
 
 
 def kept_sentence(record: Filtering) -> str:
@@ -98,25 +98,26 @@ class ListContent:
     def rows(self) -> Iterator[list[ListRow]]:
         """The rows of one part after the other."""
         for start, part in self.parts:
-            yield [self._row(start, place, part) for place in range(len(part))]
+            names = ("scores", "nearest", "classes", "confidence", "problems")
+            # As lists: a single value of an array takes longer to read than all of a list.
+            values = zip(*(part[name].tolist() for name in names), strict=True)
+            yield [self._row(index, *own) for index, own in enumerate(values, start)]
 
-    def _row(self, start: int, place: int, part: ScanPart) -> ListRow:
-        index = start + place
+    def _row(
+        self, index: int, score: float, nearest: int, code: int, confidence: float, problem: str
+    ) -> ListRow:
         reason = int(self.reasons[index])
-        is_readable = not part.problems[place]
-        code = int(part.classes[place])
-        nearest = int(part.nearest[place])
         is_known = 0 <= nearest < len(self.labelled_names)
         return {
             "path": self.pool.locate(index),
             "pool": self.pool_name,
             "index": index,
-            "score": round(float(part.scores[place]), 6) if is_readable else None,
+            "score": None if problem else round(score, 6),
             "keep": int(reason == 0),
             "reason": REASONS[reason],
             "nearest": self.labelled_names[nearest] if is_known else "",
             "predicted_class": self.class_names[code] if code >= 0 else "",
-            "confidence": round(float(part.confidence[place]), 4) if code >= 0 else None,
+            "confidence": round(confidence, 4) if code >= 0 else None,
         }
 
 
