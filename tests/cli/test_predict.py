@@ -197,7 +197,7 @@ def test_of_a_model_that_takes_features_the_backbone_gets_the_device(run, monkey
         def embed(self, batch):
             return batch.mean(axis=(1, 2)).astype(np.float32)
 
-        def use_device(self, device):
+        def use_device(self, device, listener=None):
             self.device = {"auto": "cpu"}.get(device, device)
 
     monkeypatch.setitem(BACKBONES, "own", lambda resolution: Own())

@@ -1,8 +1,7 @@
 """`--backbone auto`: the backbone with the best cross-validated accuracy of a supervised head."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +15,13 @@ from mixmood.core.records.ranking import Ranking
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.labels import group_codes, group_names, needed_labels
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
+from mixmood.evidence.choice import FeatureChoice, choose_features
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.backbones.registry import is_auto, load_backbone, names_to_compare
 from mixmood.features.plan import ExtractionPlan
+from mixmood.features.sample import Extractor
+from mixmood.ssl.plan import TrainingRunPlan
 from mixmood.ssl.record import HeadRecord
-
-if TYPE_CHECKING:
-    from mixmood.evidence.choice import FeatureChoice
 
 R = TypeVar("R", Ranking, Filtering, HeadRecord)
 MOST_LABELLED = 500
@@ -31,21 +32,9 @@ KEY = "choice"
 """The key of the figures in the record of a backbone."""
 
 
-@dataclass(frozen=True)
-class ChoiceOptions:
-    """The options of a command that decide how labelled images are read and compared."""
-
-    backbone: str
-    resolution: int | None
-    device: str
-    seed: int
-    jobs: int | None
-    groups: str | None = None
-
-    @classmethod
-    def of(cls, plan: ExtractionPlan, groups: str | None = None) -> "ChoiceOptions":
-        """The options of a plan."""
-        return cls(plan.backbone, plan.resolution, plan.device, plan.seed, plan.jobs, groups)
+def backbone_of(plan: ExtractionPlan | TrainingRunPlan, listener: Listener) -> Backbone:
+    """The backbone that the options of a command name."""
+    return load_backbone(plan.backbone, plan.resolution, plan.device, listener=listener)
 
 
 @dataclass(frozen=True)
@@ -58,10 +47,6 @@ class BackboneChoice:
     optimism: float | None
     """By how much its accuracy, a share, is too high because of the choice; None if unknown."""
 
-    def in_record(self, backbone: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The description of a backbone with the figures of the choice."""
-        return {**(backbone or {}), KEY: self.figures}
-
 
 def with_choice(record: R, choice: BackboneChoice | None, notes: str | None = None) -> R:
     """The record of a command with the figures of a choice, if one was made.
@@ -73,35 +58,35 @@ def with_choice(record: R, choice: BackboneChoice | None, notes: str | None = No
     """
     if choice is None:
         return record
-    changes: dict[str, Any] = {}
+    changes: dict[str, Any] = {"backbone": {**(record.backbone or {}), KEY: choice.figures}}
     if notes is not None:
         changes[notes] = (*getattr(record, str(notes)), choice.sentence)
-    return replace(record, backbone=choice.in_record(record.backbone), **changes)
+    return replace(record, **changes)
 
 
 def choose_backbone(
-    labelled: Pool, options: ChoiceOptions, cache: FeatureCache | None, listener: Listener
+    labelled: Pool,
+    plan: ExtractionPlan | TrainingRunPlan,
+    cache: FeatureCache | None,
+    listener: Listener,
 ) -> BackboneChoice | None:
     """The choice among the backbones of `auto`; None if a backbone was named, or for features.
 
     InputError if the images have no classes, or no class has two images.
     """
-    from mixmood.evidence.choice import choose_features
-    from mixmood.features.backbones.registry import is_auto, names_to_compare
-
-    if not is_auto(options.backbone) or isinstance(labelled, FeatureSource):
+    if not is_auto(plan.backbone) or isinstance(labelled, FeatureSource):
         return None
-    names, left_out = names_to_compare(options.backbone)
+    names, left_out = names_to_compare(plan.backbone)
     labels = needed_labels(labelled)
-    rows, features = _features(labelled, names, options, cache, listener)
+    rows, features = _features(labelled, names, plan, cache, listener)
     present, codes = np.unique(labels.codes[rows], return_inverse=True)
     try:
         found = choose_features(
             features,
             codes,
             len(present),
-            rng_for(options.seed, "backbone"),
-            groups=_groups(labelled, options.groups, rows),
+            rng_for(plan.seed, "backbone"),
+            groups=_groups(labelled, getattr(plan, "groups", None), rows),
             n_repeats=N_REPEATS if len(rows) <= FEW else 1,
         )
     except InputError as error:
@@ -117,27 +102,25 @@ def choose_backbone(
 def _features(
     labelled: ImageSource,
     names: tuple[str, ...],
-    options: ChoiceOptions,
+    plan: ExtractionPlan | TrainingRunPlan,
     cache: FeatureCache | None,
     listener: Listener,
 ) -> tuple[Rows, dict[str, Array]]:
     """The indices of the readable images used, and their features by each backbone."""
-    from mixmood.features.backbones.registry import load_backbone
-    from mixmood.features.sample import Extractor
-
     asked: Rows = np.arange(len(labelled))
     if len(asked) > MOST_LABELLED:
-        rng = rng_for(options.seed, "backbone", "sample")
+        rng = rng_for(plan.seed, "backbone", "sample")
         asked = np.sort(rng.choice(len(asked), MOST_LABELLED, replace=False))
+    jobs = plan.threads if isinstance(plan, TrainingRunPlan) else plan.jobs
     features: dict[str, Array] = {}
     for name in names:
-        network = load_backbone(name, options.resolution, options.device)
+        network = backbone_of(replace(plan, backbone=name), listener)
         if network.is_batch_dependent:
             raise OptionError(
                 f"--backbone auto cannot compare {name}: an image's features depend on its batch. "
                 "Leave it out."
             )
-        found = Extractor(network, options.jobs, cache, listener).read(labelled, asked).not_empty()
+        found = Extractor(network, jobs, cache, listener).read(labelled, asked).not_empty()
         # Whether an image can be read does not depend on the backbone.
         asked, features[name] = found.rows, found.features
     return asked, features
@@ -147,7 +130,7 @@ def _groups(labelled: Pool, groups: str | None, rows: Rows) -> NDArray[np.int64]
     return None if groups is None else group_codes(group_names(labelled, groups))[rows]
 
 
-def _figures(found: "FeatureChoice", n_images: int, left_out: dict[str, str]) -> dict[str, Any]:
+def _figures(found: FeatureChoice, n_images: int, left_out: dict[str, str]) -> dict[str, Any]:
     return {
         "by": "cross-validated accuracy of the supervised head",
         "n_images": n_images,
@@ -160,7 +143,7 @@ def _figures(found: "FeatureChoice", n_images: int, left_out: dict[str, str]) ->
     }
 
 
-def _sentence(found: "FeatureChoice", n_images: int, left_out: dict[str, str]) -> str:
+def _sentence(found: FeatureChoice, n_images: int, left_out: dict[str, str]) -> str:
     figures = ", ".join(
         f"{name} {one.value:.3f} ({one.low:.3f} to {one.high:.3f})"
         for name, one in found.accuracies.items()

@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mixmood.api.backbone_choice import backbone_of
 from mixmood.core.cache import open_cache
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.open import open_pool
 from mixmood.features.plan import ExtractionPlan
+from mixmood.features.sample import Extractor
 
 
 @with_options(ExtractionPlan)
@@ -27,16 +29,10 @@ def embed(
         images: Anything that `rank` takes as a pool.
         listener: Gets progress, warnings and notes.
     """
-    from mixmood.features.backbones.registry import load_backbone
-    from mixmood.features.sample import Extractor
-
     listener = listener or Silent()
     with open_cache(plan.cache, listener) or nullcontext() as store:
         pool = open_pool(images, seed=plan.seed, cache=store, frames=plan.frames)
-        is_features = isinstance(pool, FeatureSource)
-        network = (
-            None if is_features else load_backbone(plan.backbone, plan.resolution, plan.device)
-        )
+        network = None if isinstance(pool, FeatureSource) else backbone_of(plan, listener)
         found = Extractor(network, plan.jobs, store, listener).read(pool)
     for text in found.not_empty().warnings:
         listener.warn(f"{pool.name}: {text}")

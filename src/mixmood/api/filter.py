@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mixmood.api.backbone_choice import (
     BackboneChoice,
-    ChoiceOptions,
+    backbone_of,
     choose_backbone,
     with_choice,
 )
@@ -40,7 +40,7 @@ from mixmood.data.open import open_pool, with_noise_settings
 from mixmood.data.readers.kept import pool_reference
 from mixmood.evidence.labelled import MOST_LABELLED, N_POOL, LabelledEvidence
 from mixmood.features.backbones.backbone import Backbone, network_digest
-from mixmood.features.backbones.registry import is_auto, load_backbone
+from mixmood.features.backbones.registry import is_auto
 from mixmood.features.sample import Extractor
 from mixmood.ranking.distance import distances_of
 from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
@@ -241,7 +241,7 @@ def _open_inputs(
     if plan.link is not None or plan.copy is not None:
         images_of(opened)
     if base is None:
-        return _with_saved_filter(source, opened, plan)
+        return _with_saved_filter(source, opened, plan, listener)
     return _with_labelled(source, opened, base, plan, cache, listener)
 
 
@@ -249,7 +249,7 @@ def _opened(what: Any, plan: FilterPlan, cache: FeatureCache | None, role: str) 
     return open_pool(what, seed=plan.seed, cache=cache, role=role, frames=plan.frames)
 
 
-def _with_saved_filter(source: Any, pool: Pool, plan: FilterPlan) -> _Inputs:
+def _with_saved_filter(source: Any, pool: Pool, plan: FilterPlan, listener: Listener) -> _Inputs:
 
     saved = load_scorer(Path(str(plan.load)))
     family = saved.filter.score.family
@@ -263,7 +263,8 @@ def _with_saved_filter(source: Any, pool: Pool, plan: FilterPlan) -> _Inputs:
         # A file that was moved may be named again; its digest decides whether it is the same.
         is_named = plan.backbone != DEFAULT_BACKBONE and not is_auto(plan.backbone)
         name = plan.backbone if is_named else saved.backbone_name
-        network = load_backbone(name, plan.resolution or saved.resolution, plan.device)
+        side = plan.resolution or saved.resolution
+        network = backbone_of(replace(plan, backbone=name, resolution=side), listener)
     _check_same_network(saved, network, pool, plan)
     return _Inputs(saved, saved.scaled(pool), source, network)
 
@@ -284,9 +285,9 @@ def _with_labelled(
             "features, or both images."
         )
     base, pools, _ = scaled_alike(base, {"pool": pool})
-    choice = choose_backbone(base, ChoiceOptions.of(plan), cache, listener)
-    name = plan.backbone if choice is None else choice.chosen
-    network = load_backbone(name, plan.resolution, plan.device) if is_image else None
+    choice = choose_backbone(base, plan, cache, listener)
+    plan = plan if choice is None else replace(plan, backbone=choice.chosen)
+    network = backbone_of(plan, listener) if is_image else None
     return _Inputs(base, pools["pool"], source, network, choice)
 
 

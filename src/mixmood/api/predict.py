@@ -30,7 +30,7 @@ def predict(
         listener: Gets progress, warnings and notes.
     """
     listener = listener or Silent()
-    classifier = Classifier(model, plan.jobs, plan.device)
+    classifier = Classifier(model, plan.jobs, plan.device, listener)
     source = open_pool(images)
     if isinstance(source, FeatureSource):
         found, typical = classified_features(classifier, source)

@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixmood.api.backbone_choice import ChoiceOptions, choose_backbone, with_choice
+from mixmood.api.backbone_choice import backbone_of, choose_backbone, with_choice
 from mixmood.api.mlflow_runs import log_ranking, mlflow_log
 from mixmood.core.cache import open_cache
 from mixmood.core.files import written
@@ -119,15 +119,12 @@ def rank(
         opened = open_candidates(candidates, base, plan.seed, store, plan.frames)
         base, pools, _ = scaled_alike(base, opened.pools)
         # Imported only now: a mistake in a path is reported a second earlier.
-        from mixmood.features.backbones.registry import load_backbone
         from mixmood.ranking.rank import rank as rank_pools
 
         needs_backbone = not isinstance(base, FeatureSource)
-        choice = choose_backbone(base, ChoiceOptions.of(plan, plan.groups), store, listener)
+        choice = choose_backbone(base, plan, store, listener)
         plan = plan if choice is None else replace(plan, backbone=choice.chosen)
-        network = (
-            load_backbone(plan.backbone, plan.resolution, plan.device) if needs_backbone else None
-        )
+        network = backbone_of(plan, listener) if needs_backbone else None
         start = time.perf_counter()
         ranked = rank_pools(
             base,

@@ -11,7 +11,6 @@ import numpy as np
 
 from mixmood.api.backbone_choice import (
     BackboneChoice,
-    ChoiceOptions,
     choose_backbone,
     with_choice,
 )
@@ -138,11 +137,8 @@ def _chosen_backbone(
         return None
     with open_cache(plan.cache, listener) or nullcontext() as store:
         base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled pool")
-        options = ChoiceOptions(
-            plan.backbone, plan.resolution, plan.device, plan.seed, plan.threads, plan.groups
-        )
         base, _, _ = scaled_alike(base, {})
-        return choose_backbone(base, options, store, listener)
+        return choose_backbone(base, plan, store, listener)
 
 
 def _corrected_for_choice(

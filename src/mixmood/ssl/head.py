@@ -71,7 +71,9 @@ class HeadTask:
         check_amount(len(base), len(needed_labels(base, "labelled pool").names))
         self.backbone: Backbone | None = None
         if not isinstance(base, FeatureSource):
-            self.backbone = load_backbone(plan.backbone, plan.resolution, plan.device)
+            self.backbone = load_backbone(
+                plan.backbone, plan.resolution, plan.device, listener=listener
+            )
         self._extractor = Extractor(self.backbone, plan.threads, cache, listener)
         self.pixel_range = fit_pixel_range(base)
         self.labelled = self._read(self._open(base, "labelled"))

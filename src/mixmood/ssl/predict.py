@@ -87,7 +87,11 @@ class Classifier:
     """A trained model read from its ONNX file."""
 
     def __init__(
-        self, model: str | Path | bytes, jobs: int | None = None, device: str = CPU
+        self,
+        model: str | Path | bytes,
+        jobs: int | None = None,
+        device: str = CPU,
+        listener: Listener | None = None,
     ) -> None:
         """Open a model file, the one in the folder of a run, or its bytes; `jobs` are threads.
 
@@ -110,11 +114,11 @@ class Classifier:
         except Exception as error:
             # ONNX Runtime raises its own error classes, which have no public base class.
             raise self._no_model(error) from error
-        self._asked_device, self.device = device, CPU
+        self._asked_device, self.device, self._listener = device, CPU, listener
         self.is_batch_dependent = False
         if self.input == INPUT and not is_surely_cpu(check_device(device)):
             options = session_options(n_threads)
-            self._session, self.device = open_on_device(content, options, device)
+            self._session, self.device = open_on_device(content, options, device, listener)
 
     def _read(self, known: dict[str, Any]) -> None:
         """Read the metadata; ValueError if a value is impossible."""
@@ -169,7 +173,8 @@ class Classifier:
                 f"{self._file} was trained on features: give features of the same kind, as a 2-D "
                 "array of floats."
             )
-        backbone = load_backbone(str(self._backbone_name), self.size[0], self._asked_device)
+        name = str(self._backbone_name)
+        backbone = load_backbone(name, self.size[0], self._asked_device, listener=self._listener)
         self.device = getattr(backbone, "device", CPU)
         self.is_batch_dependent = backbone.is_batch_dependent
         return backbone

@@ -124,6 +124,7 @@ class PreparedTestbed:
         listener: Listener,
     ) -> "Status":
         """Run the jobs that have no record in the store in this folder yet."""
+        from mixmood.core.cache import open_cache
         from mixmood.testbed.driver import drive, record_logger
         from mixmood.testbed.store import Store
 
@@ -131,6 +132,9 @@ class PreparedTestbed:
         spread = plan.spread
         store = Store.make(folder, self.config)
         log = record_logger(plan.mlflow, store, listener)
+        # Workers have no listener: the cache is tried here, and a damaged one is replaced.
+        if cache := open_cache(plan.cache, listener):
+            cache.close()
         n_finished = 0
         listener.start(RUNS, len(self.work))
 

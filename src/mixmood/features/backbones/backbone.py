@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import OptionError, ShapeError
+from mixmood.core.listener import Listener
 from mixmood.data.images.pool import ImageSource
 from mixmood.features.view import LAST, RESOLUTIONS, Offer, View
 
@@ -109,7 +110,7 @@ class OneView:
 class MovableBackbone(Backbone, Protocol):
     """A backbone that can compute on several devices."""
 
-    def use_device(self, device: str) -> None:
+    def use_device(self, device: str, listener: Listener | None = None) -> None:
         """Compute on this device from now on; BackboneError if it cannot be used."""
 
 

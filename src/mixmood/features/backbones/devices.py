@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from mixmood.core.errors import BackboneError
+from mixmood.core.listener import Listener, Silent
 from mixmood.core.text import unknown_name
 from mixmood.core.version import package_version
 
@@ -60,12 +61,14 @@ def is_surely_cpu(device: str) -> bool:
     return platform.system() != "Darwin" and not _has_gpu_package()
 
 
-def open_on_device(model: bytes, options: Any, device: str) -> tuple[Any, str]:
+def open_on_device(
+    model: bytes, options: Any, device: str, listener: Listener | None = None
+) -> tuple[Any, str]:
     """A session, and the device that it really uses.
 
     With a missing driver ONNX Runtime uses the processor without an error, so the session is asked
-    which device it uses. BackboneError if a named device is not used; a RuntimeWarning if `auto`
-    finds one in the build that cannot be used.
+    which device it uses. BackboneError if a named device is not used; a warning if `auto` finds
+    one in the build that cannot be used.
     """
     runtime = onnx_runtime()
     available = runtime.get_available_providers()
@@ -83,11 +86,9 @@ def open_on_device(model: bytes, options: Any, device: str) -> tuple[Any, str]:
             f"Install what it needs ({ADVICE[device]}), or leave --device out."
         )
     if wanted and device == AUTO:
-        warnings.warn(
+        (listener or Silent()).warn(
             f"ONNX Runtime has {wanted[0]} but cannot use it; the processor is used. "
-            "Check the driver, or give --device cpu.",
-            RuntimeWarning,
-            stacklevel=2,
+            "Check the driver, or give --device cpu."
         )
     return runtime.InferenceSession(model, options, providers=[PROVIDERS[CPU]]), CPU
 

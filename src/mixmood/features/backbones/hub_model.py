@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import BackboneError, OptionError, reason
+from mixmood.core.listener import Listener
 from mixmood.core.text import unknown_name
 from mixmood.features.backbones.backbone import PREPROCESSING, OneView
 from mixmood.features.backbones.hub_files import (
@@ -182,7 +183,7 @@ class HubBackbone(OneView):
         self.batch_size = _images_at_once(self.resolution)
         self._pooling, self.width = self._pooling_and_width(has_pooler)
 
-    def use_device(self, device: str) -> None:
+    def use_device(self, device: str, listener: Listener | None = None) -> None:
         """Compute on this device from now on; BackboneError if it cannot be used."""
         import torch
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.errors import BackboneError, OptionError, ShapeError, reason
+from mixmood.core.listener import Listener
 from mixmood.features.backbones.backbone import PREPROCESSING
 from mixmood.features.backbones.devices import (
     CPU,
@@ -118,13 +119,13 @@ class _Sessions:
     opening: threading.RLock = field(default_factory=threading.RLock)
     running: threading.Lock = field(default_factory=threading.Lock)
 
-    def open_whole(self, device: str) -> str:
+    def open_whole(self, device: str, listener: Listener | None = None) -> str:
         """Open the session for all blocks, and return the device that it uses."""
         with self.opening:
             model = self.model
             if self.middle is not None and self.width is not None:
                 model = self.middle.graph(model, self.width)
-            self.whole, self.device = open_on_device(model, session_options(), device)
+            self.whole, self.device = open_on_device(model, session_options(), device, listener)
         return self.device
 
     def get(self, blocks: tuple[str, ...]) -> Any:
@@ -263,10 +264,10 @@ class OnnxBackbone:
         other.view, other._with_last = view, with_last
         return other
 
-    def use_device(self, device: str) -> None:
+    def use_device(self, device: str, listener: Listener | None = None) -> None:
         """Compute on this device from now on; BackboneError if it cannot be used."""
         if not is_surely_cpu(check_device(device)):
-            self.device = self._sessions.open_whole(device)
+            self.device = self._sessions.open_whole(device, listener)
 
     @property
     def _session(self) -> Any:

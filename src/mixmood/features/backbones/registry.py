@@ -4,6 +4,7 @@ from collections.abc import Callable
 from importlib.resources import files
 
 from mixmood.core.errors import BackboneError, OptionError
+from mixmood.core.listener import Listener
 from mixmood.core.options import AUTO_BACKBONE, DEFAULT_BACKBONE
 from mixmood.core.text import unknown_name
 from mixmood.features.backbones import untrained_wrn, wide_resnet
@@ -48,6 +49,7 @@ def load_backbone(
     resolution: int | None = None,
     device: str = CPU,
     depth: str = LAST,
+    listener: Listener | None = None,
 ) -> Backbone:
     """The backbone of this name, or in this ONNX file.
 
@@ -58,6 +60,7 @@ def load_backbone(
         device: Where it computes: auto, cpu, cuda, directml or coreml; models of the hub take
             auto, cpu, cuda or mps.
         depth: Which of its layers are used: last, middle or both, where it offers them.
+        listener: Gets a warning if `auto` finds a device that cannot be used.
     """
     if is_hub_model(name):
         backbone: Backbone = HubBackbone(name, resolution)
@@ -73,7 +76,7 @@ def load_backbone(
     else:
         raise unknown_name("backbone", name, [*BACKBONES, "FILE.onnx", "hf:NAME", AUTO_BACKBONE])
     if use_device := getattr(backbone, "use_device", None):
-        use_device(device)
+        use_device(device, listener)
     elif device not in (CPU, AUTO):
         raise BackboneError(f"{name} computes on the CPU only; got the device {device}.")
     return backbone if depth == LAST else backbone.at(View(backbone.resolution, depth))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixmood.core.arrays import Array
 from mixmood.core.cache import open_cache
+from mixmood.core.listener import Recorder
 from mixmood.core.seeds import rng_for
 from mixmood.data.readers.array import ImageArray
 from mixmood.data.splits import Pixels, Split
@@ -87,7 +88,7 @@ def features_of(job: Job, images: Pixels, backbone: str, resolution: int | None)
     from mixmood.features.sample import Extractor
 
     network = loaded_backbone(backbone, resolution)
-    with open_cache(job.cache) or nullcontext() as kept:
+    with open_cache(job.cache, Recorder()) or nullcontext() as kept:
         return Extractor(network, 1, kept).read(ImageArray(images, "images")).features
 
 

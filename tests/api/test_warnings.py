@@ -1,0 +1,49 @@
+"""Warnings reach the listener of every command that uses the cache."""
+
+import numpy as np
+import pytest
+
+import mixmood
+from mixmood.core.cache import FILE_NAME
+from mixmood.core.listener import Recorder
+
+
+@pytest.fixture
+def images():
+    """Eighteen images, and the classes of the first twelve."""
+    images = np.random.default_rng(0).integers(0, 255, (18, 8, 8), dtype=np.uint8)
+    return images, (images[:12], np.arange(12) % 2)
+
+
+COMMANDS = {
+    "rank": lambda images, labelled, how: mixmood.rank(
+        labelled, {"pool": images}, draws=2, probe=False, **how
+    ),
+    "filter": lambda images, labelled, how: mixmood.filter(labelled, images, probe=False, **how),
+    "train": lambda images, labelled, how: mixmood.train(
+        labelled, images, algorithm="pseudo-label", **how
+    ),
+    "embed": lambda images, labelled, how: mixmood.embed(images, **how),
+}
+
+
+def damaged(tmp_path):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / FILE_NAME).write_bytes(b"no database, but long enough to look at" * 99)
+    return tmp_path / "cache"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_damaged_cache_is_reported_by_every_command(images, tmp_path, command):
+    listener = Recorder()
+    COMMANDS[command](*images, {"cache": damaged(tmp_path), "listener": listener})
+    assert sum("is damaged" in text for text in listener.warnings) == 1
+
+
+def test_a_damaged_cache_is_reported_by_a_test_bed(tiny_file, tmp_path):
+    listener, cache = Recorder(), str(damaged(tmp_path))
+    only = ["source=none"]
+    mixmood.run_testbed(
+        tiny_file, tmp_path / "store", only=only, seeds=1, jobs=1, cache=cache, listener=listener
+    )
+    assert sum("is damaged" in text for text in listener.warnings) == 1
