@@ -184,7 +184,7 @@ def test_a_pool_of_copies_is_useful(world, rng):
 
 def test_an_empty_pool_and_a_score_that_is_not_cross_fitted_are_refused(world, rng):
     labelled, labels = world.useful(30)
-    with pytest.raises(InputError, match="The pool is empty"):
+    with pytest.raises(InputError, match="The pool must have at least 1 row"):
         useful_share(labelled, labelled[:0], rng, labels=labels)
     with pytest.raises(OptionError, match="'knn' is none. Use 'combined'"):
         useful_share(labelled, labelled, rng, labels=labels, family="knn")

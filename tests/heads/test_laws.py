@@ -100,13 +100,13 @@ def test_bad_input_is_refused(name):
         fitted(name, features, np.zeros(30, int), pool)
     with pytest.raises(InputError, match="0 to 2"):
         fitted(name, features, codes - 1, pool)
-    with pytest.raises(InputError, match="1 of 30 labelled rows"):
+    with pytest.raises(InputError, match="labelled images .* in 1 of 30 rows"):
         fitted(name, np.where(np.arange(30)[:, None] == 3, np.nan, features), codes, pool)
-    with pytest.raises(ShapeError, match="same width as the labelled images, 12"):
+    with pytest.raises(ShapeError, match="The pool must have 12 features a row; got 11"):
         fitted(name, features, codes, pool[:, 1:])
     with pytest.raises(ShapeError, match=r"\(29, 12\) and \(30,\)"):
         fitted(name, features[1:], codes, pool)
-    with pytest.raises(ShapeError, match=r"shape \(n, 12\)"):
+    with pytest.raises(ShapeError, match="must have 12 features a row; got 11"):
         fitted(name, features, codes, pool).predict_proba(features[:, 1:])
 
 

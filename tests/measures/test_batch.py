@@ -69,7 +69,7 @@ def test_a_measure_of_ones_own_is_asked_for_each_group(rng, monkeypatch):
 
 
 def test_samples_of_different_widths_are_refused(rng):
-    with pytest.raises(ShapeError, match="with the same d; got shapes"):
+    with pytest.raises(ShapeError, match="features a row; got 4"):
         left_out_distances(grouped(rng, 9, 3), [grouped(rng, 9, 3, width=4)], 3, ["cosine"])
 
 

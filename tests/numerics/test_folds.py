@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mixmood.core.errors import InputError, OptionError, ShapeError
+from mixmood.core.errors import InputError
 from mixmood.numerics.folds import NEVER, repeated_folds, training_weights
 
 
@@ -64,7 +64,3 @@ def test_what_cannot_be_divided_is_refused():
         repeated_folds(np.zeros(10, int), 5, 1, rng())
     with pytest.raises(InputError, match="2 classes in 2 groups"):
         repeated_folds(np.array([0, 1]), 2, 1, rng())
-    with pytest.raises(OptionError, match="2 or more folds"):
-        repeated_folds(np.arange(10) % 2, 1, 1, rng())
-    with pytest.raises(ShapeError, match="one integer a row"):
-        repeated_folds(np.arange(10) % 2, 2, 1, rng(), np.arange(9))

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from mixmood.core.errors import OptionError, ShapeError
 from mixmood.numerics import neighbours
 from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
 
@@ -41,10 +40,3 @@ def test_there_are_never_more_neighbours_than_rows():
     assert cosine_neighbours(rows, None, 10).indices.shape == (3, 2)
     assert cosine_neighbours(rows, rows, 10).indices.shape == (3, 3)
     assert cosine_neighbours(rows[:1], None, 10).indices.shape == (1, 0)
-
-
-def test_features_of_another_width_are_refused():
-    with pytest.raises(ShapeError, match=r"\(3, 3\) and \(2, 4\)"):
-        cosine_neighbours(np.eye(3), np.ones((2, 4)), 1)
-    with pytest.raises(OptionError, match="1 neighbour or more"):
-        cosine_neighbours(np.eye(3), None, 0)

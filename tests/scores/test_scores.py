@@ -117,9 +117,9 @@ def test_no_rows_have_no_scores(family, world):
 @every_score
 def test_bad_features_are_refused_with_a_way_out(family, world):
     labelled, labels, pool = pools(world)
-    with pytest.raises(InputError, match="The pool is empty"):
+    with pytest.raises(InputError, match="The pool must have at least 1 row"):
         fit_score(labelled, pool[:0], labels, family)
-    with pytest.raises(InputError, match="2 labelled images or more; got 1"):
+    with pytest.raises(InputError, match="at least 2 rows; got 1"):
         fit_score(labelled[:1], pool, labels[:1], family)
     with pytest.raises(ShapeError, match="must have 24 features a row.*got 23"):
         fit_score(labelled, pool[:, 1:], labels, family)

@@ -59,7 +59,7 @@ def test_what_is_no_filter_is_refused(world, rng):
         filter_from_arrays({**arrays, "format": np.array(9)})
     with pytest.raises(ShapeError, match="got 3"):
         filter_from_arrays({**arrays, "labelled_rows": np.ones((4, 3))})
-    with pytest.raises(InputError, match="The pool is empty"):
+    with pytest.raises(InputError, match="The pool must have at least 1 row"):
         fit_filter(world.useful(30)[0], np.empty((0, 24)), rng)
 
 

@@ -208,7 +208,7 @@ def test_features_are_taken_as_they_are(photos):
 
 
 def test_a_pool_of_other_features_is_refused(photos):
-    with pytest.raises(ShapeError, match="same width as the labelled images, 1280; got"):
+    with pytest.raises(ShapeError, match="The pool must have 1280 features a row; got"):
         train(photos / "labelled", np.ones((5, 7), np.float32), algorithm="propagation")
 
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
-from mixmood.heads.linear import LinearHead, check_setting, directions
+from mixmood.heads.linear import LinearHead, directions
 from mixmood.heads.problem import HeadProblem, head_problem
 from mixmood.heads.registry import Head
+from mixmood.numerics.checks import check_setting
 from mixmood.numerics.folds import Folds
 
 Z = 1.959963984540054

@@ -18,10 +18,11 @@ from mixmood.evidence.accuracy import (
     nested_plan,
     right_by_image,
 )
-from mixmood.heads.linear import LinearHead, check_labelled, check_pool
+from mixmood.heads.linear import LinearHead, check_labelled
 from mixmood.heads.problem import work_of
 from mixmood.heads.registry import HEADS, head_named
 from mixmood.numerics.calibration import fit_temperature, softmax
+from mixmood.numerics.checks import checked_features
 from mixmood.numerics.folds import NEVER, Folds, repeated_folds
 
 BASE = "supervised"
@@ -154,7 +155,7 @@ def train_head(
         groups: Rows of one group are held out together; each row is its own if None.
     """
     check_labelled(features, codes, n_classes)
-    check_pool(features[:0] if pool is None else pool, features.shape[1])
+    checked_features(features[:0] if pool is None else pool, "The pool", features.shape[1])
     n_pool = 0 if pool is None else len(pool)
     names = _names(algorithm, n_pool)
     work = work_of(features, n_classes)

@@ -1,6 +1,7 @@
 """The heads as scikit-learn estimators: y = -1 is unlabelled, as in sklearn.semi_supervised."""
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,16 +26,12 @@ EXPECTED_FAILED_CHECKS: dict[str, str] = {
 """Checks of scikit-learn that cannot pass, and why; for `check_estimator`."""
 
 
-class _HeadClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """The common part of the three classifiers."""
+class _HeadClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """The common part of the three classifiers, whose fields are settings of a kind of head."""
 
-    random_state: Any
+    _kind: ClassVar[Callable[..., Head]]
     classes_: NDArray[Any]
     head_: LinearHead
-
-    @abstractmethod
-    def _head(self) -> Head:
-        """The settings, as a head."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to features, shape (n, d), and their classes, shape (n,), -1 where unknown."""
@@ -48,8 +45,9 @@ class _HeadClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
                 f"{len(self.classes_)} class. Unlabelled samples have y = -1."
             )
         problem = head_problem(X[is_labelled], codes, len(self.classes_), X[~is_labelled])
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        self.head_ = self._head().fit(problem, np.random.default_rng(seed))[0]
+        settings = self.get_params()
+        seed = check_random_state(settings.pop("random_state")).randint(2**31 - 1)
+        self.head_ = self._kind(**settings).fit(problem, np.random.default_rng(seed))[0]
         return self
 
     def decision_function(self, X: Any) -> NDArray[Any]:
@@ -90,6 +88,7 @@ def _is_labelled(y: NDArray[Any]) -> NDArray[np.bool_]:
     return np.array([isinstance(value, str) or value != UNLABELLED for value in y.tolist()], bool)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MixMatchClassifier(_HeadClassifier):
     """MixMatch on features: unlabelled rows with sharpened guesses are mixed with labelled rows.
 
@@ -104,90 +103,39 @@ class MixMatchClassifier(_HeadClassifier):
     True
     """
 
-    _settings: ClassVar = MixMatchHead()
-
-    def __init__(
-        self,
-        *,
-        temperature: float = _settings.temperature,
-        alpha: float = _settings.alpha,
-        gamma: float = _settings.gamma,
-        n_updates: int = _settings.n_updates,
-        rate: float = _settings.rate,
-        random_state: Any = 0,
-    ) -> None:
-        """Keep the settings; they are checked when the head is fitted."""
-        self.temperature = temperature
-        self.alpha = alpha
-        self.gamma = gamma
-        self.n_updates = n_updates
-        self.rate = rate
-        self.random_state = random_state
-
-    def _head(self) -> Head:
-        return MixMatchHead(
-            temperature=self.temperature,
-            alpha=self.alpha,
-            gamma=self.gamma,
-            n_updates=self.n_updates,
-            rate=self.rate,
-        )
+    temperature: float = MixMatchHead.temperature
+    alpha: float = MixMatchHead.alpha
+    gamma: float = MixMatchHead.gamma
+    n_updates: int = MixMatchHead.n_updates
+    rate: float = MixMatchHead.rate
+    random_state: Any = 0
+    _kind: ClassVar = MixMatchHead
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PseudoLabelClassifier(_HeadClassifier):
     """Self-training with the most confident unlabelled rows, the same number of each class.
 
     See `mixmood.heads.pseudo_label.PseudoLabelHead`.
     """
 
-    _settings: ClassVar = PseudoLabelHead()
-
-    def __init__(
-        self,
-        *,
-        n_rounds: int = _settings.n_rounds,
-        last_share: float = _settings.last_share,
-        pool_weight: float = _settings.pool_weight,
-        random_state: Any = 0,
-    ) -> None:
-        """Keep the settings; they are checked when the head is fitted."""
-        self.n_rounds = n_rounds
-        self.last_share = last_share
-        self.pool_weight = pool_weight
-        self.random_state = random_state
-
-    def _head(self) -> Head:
-        return PseudoLabelHead(self.n_rounds, self.last_share, self.pool_weight)
+    n_rounds: int = PseudoLabelHead.n_rounds
+    last_share: float = PseudoLabelHead.last_share
+    pool_weight: float = PseudoLabelHead.pool_weight
+    random_state: Any = 0
+    _kind: ClassVar = PseudoLabelHead
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PropagationClassifier(_HeadClassifier):
     """Label spreading over nearest neighbours, combined with logistic regression: a safe head.
 
     See `mixmood.heads.propagation.PropagationHead`.
     """
 
-    _settings: ClassVar = PropagationHead()
-
-    def __init__(
-        self,
-        *,
-        n_neighbours: int = _settings.n_neighbours,
-        reach: float = _settings.reach,
-        pool_weight: float = _settings.pool_weight,
-        graph_share: float = _settings.graph_share,
-        random_state: Any = 0,
-    ) -> None:
-        """Keep the settings; they are checked when the head is fitted."""
-        self.n_neighbours = n_neighbours
-        self.reach = reach
-        self.pool_weight = pool_weight
-        self.graph_share = graph_share
-        self.random_state = random_state
-
-    def _head(self) -> Head:
-        return PropagationHead(
-            n_neighbours=self.n_neighbours,
-            reach=self.reach,
-            pool_weight=self.pool_weight,
-            graph_share=self.graph_share,
-        )
+    n_neighbours: int = PropagationHead.n_neighbours
+    reach: float = PropagationHead.reach
+    pool_weight: float = PropagationHead.pool_weight
+    graph_share: float = PropagationHead.graph_share
+    random_state: Any = 0
+    _kind: ClassVar = PropagationHead

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.core.errors import InputError, OptionError, ShapeError
+from mixmood.core.errors import InputError, ShapeError
 from mixmood.numerics.calibration import softmax
+from mixmood.numerics.checks import checked_features
 from mixmood.numerics.logistic import Logistic
 from mixmood.numerics.neighbours import unit_rows
 
@@ -17,12 +18,11 @@ MOST_LOGITS = 30_000_000
 
 def check_labelled(features: Array, codes: NDArray[np.integer], n_classes: int) -> None:
     """Refuse labelled rows that are not finite, lack a valid code, or are all of one class."""
-    if features.ndim != 2 or codes.shape != features.shape[:1] or features.shape[1] == 0:
+    checked_features(features, "The labelled images")
+    if codes.shape != features.shape[:1]:
         raise ShapeError(
-            "A head takes features (n, d) and one code a row; got shapes "
-            f"{features.shape} and {codes.shape}."
+            f"A head takes one code a row; got shapes {features.shape} and {codes.shape}."
         )
-    check_finite(features, "labelled")
     if len(codes) == 0 or codes.min() < 0 or codes.max() >= n_classes:
         raise InputError(
             f"Codes must be 0 to {n_classes - 1}, with at least one row; got "
@@ -44,42 +44,6 @@ def check_amount(n_rows: int, n_classes: int) -> None:
             f"A head takes at most {MOST_LOGITS:,} images times classes; got {n_rows:,} images "
             f"of {n_classes:,} classes. Leave classes out, or train on a part of the images."
         )
-
-
-def check_pool(pool: Array, width: int) -> None:
-    """Refuse a pool of another width or with values that are not finite; it may be empty."""
-    if pool.ndim != 2 or pool.shape[1] != width:
-        raise ShapeError(
-            f"The pool must have features of the same width as the labelled images, {width}; got "
-            f"shape {pool.shape}. Extract both with the same backbone."
-        )
-    check_finite(pool, "unlabelled")
-
-
-def check_width(features: Array, width: int) -> None:
-    """Refuse features of another width than the head was trained on."""
-    if features.ndim != 2 or features.shape[1] != width:
-        raise ShapeError(
-            f"This head takes features of shape (n, {width}); got {features.shape}. Extract them "
-            "with the backbone that it was trained with."
-        )
-    check_finite(features, "given")
-
-
-def check_finite(features: Array, which: str) -> None:
-    """Refuse NaN and infinity."""
-    if not np.isfinite(features).all():
-        n_bad = int((~np.isfinite(features).all(axis=1)).sum())
-        raise InputError(
-            f"{n_bad} of {len(features)} {which} rows hold NaN or infinity. Drop those rows first."
-        )
-
-
-def check_setting(name: str, value: float, low: float, high: float = np.inf) -> None:
-    """Refuse a setting outside its range."""
-    if not low <= value <= high:
-        most = "" if high == np.inf else f" and at most {high:g}"
-        raise OptionError(f"{name} must be at least {low:g}{most}; got {value:g}.")
 
 
 def directions(features: Array) -> Array:
@@ -112,7 +76,7 @@ class LinearHead:
 
     def logits(self, features: Array) -> Array:
         """Logits before the temperature, shape (n, k), of features, shape (n, d)."""
-        check_width(features, len(self.weights))
+        checked_features(features, "The images", len(self.weights))
         return np.asarray(directions(features) @ self.weights + self.bias)
 
     def predict_proba(self, features: Array) -> Array:

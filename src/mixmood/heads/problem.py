@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import ShapeError
-from mixmood.heads.linear import LinearHeads, check_labelled, check_pool, directions
+from mixmood.heads.linear import LinearHeads, check_labelled, directions
 from mixmood.numerics.calibration import log_likelihood
+from mixmood.numerics.checks import checked_features
 from mixmood.numerics.folds import repeated_folds
 from mixmood.numerics.logistic import Logistic, fit_logistic, one_hot
 from mixmood.numerics.row_space import RowSpace, row_space
@@ -171,7 +172,7 @@ class HeadProblem:
 
     def with_pool(self, features: Array) -> "HeadProblem":
         """The same labelled rows and supervised heads with another pool, given as features."""
-        check_pool(features, self.pool.shape[1])
+        checked_features(features, "The pool", self.pool.shape[1])
         return HeadProblem(self.labelled, _joint_rows(self.labelled.rows, features))
 
     def fit_joint(
@@ -224,7 +225,7 @@ def head_problem(
     """
     check_labelled(features, codes, n_classes)
     unlabelled = features[:0] if pool is None else pool
-    check_pool(unlabelled, features.shape[1])
+    checked_features(unlabelled, "The pool", features.shape[1])
     trains = np.ones((1, len(codes))) if weights is None else weights
     if trains.ndim != 2 or trains.shape[1] != len(codes):
         raise ShapeError(f"weights must be (B, {len(codes)}); got {trains.shape}.")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.heads.linear import LinearHeads, check_setting
+from mixmood.heads.linear import LinearHeads
 from mixmood.heads.problem import HeadProblem
 from mixmood.numerics.calibration import softmax
+from mixmood.numerics.checks import check_setting
 from mixmood.numerics.neighbours import cosine_neighbours
 
 if TYPE_CHECKING:

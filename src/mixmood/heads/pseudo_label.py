@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.heads.linear import LinearHeads, check_setting
+from mixmood.heads.linear import LinearHeads
 from mixmood.heads.problem import HeadProblem
 from mixmood.numerics.calibration import softmax
+from mixmood.numerics.checks import check_setting
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Mask
-from mixmood.core.errors import ShapeError
+from mixmood.numerics.checks import checked_features
 
 Table = NDArray[np.float64]
 Metric = Literal["cityblock", "euclidean"]
@@ -23,20 +23,8 @@ MOST_TIES = 8
 
 def check_pair(x: Array, y: Array) -> None:
     """Refuse samples that are empty or not finite, or have different numbers of features."""
-    if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1]:
-        raise ShapeError(
-            f"x and y must be (n, d) arrays with the same d; got shapes {x.shape} and {y.shape}. "
-            "Extract both data sets with the same backbone."
-        )
-    if x.size == 0 or y.size == 0:
-        raise ShapeError(
-            f"x and y must hold at least one row and one feature; got shapes {x.shape} and "
-            f"{y.shape}."
-        )
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise ShapeError(
-            "x and y must be finite; got NaN or infinite features. Drop those rows first."
-        )
+    checked_features(x, "x", fewest=1)
+    checked_features(y, "y", x.shape[1], fewest=1)
 
 
 def stacked(x: Array, y: Array) -> tuple[Array, Mask, Mask]:

@@ -1,4 +1,4 @@
-"""Every measure by its name, with the laws it obeys and its fast paths."""
+"""Every measure by its name, with its fast paths."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,11 +33,10 @@ from mixmood.measures.typicality import typicality_between_subsets, typicality_d
 
 @dataclass(frozen=True)
 class Measure:
-    """A function of two samples, the laws that it obeys, and fast paths for many calls.
+    """A function of two samples, and fast paths for many calls.
 
     Call it like the function: `measure(x, y)` with x of shape (n, d) and y of shape (m, d). A
-    larger value means farther apart. Laws are False by default; the tests of laws read these
-    fields. A fast path must give the same values as the function.
+    larger value means farther apart. A fast path must give the same values as the function.
     """
 
     function: Callable[[Array, Array], float]
@@ -49,19 +48,6 @@ class Measure:
     """The distance between k pairs of subsets of the same rows: (N, d), (k, N), (k, N) to (k,)."""
     min_rows: int = 1
     """The smallest number of rows of each sample."""
-    is_symmetric: bool = False
-    """Exchanging x and y does not change the value."""
-    is_never_negative: bool = False
-    is_zero_for_equal_samples: bool = False
-    is_scale_invariant: bool = False
-    """Scaling and shifting a feature in both samples alike does not change the value."""
-    is_shift_invariant: bool = False
-    """Adding the same vector to all rows of both samples does not change the value."""
-    is_angular: bool = False
-    """Only the directions of the rows count: scaling single rows does not change the value."""
-    ignores_feature_order: bool = False
-    power: int | None = None
-    """Multiplying both samples by c > 0 multiplies the value by c to this power."""
 
     def __call__(self, x: Array, y: Array) -> float:
         """The distance from x, shape (n, d), to y, shape (m, d)."""
@@ -69,97 +55,20 @@ class Measure:
 
 
 MEASURES: dict[str, Measure] = {
-    "l1": Measure(
-        l1_distance,
-        between_subsets=l1_between_subsets,
-        is_never_negative=True,
-        is_zero_for_equal_samples=True,
-        is_shift_invariant=True,
-        ignores_feature_order=True,
-        power=1,
-    ),
-    "l2": Measure(
-        l2_distance,
-        between_subsets=l2_between_subsets,
-        is_never_negative=True,
-        is_zero_for_equal_samples=True,
-        is_shift_invariant=True,
-        ignores_feature_order=True,
-        power=1,
-    ),
-    "js": Measure(
-        js_distance,
-        between_histograms=js_between,
-        is_never_negative=True,
-        is_zero_for_equal_samples=True,
-        is_scale_invariant=True,
-        is_shift_invariant=True,
-        ignores_feature_order=True,
-        power=0,
-    ),
-    "cosine": Measure(
-        cosine_distance,
-        between_histograms=cosine_between,
-        is_never_negative=True,
-        is_zero_for_equal_samples=True,
-        is_scale_invariant=True,
-        is_shift_invariant=True,
-        ignores_feature_order=True,
-        power=0,
-    ),
-    "frechet": Measure(
-        frechet_distance,
-        between_subsets=frechet_between_subsets,
-        is_symmetric=True,
-        is_never_negative=True,
-        is_zero_for_equal_samples=True,
-        is_shift_invariant=True,
-        ignores_feature_order=True,
-        power=2,
-    ),
-    "kernel": Measure(
-        kernel_distance,
-        between_subsets=kernel_between_subsets,
-        min_rows=2,
-        is_symmetric=True,
-        ignores_feature_order=True,
-    ),
-    "energy": Measure(
-        energy_distance,
-        between_subsets=energy_between_subsets,
-        is_symmetric=True,
-        is_never_negative=True,
-        is_zero_for_equal_samples=True,
-        is_shift_invariant=True,
-        ignores_feature_order=True,
-        power=1,
-    ),
+    "l1": Measure(l1_distance, between_subsets=l1_between_subsets),
+    "l2": Measure(l2_distance, between_subsets=l2_between_subsets),
+    "js": Measure(js_distance, between_histograms=js_between),
+    "cosine": Measure(cosine_distance, between_histograms=cosine_between),
+    "frechet": Measure(frechet_distance, between_subsets=frechet_between_subsets),
+    "kernel": Measure(kernel_distance, between_subsets=kernel_between_subsets, min_rows=2),
+    "energy": Measure(energy_distance, between_subsets=energy_between_subsets),
     "sliced-wasserstein": Measure(
-        sliced_wasserstein_distance,
-        between_subsets=sliced_wasserstein_between_subsets,
-        is_symmetric=True,
-        is_never_negative=True,
-        is_zero_for_equal_samples=True,
-        is_shift_invariant=True,
-        power=1,
+        sliced_wasserstein_distance, between_subsets=sliced_wasserstein_between_subsets
     ),
     "classifier": Measure(
-        classifier_distance,
-        between_subsets=classifier_between_subsets,
-        min_rows=2,
-        is_symmetric=True,
-        is_shift_invariant=True,
-        ignores_feature_order=True,
-        power=0,
+        classifier_distance, between_subsets=classifier_between_subsets, min_rows=2
     ),
-    "typicality": Measure(
-        typicality_distance,
-        between_subsets=typicality_between_subsets,
-        is_never_negative=True,
-        is_angular=True,
-        ignores_feature_order=True,
-        power=0,
-    ),
+    "typicality": Measure(typicality_distance, between_subsets=typicality_between_subsets),
 }
 
 PAPER = ("l1", "l2", "js", "cosine")

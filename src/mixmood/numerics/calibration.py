@@ -4,7 +4,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.core.errors import ShapeError
 
 
 def log_softmax(logits: Array, axis: int = -1) -> Array:
@@ -43,11 +42,6 @@ def fit_temperature(logits: Array, codes: NDArray[np.integer]) -> float:
 
     Source: Guo et al., "On calibration of modern neural networks", 2017.
     """
-    if logits.shape[-2] != len(codes) or len(codes) == 0:
-        raise ShapeError(
-            "Calibration needs one label for each row of logits, and at least one row; got "
-            f"{len(codes)} labels for logits of shape {logits.shape}."
-        )
     rows = logits.reshape(-1, logits.shape[-1])
     rows = rows - rows.max(axis=1, keepdims=True)
     labels = np.tile(codes, len(rows) // len(codes))

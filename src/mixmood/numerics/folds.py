@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Codes
-from mixmood.core.errors import InputError, OptionError, ShapeError
+from mixmood.core.errors import InputError
 
 Folds = NDArray[np.int64]
 
@@ -36,16 +36,7 @@ def repeated_folds(
     >>> repeated_folds(np.array([0, 0, 0, 1, 1, 2]), 2, 1, np.random.default_rng(0)).tolist()
     [[1, 0, 0, 0, 1, -1]]
     """
-    if n_folds < 2 or n_repeats < 1:
-        raise OptionError(
-            f"Cross-validation takes 2 or more folds and 1 or more repeats; got {n_folds} and "
-            f"{n_repeats}."
-        )
     members = np.arange(len(codes)) if groups is None else np.unique(groups, return_inverse=True)[1]
-    if codes.ndim != 1 or members.shape != codes.shape:
-        raise ShapeError(
-            f"Codes and groups must be one integer a row; got {codes.shape} and {members.shape}."
-        )
     classes, of_row = np.unique(codes, return_inverse=True)
     counts = np.zeros((members.max(initial=-1) + 1, len(classes)))
     np.add.at(counts, (members, of_row), 1)

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.core.errors import ShapeError
 from mixmood.numerics.calibration import log_softmax
 from mixmood.numerics.row_space import row_space
 
@@ -73,7 +72,6 @@ def fit_logistic(
         start: A solution to start from, of the same shapes; all zeros if None.
         single: Compute in single precision: twice as fast, for tolerances of 1e-4 and more.
     """
-    _check(features, targets, weights, penalties)
     space = row_space(np.asarray(features, np.float32 if single else np.float64))
     by_row = targets.transpose(1, 2, 0) if targets.ndim == 3 else targets[:, :, None]
     problem = _Problem.of(space.coordinates, by_row, weights.T, penalties)
@@ -98,31 +96,6 @@ def _as_coordinates(start: Logistic, basis: Array | None, centre: Array) -> Arra
     bias = start.bias.T + np.tensordot(centre, matrix, 1)
     inside = matrix if basis is None else np.tensordot(basis.T, matrix, 1)
     return np.concatenate([inside, bias[None]])
-
-
-def _check(features: Array, targets: Array, weights: Array, penalties: Array) -> None:
-    n_rows, shapes = len(features), (targets.shape, weights.shape, np.shape(penalties))
-    n_problems = len(weights)
-    fits = targets.ndim == 2 or (targets.ndim == 3 and len(targets) == n_problems)
-    if (
-        features.ndim != 2
-        or not fits
-        or targets.shape[-2] != n_rows
-        or weights.shape != (n_problems, n_rows)
-        or np.shape(penalties) != (n_problems,)
-    ):
-        raise ShapeError(
-            "A logistic regression takes features (n, d), targets (n, k) or (B, n, k), weights "
-            f"(B, n) and penalties (B,); got {features.shape}, {shapes[0]}, {shapes[1]} and "
-            f"{shapes[2]}."
-        )
-    if not (np.isfinite(features).all() and np.isfinite(targets).all()):
-        raise ShapeError("Features and targets must be finite; got NaN or infinity.")
-    if not (np.asarray(penalties) > 0).all() or (weights < 0).any():
-        raise ShapeError(
-            "Penalties must be above 0 and weights not below 0; got a smallest penalty of "
-            f"{np.min(penalties):g} and a smallest weight of {np.min(weights):g}."
-        )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.core.errors import OptionError, ShapeError
 
 BLOCK_ENTRIES = 4_000_000
 """Similarities in memory at once, however large the two sets are."""
@@ -43,13 +42,6 @@ def cosine_neighbours(queries: Array, references: Array | None, n_neighbours: in
     """
     within = references is None
     others = queries if references is None else references
-    if queries.ndim != 2 or others.ndim != 2 or queries.shape[1] != others.shape[1]:
-        raise ShapeError(
-            "Queries and references must be (n, d) arrays with the same d; got "
-            f"{queries.shape} and {others.shape}. Use features of the same backbone."
-        )
-    if n_neighbours < 1:
-        raise OptionError(f"There must be 1 neighbour or more; got {n_neighbours}.")
     k = min(n_neighbours, len(others) - within)
     units = unit_rows(others)
     indices = np.empty((len(queries), max(k, 0)), np.int64)

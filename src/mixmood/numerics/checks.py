@@ -1,0 +1,47 @@
+"""The checks of features that heads, measures and scores have in common."""
+
+import numpy as np
+
+from mixmood.core.arrays import Array
+from mixmood.core.errors import InputError, OptionError, ShapeError
+from mixmood.core.text import counted
+
+
+def checked_features(
+    features: Array, what: str, width: int | None = None, fewest: int = 0
+) -> Array:
+    """The features as an array; refuse anything but an (n, d) array of finite numbers.
+
+    Args:
+        features: Rows of numbers.
+        what: The name of the features in messages, such as "The pool".
+        width: How many features a row must have; any number if None.
+        fewest: The smallest number of rows.
+    """
+    rows = np.asarray(features)
+    if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "fiu":
+        raise ShapeError(
+            f"{what} must be an (n, d) array of numbers; got shape {rows.shape} of {rows.dtype}. "
+            "Extract features first."
+        )
+    if width is not None and rows.shape[1] != width:
+        raise ShapeError(
+            f"{what} must have {width} features a row; got {rows.shape[1]}. Extract all features "
+            "with the same backbone."
+        )
+    if len(rows) < fewest:
+        raise InputError(f"{what} must have at least {counted(fewest, 'row')}; got {len(rows)}.")
+    n_bad = int((~np.isfinite(rows).all(axis=1)).sum())
+    if n_bad:
+        raise ShapeError(
+            f"{what} must be finite; got NaN or infinity in {n_bad} of {len(rows)} rows. Drop "
+            "those rows first."
+        )
+    return rows
+
+
+def check_setting(name: str, value: float, low: float, high: float = np.inf) -> None:
+    """Refuse a setting outside its range."""
+    if not low <= value <= high:
+        most = "" if high == np.inf else f" and at most {high:g}"
+        raise OptionError(f"{name} must be at least {low:g}{most}; got {value:g}.")
