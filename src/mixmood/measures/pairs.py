@@ -1,7 +1,8 @@
 """Pairs of samples, checked, and tables of all pairs of their rows.
 
-Inner products come from one matrix product, ten times as fast as subtracting pair by pair. All
-pairs of subsets of the same rows are then measured from the same table.
+Inner products come from one matrix product: a whole `rank --measure energy` of five pools takes
+3.9 s, and 5.2 s if all pairs are subtracted. All pairs of subsets of the same rows are measured
+from the same table: `rank` takes 3.9 to 5.6 s, and 7.5 to 16 s if each pair is measured alone.
 """
 
 from typing import Literal
@@ -16,9 +17,8 @@ Table = NDArray[np.float64]
 Metric = Literal["cityblock", "euclidean"]
 
 CANCELLED = 1e-6
-"""Squared distances below this part of the squared lengths have lost too many digits."""
-MOST_TIES = 8
-"""With more close pairs for each row, as in a pool of copies, all pairs are subtracted."""
+"""Squared distances below this part of the squared lengths have lost too many digits: with a pair
+of such rows, as of copies, all pairs are subtracted."""
 
 
 def check_pair(x: Array, y: Array) -> None:
@@ -52,11 +52,8 @@ def euclidean_distances(rows: Array) -> Table:
     squares = np.diagonal(products)
     sums = squares[:, None] + squares
     squared = sums - 2 * products
-    left, right = np.nonzero(np.triu(squared <= CANCELLED * sums, 1))
-    if len(left) > MOST_TIES * len(rows):
+    if np.count_nonzero(squared <= CANCELLED * sums) > len(rows):  # a row and itself always are
         return pair_distances(moved, moved, "euclidean")
-    squared[left, right] = np.square(moved[left] - moved[right]).sum(axis=1)
-    squared[right, left] = squared[left, right]
     np.fill_diagonal(squared, 0.0)
     return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 

