@@ -52,6 +52,7 @@ def record_of(row: Row, job: Job) -> RunRecord:
         versions=versions,
         classes=row["classes"].split(),
         training=_training(row),
+        arms=_arms(row),
         accuracy=by_name,
         test_halves=None if None in halves else tuple(halves),
         distances=_distances(row),
@@ -81,7 +82,22 @@ def _training(row: Row) -> dict[str, Any] | None:
     ]
     shares = [float(word) for word in row["last_guesses"].split()]
     epochs[-1]["pseudo_label_shares"] = shares or None
-    return {"epochs": epochs}
+    by_epoch = {
+        arm: [float(word) for word in row[f"arm_{arm}_by_epoch"].split()]
+        for arm in "ABCD"
+        if row.get(f"arm_{arm}_by_epoch")
+    }
+    return {"epochs": epochs, "arms": by_epoch or None}
+
+
+def _arms(row: Row) -> dict[str, dict[str, float]] | None:
+    """The accuracies by arm, of networks from scratch with a pool."""
+    found: dict[str, dict[str, float]] = {}
+    for name, value in _below(row, "arm_").items():
+        arm, _, choice = name.partition("_")
+        if choice != "by_epoch":
+            found.setdefault(arm, {})[choice] = float(value)
+    return found or None
 
 
 def _distances(row: Row) -> dict[str, MeasuredDistance] | None:

@@ -274,6 +274,7 @@ def report_testbed(
     command: str | None = None,
     plan: TablesPlan | None = None,
     selection: str = "last",
+    arm: str = "A",
     beside_paper: bool = False,
     only: Sequence[str] = (),
 ) -> str:
@@ -285,6 +286,8 @@ def report_testbed(
         command: The command that made the page; the page shows it.
         plan: The options as one object; options that are given by name replace its fields.
         selection: Which epoch counts: last, median, validation, or best as the paper.
+        arm: How networks from scratch were tested: A; B: test images standardised as the pool; C:
+            guesses move batch-norm; D: both, as the authors' code.
         beside_paper: Add the paper's values and the differences.
         only: Only these cells: task=mnist,n_labelled=60.
     """
@@ -334,6 +337,7 @@ def testbed_tables(
     is_correlated: bool = False,
     plan: TablesPlan | None = None,
     selection: str = "last",
+    arm: str = "A",
     beside_paper: bool = False,
     only: Sequence[str] = (),
 ) -> TestbedTables:
@@ -344,6 +348,8 @@ def testbed_tables(
         is_correlated: Refuse a store with too few cells for a correlation.
         plan: The options as one object; options that are given by name replace its fields.
         selection: Which epoch counts: last, median, validation, or best as the paper.
+        arm: How networks from scratch were tested: A; B: test images standardised as the pool; C:
+            guesses move batch-norm; D: both, as the authors' code.
         beside_paper: Add the paper's values and the differences.
         only: Only these cells: task=mnist,n_labelled=60.
     """
@@ -407,7 +413,7 @@ def train(
             wrn-tiny, wrn (the paper's), wrn:blocks=2,...
         epochs: Passes over the pool (over the labelled images for supervised).
         learning_rate: Peak of the one-cycle policy.
-        augment: paper, flips, flip-crop, crop or none.
+        augment: paper, flips, dihedral, flip-crop, crop or none.
         algorithm: supervised, mixmatch, pseudo-label; propagation (head); fixmatch, mean-teacher
             (networks); auto: chosen by cross-validation (head), mixmatch (networks).
         backbone: Backbone whose features a head classifies: efficientnet-lite0, wide-resnet50-2,

@@ -100,7 +100,7 @@ def test_tables_hold_numbers_and_are_written_in_every_format(filled, tmp_path):
     ("words", "message"),
     [
         (("pdf", 1), "Unknown format 'pdf'"),
-        (("text", 4), "There are tables 1, 2 and 3; got 4"),
+        (("text", 6), "There are tables 1 to 5; got 6"),
         (("csv", None), "CSV holds one table"),
     ],
 )

@@ -156,7 +156,7 @@ def test_progress_is_a_line_a_run_without_a_terminal(make_record, capsys):
         (("run", "smoke", "--ray-address", "x"), 2, "go with --backend ray"),
         (("run", "smoke", "--only", "task=mnist"), 2, "No cell of 'smoke' is left"),
         (("run", "paper"), 1, "mixmood data get mnist"),
-        (("tables", "--table", 4), 2, "There are tables 1, 2 and 3; got 4"),
+        (("tables", "--table", 6), 2, "There are tables 1 to 5; got 6"),
         (("tables", "--format", "pdf"), 2, "Unknown format 'pdf'"),
         (("tables", "--format", "csv"), 2, "CSV holds one table"),
         (("correlate", "--format", "pdf"), 2, "Unknown format 'pdf'"),

@@ -260,3 +260,24 @@ def test_a_pack_of_features_is_no_data_set(tmp_path):
 def test_the_data_folder_is_the_user_s_own_unless_named(monkeypatch):
     monkeypatch.delenv("MIXMOOD_DATA", raising=False)
     assert data_home().name == "mixmood"
+
+
+@pytest.mark.parametrize("source", ["gaussian", "salt_and_pepper"])
+def test_the_noise_of_the_authors_code_is_shrunk_to_little_contrast(source):
+    """Noise of the text keeps its contrast; that of the code has a deviation of about 4 of 255."""
+    text, code = (
+        draw_split(contaminated(source, 100, n_unlabelled=20, noise=kind)).unlabelled
+        for kind in ("text", "code")
+    )
+    assert text.shape == code.shape
+    assert text.std() > 30
+    assert code.std() < 7
+    assert code.mean() == pytest.approx(12.75 if source == "salt_and_pepper" else 127.5, abs=10)
+
+
+def test_grey_images_can_have_three_equal_channels():
+    grey, rgb = (draw_split(contaminated("gaussian", 50, rgb=rgb)) for rgb in (False, True))
+    for name in ("labelled", "unlabelled", "test", "validation"):
+        one, three = getattr(grey, name), getattr(rgb, name)
+        assert one.shape[3] == 1
+        assert np.array_equal(np.repeat(one, 3, axis=3), three)

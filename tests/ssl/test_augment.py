@@ -66,7 +66,7 @@ def test_a_half_turn_is_exact_on_any_image():
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("name", AUGMENTATIONS)
 def test_an_augmentation_keeps_shape_and_range_and_depends_on_its_generator_only(name, channels):
-    pixels = batch(channels=channels)
+    pixels = batch(channels=channels, height=8)
     views = [AUGMENTATIONS[name](pixels, rng(seed)) for seed in (1, 1, 2)]
     assert views[0].shape == pixels.shape
     assert 0 <= views[0].min() <= views[0].max() <= 255
@@ -95,3 +95,16 @@ def test_a_strong_view_loses_a_square_to_grey():
 def test_an_unknown_augmentation_is_refused_with_the_nearest_name():
     with pytest.raises(OptionError, match="Unknown augmentation 'flip'. Did you mean 'flips'"):
         augmentation("flip")
+
+
+def test_dihedral_gives_each_symmetry_of_the_square_about_as_often():
+    pixels = batch(800, height=6, width=6)
+    views = AUGMENTATIONS["dihedral"](pixels, rng())
+    flipped = [pixels, pixels.flip(3), pixels.flip(2), pixels.flip(2, 3)]
+    matches = torch.stack(
+        [(views == one).flatten(1).all(1) for f in flipped for one in (f, f.transpose(2, 3))]
+    )
+    assert torch.equal(matches.sum(0), torch.ones(800))
+    assert all(70 < count < 130 for count in matches.sum(1).tolist())
+    with pytest.raises(OptionError, match="needs square images; got 6 x 8"):
+        AUGMENTATIONS["dihedral"](batch(4), rng())

@@ -1,3 +1,5 @@
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -6,6 +8,9 @@ from torch.optim import AdamW
 from mixmood.ssl.algorithms.algorithm import ramp
 from mixmood.ssl.algorithms.registry import PAPER_RAMP_SHARE
 from mixmood.ssl.loop import Order, one_cycle
+from mixmood.ssl.models.network import Network, Shadow
+from mixmood.ssl.models.registry import model_spec
+from mixmood.ssl.train import train
 
 
 def test_every_pass_visits_every_image_once():
@@ -65,3 +70,57 @@ def test_no_ramp_is_full_weight_from_the_start():
 
 def test_the_share_of_the_ramp_is_that_of_the_paper():
     assert round(50 * 188 * PAPER_RAMP_SHARE) == 3000
+
+
+def batch_norms(model):
+    return [m for m in model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+
+
+def test_shadow_statistics_are_those_of_a_loop_that_tracks_its_guesses():
+    """Guess, train, guess, train: a copy with plain batch-norm gets the same running statistics."""
+    torch.manual_seed(0)
+    model = model_spec("wrn-tiny").build((1, 8, 8), 3)
+    plain = copy.deepcopy(model)
+    network = Network(model, torch.device("cpu"), "float32")
+    network.shadow = Shadow(network.model)
+    model.train()
+    plain.train()
+    for _ in range(5):
+        pool, views = torch.randn(6, 1, 8, 8) * 3 + 1, torch.randn(9, 1, 8, 8)
+        network.guess(pool)
+        network.parts([views[:3], views[3:]])
+        with torch.no_grad():
+            plain(pool)
+            plain(views)
+    tested = copy.deepcopy(model)
+    with network.shadow.applied(tested):
+        for own, other in zip(batch_norms(tested), batch_norms(plain), strict=True):
+            torch.testing.assert_close(own.running_mean, other.running_mean)
+            torch.testing.assert_close(own.running_var, other.running_var)
+    assert not torch.allclose(batch_norms(tested)[-1].running_var, other.running_var)
+
+
+@pytest.mark.parametrize("algorithm", ["mixmatch", "pseudo-label", "fixmatch", "mean-teacher"])
+def test_arms_change_nothing_of_the_training(data, quick, algorithm):
+    alone = train(*data, algorithm=algorithm, **quick)
+    tested = train(*data, algorithm=algorithm, has_arms=True, **quick)
+    for name, weight in alone.model.state_dict().items():
+        assert torch.equal(weight, tested.model.state_dict()[name]), name
+    accuracies = [epoch.test_accuracy for epoch in alone.record.epochs]
+    assert tested.arms["A"] == accuracies == [e.test_accuracy for e in tested.record.epochs]
+    assert {arm: len(values) for arm, values in tested.arms.items()} == dict.fromkeys("ABCD", 2)
+    assert alone.arms == {}
+
+
+def test_a_pool_with_the_statistics_of_the_labelled_images_gives_arm_a_in_arm_b(data, quick):
+    labelled, labels, _, test, test_labels = data
+    own = np.concatenate([labelled, labelled])
+    arms = train(labelled, labels, own, test, test_labels, has_arms=True, **quick).arms
+    assert (arms["A"], arms["C"]) == (arms["B"], arms["D"])
+    dark = (own // 16).astype(np.uint8)
+    arms = train(labelled, labels, dark, test, test_labels, has_arms=True, **quick).arms
+    assert arms["A"] != arms["B"]
+
+
+def test_supervised_training_has_no_arms(data, quick):
+    assert train(*data, algorithm="supervised", has_arms=True, **quick).arms == {}

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import pytest
+from fuzz.tiny_bed import TINY
 
 from mixmood.core.errors import InputError, OptionError
 from mixmood.testbed.cells import Cell, CellFilter, Run, cells, runs
@@ -71,7 +72,6 @@ def test_a_selection_takes_cells_by_any_key():
 def test_a_run_is_what_was_written():
     run = Run.of(Cell("digits", "none", 0.0, 20, "mixmatch", "fixed-total"), 3)
     assert Run(**run.to_dict()) == run
-    assert "regime" not in run.to_dict()
     frozen = replace(run, regime="frozen")
     assert Run(**frozen.to_dict()) == frozen
 
@@ -180,3 +180,8 @@ def test_a_grid_without_a_way_of_contamination_is_refused():
     text = 'name = "x"\ngrid.contamination = []\ngrid.tasks.digits = ["gaussian"]'
     with pytest.raises(OptionError, match="grid.contamination: List should have at least 1 item"):
         parse_config(text, "bed")
+
+
+def test_seeds_count_from_the_first_one():
+    text = TINY.replace("seeds = 2", "seeds = 2\nfirst_seed = 11")
+    assert {run.seed for run in runs(parse_config(text, "x"))} == {11, 12}

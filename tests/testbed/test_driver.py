@@ -79,7 +79,7 @@ def test_the_state_can_be_read_from_outside(store, jobs, make_record):
     drive(jobs, store, Spread(make_record), n_jobs=1, watch=watch)
     states = [state for state, _ in seen]
     assert [state.n_done for state in states if not state.running] == list(range(9))
-    assert states[1].running == ["digits gaussian 100.0 10 mixmatch fixed-total 1"]
+    assert states[1].running == ["digits gaussian 100.0 10 mixmatch fixed-total scratch 1"]
     assert seen[2][1].run.source == "gaussian"
 
 

@@ -60,7 +60,7 @@ def testbed_status(store: str | Path) -> StoreStatus:
 
 
 FORMATS = ("text", "markdown", "latex", "csv", "json")
-NUMBERS = (1, 2, 3)
+NUMBERS = (1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,7 +75,7 @@ class TestbedTables:
     def to_text(self, format: str = "text", table: int | None = None) -> str:
         """One table or all, as text, markdown, latex, csv (one table only) or json."""
         check_format(format, table)
-        numbers = NUMBERS if table is None else (table,)
+        numbers = self._numbers if table is None else (table,)
         content: Any = self.tables.to_dict()
         if format == "json":
             hidden = {f"table{n}" for n in NUMBERS if n not in numbers}
@@ -87,6 +87,11 @@ class TestbedTables:
             return to_csv(content[f"table{table}"])
         return "\n".join(render_sheet(SHEETS[n](self.tables), format) for n in numbers)
 
+    @property
+    def _numbers(self) -> tuple[int, ...]:
+        """Tables 4 and 5 are left out if no run has arms."""
+        return NUMBERS if self.tables.arms else NUMBERS[:3]
+
     def write(self, folder: str | Path) -> None:
         """All tables (Markdown, CSV, JSON), the figures and the records, into a folder."""
         from mixmood.report.testbed.export import records_csv_gz
@@ -94,7 +99,7 @@ class TestbedTables:
         from mixmood.testbed.analysis.tables import chosen_records
 
         place = make_folder(Path(folder))
-        for number in NUMBERS:
+        for number in self._numbers:
             write_atomic(place / f"table{number}.md", self.to_text("markdown", number))
             write_atomic(place / f"table{number}.csv", self.to_text("csv", number))
         write_atomic(place / "tables.json", self.to_text("json"))
@@ -125,11 +130,11 @@ def testbed_tables(
     from mixmood.testbed.analysis.tables import chosen_records, make_tables
 
     place = Store(store)
-    records = chosen_records(place, plan.cells)
+    records = chosen_records(place, plan.cells, plan.tested_arm)
     if is_correlated:
         # Only for its error: without cells to correlate, the table would be empty.
         agreement_rows(records, plan.choice)
-    found = make_tables(place, plan.choice, plan.cells, records, plan.beside_paper)
+    found = make_tables(place, plan.choice, plan.cells, records, plan.beside_paper, plan.tested_arm)
     return TestbedTables(found, place)
 
 
@@ -138,7 +143,7 @@ def check_format(format: str, table: int | None) -> None:
     if format not in FORMATS:
         raise unknown_name("format", format, FORMATS)
     if table not in (None, *NUMBERS):
-        raise OptionError(f"There are tables 1, 2 and 3; got {table}.")
+        raise OptionError(f"There are tables 1 to 5; got {table}.")
     if format == "csv" and table is None:
         raise OptionError("CSV holds one table: choose it with --table, or write all with --out.")
 
@@ -161,5 +166,5 @@ def report_testbed(
     from mixmood.report.testbed.page import overview_page
     from mixmood.testbed.analysis.overview import overview
 
-    record = overview(Store(store), plan.choice, plan.cells, plan.beside_paper)
+    record = overview(Store(store), plan.choice, plan.cells, plan.beside_paper, plan.tested_arm)
     return written(overview_page(record, command), path)

@@ -151,7 +151,7 @@ def tables(
     format: Annotated[
         str, typer.Option("--format", help="text, markdown, latex, csv (with --table) or json.")
     ] = "text",
-    table: Annotated[int | None, typer.Option(help="1, 2 or 3.", show_default="all")] = None,
+    table: Annotated[int | None, typer.Option(help="1 to 5.", show_default="all")] = None,
     out: Annotated[
         str | None,
         typer.Option(
@@ -160,7 +160,7 @@ def tables(
         ),
     ] = None,
 ) -> None:
-    """Print the paper's three tables from the records of a store.
+    """Print the paper's three tables from the records of a store, and the same by arm (4, 5).
 
     Table 1 marks the best of each column (*), Table 2 distances that are not significant (~).
 

@@ -8,22 +8,32 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from mixmood.core.errors import OptionError
 from mixmood.core.text import unknown_name
 
 
 @dataclass(frozen=True)
 class Augment:
-    """Optional flips, shifts (a crop of the image padded by reflection) and rotations."""
+    """Optional flips, shifts (a crop of the image padded by reflection) and rotations.
+
+    `transpose` exchanges rows and columns of half of the images; with both flips, each of the eight
+    symmetries of the square is equally likely.
+    """
 
     flip_horizontal: bool = False
     flip_vertical: bool = False
     rotate_degrees: float = 0.0
     pad_share: float = 0.0
+    transpose: bool = False
 
     def __call__(self, pixels: Tensor, rng: np.random.Generator) -> Tensor:
         """A random view of every image, float, shape (n, channels, height, width)."""
         if self.flip_horizontal or self.flip_vertical or self.pad_share:
             pixels = self._flip_and_shift(pixels, rng)
+        if self.transpose:
+            is_turned = torch.from_numpy(rng.random(len(pixels)) < 0.5).to(pixels.device)
+            turned = _transposed(pixels)
+            pixels = torch.where(is_turned[:, None, None, None], turned, pixels)
         pixels = pixels.float()
         if self.rotate_degrees:
             angles = rng.uniform(-self.rotate_degrees, self.rotate_degrees, len(pixels))
@@ -53,6 +63,15 @@ class Augment:
         if flips:
             lines = np.where(rng.random((n_images, 1)) < 0.5, length - 1 - lines, lines)
         return lines
+
+
+def _transposed(pixels: Tensor) -> Tensor:
+    if pixels.shape[2] != pixels.shape[3]:
+        height, width = pixels.shape[2:]
+        raise OptionError(
+            f"The augmentation 'dihedral' needs square images; got {height} x {width}."
+        )
+    return pixels.transpose(2, 3)
 
 
 def rotations(radians: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Tensor:
@@ -92,6 +111,7 @@ def _pixel_positions(height: int, width: int, device: torch.device) -> tuple[Ten
 AUGMENTATIONS = {
     "paper": Augment(flip_horizontal=True, flip_vertical=True, rotate_degrees=10.0),
     "flips": Augment(flip_horizontal=True, flip_vertical=True),
+    "dihedral": Augment(flip_horizontal=True, flip_vertical=True, transpose=True),
     "flip-crop": Augment(flip_horizontal=True, pad_share=1 / 8),
     "crop": Augment(pad_share=1 / 8),
     "none": Augment(),

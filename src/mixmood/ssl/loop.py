@@ -23,9 +23,9 @@ from mixmood.core.seeds import rng_for
 from mixmood.ssl.algorithms.algorithm import Algorithm, Step, StepLoss, unlabelled_ratio
 from mixmood.ssl.algorithms.losses import class_weights
 from mixmood.ssl.augment import Augment, strong_augment
-from mixmood.ssl.models.network import Follower, Network, Standardise
+from mixmood.ssl.models.network import Follower, Network, Shadow, Standardise
 from mixmood.ssl.plan import TrainingPlan
-from mixmood.ssl.record import EpochRecord, epochs_from, select, to_jsonl
+from mixmood.ssl.record import Arm, EpochRecord, epochs_from, select, to_jsonl
 from mixmood.ssl.run_folder import METRICS, save_checkpoint
 from mixmood.ssl.task import Images, Labelled, Task, standardisation_of
 
@@ -227,8 +227,9 @@ class Loop:
         *,
         augment: Augment,
         follower: Follower | None,
+        has_arms: bool = False,
     ) -> None:
-        """Prepare the first update."""
+        """Prepare the first update; with `has_arms`, each epoch is tested in all arms."""
         self.task, self.plan, self.length = task, plan, length
         self.algorithm, self.network, self.follower = algorithm, network, follower
         self.pool = task.unlabelled if algorithm.needs_pool else None
@@ -245,6 +246,10 @@ class Loop:
         if self.pool is not None:
             pool_scale = standardisation_of(self.pool) if own is None else scale
             self._pool_standardise = pool_scale.to(network.device)
+        if has_arms and self.pool is not None:
+            network.shadow = Shadow(network.model)
+        self.arms: dict[Arm, list[float]] = {}
+        """Test accuracy after each epoch, by arm; empty if arms are not tested."""
         # Decoupled weight decay: class weights, which scale the loss, do not change its strength.
         factors = getattr(network.model, "rate_factors", None)
         everything = [(list(network.model.parameters()), 1.0)]
@@ -399,12 +404,25 @@ class Loop:
         tested = accuracy(
             self.tested, self.task.test.images, self.task.test.codes, self.standardise
         )
+        self._test_arms(tested)
         validated = self._validation_accuracy(self.task.validation)
         self.elapsed_s += time.perf_counter() - start
         self.epochs = (*self.epochs, self._epoch_record(tested, validated))
         self._tally.clear()
         if validated is not None and select(self.epochs) is self.epochs[-1]:
             self.selected = {k: v.clone() for k, v in self.tested.state_dict().items()}
+
+    def _test_arms(self, tested: float) -> None:
+        shadow, pool_scale = self.network.shadow, self._pool_standardise
+        if shadow is None or pool_scale is None:
+            return
+        test = self.task.test
+        measured = partial(accuracy, self.tested, test.images, test.codes)
+        found: dict[Arm, float] = {"A": tested, "B": measured(pool_scale)}
+        with shadow.applied(self.tested):
+            found |= {"C": measured(self.standardise), "D": measured(pool_scale)}
+        for arm, value in found.items():
+            self.arms.setdefault(arm, []).append(value)
 
     def _validation_accuracy(self, validation: Labelled | None) -> float | None:
         if validation is None:

@@ -45,7 +45,7 @@ class Recipe:
     batch_size: int = option(16, "Labelled images per update, and as many unlabelled ones.")
     learning_rate: float = option(2e-4, "Peak of the one-cycle policy.")
     weight_decay: float = option(1e-4, "Decoupled weight decay.")
-    augment: str = option("paper", "paper, flips, flip-crop, crop or none.")
+    augment: str = option("paper", "paper, flips, dihedral, flip-crop, crop or none.")
     ema: float = option(
         0.0, "Decay of a moving average of the weights, which is tested instead; 0 for none."
     )

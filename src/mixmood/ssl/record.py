@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from html import escape
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 from mixmood.core.errors import InputError, reason
 from mixmood.core.text import counted
@@ -14,6 +14,12 @@ from mixmood.core.version import __version__
 SCHEMA = 1
 N_LAST = 5
 """How many of the last epochs the median is taken over."""
+
+
+Arm = Literal["A", "B", "C", "D"]
+"""How a network is tested: with test images standardised as the labelled images (A, C) or as the
+pool (B, D), with running batch-norm statistics of the training passes (A, B) or of these and the
+guesses (C, D). A is what `mixmood train` reports, D what the code of the paper's authors does."""
 
 
 @dataclass(frozen=True)

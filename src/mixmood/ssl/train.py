@@ -34,7 +34,7 @@ from mixmood.ssl.models.network import (
 from mixmood.ssl.models.registry import TunedSpec, WideResNetSpec, check_memory, model_spec
 from mixmood.ssl.plan import AUTO, HEAD_ONLY, TrainingPlan
 from mixmood.ssl.predict import INPUT, METADATA
-from mixmood.ssl.record import EpochRecord, TrainingRecord
+from mixmood.ssl.record import Arm, EpochRecord, TrainingRecord
 from mixmood.ssl.run_folder import open_folder, unreadable_checkpoint
 from mixmood.ssl.task import CodesLike, ImagesLike, Task, checked_task
 
@@ -51,6 +51,8 @@ class Trained:
     record: TrainingRecord
     model: nn.Module
     standardise: Standardise
+    arms: dict[Arm, list[float]]
+    """Test accuracy after each epoch by arm; empty unless `has_arms` was given."""
 
 
 @with_options(TrainingPlan)
@@ -68,6 +70,7 @@ def train(
     resume: bool = False,
     progress: Listener | None = None,
     on_epoch: Callable[[EpochRecord], None] = lambda epoch: None,
+    has_arms: bool = False,
 ) -> Trained:
     """A model trained on a few labelled images and a pool of unlabelled ones, and its record.
 
@@ -90,7 +93,10 @@ def train(
         resume: Go on from the checkpoint in `out`, if there is one.
         progress: Called after every update.
         on_epoch: Called with each finished epoch.
+        has_arms: Test each epoch in all arms; see `mixmood.ssl.record.Arm`. Not with `out`.
     """
+    if has_arms and out is not None:
+        raise OptionError("has_arms: checkpoints do not keep arms; leave out the folder.")
     task = checked_task(
         (labelled, labels), unlabelled, (test, test_labels), validation, class_names
     )
@@ -114,7 +120,16 @@ def train(
             _start_from_head(model, task)
         network = Network(model, place, plan.precision)
         follower = _follower(model, spec, method, plan.ema)
-        loop = Loop(task.to(place), plan, length, method, network, augment=weak, follower=follower)
+        loop = Loop(
+            task.to(place),
+            plan,
+            length,
+            method,
+            network,
+            augment=weak,
+            follower=follower,
+            has_arms=has_arms,
+        )
         if saved is not None:
             _restore(loop, saved, folder)
         loop.run(folder, configuration, progress or Silent(), on_epoch)
@@ -287,7 +302,7 @@ def _trained(loop: Loop, configuration: dict[str, Any]) -> Trained:
     model = loop.tested
     if loop.selected is not None:
         model.load_state_dict(loop.selected)
-    return Trained(record, model.eval(), loop.standardise)
+    return Trained(record, model.eval(), loop.standardise, loop.arms)
 
 
 class _FromPixels(nn.Module):

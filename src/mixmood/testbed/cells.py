@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from mixmood.core.errors import OptionError
 from mixmood.core.text import unknown_name
-from mixmood.data.splits import NONE, Scenario
+from mixmood.data.splits import NONE, OTHER_HALF, Scenario
 from mixmood.testbed.config import SCRATCH, Config, Regime
 
 SUPERVISED = {
@@ -19,6 +19,8 @@ SUPERVISED = {
     "supervised": "supervised",
 }
 """The baselines without a pool, and their names in tables."""
+SIMILAR = {"mnist": "svhn", "cifar10": "tiny_imagenet", "fashion_mnist": "fashion_product"}
+"""For each task, the source that the paper calls similar."""
 STRICT = ConfigDict(strict=True)
 
 
@@ -40,6 +42,14 @@ class Cell:
         return Cell(*(getattr(self, field.name) for field in fields(Cell)))
 
     @property
+    def ood_type(self) -> str:
+        """The paper's T_OOD: half-half (HH), similar (Sim) or different (Dif); empty for 0 %."""
+        if self.source == NONE:
+            return ""
+        is_similar = SIMILAR.get(self.task) == self.source
+        return "HH" if self.source == OTHER_HALF else "Sim" if is_similar else "Dif"
+
+    @property
     def is_supervised(self) -> bool:
         """Whether it is a baseline without a pool."""
         return self.algorithm in SUPERVISED
@@ -57,11 +67,8 @@ class Run(Cell):
         return cls(**vars(cell), seed=seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """The run in plain values, without the regime `scratch`, as in earlier versions."""
-        values = asdict(self)
-        if self.regime == SCRATCH:
-            del values["regime"]
-        return values
+        """The run in plain values."""
+        return asdict(self)
 
     def scenario(self, config: Config) -> Scenario:
         """The split that this run is trained on; it is the same in every regime."""
@@ -107,7 +114,8 @@ def runs(config: Config, only: "CellFilter | None" = None, seeds: int | None = N
     if only is not None and not chosen:
         hint = only.unmatched(everything) or "Select less strictly."
         raise OptionError(f"No cell of '{config.name}' is left by --only. {hint}")
-    return [Run.of(cell, seed) for seed in range(n_seeds) for cell in chosen]
+    first = config.grid.first_seed
+    return [Run.of(cell, seed) for seed in range(first, first + n_seeds) for cell in chosen]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from mixmood.core.errors import InputError, OptionError, reason
 from mixmood.core.files import expanded
 from mixmood.core.options import DEFAULT_BACKBONE
 from mixmood.core.text import unknown_name
-from mixmood.data.splits import Contamination
+from mixmood.data.splits import Contamination, Noise
 from mixmood.measures.registry import PAPER, check_measures
 from mixmood.ssl.plan import TUNING, Recipe, TrainingPlan
 from mixmood.testbed.plan import PRESETS
@@ -39,15 +39,16 @@ class _Section(BaseModel):
 class Grid(_Section):
     """Which cells, and how often each is run.
 
-    `tasks` has the sources of each task. The baseline `none` is the 0 % cell. The regime `scratch`
-    has two supervised baselines: one with as many epochs, one with as many updates as the other
-    runs. Other regimes have one supervised baseline, for any of the three names.
+    `tasks` has the sources of each task. Seeds count from `first_seed`. The baseline `none` is the
+    0 % cell. The regime `scratch` has two supervised baselines: one with as many epochs, one with
+    as many updates as the other runs. Other regimes have one, for any of the three names.
     """
 
     tasks: dict[str, list[str]] = Field(min_length=1)
     percents: list[Percent] = [50, 100]
     n_labelled: list[Count] = Field([60, 100, 150], min_length=1)
     seeds: Count = 10
+    first_seed: Annotated[int, Field(ge=0)] = 0
     algorithms: list[str] = ["mixmatch"]
     contamination: list[Contamination] = Field(["fixed-total"], min_length=1)
     baselines: list[Baseline] = ["none", "supervised-epochs", "supervised-updates"]
@@ -84,6 +85,8 @@ class SplitSection(_Section):
     test_share: Annotated[float, Field(gt=0, lt=1)] = 0.25
     balanced: bool = False
     image_scale: Annotated[float, Field(gt=0)] = 1.0
+    noise: Noise = "text"
+    rgb: bool = False
 
 
 class TrainingSection(_Section):

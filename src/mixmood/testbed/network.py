@@ -2,20 +2,24 @@
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image
 
 from mixmood.data.splits import Pixels, Split
-from mixmood.testbed.config import TUNED
+from mixmood.ssl.record import N_LAST
+from mixmood.testbed.config import SCRATCH, TUNED
 from mixmood.testbed.run import Job, description, drawn
 from mixmood.testbed.runs.distances import distance_plan, measured, sample_features
 from mixmood.testbed.runs.outlook import probe_values, probed_algorithm, share_values
 
 if TYPE_CHECKING:
     from mixmood.ssl.record import TrainingRecord
+    from mixmood.ssl.train import Trained
 
 
 def network_results(job: Job) -> dict[str, Any]:
@@ -27,21 +31,29 @@ def network_results(job: Job) -> dict[str, Any]:
     start = time.perf_counter()
     found = {"distances": None} if job.run.is_supervised else measured_pool(job, split)
     distances_s = time.perf_counter() - start
-    trained = train_on(job, split)
+    made = train_on(job, split)
+    trained = made.record
     return description(job, split) | {
-        "training": _without_times(trained),
-        "accuracy": {
-            "best": trained.accuracy_best,
-            "last": trained.accuracy_last,
-            "median": trained.accuracy_median,
-            "validation": trained.accuracy_selected,
-        },
+        "training": _without_times(trained) | {"arms": made.arms or None},
+        "accuracy": by_epoch([epoch.test_accuracy for epoch in trained.epochs], trained),
+        "arms": {arm: by_epoch(values, trained) for arm, values in made.arms.items()} or None,
         **found,
         "times": {
             "training_s": trained.elapsed_s,
             "distances_s": distances_s,
             "images_per_s": trained.images_per_s,
         },
+    }
+
+
+def by_epoch(accuracies: Sequence[float], trained: "TrainingRecord") -> dict[str, float | None]:
+    """The accuracy by each choice of the epoch; validation images choose it in arm A."""
+    selected = trained.selected_epoch
+    return {
+        "best": max(accuracies),
+        "last": accuracies[-1],
+        "median": median(accuracies[-N_LAST:]),
+        "validation": None if selected is None else accuracies[selected - 1],
     }
 
 
@@ -59,8 +71,8 @@ def measured_pool(job: Job, split: Split) -> dict[str, Any]:
     }
 
 
-def train_on(job: Job, split: Split) -> "TrainingRecord":
-    """The record of a training on a split, with the options of the job."""
+def train_on(job: Job, split: Split) -> "Trained":
+    """A training on a split with the options of the job; from scratch with a pool in all arms."""
     from mixmood.ssl.train import train
 
     cell, is_tuned = job.run.cell, job.run.regime == TUNED
@@ -83,7 +95,8 @@ def train_on(job: Job, split: Split) -> "TrainingRecord":
         validation=(used.validation, used.validation_labels) if has_validation else None,
         class_names=used.class_names,
         plan=plan,
-    ).record
+        has_arms=job.run.regime == SCRATCH and not cell.is_supervised,
+    )
 
 
 def n_updates_of(job: Job) -> int:

@@ -12,6 +12,7 @@ from mixmood.jobs.local import LOCAL, RAY, check_backend
 
 if TYPE_CHECKING:
     from mixmood.jobs.local import Spread
+    from mixmood.ssl.record import Arm
     from mixmood.testbed.cells import CellFilter
     from mixmood.testbed.config import Config
     from mixmood.testbed.driver import Status, Watch
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 PRESETS = (
     "paper",
+    "paper-code",
+    "paper-code-small",
     "paper-frozen",
     "paper-tuned",
     "dose",
@@ -55,6 +58,11 @@ class TablesPlan(CellsPlan):
     selection: str = option(
         "last", "Which epoch counts: last, median, validation, or best as the paper."
     )
+    arm: str = option(
+        "A",
+        "How networks from scratch were tested: A; B: test images standardised as the pool; "
+        "C: guesses move batch-norm; D: both, as the authors' code.",
+    )
     beside_paper: bool = option(
         False, "Add the paper's values and the differences.", flag="--beside-paper"
     )
@@ -65,6 +73,13 @@ class TablesPlan(CellsPlan):
         from mixmood.testbed.record import checked_choice
 
         return checked_choice(self.selection)
+
+    @property
+    def tested_arm(self) -> "Arm":
+        """The arm whose accuracies count; unknown names are refused."""
+        from mixmood.testbed.record import checked_arm
+
+        return checked_arm(self.arm)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ from pydantic import (
 
 from mixmood.core.errors import InputError
 from mixmood.core.text import unknown_name
+from mixmood.ssl.record import Arm
 from mixmood.testbed.cells import Cell, Run
 
 SCHEMA = 1
@@ -29,6 +30,14 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 MeasureName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 """It is used in file names."""
 Proportion = Annotated[float, Field(ge=0, le=1)]
+
+
+def checked_arm(name: str) -> Arm:
+    """The arm that has this name."""
+    for arm in get_args(Arm):
+        if arm == name:
+            return cast(Arm, arm)
+    raise unknown_name("arm", name, get_args(Arm))
 
 
 def checked_choice(name: str) -> Choice:
@@ -132,6 +141,8 @@ class Training(_Part):
 
     configuration: dict[str, Any] = {}
     epochs: Annotated[list[Epoch], Field(min_length=1)]
+    arms: dict[Arm, list[Proportion]] | None = None
+    """Test accuracy after each epoch, by arm."""
 
 
 class RunError(_Part):
@@ -154,10 +165,6 @@ class _Head(_Part):
     run: Run
     data: str = ""
 
-    @field_serializer("run")
-    def _plain_run(self, run: Run) -> dict[str, Any]:
-        return run.to_dict()
-
     @property
     def cell(self) -> Cell:
         """The cell of the run."""
@@ -179,9 +186,11 @@ class RunRecord(_Head):
     accuracy: RunAccuracy
     test_halves: tuple[Proportion, Proportion] | None = None
     """Accuracies on the even and on the odd test images; they differ by chance only."""
+    arms: dict[Arm, RunAccuracy] | None = None
+    """The accuracies in each arm (`accuracy` is A); None without a pool and if not from scratch."""
     distances: dict[MeasureName, MeasuredDistance] | None
     useful_share: PoolShare | None = None
-    """None without a pool, if it cannot be estimated, and in records of earlier versions."""
+    """None without a pool, or if it cannot be estimated."""
     probe: PoolProbe | None = None
     times: dict[str, Seconds]
 
@@ -197,14 +206,13 @@ class RunRecord(_Head):
             raise ValueError("'times' must have 'total_s'")
         return self
 
-    def to_dict(self) -> dict[str, Any]:
-        """The record in plain values, without fields that a record of an earlier version lacks."""
-        added = {"test_halves", "useful_share", "probe"} - self.model_fields_set
-        return self.model_dump(by_alias=True, exclude=added)
-
     @field_serializer("accuracy")
     def _plain_accuracy(self, accuracy: RunAccuracy) -> dict[str, float | None]:
         return accuracy.to_dict()
+
+    def in_arm(self, arm: Arm) -> "RunRecord":
+        """The same run with the accuracies of an arm; unchanged if it has none."""
+        return self if self.arms is None else self.model_copy(update={"accuracy": self.arms[arm]})
 
     @property
     def epochs(self) -> list[Epoch]:

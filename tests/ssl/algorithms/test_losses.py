@@ -14,6 +14,8 @@ from mixmood.ssl.algorithms.losses import (
     sharpen,
     soft_cross_entropy,
     squared_error_rows,
+    weighted_mean_cross_entropy,
+    weighted_squared_error_rows,
 )
 from mixmood.ssl.algorithms.registry import ALGORITHMS
 from mixmood.ssl.train import train
@@ -124,3 +126,32 @@ def test_with_equal_counts_it_makes_no_difference_and_with_unequal_ones_it_does(
     equal, unequal = np.arange(12), np.array([0, 3, 6, 9, 1, 2])
     assert losses(equal, "labelled") == pytest.approx(losses(equal, "both"), rel=1e-5)
     assert losses(unequal, "labelled") != pytest.approx(losses(unequal, "both"), rel=1e-3)
+
+
+def test_the_weighted_mean_is_torchs_cross_entropy_with_weights():
+    torch.manual_seed(0)
+    logits, codes, weights = torch.randn(8, 3), torch.arange(8) % 3, torch.tensor([0.2, 0.3, 0.5])
+    theirs = torch.nn.CrossEntropyLoss(weight=weights)(logits, codes)
+    targets = torch.nn.functional.one_hot(codes, 3).float()
+    torch.testing.assert_close(weighted_mean_cross_entropy(logits, targets, weights), theirs)
+    torch.testing.assert_close(weighted_mean_cross_entropy(logits, targets, 7 * weights), theirs)
+
+
+def test_squared_weights_multiply_outputs_and_targets():
+    """((0.2 (1 - 0.5))^2 + (0.8 (0 - 0.5))^2) / 2."""
+    weights, target = torch.tensor([0.2, 0.8]), torch.tensor([[1.0, 0.0]])
+    assert weighted_squared_error_rows(EVEN, target, weights).item() == pytest.approx(0.085)
+
+
+def test_the_authors_loss_weighs_the_pool_a_ninth_of_the_texts(data, quick):
+    """Three equal weights of 1 / 3: they cancel in one loss and are squared in the other."""
+    code = {"hard_targets": True, "weighted_mean": True, "squared_weights": True}
+    options = quick | {"algorithm": "mixmatch", "updates": 1, "epochs": 1, "learning_rate": 1e-9}
+    text, code = (
+        train(*data, **options, settings={"balanced": "both", "mixup": False, **own}).record.epochs[
+            0
+        ]
+        for own in ({}, code)
+    )
+    assert code.loss_labelled == pytest.approx(3 * text.loss_labelled, rel=1e-5)
+    assert code.loss_unlabelled == pytest.approx(text.loss_unlabelled / 3, rel=1e-5)

@@ -44,6 +44,7 @@ def test_changes_follow_a_colon():
         ("wrm", "Unknown model 'wrm'. Did you mean 'wrn'"),
         ("wrn:block=2", "Unknown setting of a Wide-ResNet 'block'. Did you mean 'blocks'"),
         ("wrn:blocks=two", "blocks of a Wide-ResNet must be a whole number; got 'two'"),
+        ("wrn:shortcut=none", "Unknown shortcut of a Wide-ResNet 'none'"),
         ("wrn:blocks=0", "blocks of a Wide-ResNet must be at least 1; got 0"),
     ],
 )
@@ -75,3 +76,12 @@ def test_training_asks_before_it_builds(monkeypatch):
 def test_a_system_that_does_not_say_is_trusted(monkeypatch):
     monkeypatch.setattr(memory, "memory_bytes", lambda: None)
     memory.check_memory(model_spec("wrn"), 4000, 480)
+
+
+def test_an_active_shortcut_adds_a_fifth_of_the_branch_to_the_activated_input():
+    block = model_spec("wrn-tiny:shortcut=active").build((1, 8, 8), 3).body[1]
+    x = torch.randn(2, 4, 8, 8)
+    active = torch.relu(block.norm1(x))
+    branch = block.conv2(torch.relu(block.norm2(block.conv1(active))))
+    torch.testing.assert_close(block(x), active + 0.2 * branch)
+    assert branch.abs().max() > 0

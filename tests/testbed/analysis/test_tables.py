@@ -85,23 +85,24 @@ def test_the_paper_s_regret_by_cosine_is_1_4_points_on_average(paper):
 
 def test_table_1_stands_beside_the_paper_s_with_differences_of_nothing(paper):
     sheet = accuracy_sheet(make_tables(paper, "last", beside_paper=True))
-    differences = {row[4].text for row in sheet.rows} | {row[7].text for row in sheet.rows}
+    differences = {row[5].text for row in sheet.rows} | {row[8].text for row in sheet.rows}
     assert differences == {"+0.000"}
-    assert sheet.columns[:5] == ["task", "pool", "n=60", "paper", "diff"]
+    assert sheet.columns[:6] == ["task", "type", "pool", "n=60", "paper", "diff"]
 
 
 def test_tables_2_and_3_stand_beside_the_paper_s(paper):
     tables = make_tables(paper, "last", beside_paper=True)
     distances = distance_sheet(tables)
-    svhn = next(row for row in distances.rows if row[1].text == "svhn 50 %")
-    assert svhn[5].text == "+0.000"
+    svhn = next(row for row in distances.rows if row[2].text == "svhn 50 %")
+    assert svhn[1].text == "Sim"
+    assert svhn[6].text == "+0.000"
     agreements = agreement_sheet(tables)
     assert agreements.columns[3:6] == ["Pearson", "paper", "diff"]
 
 
 def test_the_best_of_each_column_is_marked_once(paper):
     sheet = accuracy_sheet(make_tables(paper, "last", CellFilter.parse(["task=mnist"])))
-    for column in (2, 3, 4):
+    for column in (3, 4, 5):
         assert sum(row[column].is_best for row in sheet.rows) == 1
 
 
@@ -168,7 +169,7 @@ def test_missing_cells_are_dashes(paper):
         if run["source"] == "svhn" and run["n_labelled"] == 60:
             path.unlink()
     sheet = accuracy_sheet(make_tables(paper, "last"))
-    assert next(row for row in sheet.rows if row[1].text == "svhn 50 %")[2].text == "-"
+    assert next(row for row in sheet.rows if row[2].text == "svhn 50 %")[3].text == "-"
 
 
 def test_a_whole_grid_has_no_gaps_to_tell(store):

@@ -36,6 +36,11 @@ def flat(record: RunRecord) -> dict[str, object]:
         names = MeasuredDistance.model_fields
         row |= {f"{measure}_{name}": _short(getattr(found, name)) for name in names}
     row |= _outlook(record)
+    for arm, tested in (record.arms or {}).items():
+        row |= {f"arm_{arm}_{name}": value for name, value in tested.to_dict().items()}
+    by_epoch = record.training.arms if record.training and record.training.arms else {}
+    for arm, values in by_epoch.items():
+        row[f"arm_{arm}_by_epoch"] = " ".join(f"{value:.4f}" for value in values)
     epochs = record.epochs
     row["accuracy_by_epoch"] = " ".join(f"{epoch.test_accuracy:.4f}" for epoch in epochs)
     shares = epochs[-1].pseudo_label_shares if epochs else None

@@ -1,4 +1,4 @@
-"""The three tables of a test bed as text, Markdown, LaTeX and CSV."""
+"""The tables of a test bed as text, Markdown, LaTeX and CSV."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,6 +8,8 @@ from mixmood.core.files import csv_text
 from mixmood.core.text import counted, unknown_name
 from mixmood.report.testbed.choices import Choices, line_key, pivoted, value_of
 from mixmood.report.text import with_spread
+from mixmood.testbed.analysis.arms import ARMS, ArmRow
+from mixmood.testbed.analysis.groups import GroupKey
 from mixmood.testbed.analysis.statistics import Interval
 from mixmood.testbed.analysis.tables import AccuracyRow, DistanceRow, Tables
 from mixmood.testbed.cells import SUPERVISED, Cell
@@ -169,6 +171,7 @@ CellRow = TypeVar("CellRow", bound=AccuracyRow | DistanceRow)
 def accuracy_sheet(tables: Tables) -> Sheet:
     """Table 1: accuracy of every cell, the best of each task and number of labels marked."""
     title = f"Table 1. Test accuracy, mean ± standard deviation; epoch: {tables.choice}"
+    title += f"; arm: {tables.arm}" if tables.arms else ""
     return _cell_sheet(title, tables, tables.accuracies, line_key, "n_labelled")
 
 
@@ -189,12 +192,12 @@ def _cell_sheet(
     choices = Choices.of(tables)
     values: list[Any] = choices.values[column]
     is_by_labels = column == "n_labelled"
-    columns = ["task", "pool", *([] if is_by_labels else ["n"])]
+    columns = ["task", "type", "pool", *([] if is_by_labels else ["n"])]
     for value in values:
         columns += [f"n={value}" if is_by_labels else value, *_paper_columns(tables)]
     lines = []
     for first, cells in pivoted(rows, line_of, column, values):
-        line = [Word(first.task), Word(_pool(first, choices))]
+        line = [Word(first.task), Word(first.ood_type), Word(_pool(first, choices))]
         line += [] if is_by_labels else [Word(str(first.n_labelled))]
         for row in cells:
             line.append(_word(row, tables.n_seeds))
@@ -230,10 +233,62 @@ def agreement_sheet(tables: Tables) -> Sheet:
     return Sheet(title, columns, lines, [*few, *_notes(tables)])
 
 
+ARMS_NOTE = (
+    "Arms: test images standardised as the labelled images (A, C) or as the pool (B, D); running "
+    "batch-norm of the training passes (A, B) or of the guesses too (C, D). A is ours, D the "
+    "authors' code."
+)
+
+
+def arm_sheet(tables: Tables) -> Sheet:
+    """Table 4: accuracy of every cell by arm, and the paired differences from arm A."""
+    choices = Choices.of(tables)
+    rows = {(row.cell, row.epoch, row.arm): row for row in tables.arms}
+    columns = ["task", "type", "pool", "n", "epoch", *ARMS]
+    columns += [f"{arm} - A (points)" for arm in ARMS[1:]] + ["runs"]
+    lines = []
+    for cell, epoch in dict.fromkeys((cell, epoch) for cell, epoch, _ in rows):
+        own = [rows[cell, epoch, arm] for arm in ARMS]
+        names = (cell.task, cell.ood_type, _pool(cell, choices), str(cell.n_labelled), epoch)
+        means = [THREE_DECIMALS(row.accuracy_mean) for row in own]
+        differences = [_difference(row) for row in own[1:]]
+        lines.append([Word(word) for word in (*names, *means, *differences, str(own[0].n_runs))])
+    title = "Table 4. Test accuracy by arm; differences from arm A ± standard error over runs"
+    return Sheet(title, columns, lines, [ARMS_NOTE, *_notes(tables)])
+
+
+def _difference(row: ArmRow) -> str:
+    error = "" if row.difference_error is None else f" ± {row.difference_error:.1f}"
+    return f"{row.difference_points:+.1f}{error}"
+
+
+def arm_agreement_sheet(tables: Tables) -> Sheet:
+    """Table 5: Pearson's r of every measure with accuracy by arm, with intervals over seeds."""
+    choices = Choices.of(tables)
+    rows = {
+        (GroupKey.of(row), row.epoch, row.measure, row.arm): row for row in tables.arm_agreements
+    }
+    lines = []
+    for group, epoch, measure in dict.fromkeys(key[:3] for key in rows):
+        own = [rows[group, epoch, measure, arm] for arm in ARMS]
+        name = ", ".join(filter(None, (group.task, choices.variant(group))))
+        found = [_with_interval(row.pearson, row.pearson_interval, 2) for row in own]
+        words = (name, str(group.n_labelled), measure, epoch, *found, str(own[0].n_seeds))
+        lines.append([Word(word) for word in words])
+    title = (
+        "Table 5. Pearson's r of distance and accuracy by arm; in brackets 95 % intervals over "
+        "seeds, from three seeds on"
+    )
+    columns = ["task", "n", "measure", "epoch", *ARMS, "seeds"]
+    return Sheet(title, columns, lines, [ARMS_NOTE, *_notes(tables)])
+
+
 SHEETS: dict[int, Callable[[Tables], Sheet]] = {
     1: accuracy_sheet,
     2: distance_sheet,
     3: agreement_sheet,
+    4: arm_sheet,
+    5: arm_agreement_sheet,
 }
 
 

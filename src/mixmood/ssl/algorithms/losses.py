@@ -37,6 +37,23 @@ def soft_cross_entropy_rows(logits: Tensor, targets: Tensor, class_weights: Tens
     return -(targets * functional.log_softmax(logits, dim=1)) @ class_weights
 
 
+def weighted_mean_cross_entropy(logits: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
+    """The sum of the rows of `soft_cross_entropy` divided by the sum of their class weights.
+
+    For one-hot targets it is `torch.nn.CrossEntropyLoss(weight=...)`: a factor common to all class
+    weights cancels.
+    """
+    rows = soft_cross_entropy_rows(logits, targets, class_weights)
+    return rows.sum() / (targets @ class_weights).sum()
+
+
+def weighted_squared_error_rows(logits: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
+    """mean_c (w_c (y_c - p_c))^2 for each row, shape (n,): the weights count squared."""
+    check_same_shape(logits, targets)
+    errors = class_weights * (targets - functional.softmax(logits, dim=1))
+    return errors.square().mean(dim=1)
+
+
 def squared_error_rows(logits: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
     """w_a mean_c (y_c - p_c)^2 for each row, shape (n,); a is the class of the largest target."""
     check_same_shape(logits, targets)

@@ -7,6 +7,7 @@ from typing import ClassVar, get_args
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from mixmood.core.text import unknown_name
 from mixmood.ssl.algorithms.algorithm import CheckedSettings, Ranges, Step, StepLoss, ramp
@@ -17,6 +18,8 @@ from mixmood.ssl.algorithms.losses import (
     sharpen,
     soft_cross_entropy,
     squared_error_rows,
+    weighted_mean_cross_entropy,
+    weighted_squared_error_rows,
 )
 from mixmood.ssl.algorithms.supervised import Supervised
 from mixmood.ssl.models.network import BatchNorm
@@ -31,6 +34,14 @@ class MixMatch(CheckedSettings):
     max(lambda, 1 - lambda), where lambda is drawn from Beta(alpha, alpha). The loss is the
     cross-entropy of the mixed labelled views plus gamma * r(t) * the squared error of the mixed
     unlabelled ones. r grows from 0 to 1 over `ramp_updates`.
+
+    Three settings do what the code that the paper's authors released does:
+
+    - `hard_targets`: the target of a mixed labelled view is the class of its largest share.
+    - `weighted_mean`: the labelled loss is divided by the sum of its class weights, so that a
+      factor common to all of them cancels.
+    - `squared_weights`: the class weights multiply outputs and targets before their difference is
+      squared. With five equal weights of 1/5 the pool then counts 1/25 of gamma, and not gamma.
 
     Source: Berthelot et al., "MixMatch", 2019.
     """
@@ -55,6 +66,9 @@ class MixMatch(CheckedSettings):
     per_sample_lambda: bool = False
     batch_norm: BatchNorm = "joint"
     ood_mask: float | None = None
+    hard_targets: bool = False
+    weighted_mean: bool = False
+    squared_weights: bool = False
 
     def __post_init__(self) -> None:
         """Refuse settings of another type or outside their ranges."""
@@ -67,7 +81,7 @@ class MixMatch(CheckedSettings):
         if self.gamma == 0 and not self.mixup:
             # The pool would only change the batch statistics. Without it, this limit is equal to
             # supervised training.
-            return Supervised(self.balanced).loss(step)
+            return Supervised(self.balanced, self.weighted_mean).loss(step)
         labelled, pool = step.labelled(), step.unlabelled(self.views)
         guesses = average_views(step.network.guess(pool), self.views)
         is_kept = kept_by(self.ood_mask, guesses)
@@ -79,8 +93,13 @@ class MixMatch(CheckedSettings):
             images, targets = self._mix(images, targets, step.rng("mixup"), may_mix)
         parts = [images[:n_labelled], images[n_labelled:]]
         logits, pool_logits = step.network.parts(parts, self.batch_norm)
-        supervised = soft_cross_entropy(logits, targets[:n_labelled], step.class_weights)
-        rows = squared_error_rows(pool_logits, targets[n_labelled:], step.pool_weights)
+        own_targets = targets[:n_labelled]
+        if self.hard_targets:
+            own_targets = functional.one_hot(own_targets.argmax(dim=1), targets.shape[1]).float()
+        labelled_loss = weighted_mean_cross_entropy if self.weighted_mean else soft_cross_entropy
+        supervised = labelled_loss(logits, own_targets, step.class_weights)
+        pool_loss = weighted_squared_error_rows if self.squared_weights else squared_error_rows
+        rows = pool_loss(pool_logits, targets[n_labelled:], step.pool_weights)
         kept_rows = None if is_kept is None else is_kept.repeat(self.views)
         unsupervised = masked_mean(rows, kept_rows)
         weight = self.gamma * ramp(step.update, self.ramp_updates)

@@ -28,7 +28,9 @@ class Network:
         self.model = model.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.device = device
         self._is_mixed = is_mixed(precision, device)
-        self._norms = [m for m in model.modules() if isinstance(m, _BatchNorm)]
+        self._norms = _norms_of(self.model)
+        self.shadow: Shadow | None = None
+        """Follows the guesses too, where arms are tested."""
 
     def parts(self, parts: Sequence[Tensor], batch_norm: BatchNorm = "joint") -> list[Tensor]:
         """Logits of each part, with gradients.
@@ -55,17 +57,21 @@ class Network:
         """Logits in single precision, with gradients; updates the running statistics."""
         with self._autocast():
             logits: Tensor = self.model(images)
+        if self.shadow is not None and any(norm.track_running_stats for norm in self._norms):
+            self.shadow.follow_pass()
         return logits.float()
 
     @torch.no_grad()
     def guess(self, images: Tensor, teacher: nn.Module | None = None) -> Tensor:
         """Class probabilities without gradients; batch-norm uses batch statistics.
 
-        The running statistics are not changed.
+        The running statistics are not changed; the shadow's are, if the model itself guesses.
         """
         model = self.model if teacher is None else teacher
         norms = self._norms if teacher is None else _norms_of(teacher)
-        with untracked(norms), self._autocast():
+        is_shadowed = teacher is None and self.shadow is not None
+        within = self.shadow.guessing() if is_shadowed and self.shadow else untracked(norms)
+        with within, self._autocast():
             logits: Tensor = model(images)
         return logits.float().softmax(dim=1)
 
@@ -92,6 +98,55 @@ def untracked(norms: Sequence[_BatchNorm]) -> Iterator[None]:
     finally:
         for norm in tracked:
             norm.track_running_stats = True
+
+
+class Shadow:
+    """Running batch-norm statistics of a model as they were if its guesses updated them too.
+
+    Running statistics never influence training, so that one training gives both. Kept is the
+    difference from the model's own: in a pass that updates both, running = (1 - momentum) running
+    + momentum batch, it shrinks by 1 - momentum.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        """Start with the model's own statistics."""
+        self._norms = [norm for norm in _norms_of(model) if norm.track_running_stats]
+        self._stats = _statistics_of(model)
+        self._differences = [torch.zeros_like(one) for one in self._stats]
+        self._factors = [1 - (norm.momentum or 0.0) for norm in self._norms for _ in range(2)]
+
+    @torch.no_grad()
+    def follow_pass(self) -> None:
+        """After a pass that updated the model's own statistics."""
+        for difference, factor in zip(self._differences, self._factors, strict=True):
+            difference.mul_(factor)
+
+    @contextmanager
+    def guessing(self) -> Iterator[None]:
+        """Within, a pass updates these statistics and not the model's own."""
+        counts = [norm.num_batches_tracked for norm in self._norms]
+        with self.applied() as own:
+            yield
+            self._differences = list(torch._foreach_sub(self._stats, own))
+        for count in counts:
+            if count is not None:
+                count.sub_(1)
+
+    @contextmanager
+    def applied(self, model: nn.Module | None = None) -> Iterator[list[Tensor]]:
+        """Within, a model (a copy, or the own one) has these statistics; yields what it had."""
+        stats = self._stats if model is None else _statistics_of(model)
+        own = [one.clone() for one in stats]
+        torch._foreach_add_(stats, self._differences)
+        yield own
+        torch._foreach_copy_(stats, own)
+
+
+def _statistics_of(model: nn.Module) -> list[Tensor]:
+    norms = [norm for norm in _norms_of(model) if norm.track_running_stats]
+    return [
+        one for norm in norms for one in (norm.running_mean, norm.running_var) if one is not None
+    ]
 
 
 def _norms_of(model: nn.Module) -> list[_BatchNorm]:

@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mixmood.core.errors import OptionError
 from mixmood.core.text import unknown_name
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 MOST_FILTERS = 64
 TUNED = "efficientnet-lite0"
+SHORTCUTS = ("identity", "active")
 
 
 @dataclass(frozen=True)
@@ -20,22 +21,25 @@ class WideResNetSpec:
 
     `first_filters` of 0 means as many filters as the image has rows, as in the paper, but at most
     64. The paper's images have at most 32 rows; photos would make the network too large for memory.
+    `shortcut` is `identity`, or `active` as in the code of the paper's authors; see `wrn.Block`.
     """
 
     groups: int = 3
     blocks: int = 4
     widening: int = 2
     first_filters: int = 0
+    shortcut: str = "identity"
 
     def __post_init__(self) -> None:
-        """Refuse sizes below 1 (`first_filters`: below 0)."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            lowest = 0 if field.name == "first_filters" else 1
+        """Refuse sizes below 1 (`first_filters`: below 0) and an unknown shortcut."""
+        for name, lowest in {"groups": 1, "blocks": 1, "widening": 1, "first_filters": 0}.items():
+            value = getattr(self, name)
             if value < lowest:
                 raise OptionError(
-                    f"{field.name} of a Wide-ResNet must be at least {lowest}; got {value}."
+                    f"{name} of a Wide-ResNet must be at least {lowest}; got {value}."
                 )
+        if self.shortcut not in SHORTCUTS:
+            raise unknown_name("shortcut of a Wide-ResNet", self.shortcut, SHORTCUTS)
 
     def build(self, shape: tuple[int, int, int], n_classes: int) -> "nn.Module":
         """The network for images of (channels, height, width)."""
@@ -48,6 +52,7 @@ class WideResNetSpec:
             blocks=self.blocks,
             widening=self.widening,
             first_filters=self.filters_for(shape[1]),
+            shortcut=self.shortcut,
         )
 
     def filters_for(self, height: int) -> int:
@@ -84,7 +89,7 @@ def model_spec(word: str) -> WideResNetSpec | TunedSpec:
     """A network by name; settings of a Wide-ResNet may follow after a colon.
 
     >>> model_spec("wrn:blocks=2,first_filters=16")
-    WideResNetSpec(groups=3, blocks=2, widening=2, first_filters=16)
+    WideResNetSpec(groups=3, blocks=2, widening=2, first_filters=16, shortcut='identity')
     """
     if word == TUNED:
         return TunedSpec()
@@ -92,14 +97,14 @@ def model_spec(word: str) -> WideResNetSpec | TunedSpec:
     if name not in MODELS:
         raise unknown_name("model", name, [*MODELS, TUNED, "head"])
     known = [field.name for field in fields(WideResNetSpec)]
-    values: dict[str, int] = {}
+    values: dict[str, Any] = {}
     for change in filter(None, changes.split(",")):
         key, _, value = change.partition("=")
         if key not in known:
             raise unknown_name("setting of a Wide-ResNet", key, known)
-        if not value.isdecimal():
+        if key != "shortcut" and not value.isdecimal():
             raise OptionError(f"{key} of a Wide-ResNet must be a whole number; got '{value}'.")
-        values[key] = int(value)
+        values[key] = value if key == "shortcut" else int(value)
     return replace(MODELS[name], **values)
 
 

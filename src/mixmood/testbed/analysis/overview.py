@@ -12,6 +12,7 @@ import numpy as np
 from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import SIGNIFICANT
 from mixmood.core.version import __version__
+from mixmood.ssl.record import Arm
 from mixmood.testbed.analysis.agreement import (
     AgreementRow,
     Chance,
@@ -202,7 +203,7 @@ class Overview:
         tables = self.tables.to_dict()
         return {
             **{name: _plain(getattr(self, name)) for name in shown},
-            **{name: tables[name] for name in ("table1", "table2", "table3")},
+            **{name: tables[name] for name in ("arm", *(f"table{n}" for n in range(1, 6)))},
             "lines": _plain([*self.lines, *self.predictor_lines]),
             "outlook": _plain(self.outlook),
             "predictors": self.tables.plain(self.predictors),
@@ -219,6 +220,7 @@ def overview(
     choice: Choice,
     only: CellFilter | None = None,
     beside_paper: bool = False,
+    arm: Arm = "A",
 ) -> Overview:
     """The overview of a store, or of some of its cells."""
     failed = [run for run in store.failures() if only is None or only.takes(run.run)]
@@ -227,8 +229,8 @@ def overview(
             f"All runs in the store {store.folder} failed. See why with: mixmood "
             "testbed status, and run them again with --retry-failed."
         )
-    records = chosen_records(store, only)
-    tables = make_tables(store, choice, only, records, beside_paper)
+    records = chosen_records(store, only, arm)
+    tables = make_tables(store, choice, only, records, beside_paper, arm)
     overall = overall_rows(records, tables.agreements, choice)
     predictors, overall_predictors = predictor_agreements(records, choice)
     by_chance = chance_of_correlation(records, choice)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,10 @@ import numpy as np
 from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import SIGNIFICANT
 from mixmood.core.text import counted, either_form
+from mixmood.ssl.record import Arm
 from mixmood.testbed.analysis.agreement import AgreementRow, agreement_rows
-from mixmood.testbed.analysis.groups import PREDICTORS, GroupLine, fitted_lines
+from mixmood.testbed.analysis.arms import ArmAgreementRow, ArmRow, arm_agreement_rows, arm_rows
+from mixmood.testbed.analysis.groups import PREDICTORS, GroupKey, GroupLine, fitted_lines
 from mixmood.testbed.analysis.published import paper_accuracy, paper_correlation, paper_distance
 from mixmood.testbed.cells import Cell, CellFilter, cells
 from mixmood.testbed.record import Choice, RunRecord
@@ -83,8 +85,10 @@ class Gaps:
         return text + "."
 
 
-def chosen_records(store: Store, only: CellFilter | None = None) -> list[RunRecord]:
+def chosen_records(store: Store, only: CellFilter | None = None, arm: Arm = "A") -> list[RunRecord]:
     """The finished runs of a store, or of some of its cells, in the order of the grid.
+
+    Networks from scratch that were trained with a pool have their accuracies in `arm`.
 
     If runs of one task and source have different data sets, only those with the data sets of the
     run that was written last are used.
@@ -95,6 +99,12 @@ def chosen_records(store: Store, only: CellFilter | None = None) -> list[RunReco
             f"The store {store.folder} has no finished runs of the cells asked for. "
             "Run the test bed first, or select less strictly."
         )
+    if arm != "A" and not any(record.arms for record in records):
+        raise InputError(
+            f"No run of the store {store.folder} was tested in arm {arm}: only networks from "
+            "scratch with a pool are. Use arm A."
+        )
+    records = [record.in_arm(arm) for record in records]
     order = {cell: place for place, cell in enumerate(cells(store.config))}
     return sorted(records, key=lambda r: (order.get(r.cell, len(order)), r.run.seed))
 
@@ -168,7 +178,9 @@ def gaps(store: Store, only: CellFilter | None = None) -> Gaps:
     current = _current(store, taken)
     for record in current:
         found[record.cell].add(record.run.seed)
-    missing = sum(n_seeds - len(found[cell] & set(range(n_seeds))) for cell in wanted)
+    first = store.config.grid.first_seed
+    seeds = set(range(first, first + n_seeds))
+    missing = sum(n_seeds - len(found[cell] & seeds) for cell in wanted)
     empty = tuple(cell for cell in wanted if not found[cell])
     n_failed = sum(only is None or only.takes(each.run) for each in store.failures())
     return Gaps(len(wanted) * n_seeds, missing, n_failed, empty, len(taken) - len(current))
@@ -182,7 +194,10 @@ def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
 
 @dataclass(frozen=True)
 class Tables:
-    """All numbers of the three tables. Table 3 is empty if too few cells can be correlated."""
+    """All numbers of the tables. Table 3 is empty if too few cells can be correlated.
+
+    Tables 4 and 5, accuracies and correlations by arm, are empty if no run has arms.
+    """
 
     choice: Choice
     n_seeds: int
@@ -191,6 +206,9 @@ class Tables:
     agreements: list[AgreementRow]
     lines: list[GroupLine]
     gaps: Gaps
+    arm: Arm = "A"
+    arms: list[ArmRow] = field(default_factory=list)
+    arm_agreements: list[ArmAgreementRow] = field(default_factory=list)
     has_paper: bool = False
     """Whether the rows have the paper's numbers beside their own."""
 
@@ -198,18 +216,27 @@ class Tables:
         """The tables in plain values."""
         return {
             "selection": self.choice,
+            "arm": self.arm,
             "gaps": asdict(self.gaps),
             "table1": self.plain(self.accuracies),
             "table2": self.plain(self.distances),
             "table3": self.plain(self.agreements),
+            "table4": self.plain(self.arms),
+            "table5": self.plain(self.arm_agreements),
         }
 
-    def plain(
-        self, rows: Sequence[AccuracyRow] | Sequence[DistanceRow] | Sequence[AgreementRow]
-    ) -> list[dict[str, Any]]:
+    def plain(self, rows: Sequence[Cell] | Sequence[GroupKey]) -> list[dict[str, Any]]:
         """Rows in plain values; without the paper's numbers if they were not requested."""
         hidden = set() if self.has_paper else {"paper"}
-        return [{k: v for k, v in asdict(row).items() if k not in hidden} for row in rows]
+        return [{k: v for k, v in _plain_row(row).items() if k not in hidden} for row in rows]
+
+
+def _plain_row(row: Cell | GroupKey) -> dict[str, Any]:
+    """The values of a row; those of a cell with its type, the paper's T_OOD, after the task."""
+    values = asdict(row)
+    if not isinstance(row, Cell):
+        return values
+    return {"task": values.pop("task"), "ood_type": row.ood_type, **values}
 
 
 def make_tables(
@@ -218,9 +245,10 @@ def make_tables(
     only: CellFilter | None = None,
     records: Sequence[RunRecord] | None = None,
     beside_paper: bool = False,
+    arm: Arm = "A",
 ) -> Tables:
     """The tables of a store, or of some of its cells; `records` are those runs, if read before."""
-    records = chosen_records(store, only) if records is None else records
+    records = chosen_records(store, only, arm) if records is None else records
     try:
         agreements = agreement_rows(records, choice)
     except InputError:
@@ -233,6 +261,9 @@ def make_tables(
         agreements,
         fitted_lines(records, choice),
         gaps(store, only),
+        arm,
+        arm_rows(records),
+        arm_agreement_rows(records),
     )
     return _with_paper(made) if beside_paper else made
 

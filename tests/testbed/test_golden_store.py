@@ -1,4 +1,4 @@
-"""A store written by an earlier version is read, drawn and continued."""
+"""A store is read, drawn and continued; its numbers do not change."""
 
 import json
 from dataclasses import replace
@@ -9,7 +9,6 @@ import pytest
 from mixmood.report.testbed.sheets import SHEETS, render_sheet
 from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.cells import runs
-from mixmood.testbed.config import SCRATCH
 from mixmood.testbed.run import job_for
 from mixmood.testbed.store import Store
 
@@ -17,33 +16,29 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 @pytest.fixture(scope="module")
-def old():
+def golden():
     return Store(GOLDEN / "store")
 
 
-def test_records_are_whole_after_reading(old):
-    keys = old.keys()
-    for record in (*old.records(), *old.failures()):
+def test_records_are_whole_after_reading(golden):
+    keys = golden.keys()
+    for record in (*golden.records(), *golden.failures()):
         folder = "runs" if record.key in keys else "failed"
-        written = json.loads((old.folder / folder / f"{record.key}.json").read_text())
+        written = json.loads((golden.folder / folder / f"{record.key}.json").read_text())
         assert json.loads(json.dumps(record.to_dict())) == written
 
 
-def test_a_record_without_a_regime_was_trained_from_scratch(old):
-    assert {record.run.regime for record in old.records()} == {SCRATCH}
-
-
-def test_runs_keep_their_keys(old):
+def test_runs_keep_their_keys(golden):
     """Otherwise a store that is continued would do everything again."""
-    assert {job_for(old.config, run).key for run in runs(old.config)} == old.keys()
-    keys, run = old.keys(), replace(runs(old.config)[0], regime="frozen")
-    assert job_for(old.config, run).key not in keys
+    assert {job_for(golden.config, run).key for run in runs(golden.config)} == golden.keys()
+    keys, run = golden.keys(), replace(runs(golden.config)[0], regime="frozen")
+    assert job_for(golden.config, run).key not in keys
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex"])
 @pytest.mark.parametrize("number", [1, 2])
-def test_tables_of_accuracies_and_distances_are_the_same(old, form, number):
-    tables = make_tables(old, "last")
+def test_tables_of_accuracies_and_distances_are_the_same(golden, form, number):
+    tables = make_tables(golden, "last")
     assert (
         render_sheet(SHEETS[number](tables), form)
         in (GOLDEN / "store_tables" / f"tables.{form}").read_text()
@@ -55,10 +50,10 @@ def as_near(value):
     return pytest.approx(value, rel=1e-12) if isinstance(value, float) else value
 
 
-def test_all_numbers_but_intervals_are_the_same(old):
+def test_all_numbers_but_intervals_are_the_same(golden):
     """Intervals of two seeds covered too little, and are not given any more."""
     before = json.loads((GOLDEN / "store_tables" / "tables.json").read_text())
-    now = json.loads(json.dumps(make_tables(old, "last").to_dict()))
+    now = json.loads(json.dumps(make_tables(golden, "last").to_dict()))
     for name in ("table1", "table2", "table3"):
         for old_row, new_row in zip(before[name], now[name], strict=True):
             for key, value in old_row.items():

@@ -1,0 +1,129 @@
+"""One training, four ways to test it: accuracy by arm, and correlation of distances by arm."""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from mixmood.core.errors import InputError
+from mixmood.ssl.record import Arm
+from mixmood.testbed.analysis.agreement import AgreementIntervals, agreement_rows, overall_rows
+from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.testbed.analysis.statistics import Interval
+from mixmood.testbed.cells import Cell
+from mixmood.testbed.record import RunRecord
+
+ARMS: tuple[Arm, ...] = get_args(Arm)
+EpochChoice = Literal["best", "last"]
+EPOCHS: tuple[EpochChoice, ...] = get_args(EpochChoice)
+MEAN = "(mean of tasks)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmRow(Cell):
+    """Accuracy of one cell in one arm, at the best epoch of that arm or at the last epoch.
+
+    `difference_points` is the mean over runs of this arm minus arm A, in points, and
+    `difference_error` its standard error: both accuracies of a pair come from one training.
+    """
+
+    arm: Arm
+    epoch: EpochChoice
+    accuracy_mean: float
+    difference_points: float
+    difference_error: float | None
+    n_runs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmAgreementRow(GroupKey):
+    """Correlation of a measure with accuracy in one arm, with 95 % intervals over seeds."""
+
+    arm: Arm
+    epoch: EpochChoice
+    measure: str
+    pearson: float | None
+    pearson_interval: Interval
+    spearman: float | None
+    spearman_interval: Interval
+    n_seeds: int
+
+
+def arm_rows(records: Sequence[RunRecord]) -> list[ArmRow]:
+    """One row for each cell, epoch and arm; none if no record has arms."""
+    found: dict[Cell, list[RunRecord]] = defaultdict(list)
+    for record in records:
+        if record.arms is not None:
+            found[record.cell].append(record)
+    return [
+        _arm_row(cell, own, arm, epoch)
+        for cell, own in found.items()
+        for epoch in EPOCHS
+        for arm in ARMS
+    ]
+
+
+def _arm_row(cell: Cell, records: Sequence[RunRecord], arm: Arm, epoch: EpochChoice) -> ArmRow:
+    values, base = (
+        np.array([record.in_arm(one).accuracy.by(epoch) for record in records])
+        for one in (arm, ARMS[0])
+    )
+    points, n_runs = 100 * (values - base), len(records)
+    error = float(points.std(ddof=1)) / math.sqrt(n_runs) if n_runs > 1 else None
+    return ArmRow(
+        **vars(cell),
+        arm=arm,
+        epoch=epoch,
+        accuracy_mean=float(values.mean()),
+        difference_points=float(points.mean()),
+        difference_error=error,
+        n_runs=n_runs,
+    )
+
+
+def arm_agreement_rows(records: Sequence[RunRecord]) -> list[ArmAgreementRow]:
+    """One row for each group, measure, epoch and arm, and one for the mean over the tasks."""
+    with_arms = [record for record in records if record.arms is not None]
+    ways: dict[tuple[object, ...], list[RunRecord]] = defaultdict(list)
+    for record in with_arms:
+        run = record.run
+        ways[run.n_labelled, run.algorithm, run.contamination].append(record)
+    return [
+        row
+        for own in ways.values()
+        for epoch in EPOCHS
+        for arm in ARMS
+        for row in _agreements([record.in_arm(arm) for record in own], arm, epoch)
+    ]
+
+
+def _agreements(
+    records: Sequence[RunRecord], arm: Arm, epoch: EpochChoice
+) -> list[ArmAgreementRow]:
+    try:
+        rows = agreement_rows(records, epoch)
+    except InputError:
+        return []  # Too few cells.
+    means = overall_rows(records, rows, epoch) if len({row.task for row in rows}) > 1 else []
+    key = vars(GroupKey.of(rows[0]))
+    keyed: list[tuple[dict[str, Any], AgreementIntervals, int]] = [
+        (vars(GroupKey.of(row)), row, row.n_seeds) for row in rows
+    ]
+    keyed += [(key | {"task": MEAN}, row, row.n_seeds) for row in means]
+    return [
+        ArmAgreementRow(
+            **group,
+            arm=arm,
+            epoch=epoch,
+            measure=row.measure,
+            pearson=row.pearson,
+            pearson_interval=row.pearson_interval,
+            spearman=row.spearman,
+            spearman_interval=row.spearman_interval,
+            n_seeds=n_seeds,
+        )
+        for group, row, n_seeds in keyed
+    ]
