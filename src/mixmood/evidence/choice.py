@@ -18,6 +18,7 @@ from mixmood.evidence.accuracy import (
     nested_plan,
     right_by_image,
 )
+from mixmood.evidence.view import ViewEvidence
 from mixmood.heads.linear import LinearHead, check_labelled
 from mixmood.heads.problem import work_of
 from mixmood.heads.registry import HEADS, head_named
@@ -137,6 +138,7 @@ def train_head(
     *,
     algorithm: str = "auto",
     groups: NDArray[np.integer] | None = None,
+    views: ViewEvidence | None = None,
 ) -> TrainedHead:
     """A head on all labelled rows, with its cross-validated accuracy.
 
@@ -153,6 +155,9 @@ def train_head(
         rng: Decides every random choice.
         algorithm: `auto` or one of HEADS.
         groups: Rows of one group are held out together; each row is its own if None.
+        views: The same rows in all views that were compared, if the view of `features` was chosen
+            among them: its folds are used, and no fold takes part in the choice of the view by
+            which it is judged.
     """
     check_labelled(features, codes, n_classes)
     checked_features(features[:0] if pool is None else pool, "The pool", features.shape[1])
@@ -160,6 +165,7 @@ def train_head(
     names = _names(algorithm, n_pool)
     work = work_of(features, n_classes)
     folds, why_not = _folds(work, codes, rng, groups)
+    folds = folds if views is None or why_not else views.folds
     is_choice = len(names) > 1 and folds.max() + 1 >= FEWEST_FOLDS and work <= MOST_CHOICE_WORK
     if why_not or (algorithm == "auto" and not is_choice):
         names = (BASE if algorithm == "auto" else names[-1],)
@@ -177,6 +183,7 @@ def train_head(
     else:
         chosen = names[-1] if algorithm != "auto" else BASE
         judged = outside[chosen]
+    judged = judged if views is None else views.nested_logits(judged)
     finals = {name: _calibrated(fitted[name], outside[name], codes) for name in names}
     reason = _reason(algorithm, chosen, comparisons, n_pool, work > MOST_CHOICE_WORK)
     accuracy = held_out_accuracy(judged, codes, groups)
