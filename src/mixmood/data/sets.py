@@ -76,20 +76,18 @@ def demo_sets(seed: int) -> tuple[ImageSource, dict[str, ImageSource]]:
     labels = Labels(classes[is_labelled].astype(np.int32), names)
     labelled = ImageArray(images[is_labelled], "labelled digits 0-4", labels)
 
-    def pool(name: str, pictures: "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]") -> ImageSource:
-        return ImageArray(pictures[:N_POOL], name)
-
+    arrays = {
+        "more digits 0-4": images[is_known & ~is_labelled][:N_POOL],
+        "digits 5-9": images[~is_known][:N_POOL],
+        "photo patches": photo_patches(N_POOL, PATCH_SIDE, rng),
+    }
+    noise = {"gaussian noise": "gaussian", "salt and pepper": "salt-and-pepper"}
     return labelled, {
-        source.name: source
-        for source in (
-            pool("more digits 0-4", images[is_known & ~is_labelled]),
-            pool("digits 5-9", images[~is_known]),
-            pool("photo patches", photo_patches(N_POOL, PATCH_SIDE, rng)),
-            NoiseSource("gaussian", "gaussian noise", count=N_POOL, size=NOISE_SIDE, seed=seed),
-            NoiseSource(
-                "salt-and-pepper", "salt and pepper", count=N_POOL, size=NOISE_SIDE, seed=seed
-            ),
-        )
+        **{name: ImageArray(rows, name) for name, rows in arrays.items()},
+        **{
+            name: NoiseSource(kind, name, count=N_POOL, size=NOISE_SIDE, seed=seed)
+            for name, kind in noise.items()
+        },
     }
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -100,10 +100,6 @@ class Scenario:
         """How many images of the task's own classes the pool gets."""
         is_added = self.contamination == "fixed-inliers"
         return self.n_unlabelled if is_added else self.n_unlabelled - self.n_ood
-
-    def to_dict(self) -> dict[str, object]:
-        """The scenario in plain values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import json
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -160,7 +160,7 @@ def drawn(job: Job, decoded: Decoded | None = None) -> Split:
 def description(job: Job, split: Split) -> dict[str, Any]:
     """The part of a record that describes the images."""
     return {
-        "scenario": job.run.scenario(job.config).to_dict(),
+        "scenario": asdict(job.run.scenario(job.config)),
         "classes": list(split.class_names),
         "n_test": len(split.test),
         "n_pool": len(split.unlabelled),

@@ -12,7 +12,7 @@ import zlib
 from bisect import bisect_right
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from mixmood.core.errors import InputError
 
@@ -26,12 +26,6 @@ _MOST_PENDING = 2**16
 MAX_EXPANSION = 200
 """How many times its size a gzip file may unpack to, if it unpacks to more than a GiB. Images are
 hardly compressed by gzip; a file made to fill a disk reaches a factor of a thousand."""
-
-
-class _Checkpoint(NamedTuple):
-    unpacked_at: int
-    packed_at: int
-    state: Any
 
 
 class SeekableGzip:
@@ -48,11 +42,11 @@ class SeekableGzip:
         """Start at the beginning of the file; nothing is read yet."""
         self._path = Path(path)
         self._spacing = _FIRST_SPACING
-        self._checkpoints = [_Checkpoint(0, 0, zlib.decompressobj(31))]
+        self._checkpoints = [_Reader(self._path)]
         self._idle: list[_Reader] = []
         self._lock = threading.Lock()
         self._new_part_lock = threading.Lock()
-        self._sequential = _Reader(self._path, self._checkpoints[0])
+        self._sequential = _Reader(self._path)
 
     def read(self, size: int) -> bytes:
         """The next bytes of sequential reading, fewer than `size` only at the end."""
@@ -95,7 +89,7 @@ class SeekableGzip:
             start = self._checkpoints[place - 1]
             before = [one for one in self._idle if start.unpacked_at < one.reached <= offset]
             if not before:
-                return _Reader(self._path, start)
+                return start.copied()
             reader = max(before, key=lambda one: one.reached)
             self._idle.remove(reader)
             return reader
@@ -119,18 +113,18 @@ class SeekableGzip:
             distance = reader.unpacked_at - self._checkpoints[-1].unpacked_at
             if distance < self._spacing or reader.state.eof:
                 return
-            self._checkpoints.append(reader.checkpoint())
+            self._checkpoints.append(reader.copied())
             if len(self._checkpoints) > _MOST_CHECKPOINTS:
                 self._checkpoints = self._checkpoints[::2]
                 self._spacing *= 2
 
 
 class _Reader:
-    """Unpacks the file from a checkpoint on."""
+    """Unpacks the file from front to back; copies of it are the checkpoints."""
 
-    def __init__(self, path: Path, start: _Checkpoint) -> None:
-        self.unpacked_at, self.packed_at, state = start
-        self.state = state.copy()
+    def __init__(self, path: Path) -> None:
+        self.unpacked_at = self.packed_at = 0
+        self.state: Any = zlib.decompressobj(31)
         self.pending = bytearray()
         self._path = path
         self._file: BinaryIO | None = None
@@ -164,9 +158,12 @@ class _Reader:
         self.unpacked_at += len(data)
         return data
 
-    def checkpoint(self) -> _Checkpoint:
-        """The current point, from which another reader can start."""
-        return _Checkpoint(self.unpacked_at, self.packed_at, self.state.copy())
+    def copied(self) -> "_Reader":
+        """Another reader, behind all that this one has unpacked."""
+        reader = _Reader(self._path)
+        reader.unpacked_at, reader.packed_at = self.unpacked_at, self.packed_at
+        reader.state = self.state.copy()
+        return reader
 
     def close(self) -> None:
         """Close the packed file; the next step opens it again."""
