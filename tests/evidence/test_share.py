@@ -12,11 +12,13 @@ from mixmood.evidence.share import (
     class_shares,
     mixture_share,
     near_auroc,
+    share_and_chances,
     share_of_fit,
+    useful_chances,
     useful_share,
 )
 from mixmood.scores.combined import fit_combined
-from mixmood.scores.fitting import compared_rows
+from mixmood.scores.fitting import Fit, compared_rows
 
 
 @pytest.fixture
@@ -213,3 +215,28 @@ def test_large_sets_are_fitted_in_part(world, rng, monkeypatch):
     assert fit.labelled.shape == (60,)
     assert fit.pool.shape == (200,)
     assert found.share == pytest.approx(0.5, abs=0.2)
+
+
+def test_chances_tell_useful_images_from_foreign_ones():
+    rng = np.random.default_rng(3)
+    codes = np.arange(60) % 3
+    labelled = rng.normal(size=(60, 12)) + 4 * np.eye(12)[codes]
+    useful = rng.normal(size=(100, 12)) + 4 * np.eye(12)[rng.integers(0, 3, 100)]
+    foreign = rng.normal(size=(100, 12)) - 4 * np.eye(12)[5]
+    pool = np.concatenate([useful, foreign])
+    found, chances = share_and_chances(labelled, pool, np.random.default_rng(0), codes)
+    assert chances.shape == (200,)
+    assert chances.mean() == pytest.approx(found.share, abs=0.1)
+    assert chances[:100].mean() > 0.7
+    assert chances[100:].mean() < 0.2
+
+
+def test_chances_never_fall_as_the_score_rises():
+    rng = np.random.default_rng(0)
+    fit = Fit({}, rng.normal(1, 1, 80), rng.normal(0, 2, 300))
+    scores, chances = useful_chances(0.4, fit)
+    assert (np.diff(scores) >= 0).all()
+    assert (np.diff(chances) >= 0).all()
+    assert chances.min() >= 0
+    assert chances.max() <= 1
+    assert (useful_chances(0.0, fit)[1] == 0).all()

@@ -133,3 +133,18 @@ def test_settings_outside_their_range_are_refused():
         PseudoLabelHead(last_share=2)
     with pytest.raises(OptionError, match="n_neighbours"):
         PropagationHead(n_neighbours=0)
+
+
+def test_pool_rows_without_a_chance_to_be_useful_change_nothing():
+    rng = np.random.default_rng(1)
+    codes = np.arange(20) % 2
+    features = rng.normal(size=(20, 6)) + 2 * np.eye(6)[codes]
+    pool = rng.normal(size=(40, 6)) - 3 * np.eye(6)[4]
+    problem = head_problem(features, codes, 2, pool, useful=np.zeros(40))
+    head = PseudoLabelHead().fit(problem, rng)
+    new = rng.normal(size=(30, 6))
+    assert head[0].logits(new) == pytest.approx(
+        problem.labelled.supervised[0].logits(new), abs=0.02
+    )
+    with pytest.raises(ShapeError, match=r"useful must be \(40,\).*got \(39,\)"):
+        head_problem(features, codes, 2, pool, useful=np.ones(39))

@@ -119,7 +119,11 @@ def labelled_folds(
 
 
 def pool_effect(
-    labelled: LabelledFolds, pool: Array, algorithm: str, rng: np.random.Generator
+    labelled: LabelledFolds,
+    pool: Array,
+    algorithm: str,
+    rng: np.random.Generator,
+    useful: Array | None = None,
 ) -> PoolEffect:
     """The change from the supervised head to a head that also uses the pool, on the same folds.
 
@@ -129,12 +133,14 @@ def pool_effect(
             N_PARTS * N_PART are used.
         algorithm: One of the heads that use a pool.
         rng: Decides the random choices of the training.
+        useful: The chance of each pool image to be useful, shape (m,); 1 if None.
     """
     head, rows = head_named(algorithm).head, directions(labelled.features)
+    chances = np.ones(len(pool)) if useful is None else useful
     found = [
-        _predicted(head, problem.with_pool(part), rows, labelled.codes, row, rng)
-        for problem, part, row in zip(
-            labelled.problems, parts_of(pool), labelled.folds, strict=True
+        _predicted(head, problem.with_pool(part, chance), rows, labelled.codes, row, rng)
+        for problem, part, chance, row in zip(
+            labelled.problems, parts_of(pool), parts_of(chances), labelled.folds, strict=True
         )
     ]
     p_right = np.stack([p for p, _ in found]) - labelled.p_right

@@ -25,7 +25,7 @@ from mixmood.evidence.gain import (
     labelled_folds,
     pool_effect,
 )
-from mixmood.evidence.share import useful_share
+from mixmood.evidence.share import share_and_chances
 
 N_POOL = N_PART * N_PARTS
 """Pool images that share and gain are computed from."""
@@ -44,10 +44,17 @@ POOL = "pool"
 
 @dataclass(frozen=True)
 class JudgedPart:
-    """The pool images from which share and gain are computed, shape (n, d), and their share."""
+    """The pool images from which share and gain are computed.
+
+    Attributes:
+        features: Shape (n, d).
+        share: Their useful share; None if it cannot be estimated.
+        useful: The chance of each image to be useful, shape (n,); 1 where there is no share.
+    """
 
     features: Array
     share: ShareRecord | None
+    useful: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,20 +108,21 @@ class LabelledEvidence:
         """The learning curve of the supervised head."""
         return learning_curve(self.folds, rng_for(self.seed, "curve"))
 
-    def share(self, pool: Array) -> ShareRecord | None:
-        """The useful share of pool images in random order; None if it cannot be estimated."""
+    def _judged(self, pool: Array) -> JudgedPart:
+        """All of these pool images, in random order, with their share and chances."""
         rng = rng_for(self.seed, "share", POOL)
         try:
-            found = useful_share(self.features, pool, rng, labels=self.codes)
+            found, useful = share_and_chances(self.features, pool, rng, self.codes)
         except InputError:
-            return None
-        return ShareRecord(found.share, found.interval, found.is_trustworthy, found.note)
+            return JudgedPart(pool, None, np.ones(len(pool)))
+        record = ShareRecord(found.share, found.interval, found.is_trustworthy, found.note)
+        return JudgedPart(pool, record, useful)
 
-    def first_share(self, pool: Array) -> ShareRecord | None:
-        """The share of the first images; if it is foreign, further ones need not be read."""
-        return self.share(pool[:N_FIRST])
+    def first_part(self, pool: Array) -> JudgedPart:
+        """The first images; if they are foreign, further ones need not be read."""
+        return self._judged(pool[:N_FIRST])
 
-    def part(self, pool: Array, first: ShareRecord | None = None) -> JudgedPart:
+    def part(self, pool: Array, first: JudgedPart | None = None) -> JudgedPart:
         """The images of a pool to judge, with their share: few of a foreign pool.
 
         Only the first images decide, so that reading more of a pool for other reasons does not
@@ -122,16 +130,16 @@ class LabelledEvidence:
 
         Args:
             pool: Features of pool images in random order, shape (m, d).
-            first: Their `first_share`, if it is known.
+            first: Their `first_part`, if it is known.
         """
-        first = first or self.first_share(pool)
-        if is_foreign(first) or len(pool) <= N_FIRST:
-            return JudgedPart(pool[:N_FIRST], first)
-        return JudgedPart(pool[:N_POOL], self.share(pool[:N_POOL]))
+        first = first or self.first_part(pool)
+        is_enough = is_foreign(first.share) or len(pool) <= N_FIRST
+        return first if is_enough else self._judged(pool[:N_POOL])
 
     def effect(self, part: JudgedPart, algorithm: str) -> PoolEffect:
         """How the images change the predictions of a head that also uses them."""
-        return pool_effect(self.folds, part.features, algorithm, rng_for(self.seed, "probe", POOL))
+        rng = rng_for(self.seed, "probe", POOL)
+        return pool_effect(self.folds, part.features, algorithm, rng, part.useful)
 
     def probe(self, part: JudgedPart, algorithm: str, effect: PoolEffect | None = None) -> Probe:
         """The gain of the images for a head; InputError if it cannot be measured.

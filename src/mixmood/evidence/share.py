@@ -143,6 +143,37 @@ def useful_share(
     return share_of_fit(own, checked_pool(pool, own.shape[1]), rng, labels=labels, family=family)[0]
 
 
+def share_and_chances(
+    labelled: Array, pool: Array, rng: np.random.Generator, labels: Codes | None
+) -> tuple[UsefulShare, Array]:
+    """The useful share, and the chance of each pool image to be useful, shape (m,).
+
+    By Bayes' rule the chance is share * f(score) / g(score), with f the density of the labelled
+    scores and g that of the pool, and it never falls as the score rises.
+    """
+    own = checked_labelled(labelled, labels)
+    rows = checked_pool(pool, own.shape[1])
+    found, fit = share_of_fit(own, rows, rng, labels=labels, family=DEFAULT_SCORE)
+    scores, chances = useful_chances(found.share, fit)
+    if len(fit.pool) == len(rows):
+        return found, np.interp(fit.pool, scores, chances)
+    # A part of the pool was enough for the fit; the others are scored by it.
+    apply = score_family(DEFAULT_SCORE).apply
+    return found, np.interp(apply(fit.arrays, rows), scores, chances)
+
+
+def useful_chances(share: float, fit: Fit) -> tuple[Array, Array]:
+    """The scores of the pool in rising order, and the chance of an image with each score."""
+    scores = np.sort(fit.pool)
+    width = max(float(np.std(fit.labelled)) * len(fit.labelled) ** -0.2, 1e-9)
+
+    def density(of: Array) -> Array:
+        return np.asarray(np.exp(-0.5 * ((scores[:, None] - of[None]) / width) ** 2).mean(axis=1))
+
+    ratio = density(fit.labelled) / np.maximum(density(fit.pool), 1e-300)
+    return scores, np.maximum.accumulate(np.clip(share * ratio, 0.0, 1.0))
+
+
 def share_of_fit(
     labelled: Array,
     pool: Array,

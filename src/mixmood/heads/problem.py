@@ -116,6 +116,8 @@ class JointRows:
     """Directions of the labelled features, shape (n, d)."""
     pool: Array
     """Directions of the unlabelled features, shape (m, d); m may be 0."""
+    useful: Array
+    """The chance of each row of the pool to belong to a labelled class, shape (m,)."""
 
     @cached_property
     def basis(self) -> Array:
@@ -170,10 +172,10 @@ class HeadProblem:
         weights = self.labelled.weights[first:last]
         return HeadProblem(replace(self.labelled, weights=weights), self.joint)
 
-    def with_pool(self, features: Array) -> "HeadProblem":
-        """The same labelled rows and supervised heads with another pool, given as features."""
+    def with_pool(self, features: Array, useful: Array | None = None) -> "HeadProblem":
+        """The same labelled rows and supervised heads with another pool; see `head_problem`."""
         checked_features(features, "The pool", self.pool.shape[1])
-        return HeadProblem(self.labelled, _joint_rows(self.labelled.rows, features))
+        return HeadProblem(self.labelled, _joint_rows(self.labelled.rows, features, useful))
 
     def fit_joint(
         self, pool_targets: Array, pool_weights: Array, start: LinearHeads
@@ -210,6 +212,7 @@ def head_problem(
     n_classes: int,
     pool: Array | None = None,
     weights: NDArray[np.float64] | None = None,
+    useful: Array | None = None,
 ) -> HeadProblem:
     """The checked problem from features of a backbone.
 
@@ -222,6 +225,8 @@ def head_problem(
         n_classes: How many classes there are.
         pool: Of the unlabelled images, shape (m, d); none if None.
         weights: 1 where a row trains, shape (B, n); one problem with all rows if None.
+        useful: The chance of each row of the pool to belong to a labelled class, shape (m,); 1
+            if None. Pseudo-labels are weighted by it.
     """
     check_labelled(features, codes, n_classes)
     unlabelled = features[:0] if pool is None else pool
@@ -239,7 +244,7 @@ def head_problem(
         np.asarray(trains[:, order], float),
         row_space(np.asarray(rows, float)),
     )
-    return HeadProblem(labelled, _joint_rows(rows, unlabelled))
+    return HeadProblem(labelled, _joint_rows(rows, unlabelled, useful))
 
 
 def canonical_order(rows: Array, codes: NDArray[np.integer] | None = None) -> NDArray[np.intp]:
@@ -253,6 +258,10 @@ def canonical_order(rows: Array, codes: NDArray[np.integer] | None = None) -> ND
     return np.lexsort((keys,) if codes is None else (codes, keys))
 
 
-def _joint_rows(labelled: Array, pool: Array) -> JointRows:
+def _joint_rows(labelled: Array, pool: Array, useful: Array | None) -> JointRows:
+    chances = np.ones(len(pool)) if useful is None else np.asarray(useful, float)
+    if chances.shape != (len(pool),):
+        raise ShapeError(f"useful must be ({len(pool)},), one a pool row; got {chances.shape}.")
     rows = directions(pool)
-    return JointRows(labelled, rows[canonical_order(rows)])
+    order = canonical_order(rows)
+    return JointRows(labelled, rows[order], chances[order])

@@ -11,21 +11,30 @@ from mixmood.heads.problem import HeadProblem
 from mixmood.numerics.calibration import softmax
 from mixmood.numerics.checks import check_setting
 
+FULL_SHARE = 0.2
+"""Pseudo-labels have their full weight where they are at least this share of the pool."""
+
 
 @dataclass(frozen=True)
 class PseudoLabelHead:
     """Self-training with the same number of images of each class.
 
     In every round the head predicts the pool. The most confident images of each class then train
-    as if they were labelled; their share of the pool grows from round to round up to
-    `last_share`. Together they weigh `pool_weight` times as much as the labelled rows. The same
-    number of each class keeps one class from dominating the others. An empty pool gives the
-    supervised head.
+    as if they were labelled; their share of the useful images grows from round to round up to
+    `last_share`. Each counts by its chance to be useful, which also scales its confidence.
+    Together they weigh `pool_weight` times as much as the labelled rows, and less where they are
+    few in a large pool. The same number of each class keeps one class from dominating the others.
+    An empty pool gives the supervised head.
+
+    On development tasks with 4 labels a class and pools that are clean, half near foreign, half far
+    foreign, wholly near and wholly far foreign, the chances change the gain from +3.6, +0.5, +1.0,
+    -6.5, -2.5 points to +3.3, +2.5, +3.0, -0.8, 0.0 (eight seeds); MixMatch has +1.8, +0.2, +1.6,
+    -12.3, -8.1 and propagation +1.9, +1.4, +1.2, +0.3, +0.1.
     """
 
     n_rounds: int = 2
     last_share: float = 0.9
-    pool_weight: float = 0.3
+    pool_weight: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse settings outside their ranges."""
@@ -41,26 +50,33 @@ class PseudoLabelHead:
         for number in range(1, self.n_rounds + 1):
             share = self.last_share * number / self.n_rounds
             p = softmax(heads.logits_of_rows(problem.pool))
-            n_each = max(1, round(share * len(problem.pool) / problem.labelled.n_classes))
-            targets, is_taken = most_confident(p, n_each)
-            weights = self._weights(problem, is_taken)
+            useful, n_classes = problem.joint.useful, problem.labelled.n_classes
+            n_each = max(1, round(share * useful.sum() / n_classes))
+            targets, is_taken = most_confident(p, n_each, useful)
+            weights = self._weights(problem, is_taken, share)
             heads = problem.fit_joint(targets, weights, heads)
         return heads
 
-    def _weights(self, problem: HeadProblem, is_taken: NDArray[np.bool_]) -> Array:
+    def _weights(self, problem: HeadProblem, is_taken: NDArray[np.bool_], share: float) -> Array:
         labelled = problem.labelled.weights.sum(axis=1, keepdims=True)
-        taken = np.maximum(is_taken.sum(axis=1, keepdims=True), 1)
-        return np.asarray(is_taken * (self.pool_weight * labelled / taken))
+        weights = is_taken * problem.joint.useful
+        total = weights.sum(axis=1, keepdims=True)
+        # A few useful images of a large foreign pool must not count as much as all labelled ones.
+        total = np.maximum(total, FULL_SHARE * share * len(problem.pool))
+        return np.asarray(weights * (self.pool_weight * labelled / total))
 
 
-def most_confident(p: Array, n_each: int) -> tuple[Array, NDArray[np.bool_]]:
+def most_confident(
+    p: Array, n_each: int, useful: Array | float = 1.0
+) -> tuple[Array, NDArray[np.bool_]]:
     """Hard labels, shape (B, m, k), and the most confident rows of each class, shape (B, m).
 
     The label of a row is its most probable class. Of each class the `n_each` most confident rows
-    are taken, or all if there are fewer; of equal ones the first.
+    are taken, or all if there are fewer; of equal ones the first. Where a row is hardly useful, its
+    confidence moves to that of a guess among the classes.
     """
     guessed = p.argmax(axis=2)
-    confidence = p.max(axis=2)
+    confidence = useful * (p.max(axis=2) - 1 / p.shape[2])
     order = np.argsort(-confidence, axis=1, kind="stable")
     targets = np.zeros_like(p)
     np.put_along_axis(targets, guessed[:, :, None], 1.0, axis=2)

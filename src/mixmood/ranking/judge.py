@@ -96,15 +96,15 @@ def judge(
             return dict(zip(pools, threads.map(function, pools), strict=True))
 
     read = dict(pools)
-    first: dict[str, ShareRecord | None] = {}
+    first: dict[str, JudgedPart] = {}
     if is_probed:
         read = {
             name: pool.read_on(N_FIRST, labelled.sample, beyond=True) for name, pool in read.items()
         }
-        first = each(lambda name: evidence.first_share(read[name].features))
+        first = each(lambda name: evidence.first_part(read[name].features))
         read = {
             name: pool
-            if is_foreign(first[name])
+            if is_foreign(first[name].share)
             else pool.read_on(N_POOL, labelled.sample, beyond=True)
             for name, pool in read.items()
         }
