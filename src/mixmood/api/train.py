@@ -18,8 +18,8 @@ from mixmood.api.mlflow_runs import log_head, mlflow_log
 from mixmood.api.predict import predict
 from mixmood.core.arrays import Rows
 from mixmood.core.cache import open_cache
-from mixmood.core.errors import OptionError, OutputError, UnreadableImageError
-from mixmood.core.files import make_folder, sweep, write_atomic
+from mixmood.core.errors import OptionError, UnreadableImageError
+from mixmood.core.files import write_atomic
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import AUTO_BACKBONE, with_options
 from mixmood.core.records.ranking import Tile
@@ -112,7 +112,7 @@ def _trained_head(
 ) -> TrainedModel:
     check_head_algorithm(plan.algorithm, unlabelled)
     log = mlflow_log(plan.mlflow)
-    _prepare_folder(plan.folder, plan.resume)
+    run_files.prepare_folder(plan.folder, plan.resume, is_head=True)
     choice = _chosen_backbone(labelled, plan, listener)
     if choice is not None:
         listener.note(choice.sentence)
@@ -171,26 +171,6 @@ def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:
             f"{algorithm} needs unlabelled images; got none. "
             "Give a pool, or train with 'supervised'."
         )
-
-
-def _prepare_folder(folder: Path | None, resume: bool) -> None:
-    """Make the folder before anything is computed; refuse one that holds a run."""
-    if folder is None:
-        if resume:
-            raise OptionError("resume needs the folder of the run to train again; got none.")
-        return
-    make_folder(folder)
-    if not resume and any((folder / name).exists() for name in run_files.ALL):
-        raise OutputError(
-            f"The folder {folder} holds a run already. Train it again with --resume, or choose "
-            "another folder."
-        )
-    if any((folder / name).exists() for name in (run_files.CHECKPOINT, run_files.WEIGHTS)):
-        raise OutputError(
-            f"The folder {folder} holds the run of a network, which a head would overwrite. Give "
-            "--model as in that run, or choose another folder."
-        )
-    sweep(folder, *run_files.ALL)
 
 
 def write_head(folder: Path, run: HeadRun) -> None:

@@ -8,11 +8,11 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,22 +25,64 @@ LONGEST_WAIT_S = 30.0
 BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 FAILURES = (sqlite3.Error, UnicodeDecodeError, MemoryError)
 """Errors that a damaged file raises; SQLite's message may quote bytes that are not text."""
+CLOSED = sqlite3.connect(":memory:")
+"""Stands for a file that cannot be used: it refuses everything, as a damaged file may."""
+CLOSED.close()
+FILE_NAME = "features-v1.sqlite"
+DEFAULT_LIMIT_BYTES = 2 * 1024**3
+MOST_MB = 999_999_999
+INDEX_SHARE = 8
+"""Archive indexes may take 1 / INDEX_SHARE of the limit: features cost more to compute."""
+MOST_KEYS = 256
+"""Keys in one query; SQLite may allow no more than 999."""
+# The date of an entry is renewed only after this time, so that most reads write nothing.
+RENEWAL_S = 3600
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS features (
+    key BLOB NOT NULL UNIQUE, row BLOB NOT NULL, checksum INTEGER NOT NULL, used INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS by_use ON features (used);
+CREATE TABLE IF NOT EXISTS archives (
+    key BLOB NOT NULL UNIQUE, found BLOB NOT NULL, checksum INTEGER NOT NULL, used INTEGER NOT NULL
+);
+"""
 
-T = TypeVar("T")
+FeatureRow = NDArray[np.float32]
 
 
-class CacheFile:
-    """A database that is set aside when it is damaged and not used when it cannot be opened.
+@dataclass(frozen=True)
+class CacheInfo:
+    """The size of a cache, and what it holds."""
 
-    It may be used by any number of threads and processes. A crash at any point leaves it valid.
+    path: Path
+    n_images: int
+    n_archives: int
+    n_bytes: int
+    limit_bytes: int
+
+
+class FeatureCache:
+    """A map from keys (content and network, hashed) to rows of float32, and indexes of archives.
+
+    Any number of threads and processes may use the file at once. A crash at any point leaves it
+    valid and loses at most the rows of the last `put`. Beyond the limit, the entries that were not
+    used for the longest time are removed. A damaged file is set aside and a new one begun.
     """
 
-    def __init__(self, path: Path, schema: str, listener: Listener) -> None:
-        """Open or make the file; if that fails, stay closed and warn `listener`."""
-        self.path = path
+    def __init__(
+        self,
+        directory: str | Path,
+        *,
+        listener: Listener | None = None,
+        limit_bytes: int | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Open or make the file in `directory`; if that fails, stay closed and warn `listener`."""
+        self.path = Path(directory) / FILE_NAME
+        self.limit_bytes = limit_from_environment() if limit_bytes is None else limit_bytes
         self.warnings: list[str] = []
-        self._listener = listener
-        self._schema = schema
+        self._listener, self._now = listener or Silent(), now
+        self._touched: set[bytes] = set()
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
         with self._lock:
@@ -52,7 +94,8 @@ class CacheFile:
         return self._db is not None
 
     def close(self) -> None:
-        """Close the file."""
+        """Renew the dates of rows that were found, and close the file."""
+        self.put({})
         with self._lock:
             self._drop_connection()
 
@@ -60,30 +103,110 @@ class CacheFile:
         """Enter a block that closes the file at its end."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
 
-    def _attempt(self, work: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
-        """The result of `work`, or `otherwise` if the file cannot be used."""
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, FeatureRow]:
+        """The rows that are in the cache, by key; a damaged row counts as absent."""
+        wanted, found = list(keys), dict[bytes, FeatureRow]()
+        renew_before = self._now() - RENEWAL_S
+        with self._database() as db:
+            for start in range(0, len(wanted), MOST_KEYS):
+                some = wanted[start : start + MOST_KEYS]
+                # One query for many keys: a query for each would lock and unlock the file.
+                hits = db.execute(
+                    "SELECT key, row, checksum, used FROM features "
+                    f"WHERE key IN ({','.join('?' * len(some))})",
+                    some,
+                )
+                for key, row, checksum, used in hits.fetchall():
+                    if _is_whole(row, checksum, used):
+                        found[key] = np.frombuffer(row, np.float32)
+                        if used < renew_before:
+                            self._touched.add(key)
+        return found
+
+    def put(self, rows: Mapping[bytes, FeatureRow]) -> None:
+        """Keep rows, all or none of them; also renew the dates of rows that were found before."""
+        if not rows and not self._touched:
+            return
+        date = int(self._now())
+        packed = ((key, np.float32(row).tobytes()) for key, row in rows.items())
+        with self._database() as db:
+            with db:
+                db.execute("BEGIN IMMEDIATE")
+                db.executemany(
+                    "INSERT OR REPLACE INTO features VALUES (?, ?, ?, ?)",
+                    ((key, row, zlib.crc32(row), date) for key, row in packed),
+                )
+                db.executemany(
+                    "UPDATE features SET used = ? WHERE key = ?",
+                    ((date, key) for key in self._touched),
+                )
+            self._touched.clear()
+            self._evict(db)
+
+    def index_of(self, archive: bytes) -> bytes | None:
+        """The index kept under this key; None if there is none or it is damaged."""
+        found = None
+        with self._database() as db:
+            query = "SELECT found, checksum FROM archives WHERE key = ?"
+            hit = db.execute(query, (archive,)).fetchone()
+            if hit is not None and isinstance(hit[0], bytes) and zlib.crc32(hit[0]) == hit[1]:
+                found = hit[0]
+                renewed = int(self._now()), archive, int(self._now() - RENEWAL_S)
+                db.execute("UPDATE archives SET used = ? WHERE key = ? AND used < ?", renewed)
+        return found
+
+    def keep_index(self, archive: bytes, index: bytes) -> None:
+        """Keep the index of an archive, unless it is too large; the oldest make room for it."""
+        most_bytes, date = self.limit_bytes // INDEX_SHARE, int(self._now())
+        if len(index) > most_bytes:
+            return
+        with self._database() as db:
+            with db:
+                db.execute("BEGIN IMMEDIATE")
+                db.execute("UPDATE archives SET used = ? WHERE used > ?", (date, date))
+                row = archive, index, zlib.crc32(index), date
+                db.execute("INSERT OR REPLACE INTO archives VALUES (?, ?, ?, ?)", row)
+                db.execute(
+                    "DELETE FROM archives WHERE rowid IN (SELECT rowid FROM (SELECT rowid, "
+                    "sum(length(found)) OVER (ORDER BY used DESC, rowid DESC) AS total "
+                    "FROM archives) WHERE total > ?)",
+                    (most_bytes,),
+                )
+            self._evict(db)
+
+    def info(self) -> CacheInfo:
+        """How many images and archives the file holds, its size and its limit."""
+        counts, n_bytes = (0, 0), 0
+        with self._database() as db:
+            counts, n_bytes = _counts(db), file_size(db)
+        return CacheInfo(self.path, *counts, n_bytes, self.limit_bytes)
+
+    def clear(self) -> None:
+        """Remove all entries; other processes may use the file at the same time."""
+        with self._database() as db:
+            db.execute("DELETE FROM features")
+            db.execute("DELETE FROM archives")
+            db.execute("VACUUM")
+        aside_of(self.path).unlink(missing_ok=True)
+
+    @contextmanager
+    def _database(self) -> Iterator[sqlite3.Connection]:
+        """The database for one thread; a block that it cannot serve ends without an error."""
         with self._lock:
-            if self._db is None:
-                return otherwise
             try:
-                return work(self._db)
+                yield self._db or CLOSED
             except FAILURES as error:
-                self._handle(error)
-                return otherwise
+                if self._db is not None:
+                    self._handle(error)
 
     def _open(self) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = _connect(self.path, self._schema)
+            self._db = _connect(self.path)
         except FAILURES as error:
             self._handle(error)
         except OSError as error:
@@ -131,192 +254,6 @@ class CacheFile:
             self._db.close()
             self._db = None
 
-
-def aside_of(path: Path) -> Path:
-    """The path to which a damaged file is moved."""
-    return path.with_name(f"{path.name}.damaged")
-
-
-def file_size(db: sqlite3.Connection) -> int:
-    """The bytes that the file takes on disk."""
-    n_pages, page_bytes = (
-        int(db.execute(f"PRAGMA {word}").fetchone()[0]) for word in ("page_count", "page_size")
-    )
-    return n_pages * page_bytes
-
-
-def _connect(path: Path, schema: str) -> sqlite3.Connection:
-    db = sqlite3.connect(
-        path, timeout=LONGEST_WAIT_S, isolation_level=None, check_same_thread=False
-    )
-    try:
-        # Must come before the first table; lets the file shrink again after an eviction.
-        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        db.execute("PRAGMA journal_mode = WAL")
-        # Safe against a killed process; a power cut may cost the last rows but not the file.
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA journal_size_limit = 16777216")
-        db.executescript(schema)
-    except FAILURES:
-        db.close()
-        raise
-    return db
-
-
-FILE_NAME = "features-v1.sqlite"
-DEFAULT_LIMIT_BYTES = 2 * 1024**3
-MOST_MB = 999_999_999
-INDEX_SHARE = 8
-"""Archive indexes may take 1 / INDEX_SHARE of the limit: features cost more to compute."""
-MOST_KEYS = 256
-"""Keys in one query; SQLite may allow no more than 999."""
-# The date of an entry is renewed only after this time, so that most reads write nothing.
-RENEWAL_S = 3600
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS features (
-    key BLOB NOT NULL UNIQUE, row BLOB NOT NULL, checksum INTEGER NOT NULL, used INTEGER NOT NULL
-);
-CREATE INDEX IF NOT EXISTS by_use ON features (used);
-CREATE TABLE IF NOT EXISTS archives (
-    key BLOB NOT NULL UNIQUE, found BLOB NOT NULL, checksum INTEGER NOT NULL, used INTEGER NOT NULL
-);
-"""
-
-FeatureRow = NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class CacheInfo:
-    """The size of a cache, and what it holds."""
-
-    path: Path
-    n_images: int
-    n_archives: int
-    n_bytes: int
-    limit_bytes: int
-
-
-class FeatureCache(CacheFile):
-    """A map from keys (content and network, hashed) to rows of float32, safe under threads.
-
-    Several processes may write at once. A crash at any point loses at most the rows of the last
-    `put`. Beyond the limit, the entries that were not used for the longest time are removed.
-    """
-
-    def __init__(
-        self,
-        directory: str | Path,
-        *,
-        listener: Listener | None = None,
-        limit_bytes: int | None = None,
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        """Open or make the file in `directory`; if that fails, stay closed and warn `listener`."""
-        self.limit_bytes = limit_from_environment() if limit_bytes is None else limit_bytes
-        self._now = now
-        self._touched: set[bytes] = set()
-        super().__init__(Path(directory) / FILE_NAME, SCHEMA, listener or Silent())
-
-    def get(self, keys: Iterable[bytes]) -> dict[bytes, FeatureRow]:
-        """The rows that are in the cache, by key; a damaged row counts as absent."""
-        return self._attempt(lambda db: self._get(db, list(keys)), {})
-
-    def put(self, rows: Mapping[bytes, FeatureRow]) -> None:
-        """Keep rows, all or none of them; also renew the dates of rows that were found before."""
-        self._attempt(lambda db: self._put(db, rows), None)
-
-    def index_of(self, archive: bytes) -> bytes | None:
-        """The index kept under this key; None if there is none or it is damaged."""
-        return self._attempt(lambda db: self._index_of(db, archive), None)
-
-    def keep_index(self, archive: bytes, index: bytes) -> None:
-        """Keep the index of an archive, unless it is too large; the oldest make room for it."""
-        if len(index) <= self.limit_bytes // INDEX_SHARE:
-            self._attempt(lambda db: self._keep_index(db, archive, index), None)
-
-    def info(self) -> CacheInfo:
-        """How many images and archives the file holds, its size and its limit."""
-        n_images, n_archives = self._attempt(_counts, (0, 0))
-        n_bytes = self._attempt(file_size, 0)
-        return CacheInfo(self.path, n_images, n_archives, n_bytes, self.limit_bytes)
-
-    def clear(self) -> None:
-        """Remove all entries; other processes may use the file at the same time."""
-
-        def work(db: sqlite3.Connection) -> None:
-            db.execute("DELETE FROM features")
-            db.execute("DELETE FROM archives")
-            db.execute("VACUUM")
-
-        self._attempt(work, None)
-        aside_of(self.path).unlink(missing_ok=True)
-
-    def close(self) -> None:
-        """Renew the dates of rows that were found, and close the file."""
-        self.put({})
-        super().close()
-
-    def _get(self, db: sqlite3.Connection, keys: list[bytes]) -> dict[bytes, FeatureRow]:
-        renew_before = self._now() - RENEWAL_S
-        found: dict[bytes, FeatureRow] = {}
-        for start in range(0, len(keys), MOST_KEYS):
-            some = keys[start : start + MOST_KEYS]
-            # One query for many keys: a query for each would lock and unlock the file each time.
-            hits = db.execute(
-                "SELECT key, row, checksum, used FROM features "
-                f"WHERE key IN ({','.join('?' * len(some))})",
-                some,
-            )
-            for key, row, checksum, used in hits.fetchall():
-                if _is_whole(row, checksum, used):
-                    found[key] = np.frombuffer(row, np.float32)
-                    if used < renew_before:
-                        self._touched.add(key)
-        return found
-
-    def _put(self, db: sqlite3.Connection, rows: Mapping[bytes, FeatureRow]) -> None:
-        if not rows and not self._touched:
-            return
-        date = int(self._now())
-        packed = ((key, np.float32(row).tobytes()) for key, row in rows.items())
-        with db:
-            db.execute("BEGIN IMMEDIATE")
-            db.executemany(
-                "INSERT OR REPLACE INTO features VALUES (?, ?, ?, ?)",
-                ((key, row, zlib.crc32(row), date) for key, row in packed),
-            )
-            db.executemany(
-                "UPDATE features SET used = ? WHERE key = ?",
-                ((date, key) for key in self._touched),
-            )
-        self._touched.clear()
-        self._evict(db)
-
-    def _index_of(self, db: sqlite3.Connection, archive: bytes) -> bytes | None:
-        hit = db.execute(
-            "SELECT found, checksum FROM archives WHERE key = ?", (archive,)
-        ).fetchone()
-        if hit is None or not isinstance(hit[0], bytes) or zlib.crc32(hit[0]) != hit[1]:
-            return None
-        renewed = int(self._now()), archive, int(self._now() - RENEWAL_S)
-        db.execute("UPDATE archives SET used = ? WHERE key = ? AND used < ?", renewed)
-        return hit[0]
-
-    def _keep_index(self, db: sqlite3.Connection, archive: bytes, index: bytes) -> None:
-        with db:
-            db.execute("BEGIN IMMEDIATE")
-            date = int(self._now())
-            db.execute("UPDATE archives SET used = ? WHERE used > ?", (date, date))
-            row = archive, index, zlib.crc32(index), date
-            db.execute("INSERT OR REPLACE INTO archives VALUES (?, ?, ?, ?)", row)
-            db.execute(
-                "DELETE FROM archives WHERE rowid IN (SELECT rowid FROM (SELECT rowid, "
-                "sum(length(found)) OVER (ORDER BY used DESC, rowid DESC) AS total FROM archives) "
-                "WHERE total > ?)",
-                (self.limit_bytes // INDEX_SHARE,),
-            )
-        self._evict(db)
-
     def _evict(self, db: sqlite3.Connection) -> None:
         # Repeated, because a page of the file is freed only with its last row.
         while (size := file_size(db)) > self.limit_bytes:
@@ -335,6 +272,37 @@ class FeatureCache(CacheFile):
             )
             # `execute` would run a single step and free one page.
             db.executescript("PRAGMA incremental_vacuum")
+
+
+def aside_of(path: Path) -> Path:
+    """The path to which a damaged file is moved."""
+    return path.with_name(f"{path.name}.damaged")
+
+
+def file_size(db: sqlite3.Connection) -> int:
+    """The bytes that the file takes on disk."""
+    n_pages, page_bytes = (
+        int(db.execute(f"PRAGMA {word}").fetchone()[0]) for word in ("page_count", "page_size")
+    )
+    return n_pages * page_bytes
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(
+        path, timeout=LONGEST_WAIT_S, isolation_level=None, check_same_thread=False
+    )
+    try:
+        # Must come before the first table; lets the file shrink again after an eviction.
+        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        db.execute("PRAGMA journal_mode = WAL")
+        # Safe against a killed process; a power cut may cost the last rows but not the file.
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA journal_size_limit = 16777216")
+        db.executescript(SCHEMA)
+    except FAILURES:
+        db.close()
+        raise
+    return db
 
 
 def open_cache(

@@ -28,8 +28,8 @@ class Listener(Protocol):
         """A fact that is good to know, such as an automatic choice."""
 
 
-class Silent:
-    """The listener of Python users by default: warnings become Python's, the rest is ignored."""
+class Deaf:
+    """Ignores everything."""
 
     def start(self, task: str, total: int | None) -> None:
         """Ignore."""
@@ -41,11 +41,18 @@ class Silent:
         """Ignore."""
 
     def warn(self, message: str) -> None:
-        """Give a RuntimeWarning."""
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        """Ignore."""
 
     def note(self, message: str) -> None:
         """Ignore."""
+
+
+class Silent(Deaf):
+    """The listener of Python users by default: warnings become Python's, the rest is ignored."""
+
+    def warn(self, message: str) -> None:
+        """Give a RuntimeWarning."""
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 class Recorder:
@@ -55,31 +62,16 @@ class Recorder:
         """Begin without messages."""
         self.warnings: list[str] = []
         self.notes: list[str] = []
-        self._listener = listener
-
-    def start(self, task: str, total: int | None) -> None:
-        """Pass on."""
-        if self._listener is not None:
-            self._listener.start(task, total)
-
-    def advance(self, task: str, steps: int = 1) -> None:
-        """Pass on."""
-        if self._listener is not None:
-            self._listener.advance(task, steps)
-
-    def finish(self, task: str) -> None:
-        """Pass on."""
-        if self._listener is not None:
-            self._listener.finish(task)
+        to = listener or Deaf()
+        self.start, self.advance, self.finish = to.start, to.advance, to.finish
+        self._to = to
 
     def warn(self, message: str) -> None:
         """Keep the warning, and pass it on."""
         self.warnings.append(message)
-        if self._listener is not None:
-            self._listener.warn(message)
+        self._to.warn(message)
 
     def note(self, message: str) -> None:
         """Keep the note, and pass it on."""
         self.notes.append(message)
-        if self._listener is not None:
-            self._listener.note(message)
+        self._to.note(message)

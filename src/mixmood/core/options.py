@@ -179,15 +179,9 @@ def check_kinds(plan: Any) -> None:
         wanted = _kinds(hints[name])
         if not wanted or (value is None and (type(None) in wanted or one.default is None)):
             continue
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        is_whole = isinstance(value, int) and not isinstance(value, bool)
-        fits = (
-            (int in wanted and is_whole)
-            or (float in wanted and is_number)
-            or (str in wanted and isinstance(value, str))
-            or (Path in wanted and isinstance(value, os.PathLike))
-            or (bool in wanted and isinstance(value, bool))
-        )
+        # A bool is an int for Python; an int will do where a float is wanted.
+        types = tuple({float: int | float, Path: os.PathLike}.get(kind, kind) for kind in wanted)
+        fits = bool in wanted if isinstance(value, bool) else isinstance(value, types)
         if not fits:
             kind = next(word for part, word in KINDS.items() if part in wanted)
             raise OptionError(f"{name} must be {kind}; got {value!r:.100}.")

@@ -33,23 +33,27 @@ def open_folder(
     return load_checkpoint(folder, configuration) if resume and folder is not None else None
 
 
-def prepare_folder(folder: Path | None, resume: bool) -> None:
-    """Make the folder of a network; refuse one that holds another run, or the run of a head."""
+def prepare_folder(folder: Path | None, resume: bool, *, is_head: bool = False) -> None:
+    """Make the folder of a run; refuse one that holds another run, or one of the other kind."""
     if folder is None:
         if resume:
             raise OptionError("resume needs the folder of the run to go on with; got none.")
         return
     make_folder(folder)
-    has_checkpoint, has_weights, has_model = (
-        (folder / name).exists() for name in (CHECKPOINT, WEIGHTS, MODEL)
-    )
-    if has_model and not (has_checkpoint or has_weights):
+    there = {name for name in ALL if (folder / name).exists()}
+    is_network = not there.isdisjoint({CHECKPOINT, WEIGHTS})
+    if is_head and is_network:
+        raise OutputError(
+            f"The folder {folder} holds the run of a network, which a head would overwrite. Give "
+            "--model as in that run, or choose another folder."
+        )
+    if not is_head and not is_network and MODEL in there:
         raise OutputError(
             f"The folder {folder} holds the run of a head, which a network would overwrite. "
             "Choose another folder."
         )
-    if not resume and (has_checkpoint or has_weights):
-        go_on = "Go on with it by" if has_checkpoint else "Train it again with"
+    if not resume and (there if is_head else is_network):
+        go_on = "Go on with it by" if CHECKPOINT in there else "Train it again with"
         raise OutputError(
             f"The folder {folder} holds a run already. {go_on} --resume, or choose another folder."
         )
