@@ -117,7 +117,8 @@ def name_order(names: Sequence[bytes]) -> list[int]:
     >>> name_order([b"10.png", b"2.png", b"1.png"])
     [2, 1, 0]
     """
-    return sorted(range(len(names)), key=lambda index: (len(names[index]), names[index]))
+    by_bytes = sorted(range(len(names)), key=names.__getitem__)
+    return sorted(by_bytes, key=lambda index: len(names[index]))
 
 
 def shown_bytes(name: bytes) -> str:

@@ -28,8 +28,8 @@ class ZipSource(ArchiveSource):
     kind = "zip"
 
     def _list(self) -> Listing:
-        # Of 200,000 members zipfile reads the table in 0.7 s with 135 MB. A reader of our own, of
-        # 80 lines, took 0.3 s and 32 MB: too little for a whole command.
+        # zipfile opens a pool of a million members in 5.5 s with 651 MB. A reader of our own, of 80
+        # lines, took 2.3 s and 250 MB; with 100,000 members neither is a tenth of a whole command.
         with zipfile.ZipFile(self._path) as archive:
             return list_members(_members(archive), _ROW)
 
@@ -53,7 +53,10 @@ class ZipSource(ArchiveSource):
 
 
 def _members(archive: zipfile.ZipFile) -> Iterator[tuple[bytes, bool, tuple[int, ...]]]:
-    for info in archive.infolist():
+    infos = archive.infolist()
+    archive.NameToInfo.clear()  # So that an entry of the table is freed when it has been read.
+    while infos:
+        info = infos.pop()
         # Old tools on Windows separate folders by backslashes.
         name = info.filename.replace("\\", "/").encode("utf-8", "surrogateescape")
         sizes = info.header_offset, info.compress_size, info.file_size
