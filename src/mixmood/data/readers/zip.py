@@ -29,7 +29,7 @@ class ZipSource(ArchiveSource):
 
     def _list(self) -> Listing:
         # zipfile opens a pool of a million members in 5.5 s with 651 MB. A reader of our own, of 80
-        # lines, took 2.3 s and 250 MB; with 100,000 members neither is a tenth of a whole command.
+        # lines, took 2.3 s and 250 MB: a third of a second and 40 MB for each 100,000 members.
         with zipfile.ZipFile(self._path) as archive:
             return list_members(_members(archive), _ROW)
 
