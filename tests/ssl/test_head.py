@@ -160,7 +160,7 @@ def test_labelled_images_in_the_pool_are_left_out_of_it(photos, told):
         photos / "labelled", photos / "labelled", algorithm="propagation", listener=told
     ).record
     assert any(
-        "24 images are also among the labelled images; they are left out" in t
+        "24 images are also among the labelled images, and left out of the pool." in t
         for t in told.warnings
     )
     assert record.n_unlabelled == 0
@@ -175,7 +175,7 @@ def test_test_images_that_are_labelled_too_are_reported(photos, told):
 
 def test_the_warning_of_copies_is_whole_if_the_name_of_the_pool_has_a_semicolon(told):
     images = Sample(SimpleNamespace(name="a;b"), np.arange(2), {"last": np.eye(2)}, 2)
-    warn_of_copies(images, images, told)
+    warn_of_copies(images, images, ": their accuracy is too good.", told)
     expected = "a;b: 2 images are also among the labelled images: their accuracy is too good."
     assert told.warnings == [expected]
 

@@ -10,7 +10,7 @@ from PIL import Image
 import mixmood
 from mixmood.api import predict as predict_job
 from mixmood.api.train import train
-from mixmood.core.errors import InputError, OptionError, TrainingError, UnreadableImageError
+from mixmood.core.errors import TrainingError, UnreadableImageError
 from mixmood.core.listener import Recorder, Silent
 from mixmood.data.images.pool import ImageSource
 from mixmood.data.open import open_pool
@@ -55,14 +55,6 @@ def test_a_pool_is_loaded_in_the_order_it_is_read_quickest():
     assert loaded.unreadable == ("0.png", "7.png", "14.png")
 
 
-def test_some_rows_come_in_the_order_asked_for():
-    loaded = load_pictures(Backwards(), (4, 4), listener=Silent(), rows=np.array([5, 7, 12, 3]))
-    assert loaded.rows.tolist() == [5, 12, 3] == loaded.pixels[:, 0, 0, 0].tolist()
-    assert loaded.unreadable == ("7.png",)
-    with pytest.raises(InputError, match="backwards has no readable image among 2"):
-        load_pictures(Backwards(), (4, 4), listener=Silent(), rows=np.array([0, 14]))
-
-
 def test_predictions_are_in_the_order_of_the_pool(monkeypatch):
     class Brightness:
         """Gives each picture its value as its probability."""
@@ -71,7 +63,7 @@ def test_predictions_are_in_the_order_of_the_pool(monkeypatch):
         pixel_range = threshold = None
         is_batch_dependent = False
 
-        def __init__(self, _path, _jobs, _device):
+        def __init__(self, *_):
             pass
 
         def answer(self, pixels):
@@ -175,12 +167,6 @@ def test_a_class_with_too_few_images_is_refused():
         match=r"'dog' needs at least 3 .*1 for validation, 1 to learn from\); it has 2",
     ):
         set_aside(CODES[:10], {"test": 0.2, "validation": 0.2}, NAMES, rng())
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0, -1.0])
-def test_a_share_that_is_none_is_refused(share):
-    with pytest.raises(OptionError, match=r"The test share must lie between 0 and 1; got"):
-        set_aside(CODES, {"test": share}, NAMES, rng())
 
 
 QUICK = {

@@ -46,7 +46,7 @@ def test_a_record_survives_json():
 
 def test_a_record_of_another_schema_is_refused():
     text = dataclasses.replace(a_record(epoch(1, 0.5)), schema=7).to_json()
-    with pytest.raises(InputError, match="of schema 1 was wanted; got 7"):
+    with pytest.raises(InputError, match="schema 1 was wanted; got 7"):
         TrainingRecord.from_json(text)
 
 

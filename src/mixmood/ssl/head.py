@@ -17,7 +17,7 @@ from mixmood.core.text import counted, either_form
 from mixmood.data.images.labels import group_codes, group_names, minus_one_note, needed_labels
 from mixmood.data.images.pool import FeatureSource, ImageSource, Labels, Pool, fit_pixel_range
 from mixmood.data.open import open_pool
-from mixmood.evidence.choice import BASE, Comparison, TrainedHead, train_head
+from mixmood.evidence.choice import BASE, TrainedHead, train_head
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.sample import Extractor, Sample
@@ -28,29 +28,19 @@ from mixmood.ssl.pools import codes_among, first_names
 from mixmood.ssl.record import AlgorithmGain, HeadAccuracy, HeadRecord
 
 
-def _without_copies(pool: Sample, labelled: Sample, listener: Listener) -> Sample:
-    """The pool without images that are labelled images too: they would be counted twice."""
-    is_copy = pool.is_copy_of(labelled)
-    n_copies = int(is_copy.sum())
-    if n_copies == 0:
-        return pool
-    listener.warn(
-        f"{_copies(pool, n_copies)}; {either_form(n_copies, 'it is', 'they are')} left out of the "
-        "pool."
-    )
-    return pool.where(~is_copy)
-
-
-def warn_of_copies(test: Sample, labelled: Sample, listener: Listener) -> None:
-    """Warn of test images that are labelled images too; they stay in the test."""
-    n_copies = int(test.is_copy_of(labelled).sum())
-    if n_copies:
-        listener.warn(f"{_copies(test, n_copies)}: their accuracy is too good.")
-
-
-def _copies(images: Sample, count: int) -> str:
-    are = either_form(count, "is", "are")
-    return f"{images.pool.name}: {counted(count, 'image')} {are} also among the labelled images"
+def warn_of_copies(
+    images: Sample, labelled: Sample, consequence: str, listener: Listener
+) -> NDArray[np.bool_]:
+    """Which images are labelled images too; warns of them, with the consequence that it has."""
+    is_copy = images.is_copy_of(labelled)
+    count = int(is_copy.sum())
+    if count:
+        are = either_form(count, "is", "are")
+        listener.warn(
+            f"{images.pool.name}: {counted(count, 'image')} {are} also among the labelled images"
+            f"{consequence}"
+        )
+    return is_copy
 
 
 class HeadTask:
@@ -78,19 +68,25 @@ class HeadTask:
         self.pixel_range = fit_pixel_range(base)
         self.labelled = self._read(self._open(base, "labelled"))
         self.labels, self.codes = _used_labels(self.labelled, listener)
-        self.groups = _groups(self.labelled, plan.groups)
+        self.groups = None
+        if plan.groups is not None:
+            self.groups = group_codes(group_names(base, plan.groups))[self.labelled.rows]
         self.n_pool, self.pool = 0, None
         if unlabelled is not None:
             pool = self._open(unlabelled, "unlabelled")
             self.n_pool = len(pool)
             sampled = self._read(pool, self._sampled_rows(pool))
-            self.pool = _without_copies(sampled, self.labelled, listener)
+            # They would be counted twice.
+            is_copy = warn_of_copies(
+                sampled, self.labelled, ", and left out of the pool.", listener
+            )
+            self.pool = sampled.where(~is_copy)
         self.test = None
         if plan.test is not None:
             self.test = self._read(self._open(plan.test, "test"))
             own = needed_labels(self.test.pool, "test pool")
             self.test_codes = codes_among(self.labels.names, own.names, self.test.codes)
-            warn_of_copies(self.test, self.labelled, listener)
+            warn_of_copies(self.test, self.labelled, ": their accuracy is too good.", listener)
 
     def _open(self, what: Any, role: str) -> Pool:
         """The pool; images of more than eight bits are scaled like the labelled ones."""
@@ -163,12 +159,6 @@ def _used_labels(labelled: Sample, listener: Listener) -> tuple[Labels, NDArray[
     return Labels(codes.astype(np.int32), names), codes
 
 
-def _groups(labelled: Sample, word: str | None) -> NDArray[np.int64] | None:
-    if word is None:
-        return None
-    return group_codes(group_names(labelled.pool, word))[labelled.rows]
-
-
 MOST_CONFUSION_CLASSES = 200
 """With more classes, the record has no confusion table."""
 
@@ -183,7 +173,13 @@ def record_of(
     """The record; time and warnings are added when the run ends."""
     names = task.labels.names
     pool = None if task.pool is None else task.pool.features
-    guesses = None if pool is None else trained.head.predict(pool)
+    shares, n_changed = None, None
+    if pool is not None:
+        guesses = trained.head.predict(pool)
+        counts = np.bincount(guesses, minlength=len(names)) / max(1, len(guesses))
+        shares = dict(zip(names, counts.tolist(), strict=True))
+        if BASE in trained.others:
+            n_changed = int((trained.others[BASE].predict(pool) != guesses).sum())
     test = None if task.test is None else trained.head.predict(task.test.features)
     estimate = trained.accuracy
     uses_pool = trained.name != BASE
@@ -196,7 +192,15 @@ def record_of(
             None if estimate is None else (estimate.low, estimate.high),
             None if test is None else float((test == task.test_codes).mean()),
         ),
-        gains=tuple(map(_gain, trained.comparisons)),
+        gains=tuple(
+            AlgorithmGain(
+                one.name,
+                100 * one.gain.value,
+                (100 * one.gain.low, 100 * one.gain.high),
+                one.is_clear,
+            )
+            for one in trained.comparisons
+        ),
         class_names=names,
         class_counts=tuple(np.bincount(task.codes, minlength=len(names)).tolist()),
         n_labelled=len(task.codes),
@@ -211,20 +215,10 @@ def record_of(
         temperature=float(trained.head.temperature),
         threshold=typicality.threshold,
         confusion=confusion(trained.logits, task.codes, len(names)),
-        pool_shares=None if guesses is None else _shares(guesses, names),
-        n_changed=_n_changed(trained, pool),
+        pool_shares=shares,
+        n_changed=n_changed,
         seed=plan.seed,
         elapsed_s=0.0,
-    )
-
-
-def _gain(comparison: Comparison) -> AlgorithmGain:
-    gain = comparison.gain
-    return AlgorithmGain(
-        comparison.name,
-        100 * gain.value,
-        (100 * gain.low, 100 * gain.high),
-        comparison.is_clear,
     )
 
 
@@ -248,18 +242,6 @@ def confusion(
         predicted = repeat[is_held_out].argmax(axis=1)
         np.add.at(counts, (codes[is_held_out], predicted), 1 / len(logits))
     return tuple(tuple(row) for row in counts.round(6).tolist())
-
-
-def _shares(guesses: NDArray[np.intp], names: tuple[str, ...]) -> dict[str, float]:
-    counts = np.bincount(guesses, minlength=len(names)) / max(1, len(guesses))
-    return dict(zip(names, counts.tolist(), strict=True))
-
-
-def _n_changed(trained: TrainedHead, pool: Array | None) -> int | None:
-    if pool is None or BASE not in trained.others:
-        return None
-    base = trained.others[BASE].predict(pool)
-    return int((base != trained.head.predict(pool)).sum())
 
 
 @dataclass(frozen=True)

@@ -229,10 +229,12 @@ class TrainingRunPlan(TrainingPlan):
     mlflow: str | None = mlflow_option()
 
     def __post_init__(self) -> None:
-        """Refuse an empty path, which would be the current folder."""
+        """Refuse an empty path, which would be the current folder, and two kinds of test images."""
         super().__post_init__()
         if self.out == "":
             raise OptionError("out is an empty path. Is a variable of the shell not set?")
+        if self.test is not None and self.test_share is not None:
+            raise OptionError("Give test images or a test share, not both.")
 
     @property
     def folder(self) -> Path | None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,13 +10,13 @@ from numpy.typing import NDArray
 from PIL import Image as PillowImage
 
 from mixmood.core.arrays import Codes, Picture, Rows
-from mixmood.core.errors import InputError, OptionError, TrainingError, UnreadableImageError
-from mixmood.core.listener import Listener, Silent
+from mixmood.core.errors import InputError, TrainingError, UnreadableImageError
+from mixmood.core.listener import Listener
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import counted, either_form
 from mixmood.data.images.labels import minus_one_note, needed_labels
 from mixmood.data.images.pixel_range import PixelRange
-from mixmood.data.images.pool import ImageSource, Labels, fit_pixel_range, poor_range
+from mixmood.data.images.pool import ImageSource, fit_pixel_range, poor_range
 from mixmood.data.open import open_pool
 from mixmood.features.sample import no_readable_image, pixel_warnings, unreadable_warning
 from mixmood.ssl.plan import SMALLEST_SIDE, TrainingPlan
@@ -65,19 +64,16 @@ class Loaded:
     n_resized: int
 
 
-def load_pictures(
-    source: ImageSource, size: tuple[int, int], *, listener: Listener, rows: Rows | None = None
-) -> Loaded:
-    """Every readable picture of a pool, or of some of its rows, at one size."""
-    wanted = np.arange(len(source)) if rows is None else rows
-    pixels = np.empty((len(wanted), *size, 3), dtype=np.uint8)
-    is_kept = np.zeros(len(wanted), dtype=bool)
+def load_pictures(source: ImageSource, size: tuple[int, int], *, listener: Listener) -> Loaded:
+    """Every readable picture of a pool at one size."""
+    n_images = len(source)
+    pixels = np.empty((n_images, *size, 3), dtype=np.uint8)
+    is_kept = np.zeros(n_images, dtype=bool)
     n_resized = 0
     task = f"reading {source.name}"
-    listener.start(task, len(wanted))
-    order = source.reading_order(wanted)
-    pictures = pictures_at(source, wanted[order].tolist(), size)
-    for place, (picture, is_resized) in zip(order.tolist(), pictures, strict=True):
+    listener.start(task, n_images)
+    order = source.reading_order(np.arange(n_images)).tolist()
+    for place, (picture, is_resized) in zip(order, pictures_at(source, order, size), strict=True):
         if not isinstance(picture, UnreadableImageError):
             n_resized += is_resized
             pixels[place] = picture
@@ -85,13 +81,13 @@ def load_pictures(
         listener.advance(task)
     listener.finish(task)
     if not is_kept.any():
-        raise no_readable_image(source.name, len(wanted))
+        raise no_readable_image(source.name, n_images)
     # Moved within the array: a copy would need the same amount of memory again.
     for new_place, place in enumerate(np.flatnonzero(is_kept).tolist()):
         if new_place < place:
             pixels[new_place] = pixels[place]
-    unreadable = tuple(map(source.locate, wanted[~is_kept].tolist()))
-    return Loaded(pixels[: is_kept.sum()], wanted[is_kept], unreadable, n_resized)
+    unreadable = tuple(map(source.locate, np.flatnonzero(~is_kept).tolist()))
+    return Loaded(pixels[: is_kept.sum()], np.flatnonzero(is_kept), unreadable, n_resized)
 
 
 def common_side(source: ImageSource) -> int:
@@ -107,52 +103,6 @@ def common_side(source: ImageSource) -> int:
         # All of these few are unreadable. `load_pictures` reads all images and reports errors.
         return MOST_SIDE
     return max(SMALLEST_SIDE, min(MOST_SIDE, int(np.median(sides))))
-
-
-class PictureReader:
-    """Reads batches of a pool's pictures at one size, for pools that do not fit in memory."""
-
-    def __init__(
-        self, source: ImageSource, size: tuple[int, int], listener: Listener | None = None
-    ) -> None:
-        """Read from `source`; `size` is height and width; the listener gets one warning."""
-        self._source = source
-        self._listener, self._has_warned = listener or Silent(), False
-        self.size = size
-        self.fingerprint = source.fingerprint
-
-    def __len__(self) -> int:
-        """How many images the pool holds."""
-        return len(self._source)
-
-    def stack(self, rows: Rows) -> NDArray[np.uint8]:
-        """The pictures asked for, shape (n, height, width, 3).
-
-        An unreadable picture is replaced by the next readable one of the pool. Batches thus keep
-        their size and depend on the rows only.
-        """
-        pictures = [
-            self._next_readable(row) if isinstance(picture, UnreadableImageError) else picture
-            for row, (picture, _) in zip(
-                rows.tolist(), pictures_at(self._source, rows.tolist(), self.size), strict=True
-            )
-        ]
-        return np.stack(pictures)
-
-    def _next_readable(self, row: int) -> Picture:
-        if not self._has_warned:
-            # Only once: the number of unreadable images is not known before all have been read.
-            self._has_warned = True
-            self._listener.warn(
-                f"{self._source.name}: {self._source.locate(row)} cannot be read; it and others "
-                "like it are replaced by the next readable images."
-            )
-        n_images = len(self)
-        others = ((row + step) % n_images for step in range(1, n_images))
-        for picture, _ in pictures_at(self._source, others, self.size):
-            if not isinstance(picture, UnreadableImageError):
-                return picture
-        raise no_readable_image(self._source.name, n_images)
 
 
 def n_shared(pixels: NDArray[np.uint8], other: NDArray[np.uint8]) -> int:
@@ -178,9 +128,6 @@ def set_aside(
     The images of a class for each share are rounded to a whole number of at least one. A class
     therefore needs one image for each share and one to learn from.
     """
-    for what, share in shares.items():
-        if not 0 < share < 1:
-            raise OptionError(f"The {what} share must lie between 0 and 1; got {share:g}.")
     parts: dict[str, list[Rows]] = {"labelled": [], **{what: [] for what in shares}}
     for code, name in enumerate(names):
         rows = rng.permutation(np.flatnonzero(codes == code))
@@ -229,18 +176,23 @@ def codes_among(
     found = np.unique(codes)
     unknown = [own_names[code] for code in found if own_names[code] not in names]
     if unknown:
-        raise TrainingError(
-            f"The test images have classes that no labelled image has: {first_names(unknown)}. "
-            "Label images of these classes, or leave them out."
-        )
+        raise unknown_classes("test", unknown)
     places = np.array([names.index(own_names[code]) for code in found], np.int64)
     return np.asarray(places[np.searchsorted(found, codes)], np.int64)
 
 
-def first_names(names: Sequence[str]) -> str:
+def unknown_classes(what: str, classes: Sequence[Any]) -> TrainingError:
+    """The error for images whose classes are not among those of the labelled images."""
+    return TrainingError(
+        f"The {what} images have classes that no labelled image has: {first_names(classes)}. "
+        "Label images of these classes, or leave them out."
+    )
+
+
+def first_names(names: Sequence[Any]) -> str:
     """The first five names, and how many more there are."""
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more
+    return ", ".join(map(str, names[:5])) + more
 
 
 class PoolLoader:
@@ -253,12 +205,8 @@ class PoolLoader:
 
     def splits(self, labelled: Any, test: Any | None, plan: TrainingPlan) -> Splits:
         """The labelled pool split into images to learn from and images to set aside."""
-        if test is not None and plan.test_share is not None:
-            raise OptionError(
-                "Give test images or a test share, not both; "
-                f"got {_name(test)} and {plan.test_share:g}."
-            )
-        source, labels = self._open_labelled(labelled, "labelled")
+        source = self._open(labelled, "labelled")
+        labels = needed_labels(source, "labelled pool")
         if note := minus_one_note(labels.names):
             self._listener.warn(note)
         self._pixel_range = fit_pixel_range(source)
@@ -297,7 +245,7 @@ class PoolLoader:
             self._listener.warn(
                 f"{source.name}: does not fit in memory; images are read as needed."
             )
-            return StreamedImages(PictureReader(source, splits.size, self._listener))
+            return StreamedImages(source, splits.size, self._listener)
         pixels = self._load(source, splits.size).pixels
         self._warn_of_shared(pixels, source.name, splits.labelled[0], "labelled")
         self._warn_of_shared(pixels, source.name, splits.test[0], "test")
@@ -306,7 +254,8 @@ class PoolLoader:
     def _test_part(
         self, test: Any, size: tuple[int, int], names: tuple[str, ...]
     ) -> LabelledPixels:
-        source, labels = self._open_labelled(test, "test")
+        source = self._open(test, "test")
+        labels = needed_labels(source, "test pool")
         codes_among(names, labels.names, labels.codes)  # refused before images are read
         loaded = self._load(source, size)
         return loaded.pixels, codes_among(names, labels.names, labels.codes[loaded.rows])
@@ -320,10 +269,6 @@ class PoolLoader:
         for note in source.notes:
             self._listener.warn(f"{source.name}: {note}")
         return source.scaled_by(self._pixel_range)
-
-    def _open_labelled(self, what: Any, role: str) -> tuple[ImageSource, Labels]:
-        source = self._open(what, role)
-        return source, needed_labels(source, f"{role} pool")
 
     def _load(self, source: ImageSource, size: tuple[int, int]) -> Loaded:
         n_tried, n_poor = poor_range(source)
@@ -348,7 +293,3 @@ class PoolLoader:
             self._listener.warn(
                 f"{name}: {counted(count, 'image')} {are} also among the {role} images."
             )
-
-
-def _name(what: Any) -> str:
-    return str(what) if isinstance(what, str | Path) else type(what).__name__

@@ -1,7 +1,9 @@
 """The records of a trained network and of a trained head: frozen, versioned, written as JSON."""
 
 import json
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from html import escape
 from statistics import median
@@ -45,8 +47,33 @@ class EpochRecord:
     """Share of the guesses that reached the threshold; None for algorithms without one."""
 
 
+class _Record(ABC):
+    """A record that is shown in one line."""
+
+    @abstractmethod
+    def summary_line(self) -> str:
+        """The model, its algorithm and its accuracy in one line."""
+
+    def __repr__(self) -> str:
+        """One line; `to_json` has all of it."""
+        return f"<{type(self).__name__}: {self.summary_line()}>"
+
+    def _repr_html_(self) -> str:
+        """The same, for notebooks."""
+        return f"<p>{escape(self.summary_line())}</p>"
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Within, errors that come from wrong content become one that says so."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"This is no {what}: {reason(error)}.") from error
+
+
 @dataclass(frozen=True, repr=False)
-class TrainingRecord:
+class TrainingRecord(_Record):
     """One run: its configuration, its epochs and its accuracies."""
 
     configuration: dict[str, Any]
@@ -120,14 +147,6 @@ class TrainingRecord:
         name, last = self.configuration["algorithm"], self.accuracy_last
         return f"network, {name}: test accuracy {last:.3f} on {counted(self.n_test, 'image')}"
 
-    def __repr__(self) -> str:
-        """One line; `to_json` has all of it."""
-        return f"<TrainingRecord: {self.summary_line()}>"
-
-    def _repr_html_(self) -> str:
-        """The same, for notebooks."""
-        return f"<p>{escape(self.summary_line())}</p>"
-
     def to_json(self) -> str:
         """The record as JSON, with its summary."""
         content = {"schema": self.schema, "mixmood": self.mixmood, "summary": self.summary()}
@@ -136,20 +155,15 @@ class TrainingRecord:
     @classmethod
     def from_json(cls, text: str) -> "TrainingRecord":
         """The record from its JSON text."""
-        try:
+        with _reading("training record"):
             content = json.loads(text)
             if content["schema"] != SCHEMA:
-                raise InputError(
-                    f"A training record of schema {SCHEMA} was wanted; got {content['schema']}. "
-                    "Read it with the version of mixmood that wrote it."
-                )
+                raise ValueError(f"schema {SCHEMA} was wanted; got {content['schema']}")
             values = _tuples({field.name: content[field.name] for field in fields(cls)})
             record = cls(**values | {"epochs": epochs_from(content["epochs"])})
             # The summary compares values, so that values of a wrong type raise an error here.
             record.summary()
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise InputError(f"This is no training record: {reason(error)}.") from error
-        return record
+            return record
 
 
 def select(epochs: Sequence[EpochRecord]) -> EpochRecord | None:
@@ -208,7 +222,7 @@ class AlgorithmGain:
 
 
 @dataclass(frozen=True, repr=False)
-class HeadRecord:
+class HeadRecord(_Record):
     """One head: how it was chosen and trained, and its accuracy."""
 
     algorithm: str
@@ -258,14 +272,6 @@ class HeadRecord:
             f"({low:.3f} to {high:.3f}), cross-validated"
         )
 
-    def __repr__(self) -> str:
-        """One line; `to_json` has all of it."""
-        return f"<HeadRecord: {self.summary_line()}>"
-
-    def _repr_html_(self) -> str:
-        """The same, for notebooks."""
-        return f"<p>{escape(self.summary_line())}</p>"
-
     def to_json(self) -> str:
         """The record as JSON."""
         head = {"schema": SCHEMA, "mixmood": __version__, "model": self.model}
@@ -274,7 +280,7 @@ class HeadRecord:
     @classmethod
     def from_json(cls, text: str) -> "HeadRecord":
         """The record from its JSON text."""
-        try:
+        with _reading("record of a head"):
             content = json.loads(text)
             if content["schema"] != SCHEMA or content["model"] != HEAD:
                 raise ValueError(f"it is of schema {content['schema']}, model {content['model']}")
@@ -282,16 +288,10 @@ class HeadRecord:
             values["accuracy"] = HeadAccuracy(**_tuples(values["accuracy"]))
             values["gains"] = tuple(AlgorithmGain(**_tuples(gain)) for gain in values["gains"])
             return cls(**_tuples(values))
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise InputError(f"This is no record of a head: {reason(error)}.") from error
 
 
-def _tuples(values: dict[str, Any]) -> dict[str, Any]:
-    """The values with lists, which JSON has instead of tuples, converted to tuples."""
-    return {
-        name: _tuple(value) if isinstance(value, list) else value for name, value in values.items()
-    }
-
-
-def _tuple(values: list[Any]) -> tuple[Any, ...]:
-    return tuple(_tuple(one) if isinstance(one, list) else one for one in values)
+def _tuples(values: Any) -> Any:
+    """The values of an object, and lists in them, which JSON has instead of tuples, as tuples."""
+    if isinstance(values, dict):
+        return {k: _tuples(v) if isinstance(v, list) else v for k, v in values.items()}
+    return tuple(_tuples(one) if isinstance(one, list) else one for one in values)

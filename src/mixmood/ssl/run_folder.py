@@ -40,20 +40,16 @@ def prepare_folder(folder: Path | None, resume: bool, *, is_head: bool = False) 
             raise OptionError("resume needs the folder of the run to go on with; got none.")
         return
     make_folder(folder)
-    there = {name for name in ALL if (folder / name).exists()}
-    is_network = not there.isdisjoint({CHECKPOINT, WEIGHTS})
-    if is_head and is_network:
+    found = {name for name in ALL if (folder / name).exists()}
+    is_network = not found.isdisjoint((CHECKPOINT, WEIGHTS))
+    if is_network if is_head else (MODEL in found and not is_network):
+        own, other = ("head", "network") if is_head else ("network", "head")
         raise OutputError(
-            f"The folder {folder} holds the run of a network, which a head would overwrite. Give "
+            f"The folder {folder} holds the run of a {other}, which a {own} would overwrite. Give "
             "--model as in that run, or choose another folder."
         )
-    if not is_head and not is_network and MODEL in there:
-        raise OutputError(
-            f"The folder {folder} holds the run of a head, which a network would overwrite. "
-            "Choose another folder."
-        )
-    if not resume and (there if is_head else is_network):
-        go_on = "Go on with it by" if CHECKPOINT in there else "Train it again with"
+    if found and not resume:
+        go_on = "Go on with it by" if CHECKPOINT in found else "Train it again with"
         raise OutputError(
             f"The folder {folder} holds a run already. {go_on} --resume, or choose another folder."
         )

@@ -12,10 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mixmood.core.arrays import Rows
-from mixmood.core.errors import ShapeError, TrainingError
+from mixmood.core.arrays import Picture, Rows
+from mixmood.core.errors import ShapeError, TrainingError, UnreadableImageError
+from mixmood.core.listener import Listener
+from mixmood.data.images.pool import ImageSource
+from mixmood.features.sample import no_readable_image
 from mixmood.ssl.models.network import Standardise
-from mixmood.ssl.pools import PictureReader
+from mixmood.ssl.pools import pictures_at, unknown_classes
 
 
 class Images(ABC):
@@ -76,21 +79,25 @@ class MemoryImages(Images):
 
 
 class StreamedImages(Images):
-    """Images decoded when they are needed; the next batch is decoded during the current update."""
+    """Pictures of a pool that does not fit in memory, decoded at one size when they are needed.
+
+    The next batch is decoded during the current update. An unreadable picture is replaced by the
+    next readable one of the pool. Batches thus keep their size and depend on the rows only.
+    """
 
     is_streamed = True
 
-    def __init__(self, reader: PictureReader) -> None:
-        """Read pictures with `reader`, which resizes all of them to one size."""
-        self._reader = reader
+    def __init__(self, source: ImageSource, size: tuple[int, int], listener: Listener) -> None:
+        """Read from `source` at (height, width); the listener gets one warning."""
+        self._source, self._size, self._listener = source, size, listener
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-images")
         self._next: tuple[bytes, Future[NDArray[np.uint8]]] | None = None
-        height, width = reader.size
-        self.shape = (3, height, width)
+        self._has_warned = False
+        self.shape = (3, *size)
 
     def __len__(self) -> int:
         """How many images there are."""
-        return len(self._reader)
+        return len(self._source)
 
     def batch(self, rows: Rows) -> Tensor:
         """The images asked for; an unreadable one is replaced by the next readable one."""
@@ -98,16 +105,41 @@ class StreamedImages(Images):
         if prefetched is not None and prefetched[0] == rows.tobytes():
             pixels = prefetched[1].result()
         else:
-            pixels = self._reader.stack(rows)
+            pixels = self._read(rows)
         return torch.from_numpy(pixels).permute(0, 3, 1, 2)
 
     def prefetch(self, rows: Rows) -> None:
         """Begin to read these images in the background."""
-        self._next = (rows.tobytes(), self._worker.submit(self._reader.stack, rows))
+        self._next = (rows.tobytes(), self._worker.submit(self._read, rows))
 
     def fingerprint(self) -> bytes:
         """The digest of the pool and the size of the resized images."""
-        return f"{self._reader.fingerprint} {self.shape}".encode()
+        return f"{self._source.fingerprint} {self.shape}".encode()
+
+    def _read(self, rows: Rows) -> NDArray[np.uint8]:
+        """The pictures asked for, shape (n, height, width, 3)."""
+        wanted = rows.tolist()
+        read = pictures_at(self._source, wanted, self._size)
+        return np.stack(
+            [
+                self._next_readable(row) if isinstance(picture, UnreadableImageError) else picture
+                for row, (picture, _) in zip(wanted, read, strict=True)
+            ]
+        )
+
+    def _next_readable(self, row: int) -> Picture:
+        if not self._has_warned:
+            # Only once: the number of unreadable images is not known before all have been read.
+            self._has_warned = True
+            self._listener.warn(
+                f"{self._source.name}: {self._source.locate(row)} cannot be read; it and others "
+                "like it are replaced by the next readable images."
+            )
+        others = ((row + step) % len(self) for step in range(1, len(self)))
+        for picture, _ in pictures_at(self._source, others, self._size):
+            if not isinstance(picture, UnreadableImageError):
+                return picture
+        raise no_readable_image(self._source.name, len(self))
 
 
 def as_images(images: Images | NDArray[Any], what: str) -> Images:
@@ -211,39 +243,32 @@ def checked_task(
     class_names: Sequence[str] | None,
 ) -> Task:
     """The task; images and labels that cannot be trained on are refused."""
-    train_part = _labelled(labelled, "labelled")
-    names = _class_names(train_part.codes, class_names)
+    own = _labelled(*labelled, "labelled")
+    names = _class_names(own.codes, class_names)
     pool = None if unlabelled is None else as_images(unlabelled, "unlabelled")
     if pool is not None and len(pool) == 0:
         raise TrainingError(
             "The unlabelled pool is empty. Give at least one image, or train with 'supervised'."
         )
-    test_part = _labelled(test, "test")
-    validation_part = None if validation is None else _labelled(validation, "validation")
-    for what, part in (("test", test_part), ("validation", validation_part)):
-        if part is not None:
-            _check_codes(part.codes, what, names)
-    shapes = {
-        what: images.shape
-        for what, images in {
-            "labelled": train_part.images,
-            "unlabelled": pool,
-            "test": test_part.images,
-            "validation": None if validation_part is None else validation_part.images,
-        }.items()
-        if images is not None
-    }
+    tested = _labelled(*test, "test", len(names))
+    validated = None if validation is None else _labelled(*validation, "validation", len(names))
+    every = {"labelled": own.images, "unlabelled": pool, "test": tested.images}
+    every["validation"] = None if validated is None else validated.images
+    shapes = {what: images.shape for what, images in every.items() if images is not None}
     if len(set(shapes.values())) > 1:
         listed = ", ".join(f"{what} {shape}" for what, shape in shapes.items())
         raise ShapeError(
             "All images must have one shape (channels, height, width); "
             f"got {listed}. Resize or convert them first."
         )
-    return Task(train_part, pool, test_part, validation_part, names)
+    return Task(own, pool, tested, validated, names)
 
 
-def _labelled(pair: tuple[ImagesLike, CodesLike], what: str) -> Labelled:
-    images, labels = as_images(pair[0], what), np.asarray(pair[1])
+def _labelled(
+    given: ImagesLike, given_labels: CodesLike, what: str, n_classes: int | None = None
+) -> Labelled:
+    """The images and their codes, which must be below `n_classes`."""
+    images, labels = as_images(given, what), np.asarray(given_labels)
     if labels.shape != (len(images),) or not np.issubdtype(labels.dtype, np.integer):
         raise ShapeError(
             f"The {what} labels must be one whole number for each of the {len(images)} images; "
@@ -251,6 +276,9 @@ def _labelled(pair: tuple[ImagesLike, CodesLike], what: str) -> Labelled:
         )
     if len(images) == 0:
         raise TrainingError(f"There are no {what} images. Give at least one of each class.")
+    unknown = set() if n_classes is None else set(labels.tolist()) - set(range(n_classes))
+    if unknown:
+        raise unknown_classes(what, sorted(unknown))
     return Labelled(images, torch.from_numpy(labels.astype(np.int64)))
 
 
@@ -274,12 +302,3 @@ def _class_names(codes: Tensor, names: Sequence[str] | None) -> tuple[str, ...]:
             "Label some, or number the classes without gaps."
         )
     return chosen
-
-
-def _check_codes(codes: Tensor, what: str, names: tuple[str, ...]) -> None:
-    unknown = sorted(set(codes.tolist()) - set(range(len(names))))
-    if unknown:
-        raise TrainingError(
-            f"The {what} images have classes that no labelled image has: "
-            f"{', '.join(map(str, unknown))}. Label images of these classes, or leave them out."
-        )

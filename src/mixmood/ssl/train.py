@@ -7,9 +7,9 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import Field, asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -117,7 +117,9 @@ def train(
     configuration["threads"] = n_threads
     with computing_with(n_threads):
         if isinstance(spec, TunedSpec):
-            _start_from_head(model, task)
+            # The head of the backbone begins at the solution on the frozen features.
+            first = task.labelled.images.batch(np.arange(len(task.labelled.images)))
+            cast(Any, model).start_from(first, task.labelled.codes.numpy(), task.n_classes)
         network = Network(model, place, plan.precision)
         follower = _follower(model, spec, method, plan.ema)
         loop = Loop(
@@ -131,18 +133,14 @@ def train(
             has_arms=has_arms,
         )
         if saved is not None:
-            _restore(loop, saved, folder)
+            try:
+                loop.restore(saved)
+            except Exception as error:
+                # A checkpoint that can be loaded may still have values of any type and shape.
+                why = f"{type(error).__name__}: {error}".splitlines()[0]  # torch's are long
+                raise unreadable_checkpoint(folder or Path(), why) from error
         loop.run(folder, configuration, progress or Silent(), on_epoch)
         return _trained(loop, configuration)
-
-
-def _restore(loop: Loop, saved: dict[str, Any], folder: Path | None) -> None:
-    try:
-        loop.restore(saved)
-    except Exception as error:
-        # A checkpoint that can be loaded may still have values of any type and shape.
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]  # torch's messages are long
-        raise unreadable_checkpoint(folder or Path(), reason) from error
 
 
 def check_plan(plan: TrainingPlan, has_pool: bool) -> None:
@@ -202,9 +200,10 @@ def configuration_of(
     task: Task,
 ) -> dict[str, Any]:
     """Everything that decides the weights of a run."""
+    own: Any = fields(algorithm) if is_dataclass(algorithm) else ()
     return {
         "algorithm": algorithm.name,
-        "settings": {found.name: getattr(algorithm, found.name) for found in _fields(algorithm)},
+        "settings": {one.name: getattr(algorithm, one.name) for one in own},
         "model": repr(model) if isinstance(model, nn.Module) else asdict(model),
         "epochs": math.ceil(length.n_updates / length.updates_per_epoch),
         "updates": length.n_updates,
@@ -217,10 +216,6 @@ def configuration_of(
         "ema": plan.ema,
         "precision": plan.precision,
     }
-
-
-def _fields(algorithm: object) -> tuple[Field[Any], ...]:
-    return fields(algorithm) if is_dataclass(algorithm) else ()
 
 
 SMALL_UPDATE = 1e9
@@ -262,12 +257,6 @@ def _built(spec: Spec, task: Task, seed: int) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(rng_for(seed, "weights").integers(2**63)))
         return spec.build(task.labelled.images.shape, task.n_classes)
-
-
-def _start_from_head(network: Any, task: Task) -> None:
-    """Set the head of the backbone to the solution on the frozen features of labelled images."""
-    images = task.labelled.images.batch(np.arange(len(task.labelled.images)))
-    network.start_from(images, task.labelled.codes.numpy(), task.n_classes)
 
 
 def _follower(model: nn.Module, spec: Spec, algorithm: Algorithm, ema: float) -> Follower | None:
