@@ -1,15 +1,15 @@
 """`mixmood.cache_info` and `mixmood.clear_cache`: the cache of features and archive indices."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from mixmood.core.cache import FILE_NAME, CacheInfo, FeatureCache, cache_directory
 from mixmood.core.errors import InputError
-
-if TYPE_CHECKING:
-    from mixmood.core.cache import CacheInfo, FeatureCache
+from mixmood.core.listener import Recorder
 
 
-def cache_info(cache: str | Path | None = None) -> "CacheInfo":
+def cache_info(cache: str | Path | None = None) -> CacheInfo:
     """Where the cache is, what it holds and how large it may grow.
 
     Args:
@@ -19,7 +19,7 @@ def cache_info(cache: str | Path | None = None) -> "CacheInfo":
         return store.info()
 
 
-def clear_cache(cache: str | Path | None = None) -> "CacheInfo":
+def clear_cache(cache: str | Path | None = None) -> CacheInfo:
     """Delete the content of the cache; returns a description of it before.
 
     Args:
@@ -28,14 +28,12 @@ def clear_cache(cache: str | Path | None = None) -> "CacheInfo":
     with _existing(cache) as store:
         about = store.info()
         store.clear()
-        _refuse_if_closed(store)
     return about
 
 
-def _existing(directory: str | Path | None) -> "FeatureCache":
-    from mixmood.core.cache import FILE_NAME, FeatureCache, cache_directory
-    from mixmood.core.listener import Recorder
-
+@contextmanager
+def _existing(directory: str | Path | None) -> Iterator[FeatureCache]:
+    """The cache; InputError if there is none, or it cannot be used to the end."""
     place = cache_directory() if directory is None else directory
     if place is None:
         raise InputError(
@@ -44,12 +42,7 @@ def _existing(directory: str | Path | None) -> "FeatureCache":
         )
     if not (Path(place) / FILE_NAME).exists():
         raise InputError(f"There is no cache in {place}: nothing was kept there yet.")
-    # A closed store is an error here: its warnings become the text of the error.
-    store = FeatureCache(place, listener=Recorder())
-    _refuse_if_closed(store)
-    return store
-
-
-def _refuse_if_closed(store: "FeatureCache") -> None:
-    if not store.is_open:
-        raise InputError(" ".join(store.warnings))
+    with FeatureCache(place, listener=Recorder()) as store:
+        yield store
+        if not store.is_open:
+            raise InputError(" ".join(store.warnings))

@@ -250,7 +250,6 @@ def _opened(what: Any, plan: FilterPlan, cache: FeatureCache | None, role: str) 
 
 
 def _with_saved_filter(source: Any, pool: Pool, plan: FilterPlan, listener: Listener) -> _Inputs:
-
     saved = load_scorer(Path(str(plan.load)))
     family = saved.filter.score.family
     if plan.score not in (DEFAULT_SCORE, family):
@@ -277,7 +276,6 @@ def _with_labelled(
     cache: FeatureCache | None,
     listener: Listener,
 ) -> _Inputs:
-
     is_image = not isinstance(pool, FeatureSource)
     if isinstance(base, FeatureSource) == is_image:
         raise ShapeError(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 KIND = "mixmood.kind"
 """The tag with the kind of a run: rank, filter or train."""
+TAGS = {"mixmood.version": __version__}
 MOST_LIST_BYTES = 64 * 2**20
 """A larger list of a filter is not uploaded."""
 
@@ -44,7 +45,7 @@ def log_ranking(log: MlflowLog, report: "RankReport") -> str:
         report.to_json(files[0])
         report.to_csv(files[1])
         report.to_html(files[2])
-        tags = _tags("rank") | {"mixmood.verdict": report.verdict}
+        tags = TAGS | {KIND: "rank", "mixmood.verdict": report.verdict}
         name = f"rank {report.labelled.name}"
         metrics = _rows(_ranking_metrics(report))
         return log.log(params, metrics, name=name, tags=tags, files=files)
@@ -68,7 +69,7 @@ def log_filter(log: MlflowLog, kept: "Kept", out: Path | None) -> str:
         if out is not None and out.is_file() and out.stat().st_size <= MOST_LIST_BYTES:
             files.append(out)
         name, metrics = f"filter {record.pool}", _rows(_filter_metrics(kept))
-        return log.log(params, metrics, name=name, tags=_tags("filter"), files=files)
+        return log.log(params, metrics, name=name, tags=TAGS | {KIND: "filter"}, files=files)
 
 
 def log_head(log: MlflowLog, record: "HeadRecord", folder: Path | None) -> str:
@@ -91,7 +92,7 @@ def log_head(log: MlflowLog, record: "HeadRecord", folder: Path | None) -> str:
         **{f"gain/{gain.algorithm}": gain.points for gain in record.gains},
     }
     rows = _rows(metrics.items())
-    return log.log(params, rows, name="train head", tags=_tags("train"), files=files)
+    return log.log(params, rows, name="train head", tags=TAGS | {KIND: "train"}, files=files)
 
 
 def _ranking_metrics(report: "RankReport") -> Iterator[tuple[str, Any]]:
@@ -141,7 +142,3 @@ def metric_name(text: str) -> str:
     'gain/web _new_'
     """
     return re.sub(r"[^\w\-. /]", "_", text, flags=re.ASCII)[:200]
-
-
-def _tags(kind: str) -> dict[str, str]:
-    return {KIND: kind, "mixmood.version": __version__}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mixmood.api.backbone_choice import backbone_of, choose_backbone, with_choice
 from mixmood.api.mlflow_runs import log_ranking, mlflow_log
@@ -21,23 +21,25 @@ from mixmood.core.text import counted
 from mixmood.data.images.names import with_frames_option
 from mixmood.data.images.pool import FeatureSource, scaled_alike
 from mixmood.data.open import open_candidates, open_pool
+from mixmood.ranking.pictures import gather_page_material
 from mixmood.ranking.plan import RankingPlan
+from mixmood.ranking.rank import RankedPools
+from mixmood.ranking.rank import rank as rank_pools
+from mixmood.report.ranking.page import ranking_html, ranking_page
+from mixmood.report.ranking.text import plain_text, ranking_csv, ranking_view
 from mixmood.selection.plan import FilterPlan
 from mixmood.ssl.plan import TrainingPlan
-
-if TYPE_CHECKING:
-    from mixmood.ranking.rank import RankedPools
 
 
 class RankReport(Ranking):
     """A ranking with methods that show it as text, CSV, JSON or HTML."""
 
     # Not fields, so that they are not part of the record, its JSON or its equality.
-    _ranked: "RankedPools | None" = None
+    _ranked: RankedPools | None = None
     _elapsed_s: float | None = None
 
     @classmethod
-    def of(cls, ranked: "RankedPools", elapsed_s: float) -> "RankReport":
+    def of(cls, ranked: RankedPools, elapsed_s: float) -> "RankReport":
         """The report of a ranking; it can read the images again for its page."""
         report = cls(**vars(ranked.record))
         object.__setattr__(report, "_ranked", ranked)
@@ -63,15 +65,10 @@ class RankReport(Ranking):
 
     def _repr_html_(self) -> str:
         """The table, for notebooks."""
-        from mixmood.report.ranking.page import ranking_html
-
         return ranking_html(self)
 
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""
-        from mixmood.ranking.pictures import gather_page_material
-        from mixmood.report.ranking.page import ranking_page
-
         material = None
         if self._ranked is not None:
             material = gather_page_material(self._ranked.labelled, self._ranked.pools)
@@ -83,14 +80,10 @@ class RankReport(Ranking):
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """One row for each pool and measure; also written to `path`, if one is given."""
-        from mixmood.report.ranking.text import ranking_csv
-
         return written(ranking_csv(self), path)
 
     def to_text(self, width: int = 100) -> str:
         """The table of the command line, without colours."""
-        from mixmood.report.ranking.text import plain_text, ranking_view
-
         return plain_text(ranking_view(self, is_plain=True), width)
 
 
@@ -118,9 +111,6 @@ def rank(
         )
         opened = open_candidates(candidates, base, plan.seed, store, plan.frames)
         base, pools, _ = scaled_alike(base, opened.pools)
-        # Imported only now: a mistake in a path is reported a second earlier.
-        from mixmood.ranking.rank import rank as rank_pools
-
         needs_backbone = not isinstance(base, FeatureSource)
         choice = choose_backbone(base, plan, store, listener)
         plan = plan if choice is None else replace(plan, backbone=choice.chosen)

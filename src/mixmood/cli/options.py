@@ -79,8 +79,9 @@ def _parameter(one: Field[Any], hint: Any) -> Parameter:
 
 
 def _annotation(name: str, hint: Any, text: OptionText) -> Any:
-    flags = text.flag or (f"--{name.replace('_', '-')}",)
-    shown: Any = True if text.default is None else text.default
+    flag = text.flag or f"--{name.replace('_', '-')}"
+    flags = (flag,) if isinstance(flag, str) else flag
+    shown: Any = True if text.shown is None else text.shown
     described = partial(
         typer.Option, *flags, help=text.help, metavar=text.metavar, show_default=shown
     )

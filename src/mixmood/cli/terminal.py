@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 """The exit code of a program ended by Ctrl-C."""
 FIRST_S, EVERY_S = 5.0, 30.0
-"""Seconds until the remaining time is shown, and between lines where there is no terminal."""
+"""Seconds until the first line, and between lines, where there is no terminal."""
 
 
 def open_closed_streams() -> None:
@@ -192,6 +192,7 @@ def _display() -> "Progress":
         Progress,
         ProgressColumn,
         TextColumn,
+        TimeRemainingColumn,
     )
     from rich.text import Text
 
@@ -200,7 +201,7 @@ def _display() -> "Progress":
             return Text(speed_of(task))
 
     texts = (TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn())
-    columns = (*texts, Speed(), TextColumn("{task.fields[beside]}"))
+    columns = (*texts, Speed(), TimeRemainingColumn(), TextColumn("{task.fields[beside]}"))
     # Runs of a test bed take minutes: their speed is that of the last hour.
     return Progress(
         *columns, console=console(is_error=True), transient=True, speed_estimate_period=3600
@@ -208,13 +209,9 @@ def _display() -> "Progress":
 
 
 def speed_of(task: "Task") -> str:
-    """The rate of a bar in its own unit, and the time that is left, as far as both are known."""
+    """The rate of a bar in its own unit; nothing for a task of a single step."""
     speed, seconds = task.finished_speed or task.speed, task.finished_time or task.elapsed
-    words = (
-        rate(speed, seconds, task.fields["unit"]) if task.total != 1 else "",
-        time_left(task.time_remaining, task.elapsed),
-    )
-    return "  ".join(word for word in words if word)
+    return rate(speed, seconds, task.fields["unit"]) if task.total != 1 else ""
 
 
 def rate(speed: float | None, seconds: float | None, unit: str) -> str:
@@ -230,13 +227,3 @@ def rate(speed: float | None, seconds: float | None, unit: str) -> str:
     if not speed or not seconds or seconds < 1:
         return ""
     return f"{speed:,.0f} {unit}/s" if speed >= 9.5 else f"{speed:.2g} {unit}/s"
-
-
-def time_left(seconds_left: float | None, seconds: float | None) -> str:
-    """The remaining time in words; empty if it is short or cannot be estimated yet.
-
-    >>> time_left(192.0, 30.0), time_left(192.0, 2.0), time_left(1.0, 30.0), time_left(None, None)
-    ('3 min 12 s left', '', '', '')
-    """
-    is_known = seconds_left and seconds and seconds >= FIRST_S and seconds_left >= FIRST_S
-    return f"{duration(seconds_left or 0.0)} left" if is_known else ""

@@ -3,7 +3,7 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -39,11 +39,12 @@ def train(
     """
     with ends_at_once():  # there is nothing to save yet
         from mixmood.api.train import train as train_model
-        from mixmood.ssl.image_training import load_torch
+        from mixmood.ssl.image_training import load_torch, parsed_settings
 
         if not plan.is_head:
             load_torch()
-    plan = replace(plan, settings=_settings(plan.algorithm, setting))
+    if setting:
+        plan = replace(plan, settings=parsed_settings(plan.algorithm, setting))
     out = Path(plan.out or "")
     with Bars(has_lines=True) as bars:
 
@@ -64,14 +65,6 @@ def _stopped(out: Path) -> str:
     if not (out / CHECKPOINT).exists():
         return "Stopped before the first checkpoint: only features in the cache are kept."
     return f"Stopped. The checkpoint is in {out}: continue with the same command and --resume."
-
-
-def _settings(algorithm: str, words: list[str] | None) -> dict[str, Any]:
-    if not words:
-        return {}
-    from mixmood.ssl.image_training import parsed_settings
-
-    return parsed_settings(algorithm, words)
 
 
 def summary_text(record: "HeadRecord | TrainingRecord", out: Path) -> str:

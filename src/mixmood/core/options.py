@@ -37,36 +37,24 @@ class OptionText:
         help: One sentence, for `--help` and docstrings.
         flag: The option on the command line; made from the name of the field if None.
         metavar: The name of the value in `--help`.
-        default: The text that `--help` shows as the default; the default itself if None.
+        shown: The text that `--help` shows as the default; the default itself if None.
         takes_none: Whether the word "none" on the command line stands for None.
         only: The kind of model that takes the option; None if every kind does.
         is_required: Whether the command line must give it; Python need not.
     """
 
     help: str
-    flag: tuple[str, ...] | None = None
+    flag: str | tuple[str, ...] | None = None
     metavar: str | None = None
-    default: str | None = None
+    shown: str | None = None
     takes_none: bool = False
     only: str | None = None
     is_required: bool = False
 
 
-def option(
-    default: Any,
-    help: str,
-    *,
-    flag: str | tuple[str, ...] | None = None,
-    metavar: str | None = None,
-    shown: str | None = None,
-    takes_none: bool = False,
-    only: str | None = None,
-    is_required: bool = False,
-) -> Any:
-    """A field of a plan that is an option of its command; see `OptionText`."""
-    words = (flag,) if isinstance(flag, str) else flag
-    text = OptionText(help, words, metavar, shown, takes_none, only, is_required)
-    return field(default=default, metadata={KEY: text})
+def option(default: Any, help: str, **how: Any) -> Any:
+    """A field of a plan that is an option of its command; `how` are attributes of `OptionText`."""
+    return field(default=default, metadata={KEY: OptionText(help, **how)})
 
 
 def option_texts(plan: type) -> dict[str, OptionText]:
