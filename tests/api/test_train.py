@@ -20,7 +20,7 @@ def test_a_network_without_a_file_does_not_predict():
 
 
 def test_a_head_cannot_be_trained_again_without_a_folder():
-    with pytest.raises(OptionError, match="resume needs the folder of the run to train again"):
+    with pytest.raises(OptionError, match="resume needs the folder of the run"):
         mixmood.train("no such folder", resume=True)
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 from mixmood.core.files import write_atomic
-from mixmood.core.listener import UNITS
+from mixmood.core.listener import UNITS, Listener
 from mixmood.report.text import duration, printable
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def put(target: str | None, text: str) -> None:
         write_atomic(target, text)
 
 
-class Bars:
+class Bars(Listener):
     """The listener of a command: bars on a terminal; elsewhere nothing, or lines now and then."""
 
     def __init__(

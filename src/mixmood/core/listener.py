@@ -1,7 +1,6 @@
 """How running work reports to its caller: progress, warnings and notes, on one way."""
 
 import warnings
-from typing import Protocol
 
 PROBE = "probe"
 RUNS = "runs"
@@ -9,8 +8,11 @@ UNITS = {PROBE: "pools", RUNS: "runs"}
 """What the steps of a task are, where they are neither images nor the unit of its command."""
 
 
-class Listener(Protocol):
-    """One object that is handed down: the command line prints, tests record the calls."""
+class Listener:
+    """One object that is handed down. This one ignores everything; others override what they use.
+
+    The command line prints, tests record the calls.
+    """
 
     def start(self, task: str, total: int | None) -> None:
         """A piece of work called `task` begins; `total` steps are expected, None if unknown."""
@@ -28,26 +30,7 @@ class Listener(Protocol):
         """A fact that is good to know, such as an automatic choice."""
 
 
-class Deaf:
-    """Ignores everything."""
-
-    def start(self, task: str, total: int | None) -> None:
-        """Ignore."""
-
-    def advance(self, task: str, steps: int = 1) -> None:
-        """Ignore."""
-
-    def finish(self, task: str) -> None:
-        """Ignore."""
-
-    def warn(self, message: str) -> None:
-        """Ignore."""
-
-    def note(self, message: str) -> None:
-        """Ignore."""
-
-
-class Silent(Deaf):
+class Silent(Listener):
     """The listener of Python users by default: warnings become Python's, the rest is ignored."""
 
     def warn(self, message: str) -> None:
@@ -55,23 +38,33 @@ class Silent(Deaf):
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
-class Recorder:
+class Recorder(Listener):
     """Keeps warnings and notes, for a record; passes everything on, if it has a listener."""
 
     def __init__(self, listener: Listener | None = None) -> None:
         """Begin without messages."""
         self.warnings: list[str] = []
         self.notes: list[str] = []
-        to = listener or Deaf()
-        self.start, self.advance, self.finish = to.start, to.advance, to.finish
-        self._to = to
+        self._next = listener or Listener()
+
+    def start(self, task: str, total: int | None) -> None:
+        """Pass on."""
+        self._next.start(task, total)
+
+    def advance(self, task: str, steps: int = 1) -> None:
+        """Pass on."""
+        self._next.advance(task, steps)
+
+    def finish(self, task: str) -> None:
+        """Pass on."""
+        self._next.finish(task)
 
     def warn(self, message: str) -> None:
         """Keep the warning, and pass it on."""
         self.warnings.append(message)
-        self._to.warn(message)
+        self._next.warn(message)
 
     def note(self, message: str) -> None:
         """Keep the note, and pass it on."""
         self.notes.append(message)
-        self._to.note(message)
+        self._next.note(message)
