@@ -10,6 +10,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 pytest_plugins = [
     "tests.fixtures.backbone",
     "tests.fixtures.browser",
+    "tests.fixtures.few_draws",
     "tests.fixtures.once",
     "tests.fixtures.scheduling",
     "tests.fixtures.testbed",

@@ -137,6 +137,8 @@ def main() -> int:
     run = Run(asked.seed, asked.findings, started + asked.seconds)
     print(f"{'reader':16}{'inputs':>8}" + "".join(f"{word:>12}" for word in OUTCOMES))
     for name in asked.only:
+        if READERS[name].needs_torch:
+            import_module("torch._dynamo")
         run.feed_all(name, range(asked.start, asked.start + asked.count))
         print(line(name, run.tally[name]), flush=True)
     print(line("all", sum(run.tally.values(), Counter[str]())))
@@ -156,8 +158,8 @@ def main() -> int:
 
 if __name__ == "__main__":
     # The processes that do the work are forked: what several of them need is imported here once,
-    # and so is what asks the system for its fonts.
-    for _name in ("matplotlib.font_manager", "scipy.stats", "mixmood.ssl.train"):
+    # and so is what asks the system for its fonts. A process without torch is forked faster.
+    for _name in ("matplotlib.font_manager", "onnx", "pydicom", "scipy.stats"):
         import_module(_name)
 
     sys.exit(main())

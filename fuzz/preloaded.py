@@ -3,12 +3,13 @@
 from importlib import import_module
 
 MODULES = """
-    matplotlib.backends.backend_agg matplotlib.figure onnx onnxruntime torch.onnx
+    matplotlib.backends.backend_agg matplotlib.figure onnx onnxruntime torch.onnx torch._dynamo
+    scipy.stats sklearn.datasets
     mixmood.api.rank mixmood.api.train mixmood.cli.main mixmood.features.backbones.registry
     mixmood.features.extract mixmood.evidence.gain mixmood.ranking.rank
     mixmood.ranking.distance mixmood.report.ranking.page mixmood.report.ranking.text
-    mixmood.ssl.image_training mixmood.ssl.train mixmood.ssl.train
-    mixmood.testbed.network
+    mixmood.ssl.image_training mixmood.ssl.train
+    mixmood.testbed.network mixmood.testbed.run
 """
 
 for _name in MODULES.split():

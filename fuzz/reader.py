@@ -38,6 +38,7 @@ class Reader:
     seeds: Callable[[], list[Seed]]
     read: Callable[[Path, str], str]
     inside: Make | None = None
+    needs_torch: bool = False
 
     def make(self, rng: random.Random, given: list[Seed]) -> Seed:
         """One hostile input."""

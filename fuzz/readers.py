@@ -173,13 +173,13 @@ def _trained(name: str) -> Callable[[], list[Seed]]:
 READERS: dict[str, Reader] = {
     **POOL_READERS,
     "toml": Reader(_configs, _read_config, toml_tree),
-    "checkpoint": Reader(_trained("checkpoint.pt"), _read_checkpoint, _inside_checkpoint),
-    "training-record": Reader(_trained("record.json"), _read_training_record, json_tree),
+    "checkpoint": Reader(_trained("checkpoint.pt"), _read_checkpoint, _inside_checkpoint, True),
+    "training-record": Reader(_trained("record.json"), _read_training_record, json_tree, True),
     "cache": Reader(_cache_seeds, _read_cache),
     "tar-index": Reader(_index_seeds, _read_index),
     "store": Reader(_store_seeds, _read_store, json_tree),
     "backbone": Reader(seeds_named("x.onnx", model_seeds.backbones), _read_backbone, onnx_tree),
-    "classifier": Reader(_trained("model.onnx"), _read_classifier, onnx_tree),
+    "classifier": Reader(_trained("model.onnx"), _read_classifier, onnx_tree, True),
     "tables": Reader(_table_seeds, _read_tables),
 }
 """All readers by name."""

@@ -54,11 +54,11 @@ def folders(tmp_path_factory):
 @pytest.fixture(scope="module")
 def run(folders, tmp_path_factory):
     out = tmp_path_factory.mktemp("out")
-    result = mixmood(
-        "rank", "labelled", "web=near", "dark", "--draws", 4, "--measure", "cosine", "--measure",
-        "l2", "--json", out / "r.json", "--csv", out / "r.csv", cwd=folders,
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
+    sets = (folders / "labelled", f"web={folders / 'near'}", folders / "dark")
+    measures = ("--measure", "cosine", "--measure", "l2")
+    files = ("--json", out / "r.json", "--csv", out / "r.csv")
+    result = in_process("rank", *sets, "--draws", 4, *measures, *files, "--cache", "none")
+    assert result.exit_code == 0, result.stderr
     return result, out
 
 
@@ -88,9 +88,11 @@ def test_json_and_csv_hold_the_same_ranking(run):
 
 
 def test_json_to_stdout_prints_nothing_else(folders):
-    words = ("--draws", 2, "--no-probe", "--json", "-")
+    """Libraries that write to the stream itself would be seen here."""
+    words = ("--draws", 2, "--measure", "l2", "--no-probe", "--json", "-")
     result = mixmood("rank", "labelled", "near", *words, cwd=folders)
     assert json.loads(result.stdout)["best"] == "near"
+    assert result.stderr == ""
 
 
 def test_csv_to_stdout_prints_nothing_else(folders, monkeypatch):

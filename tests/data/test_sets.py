@@ -116,9 +116,9 @@ def test_photo_patches_are_pieces_of_the_photos():
     patches = photo_patches(40, 24, np.random.default_rng(0))
     assert patches.shape == (40, 24, 24, 3)
     assert patches.dtype == np.uint8
-    corners = np.concatenate([photo.reshape(-1, 3) for photo in load_sample_images().images])
-    known = {tuple(pixel) for pixel in corners[::1].tolist()}
-    assert {tuple(pixel) for pixel in patches[:, 0, 0].tolist()} <= known
+    known = np.concatenate([photo.reshape(-1, 3) for photo in load_sample_images().images])
+    for corner in patches[:9, 0, 0]:
+        assert (known == corner).all(axis=1).any()
 
 
 def test_photo_patches_follow_the_generator():

@@ -5,11 +5,13 @@ import shlex
 import shutil
 import sys
 import zipfile
+from contextlib import nullcontext
 from importlib.resources import files
 
 import numpy as np
 import pytest
 from PIL import Image
+from tests.fixtures.few_draws import draws_for_intervals
 from typer.testing import CliRunner
 
 from mixmood.data.sets import digits
@@ -116,7 +118,8 @@ def run_command(monkeypatch, request):
             is_meant = line.startswith(f"mixmood {command} ") and not is_head
             words += options if is_meant else []
         monkeypatch.setattr(sys, "argv", ["mixmood", *words])
-        result = CliRunner().invoke(app, words)
+        with nullcontext() if is_shortened else draws_for_intervals(30):
+            result = CliRunner().invoke(app, words)
         assert result.exit_code == 0, f"{line}\n{result.output}\n{result.exception!r}"
         return result.stdout
 

@@ -1,10 +1,10 @@
 """Every code block of the documentation runs, offline, and prints what the page says."""
 
-import contextlib
 import io
 import json
 import re
 import tomllib
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -170,7 +170,7 @@ def write_block(page, block, printed):
 
 def run_python(block, names, where):
     output = io.StringIO()
-    with contextlib.redirect_stdout(output):
+    with redirect_stdout(output):
         # Blank lines before it, so that a traceback names the line of the page.
         exec(compile("\n" * block.line + block.text, where, "exec"), names)
     return output.getvalue()
@@ -281,5 +281,5 @@ def test_an_output_on_a_page_may_differ_by_rounding_alone(bar, p_value, is_same)
     def table(bar, p_value):
         return f"95 % interval  p (Holm)\n{bar:13}  {p_value:>8}\nnoise floor (:): 3.5\n"
 
-    with contextlib.nullcontext() if is_same else pytest.raises(AssertionError):
+    with nullcontext() if is_same else pytest.raises(AssertionError):
         assert_tells_the_same(table("|-o-|", "0.84"), table(bar, p_value), "here")

@@ -29,4 +29,5 @@ def rank_pools(tmp_path_factory):
     paths = [folder / f"{name}.npy" for name in ("labelled", "near", "dark")]
     for path, n_images, highest in zip(paths, (16, 24, 24), (255, 255, 40), strict=True):
         np.save(path, rng.integers(0, highest, (n_images, 8, 8, 3), dtype=np.uint8))
-    return ["rank", *map(str, paths), "--draws", "4", "--resolution", "64"]
+    quick = ["--draws", "4", "--resolution", "64", "--measure", "l2", "--no-probe"]
+    return ["rank", *map(str, paths), *quick]

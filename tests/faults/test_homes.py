@@ -70,23 +70,23 @@ def test_the_home_of_nobody_is_a_path_that_does_not_exist():
         load_config("~nobody-of-this-name/x.toml")
 
 
-def mixmood(words, **environment):
-    command = [sys.executable, "-m", "mixmood", *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True)
-
-
 def test_an_empty_environment_is_enough(rank_pools, tmp_path):
     """As with `env -i`; only the cache is kept out of the user's own."""
-    done = mixmood(rank_pools, XDG_CACHE_HOME=str(tmp_path))
+    command = [sys.executable, "-m", "mixmood", *rank_pools]
+    environment = {"XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "mixmood").is_dir()
 
 
-def test_a_home_that_cannot_be_written_to_costs_the_cache_and_a_warning(rank_pools, tmp_path):
+def test_a_home_that_cannot_be_written_to_costs_the_cache_and_a_warning(
+    homeless, rank_pools, tmp_path, monkeypatch
+):
     """Even root cannot make a folder below a file."""
     (tmp_path / "file").write_text("")
-    done = mixmood(rank_pools, HOME=str(tmp_path / "file"))
-    assert done.returncode == 0
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))
+    done = CliRunner().invoke(app, rank_pools)
+    assert done.exit_code == 0
     assert "is the nearest pool" in done.stdout
     assert "cannot be used (Not a directory); going on without it" in done.stderr
     assert "Traceback" not in done.stderr

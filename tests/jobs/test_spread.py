@@ -1,10 +1,8 @@
-"""Real runs by real engines: loky, Ray, and a driver that is killed at random moments."""
+"""Real runs by real engines: loky and Ray."""
 
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -19,11 +17,7 @@ from mixmood.testbed.cells import runs
 from mixmood.testbed.config import parse_config
 from mixmood.testbed.driver import drive
 from mixmood.testbed.run import execute, execute_batch, job_for
-from mixmood.testbed.store import Store
 
-ROOT = Path(__file__).parents[2]
-N_KILLS = 3
-"""A few: `make kills` does eight times as many."""
 BED = TINY.replace("seeds = 2", "seeds = 1")
 """Four runs."""
 
@@ -50,12 +44,6 @@ def jobs_of(text, cache):
 @pytest.fixture
 def calls(jobs):
     return [Call(job.key, execute, job) for job in jobs]
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory):
-    """The content of every record of the test bed, made one after another in this process."""
-    return content(map(execute, jobs_of(BED, tmp_path_factory.mktemp("cache"))))
 
 
 @pytest.fixture
@@ -119,12 +107,13 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_loky_and_ray_give_the_records_of_a_plain_loop(jobs, store, plain, tmp_path):
+@pytest.mark.usefixtures("all_draws")
+def test_loky_and_ray_give_the_records_of_a_plain_loop(jobs, store, tmp_path):
     """A run that trains a network with a pool, and one of a head, which needs neither."""
     network = next(job for job in jobs if job.run.source == "gaussian")
     head = next(job for job in jobs_of(FROZEN, tmp_path / "cache") if job.run.is_supervised)
     pair = [network, head]
-    wanted = content(execute_batch([head])) | {network.key: plain[network.key]}
+    wanted = content([*execute_batch([head]), execute(network)])
     begun = []
     calls = [Call(job.key, execute_batch, [job]) for job in pair]
     outcomes = spread_local(calls, 2, begun.append)
@@ -247,34 +236,3 @@ def test_an_error_within_a_call_is_its_outcome_and_the_others_go_on():
 def test_no_jobs_need_no_engine():
     assert list(spread_local([], 2, lambda job: None)) == []
     assert list(RaySpread()([], 2, lambda job: None)) == []
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks the process that is killed")
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_a_driver_killed_at_random_moments_ends_with_the_records_of_one_that_was_not(
-    tmp_path, plain
-):
-    (tmp_path / "bed.toml").write_text(BED)
-    outcome = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "fuzz.kill_often",
-            tmp_path / "bed.toml",
-            tmp_path / "killed",
-            str(N_KILLS),
-            "0",
-        ],
-        cwd=ROOT,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    n_killed, n_rewritten, n_before_end = map(int, outcome.stdout.split())
-    assert n_killed >= N_KILLS - 2
-    assert n_rewritten == 0
-    assert n_before_end > 0
-    assert content(Store(tmp_path / "killed").records()) == plain
-    assert len(plain) == 4

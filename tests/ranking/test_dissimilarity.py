@@ -6,6 +6,8 @@ import pytest
 from mixmood import dissimilarity
 from mixmood.core.errors import InputError, OptionError, ShapeError
 
+pytestmark = pytest.mark.usefixtures("all_draws")
+
 
 def test_the_lists_of_draws_give_the_summary(rng):
     d = dissimilarity(rng.normal(size=(60, 5)), rng.normal(1, size=(90, 5)), draws=12)

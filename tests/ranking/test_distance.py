@@ -9,6 +9,8 @@ from mixmood.ranking.distance import noise_floor, score
 from mixmood.ranking.draws import permutation_p
 from mixmood.ranking.plan import RankingPlan
 
+pytestmark = pytest.mark.usefixtures("all_draws")
+
 WIDTH = 12
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.fixtures.few_draws import draws_for_intervals
 
 import mixmood
 
@@ -21,9 +22,9 @@ def report():
         "far <é>": rng.normal(1.5, size=(50, 6)),
         "wide": 2 * rng.normal(size=(80, 6)),
     }
-    return mixmood.rank(
-        labelled, pools, measures=["cosine", "l2"], sample_size=10, draws=4, seed=3, until=None
-    )
+    options = {"sample_size": 10, "draws": 4, "seed": 3, "until": None}
+    with draws_for_intervals(30):
+        return mixmood.rank(labelled, pools, measures=["cosine", "l2"], **options)
 
 
 def assert_holds(new, old, at=""):

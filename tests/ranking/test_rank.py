@@ -193,12 +193,12 @@ def test_cifar_with_its_own_classes_first_and_noise_last(image_packs):
     known = np.flatnonzero(labels < 5)
     order = np.random.default_rng(0).permutation(known)
     report = mixmood.rank(
-        images[order[:100]],
+        images[order[:60]],
         {
-            "same": images[order[100:300]],
-            "other half": images[labels >= 5][:200],
-            "gaussian": "noise:gaussian?count=200",
-            "salt and pepper": "noise:salt-and-pepper?count=200",
+            "same": images[order[100:200]],
+            "other half": images[labels >= 5][:100],
+            "gaussian": "noise:gaussian?count=60",
+            "salt and pepper": "noise:salt-and-pepper?count=60",
         },
         draws=4,
         resolution=64,

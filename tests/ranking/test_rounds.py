@@ -8,6 +8,8 @@ import mixmood
 from mixmood.core.errors import OptionError
 from mixmood.data.readers.array import FeatureArray
 
+pytestmark = pytest.mark.usefixtures("all_draws")
+
 
 def features(rng, n, shift=0.0):
     return np.maximum(rng.normal(shift, 1.0, size=(n, 16)), 0)

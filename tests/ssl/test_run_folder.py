@@ -1,100 +1,16 @@
 """Stopped runs go on as if they had never stopped."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
-import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from mixmood.core.errors import TrainingError
 from mixmood.ssl.run_folder import CHECKPOINT
 from mixmood.ssl.train import train
-
-OPTIONS = {
-    "model": "wrn-tiny",
-    "epochs": 25,
-    "updates": 100,
-    "batch_size": 6,
-    "learning_rate": 1e-2,
-    "ema": 0.9,
-    "settings": {"ood_mask": 0.5},
-}
-RUN = """
-import json, sys
-import numpy as np
-from mixmood.ssl.train import train
-
-with np.load(sys.argv[1]) as data:
-    arrays = [data[name] for name in ("labelled", "labels", "unlabelled", "test", "test_labels")]
-train(*arrays, **json.loads(sys.argv[2]), out=sys.argv[3])
-"""
-NAMES = ["labelled", "labels", "unlabelled", "test", "test_labels"]
-
-
-@pytest.fixture
-def one_thread():
-    """The number of threads can change the order of sums."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def known():
-    """The weights of the run that is not stopped, once one test has trained it."""
-    return {}
-
-
-@pytest.fixture
-def undisturbed(known, data, one_thread):
-    if not known:
-        known.update(train(*data, **OPTIONS).model.state_dict())
-    return known
-
-
-@pytest.fixture
-def process(data, tmp_path):
-    """A real process that trains into a folder."""
-    np.savez(tmp_path / "data.npz", **dict(zip(NAMES, data, strict=True)))
-    arguments = [str(tmp_path / "data.npz"), json.dumps(OPTIONS), str(tmp_path / "run")]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    started = subprocess.Popen([sys.executable, "-c", RUN, *arguments], env=environment)
-    yield started
-    started.kill()
-    started.wait()
-
-
-def stop_after_some_epochs(process, folder: Path, stop: signal.Signals):
-    """Send a signal once there are metrics of a few epochs, well before the last one."""
-    metrics = folder / "metrics.jsonl"
-    deadline = time.monotonic() + 120
-    while not metrics.exists() or len(metrics.read_text().splitlines()) < 3:
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.005)
-    process.send_signal(stop)
-    return process.wait(timeout=60)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
-def test_a_stopped_process_goes_on_to_the_same_weights(
-    process, undisturbed, data, tmp_path, one_thread, stop
-):
-    assert stop_after_some_epochs(process, tmp_path / "run", stop) != 0
-    saved = torch.load(tmp_path / "run" / CHECKPOINT, weights_only=True)
-    assert 0 < saved["n_done"] < OPTIONS["updates"]
-    resumed = train(*data, **OPTIONS, out=tmp_path / "run", resume=True)
-    for name, value in undisturbed.items():
-        assert torch.equal(value, resumed.model.state_dict()[name]), name
 
 
 class ImpatientError(Exception):
