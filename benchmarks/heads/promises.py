@@ -8,6 +8,7 @@ error over ten equal bins, with the temperature and without.
 
 import argparse
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,7 @@ def rows_of(folder: Path, family: Family, seed: int) -> list[tuple[object, ...]]
     rng = rng_for(seed, "train")
     trained = train_head(task.features, task.codes, family.n_classes, task.clean, rng)
     p = trained.head.predict_proba(task.test_features)
-    plain = trained.head.at_temperature(1.0).predict_proba(task.test_features)
+    plain = replace(trained.head, temperature=1.0).predict_proba(task.test_features)
     typical = fit_typicality(task.features, rng_for(seed, "typicality"))
     found = {
         "kept": float((typical(task.test_features) >= typical.threshold).mean()),

@@ -1,7 +1,7 @@
 """Which head to use (auto) and which features, judged on held-out images."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,7 +200,7 @@ def _names(algorithm: str, n_pool: int) -> tuple[str, ...]:
 
 def _calibrated(head: LinearHead, logits: Array, codes: NDArray[np.integer]) -> LinearHead:
     seen = np.isfinite(logits).all(axis=(0, 2))
-    return head.at_temperature(fit_temperature(logits[:, seen], codes[seen]))
+    return replace(head, temperature=fit_temperature(logits[:, seen], codes[seen]))
 
 
 def _folds(

@@ -1,6 +1,6 @@
 """Fitted heads: linear classifiers on the directions of features, and checks of their input."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,10 +86,6 @@ class LinearHead:
     def predict(self, features: Array) -> NDArray[np.intp]:
         """The code of the most probable class of each row, shape (n,)."""
         return np.asarray(self.logits(features).argmax(axis=1))
-
-    def at_temperature(self, temperature: float) -> "LinearHead":
-        """The same head with another temperature."""
-        return replace(self, temperature=temperature)
 
 
 @dataclass(frozen=True)

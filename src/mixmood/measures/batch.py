@@ -74,12 +74,9 @@ def left_out_distances(
 def _between_rows(x: Grouped, y: Grouped, n_groups: int, measure: Measure) -> Array:
     """The distance without each group, shape (groups,)."""
     in_x, in_y = (sample.kept(n_groups, measure.min_rows) for sample in (x, y))
-    if measure.between_subsets is None:
-        pairs = zip(in_x, in_y, strict=True)
-        return np.array([measure(x.rows[kept_x], y.rows[kept_y]) for kept_x, kept_y in pairs])
     first = np.hstack([in_x, np.zeros_like(in_y)])
     second = np.hstack([np.zeros_like(in_x), in_y])
-    return measure.between_subsets(np.concatenate([x.rows, y.rows]), first, second)
+    return measure.on_subsets(np.concatenate([x.rows, y.rows]), first, second)
 
 
 def partition_distances(
@@ -105,15 +102,8 @@ def partition_distances(
                     distances[row] += between(p, q)
     for row, measure in enumerate(measures):
         if not measure.between_histograms:
-            distances[row] = _between_sides(rows, is_first, measure)
+            distances[row] = measure.on_subsets(rows, is_first, ~is_first)
     return distances
-
-
-def _between_sides(rows: Array, is_first: NDArray[np.bool_], measure: Measure) -> Array:
-    """The distance of each partition, shape (partitions,)."""
-    if measure.between_subsets is None:
-        return np.array([measure(rows[side], rows[~side]) for side in is_first])
-    return measure.between_subsets(rows, is_first, ~is_first)
 
 
 def _shares(rows: Array, is_first: NDArray[np.bool_]) -> Iterator[tuple[Array, Array]]:

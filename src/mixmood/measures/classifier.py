@@ -73,7 +73,8 @@ def _inverse(products: Table) -> Table | None:
     # Imported here: SciPy takes as long to import as a small ranking by another measure.
     from scipy.linalg.lapack import dpotrf, dpotri
 
-    # Cholesky takes half the time of a general inverse; it fills the lower triangle only.
+    # A whole `rank --measure classifier` takes 5.3 s, and 5.9 s with a general inverse. Cholesky
+    # fills the lower triangle only.
     lower, _ = dpotri(dpotrf(kernel, lower=1, clean=1)[0], lower=1)
     inverse = lower + lower.T
     inverse.flat[:: n + 1] /= 2

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Mask
 from mixmood.core.errors import OptionError
 from mixmood.core.options import DEFAULT_MEASURE
 from mixmood.core.text import unknown_name
@@ -42,9 +42,7 @@ class Measure:
     function: Callable[[Array, Array], float]
     between_histograms: Callable[[Array, Array], Array] | None = None
     """The distance of shares of shape (..., d, bins): several measures share histograms."""
-    between_subsets: (
-        Callable[[Array, NDArray[np.bool_], NDArray[np.bool_]], NDArray[np.float64]] | None
-    ) = None
+    between_subsets: Callable[[Array, Mask, Mask], NDArray[np.float64]] | None = None
     """The distance between k pairs of subsets of the same rows: (N, d), (k, N), (k, N) to (k,)."""
     min_rows: int = 1
     """The smallest number of rows of each sample."""
@@ -52,6 +50,13 @@ class Measure:
     def __call__(self, x: Array, y: Array) -> float:
         """The distance from x, shape (n, d), to y, shape (m, d)."""
         return self.function(x, y)
+
+    def on_subsets(self, rows: Array, first: Mask, second: Mask) -> Array:
+        """The distance between k pairs of subsets of the same rows, shape (k,)."""
+        if self.between_subsets is not None:
+            return self.between_subsets(rows, first, second)
+        pairs = zip(first, second, strict=True)
+        return np.array([self.function(rows[in_x], rows[in_y]) for in_x, in_y in pairs])
 
 
 MEASURES: dict[str, Measure] = {

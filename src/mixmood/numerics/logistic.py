@@ -72,14 +72,20 @@ def fit_logistic(
         penalties: One positive number for each problem, shape (B,).
         tolerance: When the fit ends; see TOLERANCE.
         start: A solution to start from, of the same shapes; all zeros if None.
-        single: Compute in single precision: twice as fast, for tolerances of 1e-4 and more.
+        single: Compute in single precision, for tolerances of 1e-4 and more; a whole `train
+            --algorithm propagation` takes 1.1 s, and 1.3 s without.
     """
     space = row_space(np.asarray(features, np.float32 if single else np.float64))
     by_row = targets.transpose(1, 2, 0) if targets.ndim == 3 else targets[:, :, None]
     problem = _Problem.of(space.coordinates, by_row, weights.T, penalties)
-    first = None if start is None else _as_coordinates(start, space.basis, space.centre)
+    first = None
+    if start is not None:
+        matrix = start.weights.transpose(1, 2, 0)
+        inside = matrix if space.basis is None else np.tensordot(space.basis.T, matrix, 1)
+        first = np.concatenate([inside, [start.bias.T + np.tensordot(space.centre, matrix, 1)]])
     found = _minimise(problem, tolerance, first)
-    flat = space.to_features(found[:-1].reshape(len(found) - 1, -1))
+    flat = found[:-1].reshape(len(found) - 1, -1)
+    flat = flat if space.basis is None else space.basis @ flat
     bias = found[-1] - (space.centre @ flat).reshape(found.shape[1:])
     bias = np.asarray((bias - bias.mean(axis=0)).T, float)
     matrix = flat.reshape(-1, *found.shape[1:]).transpose(2, 0, 1)
@@ -91,13 +97,6 @@ def one_hot(codes: NDArray[np.integer], n_classes: int) -> NDArray[np.float64]:
     targets = np.zeros((len(codes), n_classes))
     targets[np.arange(len(codes)), codes] = 1.0
     return targets
-
-
-def _as_coordinates(start: Logistic, basis: Array | None, centre: Array) -> Array:
-    matrix = start.weights.transpose(1, 2, 0)
-    bias = start.bias.T + np.tensordot(centre, matrix, 1)
-    inside = matrix if basis is None else np.tensordot(basis.T, matrix, 1)
-    return np.concatenate([inside, bias[None]])
 
 
 @dataclass(frozen=True)
@@ -144,10 +143,6 @@ class _Problem:
             self.curvature[:, :, kept],
         )
 
-    def forward(self, unknowns: Array) -> Array:
-        """Logits, shape (n, k, B)."""
-        return _product(self.rows, unknowns)
-
     def value(self, unknowns: Array, log_p: Array) -> Array:
         """The value that is minimised, shape (B,)."""
         entropy = -(self.targets * log_p).sum(axis=1, keepdims=True)
@@ -179,7 +174,7 @@ def _minimise(problem: _Problem, tolerance: float, start: Array | None = None) -
     part = problem
     for _ in range(MAX_UPDATES):
         unknowns = found[:, :, open_ones]
-        log_p = log_softmax(part.forward(unknowns), axis=1)
+        log_p = log_softmax(_product(part.rows, unknowns), axis=1)
         p = np.exp(log_p)
         slope = part.gradient(unknowns, p)
         is_open = np.abs(slope).max(axis=(0, 1)) > enough[open_ones]
@@ -239,7 +234,7 @@ def _line_search(part: _Problem, unknowns: Array, step: Array, slope: Array, val
     rounding = 16 * np.finfo(value.dtype).eps * np.abs(value)
     for _ in range(MAX_HALVINGS):
         moved = unknowns + length * step
-        new_value = part.value(moved, log_softmax(part.forward(moved), axis=1))
+        new_value = part.value(moved, log_softmax(_product(part.rows, moved), axis=1))
         is_short = new_value > value + ENOUGH * length * predicted + rounding
         if not is_short.any():
             return moved

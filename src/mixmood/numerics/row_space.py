@@ -25,10 +25,6 @@ class RowSpace:
     centre: Array
     """The mean row, shape (d,)."""
 
-    def to_features(self, weights: Array) -> Array:
-        """Weights on coordinates, shape (r, m), as weights on features, shape (d, m)."""
-        return weights if self.basis is None else np.asarray(self.basis @ weights)
-
 
 def row_space(features: Array) -> RowSpace:
     """The row space of the centred features; shape (n, d) in.

@@ -250,17 +250,13 @@ def fit_fold_models(
     residuals = np.zeros((len(targets), n_folds), order="F")
     for fold in range(n_folds):
         inside = np.flatnonzero(folds == fold)
-        residuals[inside, fold] = _solve(inverse[np.ix_(inside, inside)], solution[inside])
+        own = inverse[np.ix_(inside, inside)]
+        residuals[inside, fold] = lapack.dposv(own, solution[inside], lower=1)[1]
     # The solution without the fold, whose rows then have the coefficient 0.
     parts = solution[:, None] - blas.dsymm(1.0, inverse, residuals, lower=1)
     rows = np.arange(len(targets))
     parts[rows, folds] = 0.0
     return FoldModels(parts.T, targets - residuals[rows, folds])
-
-
-def _solve(lower: Array, values: Array) -> Array:
-    """The solution of a positive definite system, from its lower triangle."""
-    return np.asarray(lapack.dposv(lower, values, lower=1)[1])
 
 
 def labelled_share(labelled_scores: Array, scores: Array) -> NDArray[np.float64]:

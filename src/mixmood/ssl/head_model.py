@@ -95,32 +95,25 @@ def model_file(
         PROBABILITIES: (FLOAT, ["n", len(head.bias)]),
         TYPICALITY: (FLOAT, ["n", 1]),
     }
-    network = _network(backbone)
-    takes = FEATURES if network is None else INPUT
+    names = backbone.graph_names() if isinstance(backbone, OnnxBackbone) else None
+    takes = FEATURES if names is None else INPUT
     metadata = {METADATA: json.dumps(dict(known) | {"input": takes})}
-    if network is None or backbone is None:
+    if names is None or not isinstance(backbone, OnnxBackbone):
         part = GraphPart("mixmood_")
         _add_head(part, FEATURES, head, typicality)
         inputs: Values = {FEATURES: (FLOAT, ["n", len(head.weights)])}
         return alone(part, inputs=inputs, outputs=outputs, metadata=metadata), takes
-    model, images, features, pixel_format = network
+    (images, features), pixel_format = names, backbone.input_format
     before, after = GraphPart("mixmood_in_"), GraphPart("mixmood_")
     if images != INPUT or pixel_format.dtype != "uint8" or pixel_format.layout != "nhwc":
         _add_pixels(before, images, pixel_format)
     _add_head(after, features, head, typicality)
     side = backbone.resolution
     inputs = {INPUT: (UINT8, ["n", side, side, 3])}
-    made = extended(model, before, after, inputs=inputs, outputs=outputs, metadata=metadata)
+    made = extended(
+        backbone.network, before, after, inputs=inputs, outputs=outputs, metadata=metadata
+    )
     return made, takes
-
-
-def _network(backbone: Backbone | None) -> tuple[bytes, str, str, InputFormat] | None:
-    """File, names of input and output, and input format of a backbone; None if it cannot be part
-    of one graph with the head."""
-    if not isinstance(backbone, OnnxBackbone):
-        return None
-    names = backbone.graph_names()
-    return (backbone.network, *names, backbone.input_format) if names else None
 
 
 def _add_pixels(part: GraphPart, name: str, wanted: InputFormat) -> None:

@@ -25,14 +25,6 @@ NAMED = 4
 """How many differences a message names."""
 
 
-def open_folder(
-    folder: Path | None, configuration: dict[str, Any], resume: bool
-) -> dict[str, Any] | None:
-    """Make the folder of a run; returns its checkpoint if the run is to be resumed from one."""
-    prepare_folder(folder, resume)
-    return load_checkpoint(folder, configuration) if resume and folder is not None else None
-
-
 def prepare_folder(folder: Path | None, resume: bool, *, is_head: bool = False) -> None:
     """Make the folder of a run; refuse one that holds another run, or one of the other kind."""
     if folder is None:

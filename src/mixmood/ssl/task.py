@@ -1,7 +1,6 @@
 """The images and labels of a training run as tensors, checked before it starts."""
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,61 +20,38 @@ from mixmood.ssl.models.network import Standardise
 from mixmood.ssl.pools import pictures_at, unknown_classes
 
 
-class Images(ABC):
-    """A set of images of one height, width and number of channels."""
-
-    is_streamed: bool
-    shape: tuple[int, int, int]
-    """Channels, height, width."""
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """How many images there are."""
-
-    @abstractmethod
-    def batch(self, rows: Rows) -> Tensor:
-        """The images asked for, uint8, (n, channels, height, width), channels last in memory."""
-
-    @abstractmethod
-    def fingerprint(self) -> bytes | memoryview:
-        """Bytes that change when the images do."""
-
-    def prefetch(self, rows: Rows) -> None:  # noqa: B027 - most sets have nothing to prepare
-        """Say which images will be asked for next."""
-
-    def to(self, device: torch.device) -> "Images":
-        """The same images; those kept in memory are moved to the device."""
-        return self
-
-
-class MemoryImages(Images):
-    """Images kept as one tensor."""
+class Images:
+    """A set of images of one height, width and number of channels, kept as one tensor."""
 
     is_streamed = False
+    shape: tuple[int, int, int]
+    """Channels, height, width."""
 
     def __init__(self, pixels: Tensor) -> None:
         """Keep `pixels`, uint8, shape (n, height, width, channels)."""
         self._pixels = pixels
-        n_images, height, width, channels = pixels.shape
-        self._n_images = n_images
+        _, height, width, channels = pixels.shape
         self.shape = (channels, height, width)
 
     def __len__(self) -> int:
         """How many images there are."""
-        return self._n_images
+        return len(self._pixels)
 
     def batch(self, rows: Rows) -> Tensor:
-        """The images asked for, channels last in memory."""
+        """The images asked for, uint8, (n, channels, height, width), channels last in memory."""
         index = torch.from_numpy(rows).to(self._pixels.device)
         return self._pixels.index_select(0, index).permute(0, 3, 1, 2)
 
-    def fingerprint(self) -> memoryview:
-        """The pixels themselves, not copied: a pool may fill half of the memory."""
+    def fingerprint(self) -> bytes | memoryview:
+        """Bytes that change when the images do: the pixels, not copied, as they may be many."""
         return self._pixels.cpu().numpy().reshape(-1).data
 
-    def to(self, device: torch.device) -> "MemoryImages":
+    def prefetch(self, rows: Rows) -> None:
+        """Say which images will be asked for next."""
+
+    def to(self, device: torch.device) -> "Images":
         """The same images on a device."""
-        return MemoryImages(self._pixels.to(device))
+        return Images(self._pixels.to(device))
 
 
 class StreamedImages(Images):
@@ -115,6 +91,10 @@ class StreamedImages(Images):
     def fingerprint(self) -> bytes:
         """The digest of the pool and the size of the resized images."""
         return f"{self._source.fingerprint} {self.shape}".encode()
+
+    def to(self, device: torch.device) -> "StreamedImages":
+        """The same: they stay where they are."""
+        return self
 
     def _read(self, rows: Rows) -> NDArray[np.uint8]:
         """The pictures asked for, shape (n, height, width, 3)."""
@@ -157,7 +137,7 @@ def as_images(images: Images | NDArray[Any], what: str) -> Images:
             f"{what} must have 1 or 3 channels, in the last place; got shape {images.shape}. "
             "Move or convert the channels first."
         )
-    return MemoryImages(torch.from_numpy(np.ascontiguousarray(pixels)))
+    return Images(torch.from_numpy(np.ascontiguousarray(pixels)))
 
 
 CHUNK = 512

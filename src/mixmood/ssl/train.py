@@ -35,7 +35,7 @@ from mixmood.ssl.models.registry import TunedSpec, WideResNetSpec, check_memory,
 from mixmood.ssl.plan import AUTO, HEAD_ONLY, TrainingPlan
 from mixmood.ssl.predict import INPUT, METADATA
 from mixmood.ssl.record import Arm, EpochRecord, TrainingRecord
-from mixmood.ssl.run_folder import open_folder, unreadable_checkpoint
+from mixmood.ssl.run_folder import load_checkpoint, prepare_folder, unreadable_checkpoint
 from mixmood.ssl.task import CodesLike, ImagesLike, Task, checked_task
 
 Spec = WideResNetSpec | TunedSpec | nn.Module
@@ -107,7 +107,8 @@ def train(
     weak = augmentation(plan.augment)
     configuration = configuration_of(plan, length, method, spec, weak, task)
     folder = None if out is None else Path(out)
-    saved = open_folder(folder, configuration, resume)
+    prepare_folder(folder, resume)
+    saved = load_checkpoint(folder, configuration) if resume and folder is not None else None
     shape, per_update = task.labelled.images.shape, _per_update(plan, method)
     if isinstance(spec, WideResNetSpec) and plan.device == "cpu":
         check_memory(spec, shape[1], per_update)
