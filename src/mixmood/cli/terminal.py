@@ -194,14 +194,18 @@ def _display() -> "Progress":
         TextColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
     from rich.text import Text
 
     class Speed(ProgressColumn):
         def render(self, task: "Task") -> Text:
             return Text(speed_of(task))
 
-    texts = (TextColumn("{task.description}"), BarColumn(24), MofNCompleteColumn())
-    columns = (*texts, Speed(), TimeRemainingColumn(), TextColumn("{task.fields[beside]}"))
+    # In a narrow window the text beside the bars is broken, not the numbers.
+    kinds: tuple[type[ProgressColumn], ...] = (MofNCompleteColumn, Speed, TimeRemainingColumn)
+    numbers = [kind(table_column=Column(no_wrap=True)) for kind in kinds]
+    beside = TextColumn("{task.fields[beside]}", table_column=Column())
+    columns = (TextColumn("{task.description}"), BarColumn(24), *numbers, beside)
     # Runs of a test bed take minutes: their speed is that of the last hour.
     return Progress(
         *columns, console=console(is_error=True), transient=True, speed_estimate_period=3600
