@@ -3,7 +3,10 @@
 import ast
 from collections import defaultdict
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "mixmood"
@@ -36,6 +39,12 @@ OUTSIDE = ("benchmarks", "fuzz", "scripts")
 VAGUE = {"utils", "util", "helpers", "helper", "misc", "common", "manager"}
 
 
+UNFINISHED = {"testbed/runs"}
+"""A folder that is about to go."""
+SHORT = 60
+"""A module of at most so many lines is part of another one, unless two modules import it."""
+
+
 def part_of(path):
     """The layer a file belongs to: its folder below the package, or its own name."""
     relative = path.relative_to(PACKAGE)
@@ -43,7 +52,12 @@ def part_of(path):
 
 
 def module_of(path):
-    return ".".join(("mixmood", *path.relative_to(PACKAGE).with_suffix("").parts))
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(("mixmood", *parts)).removesuffix(".__init__")
+
+
+def folder_of(path):
+    return str(path.relative_to(PACKAGE).parent)
 
 
 def is_deep(name):
@@ -71,6 +85,19 @@ def imports():
     return found
 
 
+@cache
+def importers():
+    """For each file of the package, the other files of it that import it, anywhere in them."""
+    paths = {module_of(path): path for path in PACKAGE.rglob("*.py")}
+    found = {path: set() for path in paths.values()}
+    for path, name, _ in imports():
+        # A name within a module, or the module itself.
+        home = paths.get(name) or paths.get(name.rpartition(".")[0])
+        if home is not None and home != path:
+            found[home].add(path)
+    return found
+
+
 def test_a_layer_imports_only_layers_below_it():
     breaches = []
     for path, name, _ in imports():
@@ -81,6 +108,44 @@ def test_a_layer_imports_only_layers_below_it():
         if parts[1] not in HEIGHT or HEIGHT[parts[1]] >= HEIGHT[own]:
             breaches.append(f"{path.relative_to(PACKAGE)} imports {name}")
     assert not breaches
+
+
+def test_folders_import_each_other_without_cycles():
+    """A folder is any folder with modules; the package's own `__init__` re-exports, as it may."""
+    below = defaultdict(set)
+    for home, paths in importers().items():
+        for path in paths - {PACKAGE / "__init__.py"}:
+            below[folder_of(path)] |= {folder_of(home)} - {folder_of(path)}
+    for folder in UNFINISHED:
+        below[folder] = set()
+    try:
+        TopologicalSorter(below).prepare()
+    except CycleError as error:
+        cycle = set(error.args[1])
+        pytest.fail("\n".join(between(cycle)))
+
+
+def between(folders):
+    """The imports from one of these folders by another."""
+    return [
+        f"{path.relative_to(PACKAGE)} imports {home.relative_to(PACKAGE)}"
+        for home, paths in importers().items()
+        for path in paths
+        if folder_of(home) != folder_of(path) and {folder_of(home), folder_of(path)} <= folders
+    ]
+
+
+def test_a_short_module_has_two_importers_or_is_a_member_of_a_family_or_a_command():
+    families = {path.parent for path in PACKAGE.rglob("registry.py")}
+    assert not [
+        f"{home.relative_to(PACKAGE)}, which {next(iter(paths)).relative_to(PACKAGE)} alone imports"
+        for home, paths in importers().items()
+        if len(paths) == 1
+        and len(home.read_text().splitlines()) <= SHORT
+        and home.parent not in families
+        and home.name != "__init__.py"
+        and part_of(home) not in {"api", "cli"}
+    ]
 
 
 def test_deep_learning_libraries_are_loaded_by_ssl_alone_and_by_others_inside_functions():
@@ -126,10 +191,11 @@ def test_two_classes_never_share_a_name():
 def names_of(module):
     """What can be imported from a module of the package; None if there is no such module."""
     place = PACKAGE.parent.joinpath(*module.split("."))
-    source = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    is_folder = (place / "__init__.py").exists()
+    source = place / "__init__.py" if is_folder else place.with_suffix(".py")
     if not source.exists():
         return None
-    inside = {path.stem for path in place.glob("*")} if place.is_dir() else set()
+    inside = {path.stem for path in place.glob("*")} if is_folder else set()
     for node in ast.walk(ast.parse(source.read_text())):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             inside.add(node.name)

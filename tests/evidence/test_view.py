@@ -5,10 +5,10 @@ import pytest
 
 from mixmood.core.errors import InputError
 from mixmood.evidence.choice import train_head
-from mixmood.evidence.view import Candidate, ViewEvidence
-from mixmood.features.view import View
+from mixmood.evidence.view import BackboneView, ViewEvidence
+from mixmood.features.backbones.view import View
 
-CHEAP, MIDDLING, DEAR = (Candidate("net", View(side)) for side in (96, 160, 224))
+CHEAP, MIDDLING, DEAR = (BackboneView("net", View(side)) for side in (96, 160, 224))
 N_CLASSES = 3
 
 
@@ -83,7 +83,7 @@ def test_of_views_that_all_are_noise_the_best_looks_good_but_the_nested_accuracy
         rng = np.random.default_rng(seed)
         codes = np.repeat(np.arange(N_CLASSES), 6)
         features = {
-            Candidate("net", View(32 * side)): np.abs(rng.normal(size=(len(codes), 6)))
+            BackboneView("net", View(32 * side)): np.abs(rng.normal(size=(len(codes), 6)))
             for side in range(2, 14)
         }
         views = ViewEvidence(features, codes, [rng.bytes(20) for _ in codes])

@@ -23,7 +23,7 @@ from mixmood.evidence.accuracy import (
     held_out_accuracy,
     nested_plan,
 )
-from mixmood.features.view import View
+from mixmood.features.backbones.view import View
 from mixmood.heads.linear import LinearHeads, directions
 from mixmood.heads.problem import DEFAULT_PENALTY, HeadProblem, head_problem, work_of
 from mixmood.heads.registry import HEADS
@@ -55,7 +55,7 @@ class FixedPenalty:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class BackboneView:
     """A view by a backbone of this name."""
 
     backbone: str
@@ -70,7 +70,7 @@ class Candidate:
 class JudgedView:
     """A candidate, and how the supervised head does with it on held-out images."""
 
-    candidate: Candidate
+    candidate: BackboneView
     log_likelihood: float
     """The mean over images, in nats."""
     accuracy: Estimate
@@ -90,7 +90,7 @@ class JudgedView:
 class ViewChoice:
     """The view that is used, what it was compared with, and why it was chosen."""
 
-    chosen: Candidate
+    chosen: BackboneView
     reason: str
     """One sentence."""
     judged: tuple[JudgedView, ...] = ()
@@ -123,7 +123,7 @@ class ViewEvidence:
         groups: The group of each image, shape (n,): images of one group are held out together.
     """
 
-    features: Mapping[Candidate, Array]
+    features: Mapping[BackboneView, Array]
     codes: Codes
     contents: Sequence[bytes]
     groups: Codes | None = None
@@ -171,13 +171,13 @@ class ViewEvidence:
         return found
 
     @cached_property
-    def _outside(self) -> dict[Candidate, Array]:
+    def _outside(self) -> dict[BackboneView, Array]:
         """Logits of held-out images in every view, shape (repeats, n, k)."""
         plan = nested_plan(self.folds, with_pairs=False)
         return {one: plan.out_of_fold(found) for one, found in self._logits(plan.weights).items()}
 
     @cached_property
-    def _chosen_without(self) -> dict[tuple[int, int], Candidate]:
+    def _chosen_without(self) -> dict[tuple[int, int], BackboneView]:
         """The view chosen without each fold, by repeat and fold; nothing with two folds."""
         if self.folds.max() + 1 < FEWEST_FOLDS:
             return {}
@@ -193,7 +193,7 @@ class ViewEvidence:
             for repeat, fold in plan.outer
         }
 
-    def _logits(self, weights: NDArray[np.float64]) -> dict[Candidate, Array]:
+    def _logits(self, weights: NDArray[np.float64]) -> dict[BackboneView, Array]:
         """Logits of all images by heads on the rows of these weights, (B, n), in every view."""
         n_classes, logits = int(self._codes.max()) + 1, {}
         for candidate, features in self.features.items():
@@ -214,13 +214,13 @@ def _mean(logits: Array, codes: Codes) -> float:
     return float(np.nanmean(log_likelihood(logits, codes)))
 
 
-def _first_near_best(values: Mapping[Candidate, float]) -> Candidate:
+def _first_near_best(values: Mapping[BackboneView, float]) -> BackboneView:
     """The first candidate that loses less than MARGIN against the best."""
     least = max(values.values()) - MARGIN
     return next(candidate for candidate, value in values.items() if value > least)
 
 
-def _reason(values: Mapping[Candidate, float], chosen: Candidate) -> str:
+def _reason(values: Mapping[BackboneView, float], chosen: BackboneView) -> str:
     """Why the candidate was chosen, in one sentence."""
     best = max(values, key=lambda candidate: values[candidate])
     several = len({candidate.backbone for candidate in values}) > 1

@@ -17,7 +17,7 @@ from mixmood.data.images.pixel_range import FULL, PixelRange
 from mixmood.data.images.pool import ImageSource
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.devices import onnx_runtime
-from mixmood.features.view import HALF, split
+from mixmood.features.backbones.view import HALF, split
 
 CONSTANT = 1
 """All pixels are equal at the resolution of the backbone."""

@@ -18,8 +18,8 @@ from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 from mixmood.features.backbones.backbone import Backbone, needed_backbone
+from mixmood.features.backbones.view import LAST, Blocks, joined, split
 from mixmood.features.extract import extract_each
-from mixmood.features.view import LAST, Blocks, joined, split
 
 N_NAMED = 5
 """How many unreadable images a warning names."""

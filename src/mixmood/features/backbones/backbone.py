@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mixmood.core.errors import OptionError, ShapeError
 from mixmood.core.listener import Listener
 from mixmood.data.images.pool import ImageSource
-from mixmood.features.view import LAST, RESOLUTIONS, Offer, View
+from mixmood.features.backbones.view import LAST, RESOLUTIONS, Offer, View
 
 DEFAULT_RESOLUTION = 96
 SMALLEST_RESOLUTION = 64

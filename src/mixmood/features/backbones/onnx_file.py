@@ -19,7 +19,7 @@ from mixmood.features.backbones.onnx_network import (
     Triple,
     open_session,
 )
-from mixmood.features.view import RESOLUTIONS
+from mixmood.features.backbones.view import RESOLUTIONS
 
 KEYS = ("layout", "range", "mean", "std", "resolution", "output")
 LAYOUTS = ("nhwc", "nchw")

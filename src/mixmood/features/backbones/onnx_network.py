@@ -30,7 +30,7 @@ from mixmood.features.backbones.onnx_graph import (
     add_grid,
     extended,
 )
-from mixmood.features.view import DEPTHS, LAST, MIDDLE, Offer, View
+from mixmood.features.backbones.view import DEPTHS, LAST, MIDDLE, Offer, View
 
 Triple = tuple[float, float, float]
 

@@ -14,7 +14,7 @@ from mixmood.features.backbones.hub_files import is_hub_model
 from mixmood.features.backbones.hub_model import HubBackbone
 from mixmood.features.backbones.onnx_file import is_onnx_file, load_onnx_file
 from mixmood.features.backbones.onnx_network import MiddleLayer, OnnxBackbone
-from mixmood.features.view import LAST, RESOLUTIONS, View
+from mixmood.features.backbones.view import LAST, RESOLUTIONS, View
 
 
 def efficientnet_lite0(resolution: int | None = None) -> MovableBackbone:

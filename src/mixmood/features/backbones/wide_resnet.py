@@ -23,7 +23,7 @@ from mixmood.features.backbones.onnx_graph import (
     folded,
 )
 from mixmood.features.backbones.onnx_network import OnnxBackbone
-from mixmood.features.view import RESOLUTIONS
+from mixmood.features.backbones.view import RESOLUTIONS
 
 
 def weights_directory() -> Path:

@@ -5,9 +5,9 @@ import pytest
 
 from mixmood.core.errors import OptionError
 from mixmood.features.backbones.registry import load_backbone
+from mixmood.features.backbones.view import DEPTHS, Offer, View, joined, split
 from mixmood.features.extract import extract, extract_each
 from mixmood.features.sample import Extractor
-from mixmood.features.view import DEPTHS, Offer, View, joined, split
 
 
 def test_a_view_is_written_and_read_the_same_way():
