@@ -21,8 +21,8 @@ from mixmood.evidence.gain import labelled_folds, pool_effect
 from mixmood.evidence.share import useful_share
 from mixmood.testbed.cells import Run
 from mixmood.testbed.config import load_config
+from mixmood.testbed.measured import features_of
 from mixmood.testbed.run import drawn, job_for
-from mixmood.testbed.runs.distances import features_of
 
 RECORDS = Path("results/paper-small/records.csv.gz")
 BASE, WITH_POOL = "supervised-updates", "mixmatch"

@@ -19,7 +19,7 @@ from mixmood.heads.problem import head_problem
 from mixmood.heads.registry import HEADS, head_named
 from mixmood.measures.registry import MEASURES
 from mixmood.ranking.plan import RankingPlan
-from mixmood.testbed.runs.distances import quickly_measured
+from mixmood.testbed.measured import distances_between
 
 PARTS = {"development": DEVELOPMENT, "report": REPORT}
 KEYS = ("task", "n_labelled", "seed", "source", "percent")
@@ -46,7 +46,7 @@ def rows_of(family: Family, task: Task, n_labelled: int, seed: int, file: RowsFi
         rng = rng_for(seed, "pool", family.name, source, percent)
         mixed = rng.permutation(pool)
         halves = np.array_split(mixed, 2)
-        found = quickly_measured(task.features, halves[0], plan)
+        found = distances_between(task.features, halves[0], plan)
         problems = [head_problem(task.features, task.codes, n_classes, half) for half in halves]
         gains = {
             f"gain_{name}": np.mean(

@@ -22,7 +22,6 @@ from mixmood.testbed.analysis.tables import make_tables
 from mixmood.testbed.cells import CellFilter, cells, runs
 from mixmood.testbed.config import parse_config
 from mixmood.testbed.driver import drive, metrics_of
-from mixmood.testbed.frozen import FrozenPools
 from mixmood.testbed.run import batches, execute, execute_batch, job_for
 from mixmood.testbed.store import Store
 
@@ -54,7 +53,7 @@ def executed(jobs):
         return lambda *given: n_calls.update([name]) or compute(*given)
 
     with pytest.MonkeyPatch.context() as patch:
-        for place, name in ((shared, "quickly_measured"), (LabelledEvidence, "part")):
+        for place, name in ((shared, "distances_between"), (LabelledEvidence, "part")):
             patch.setattr(place, name, counted(place, name))
         records = [record for batch in batches(jobs) for record in execute_batch(batch)]
     return records, n_calls
@@ -96,7 +95,7 @@ def test_images_and_distances_are_those_of_the_other_regime(tiny, records):
 
 def test_distances_and_share_of_a_pool_are_computed_once_for_all_algorithms(executed, jobs):
     records, n_calls = executed
-    assert n_calls == {"quickly_measured": 3, "part": 3}  # clean, other half, noise
+    assert n_calls == {"distances_between": 3, "part": 3}  # clean, other half, noise
     assert len(records) == len(jobs) == 7
 
 
@@ -175,7 +174,7 @@ def _flat(images):
 
 def test_heads_of_one_pool_are_those_of_separate_fits(jobs, records):
     job = next(job for job in jobs if job.run.source == "gaussian")
-    pool = FrozenPools(shared.Shared()).of(job)
+    pool = shared.Shared().pool_of(job)
     for record in records:
         run = record.run
         if run.source == "gaussian":

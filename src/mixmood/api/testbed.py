@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixmood.core.errors import OptionError
+from mixmood.core.errors import InputError, OptionError
 from mixmood.core.files import make_folder, write_atomic, written
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
@@ -126,15 +126,17 @@ def testbed_tables(
         store: The folder of the test bed's records.
         is_correlated: Refuse a store with too few cells for a correlation.
     """
-    from mixmood.testbed.analysis.agreement import agreement_rows
+    from mixmood.testbed.analysis.statistics import LEAST_CELLS
     from mixmood.testbed.analysis.tables import chosen_records, make_tables
 
     place = Store(store)
     records = chosen_records(place, plan.cells, plan.tested_arm)
-    if is_correlated:
-        # Only for its error: without cells to correlate, the table would be empty.
-        agreement_rows(records, plan.choice)
     found = make_tables(place, plan.choice, plan.cells, records, plan.beside_paper, plan.tested_arm)
+    if is_correlated and not found.agreements:
+        raise InputError(
+            f"To correlate, at least {LEAST_CELLS} contaminated cells of one task must share a "
+            "seed. Run more of the test bed, or select less strictly."
+        )
     return TestbedTables(found, place)
 
 

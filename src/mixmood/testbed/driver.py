@@ -222,10 +222,9 @@ def record_logger(
             is_reachable = False
             listener.warn(f"{error} Runs go on; missing records are logged at the next start.")
 
-    for finished in store.records():
-        log(finished)
-    for failed in store.failures():
-        log(failed)
+    earlier: list[AnyRecord] = [*store.records(), *store.failures()]
+    for record in earlier:
+        log(record)
     return log
 
 

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from mixmood.core.arrays import Array
 from mixmood.core.seeds import rng_for
-from mixmood.data.splits import NONE, Decoded, Pixels, Split, data_fingerprint
-from mixmood.testbed.run import Job, description, drawn
-from mixmood.testbed.runs.distances import (
-    DistancesByMeasure,
+from mixmood.data.splits import NONE, Decoded, Pixels, Scenario, Split, data_fingerprint
+from mixmood.testbed.measured import (
     distance_plan,
+    distances_between,
     features_of,
-    quickly_measured,
+    probe_values,
+    probed_algorithm,
+    share_values,
 )
-from mixmood.testbed.runs.outlook import probe_values, probed_algorithm, share_values
+from mixmood.testbed.run import Job, description, drawn
 
 if TYPE_CHECKING:
     from mixmood.evidence.labelled import JudgedPart, LabelledEvidence
@@ -34,6 +35,7 @@ class Shared:
     decoded: Decoded = field(default_factory=dict)
     _features: dict[bytes, Array] = field(default_factory=dict)
     _labelled: dict[tuple[object, ...], "SharedLabelled"] = field(default_factory=dict)
+    _last: "FrozenPool | None" = None
 
     def features(self, job: Job, images: Pixels, backbone: str, resolution: int | None) -> Array:
         """Features of images; computed once for the same images, also in another split."""
@@ -51,6 +53,12 @@ class Shared:
         """Drop the decoded images of all data sets except the task's own."""
         # The third part of a key is the name of the data set.
         self.decoded = {key: image for key, image in self.decoded.items() if key[2] == task}
+
+    def pool_of(self, job: Job) -> "FrozenPool":
+        """The split of a job; only one is kept, since jobs of the same pool follow each other."""
+        if self._last is None or self._last.scenario != job.run.scenario(job.config):
+            self._last = FrozenPool(job, self)
+        return self._last
 
     def labelled_set(self, job: Job, split: Split) -> "SharedLabelled":
         """The labelled images of a job, with the values that depend on them only."""
@@ -118,6 +126,11 @@ class FrozenPool:
     shared: Shared
 
     @cached_property
+    def scenario(self) -> Scenario:
+        """The settings of the split."""
+        return self.job.run.scenario(self.job.config)
+
+    @cached_property
     def split(self) -> Split:
         """The images."""
         return drawn(self.job, self.shared.decoded)
@@ -138,7 +151,7 @@ class FrozenPool:
         return self._features(self.split.test)
 
     @cached_property
-    def distances(self) -> DistancesByMeasure:
+    def distances(self) -> dict[str, Any]:
         """Every measure between pool and labelled images."""
         section, frozen = self.job.config.distances, self.job.config.frozen
         place, plan = (section.backbone, section.resolution), distance_plan(self.job)
@@ -149,7 +162,7 @@ class FrozenPool:
                 self.shared.features(self.job, images, *place)
                 for images in (self.split.labelled, some)
             )
-        return quickly_measured(labelled, pool, plan)
+        return distances_between(labelled, pool, plan)
 
     @cached_property
     def problem(self) -> "HeadProblem":
@@ -166,28 +179,13 @@ class FrozenPool:
         return self.shared.features(self.job, images, section.backbone, section.resolution)
 
 
-@dataclass
-class FrozenPools:
-    """A cache of one split: jobs of the same pool come one after the other."""
-
-    shared: Shared
-    _last: dict[object, FrozenPool] = field(default_factory=dict)
-
-    def of(self, job: Job) -> FrozenPool:
-        """The split of a job; only one is kept in memory."""
-        scenario = job.run.scenario(job.config)
-        if scenario not in self._last:
-            self._last = {scenario: FrozenPool(job, self.shared)}
-        return self._last[scenario]
-
-
-def frozen_results(job: Job, pools: FrozenPools) -> dict[str, Any]:
+def frozen_results(job: Job, shared: Shared) -> dict[str, Any]:
     """The results of a frozen run; shared work is timed in the first run that needs it."""
     from threadpoolctl import threadpool_limits
 
     from mixmood.heads.registry import head_named
 
-    pool, run = pools.of(job), job.run
+    pool, run = shared.pool_of(job), job.run
     split = pool.split
     with threadpool_limits(job.threads):
         test = pool.test

@@ -13,9 +13,15 @@ from PIL import Image
 from mixmood.data.splits import Pixels, Split
 from mixmood.ssl.record import N_LAST
 from mixmood.testbed.config import SCRATCH, TUNED
+from mixmood.testbed.measured import (
+    distance_plan,
+    distances_between,
+    features_of,
+    probe_values,
+    probed_algorithm,
+    share_values,
+)
 from mixmood.testbed.run import Job, description, drawn
-from mixmood.testbed.runs.distances import distance_plan, measured, sample_features
-from mixmood.testbed.runs.outlook import probe_values, probed_algorithm, share_values
 
 if TYPE_CHECKING:
     from mixmood.ssl.record import TrainingRecord
@@ -59,13 +65,19 @@ def by_epoch(accuracies: Sequence[float], trained: "TrainingRecord") -> dict[str
 
 def measured_pool(job: Job, split: Split) -> dict[str, Any]:
     """Distances, useful share and probe of the run's pool."""
-    from mixmood.evidence.labelled import LabelledEvidence
+    from mixmood.evidence.labelled import N_POOL, LabelledEvidence
 
-    labelled, pool = sample_features(job, split)
+    section, plan = job.config.distances, distance_plan(job)
+    # The pool is in random order, so that its first images are a random sample.
+    some = split.unlabelled[: max(plan.sample_size * plan.draws, N_POOL)]
+    labelled, pool = (
+        features_of(job, images, section.backbone, section.resolution)
+        for images in (split.labelled, some)
+    )
     evidence = LabelledEvidence(labelled, split.labels, job.run.seed)
     part = evidence.part(pool)
     return {
-        "distances": measured(labelled, pool, distance_plan(job)),
+        "distances": distances_between(labelled, pool, plan),
         "useful_share": share_values(part),
         "probe": probe_values(evidence, part, probed_algorithm(job.run.algorithm)),
     }

@@ -32,24 +32,22 @@ MeasureName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 Proportion = Annotated[float, Field(ge=0, le=1)]
 
 
-def checked_arm(name: str) -> Arm:
-    """The arm that has this name."""
-    for arm in get_args(Arm):
-        if arm == name:
-            return cast(Arm, arm)
-    raise unknown_name("arm", name, get_args(Arm))
-
-
 def checked_choice(name: str) -> Choice:
     """The choice of an epoch that has this name."""
-    for choice in get_args(Choice):
-        if choice == name:
-            return cast(Choice, choice)
-    raise unknown_name("selection", name, get_args(Choice))
+    if name not in get_args(Choice):
+        raise unknown_name("selection", name, get_args(Choice))
+    return cast(Choice, name)
+
+
+def checked_arm(name: str) -> Arm:
+    """The arm that has this name."""
+    if name not in get_args(Arm):
+        raise unknown_name("arm", name, get_args(Arm))
+    return cast(Arm, name)
 
 
 class _Part(BaseModel):
-    # Unknown keys, of other versions, are kept when a record is read and written again.
+    # Further keys, such as those of a training's configuration, are kept.
     model_config = ConfigDict(
         strict=True, frozen=True, extra="allow", validate_by_name=True, validate_by_alias=True
     )

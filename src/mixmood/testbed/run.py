@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -87,21 +88,18 @@ def batches(jobs: Sequence[Job]) -> list[tuple[Job, ...]]:
         run = job.run
         together = (run.task, run.source, run.contamination, run.seed)
         found.setdefault(together if run.regime == FROZEN else job.key, []).append(job)
-    return [tuple(sorted(own, key=_pool_order)) for own in found.values()]
-
-
-def _pool_order(job: Job) -> tuple[float, int]:
-    return job.run.percent, job.run.n_labelled
+    order = attrgetter("run.percent", "run.n_labelled")
+    return [tuple(sorted(own, key=order)) for own in found.values()]
 
 
 def execute_batch(jobs: Sequence[Job]) -> list[AnyRecord]:
     """The records of a batch of jobs."""
-    from mixmood.testbed.frozen import FrozenPools, frozen_results, shared_with
+    from mixmood.testbed.frozen import frozen_results, shared_with
 
     if jobs[0].run.regime != FROZEN:
         return [execute(job) for job in jobs]
-    pools = FrozenPools(shared_with(jobs[0]))
-    return [execute(job, partial(frozen_results, pools=pools)) for job in jobs]
+    shared = shared_with(jobs[0])
+    return [execute(job, partial(frozen_results, shared=shared)) for job in jobs]
 
 
 def execute(job: Job, results: Results | None = None) -> AnyRecord:
@@ -134,16 +132,11 @@ def _head(job: Job) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "mixmood": __version__,
-        "versions": versions(),
+        "versions": {package: package_version(package) or "none" for package in PACKAGES},
         "key": job.key,
         "run": job.run.to_dict(),
         "data": job.data,
     }
-
-
-def versions() -> dict[str, str]:
-    """The versions of the packages that influence the results."""
-    return {package: package_version(package) or "none" for package in PACKAGES}
 
 
 def drawn(job: Job, decoded: Decoded | None = None) -> Split:

@@ -120,19 +120,19 @@ def test_a_whole_test_bed_has_nothing_to_warn_of(bed):
 
 
 def test_many_cells_without_a_run_are_counted_not_listed(bed):
-    page = drawn(with_tables(bed, gaps=Gaps(96, 3, 2, bed.empty_cells * 9)))
+    page = drawn(with_tables(bed, gaps=Gaps(96, 3, 2, bed.tables.gaps.empty_cells * 9)))
     assert page.count("No run:") == 6
     assert "and 3 more cells without a run" in page
 
 
 def test_every_cell_is_in_table_1_and_the_gap_is_said(page, bed):
-    assert page.count('class="cell"') == len(bed.table1) == 31
+    assert page.count('class="cell"') == len(bed.tables.accuracies) == 31
     assert page.count('<span class="none">no run</span>') == 1
     assert page.count('<span class="mark">best</span>') == 4 + 1  # and the best measure
 
 
 def test_a_distance_that_is_not_significant_is_marked(page, bed):
-    weak = [row for row in bed.table2 if not row.is_significant]
+    weak = [row for row in bed.tables.distances if not row.is_significant]
     assert page.count(">n.s.</abbr>") == len(weak) > 0
 
 
@@ -168,8 +168,8 @@ def test_algorithms_and_contaminations_are_filters_where_there_are_several(bed):
     def other(row):
         return replace(row, algorithm="fixmatch", contamination="fixed-inliers")
 
-    more = [other(row) for row in bed.table1 if row.percent > 0]
-    page = drawn(with_tables(bed, accuracies=bed.table1 + more))
+    more = [other(row) for row in bed.tables.accuracies if row.percent > 0]
+    page = drawn(with_tables(bed, accuracies=bed.tables.accuracies + more))
     tags = Tags(page)
     names = {attrs["name"] for tag, attrs in tags.tags if tag == "input"}
     assert {"algorithm", "contamination"} <= names
@@ -192,7 +192,7 @@ def test_without_measures_accuracy_stands_alone(bed):
 
 
 def test_baselines_alone_have_a_table_and_no_picture(bed):
-    rows = [row for row in bed.table1 if row.is_supervised]
+    rows = [row for row in bed.tables.accuracies if row.is_supervised]
     page = drawn(with_tables(bed, **WITHOUT_MEASURES, accuracies=rows, extremes=[]))
     assert page.count('class="cell"') == 4
     assert 'class="canvas"' not in page
@@ -200,14 +200,16 @@ def test_baselines_alone_have_a_table_and_no_picture(bed):
 
 def test_a_single_seed_has_no_intervals(bed):
     bare = {"pearson_interval": None, "regret_interval": None}
-    rows, overall = ([replace(row, **bare) for row in each] for each in (bed.table3, bed.overall))
+    rows, overall = (
+        [replace(row, **bare) for row in each] for each in (bed.tables.agreements, bed.overall)
+    )
     page = drawn(with_tables(bed, agreements=rows, overall=overall))
     assert "\u22120.95 to \u22120.80" not in page
     assert "\u22120.91" in page
 
 
 def test_the_paper_stands_beside(bed):
-    rows = [replace(row, paper=0.5 if row.percent else None) for row in bed.table1]
+    rows = [replace(row, paper=0.5 if row.percent else None) for row in bed.tables.accuracies]
     page = drawn(with_tables(bed, accuracies=rows, has_paper=True))
     assert "paper 0.500, +0.300" in page
     assert "ours minus the paper" in page
@@ -221,7 +223,7 @@ def test_the_line_of_every_supervised_baseline_has_a_stroke(baseline):
 
 
 def test_accuracies_all_alike_can_be_drawn(bed):
-    rows = [replace(row, accuracy_mean=1.0, accuracy_spread=None) for row in bed.table1]
+    rows = [replace(row, accuracy_mean=1.0, accuracy_spread=None) for row in bed.tables.accuracies]
     assert "accuracy 1.000, 3 runs" in drawn(with_tables(bed, accuracies=rows, lines=[]))
 
 

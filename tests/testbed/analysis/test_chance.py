@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mixmood.testbed.analysis import agreement as module
-from mixmood.testbed.analysis.agreement import agreement_rows, chance_of_correlation, overall_rows
+from mixmood.testbed.analysis.agreement import chance_of_correlation, overall_rows
 from mixmood.testbed.analysis.overview import overview_verdict
 
 N_SOURCES, PERCENTS = 4, (50, 100)
@@ -30,7 +30,7 @@ def bed(make_record, accuracy, distances, seeds=3, noise=0.0, tasks=("digits",))
 
 
 def headline(records):
-    rows = overall_rows(records, agreement_rows(records, "last"), "last")
+    rows = overall_rows(records, "last")
     return overview_verdict(rows, chance_of_correlation(records, "last"))
 
 
@@ -70,7 +70,7 @@ def test_choosing_the_best_of_many_measures_is_paid_for(make_record):
     accuracy = 0.5 + 0.1 * rng.random((4, 2))
     far = {f"m{k}": rng.normal(size=(4, 2)) for k in range(12)}
     records = bed(make_record, accuracy, far)
-    rows = overall_rows(records, agreement_rows(records, "last"), "last")
+    rows = overall_rows(records, "last")
     best = rows[0].measure
     alone = chance_of_correlation(bed(make_record, accuracy, {best: far[best]}), "last")
     assert chance_of_correlation(records, "last").p_lower > 2 * alone.p_lower

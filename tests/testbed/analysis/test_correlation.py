@@ -6,8 +6,7 @@ import pytest
 
 from mixmood.core.errors import InputError
 from mixmood.testbed.analysis.correlate import (
-    CellAccuracy,
-    CellDistance,
+    CellMean,
     agreements,
     read_accuracies,
     read_distances,
@@ -51,16 +50,12 @@ def test_the_papers_cosine_loses_a_few_points(rows):
 
 
 def accuracy(source, mean, n_labelled=60, percent=100.0, **variant):
-    return CellAccuracy(
-        task="t", pool=(source, percent), n_labelled=n_labelled, mean=mean, **variant
-    )
+    return CellMean(task="t", pool=(source, percent), n_labelled=n_labelled, mean=mean, **variant)
 
 
 def distance(source, mean, n_labelled=None, percent=100.0, **variant):
     pool = (source, percent)
-    return CellDistance(
-        task="t", pool=pool, measure="js", mean=mean, n_labelled=n_labelled, **variant
-    )
+    return CellMean(task="t", pool=pool, measure="js", mean=mean, n_labelled=n_labelled, **variant)
 
 
 def cells(means, kind, **options):

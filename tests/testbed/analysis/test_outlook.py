@@ -4,7 +4,7 @@ import pytest
 
 from mixmood.report.testbed.page import overview_page
 from mixmood.testbed.analysis.agreement import predictor_agreements
-from mixmood.testbed.analysis.groups import predictor_lines
+from mixmood.testbed.analysis.groups import fitted_lines
 from mixmood.testbed.analysis.overview import overview
 from mixmood.testbed.analysis.tables import outlook_rows
 from mixmood.testbed.record import PoolProbe, PoolShare
@@ -76,7 +76,10 @@ def test_a_predictor_that_rises_with_accuracy_correlates_positively(records):
 
 
 def test_the_line_of_a_predictor_has_its_own_values(records):
-    lines = {(line.measure, line.n_labelled): line for line in predictor_lines(records, "last")}
+    lines = {
+        (line.measure, line.n_labelled): line
+        for line in fitted_lines(records, "last", "predictors")
+    }
     assert lines["useful share", 10].x == pytest.approx((0.2, 0.8))
     assert lines["useful share", 10].y == pytest.approx((0.51, 0.71))
     assert lines["probe", 20].x == pytest.approx((-2.0, 3.0))
@@ -95,7 +98,7 @@ def test_records_of_earlier_versions_have_no_outlook(records):
     old = [one.model_copy(update={"useful_share": None, "probe": None}) for one in records]
     assert outlook_rows(old) == []
     assert predictor_agreements(old, "last") == ([], [])
-    assert predictor_lines(old, "last") == []
+    assert fitted_lines(old, "last", "predictors") == []
 
 
 def test_the_page_shows_both_beside_the_distances(store, records):

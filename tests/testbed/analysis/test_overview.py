@@ -68,7 +68,7 @@ def failure_of(record, message):
 
 
 def overall(records):
-    return overall_rows(records, agreement_rows(records, "last"), "last")
+    return overall_rows(records, "last")
 
 
 def typed(*words):
@@ -165,12 +165,12 @@ def test_the_record_holds_the_tables_their_marks_and_their_origin(filled):
     record = overview(filled, "last")
     written = json.loads(record.to_json())
     assert [len(written[name]) for name in ("table1", "table2", "table3", "lines")] == [6, 12, 4, 4]
-    assert sum(row.is_best for row in record.table1) == 2
-    assert all(row.is_significant for row in record.table2)
+    assert sum(row.is_best for row in record.tables.accuracies) == 2
+    assert all(row.is_significant for row in record.tables.distances)
     assert record.best_measure == "cosine"
     assert (record.n_runs, record.compute_s) == (18, 18.0)
     assert record.versions == {"mixmood": ["0.1.0"], "numpy": ["2"]}
-    assert record.gaps.startswith("Incomplete: 4 of 8 runs are missing")
+    assert record.tables.gaps.describe().startswith("Incomplete: 4 of 8 runs are missing")
     assert "paper" not in written["table1"][0]
 
 
@@ -182,11 +182,13 @@ def test_lines_and_table_3_have_one_correlation_where_runs_are_missing(store, gr
     for record in records[:-1]:
         store.write(record)
     record = overview(store, "last")
-    assert record.table3[-1].n_seeds == 2
+    assert record.tables.agreements[-1].n_seeds == 2
 
     keys = ("task", "n_labelled", "algorithm", "contamination", "measure")
-    told = {tuple(getattr(row, key) for key in keys): row.pearson for row in record.table3}
-    drawn = {tuple(getattr(row, key) for key in keys): row.pearson for row in record.lines}
+    told = {
+        tuple(getattr(row, key) for key in keys): row.pearson for row in record.tables.agreements
+    }
+    drawn = {tuple(getattr(row, key) for key in keys): row.pearson for row in record.tables.lines}
     assert drawn == pytest.approx(told)
     svg = figures(make_tables(store, "last"))["accuracy_against_cosine.svg"].decode()
     assert f"r = {told['digits', 20, 'mixmatch', 'fixed-total', 'cosine']:.2f}" in svg
@@ -195,8 +197,8 @@ def test_lines_and_table_3_have_one_correlation_where_runs_are_missing(store, gr
 def test_the_paper_s_numbers_are_there_when_asked_for(store, make_record):
     store.write(make_record(task="mnist", source="svhn", percent=100, n_labelled=60))
     record = overview(store, "last", beside_paper=True)
-    assert record.table1[0].paper == 0.482
-    assert record.table2[0].paper > 0
+    assert record.tables.accuracies[0].paper == 0.482
+    assert record.tables.distances[0].paper > 0
 
 
 def test_failures_are_counted_by_what_went_wrong(filled, make_record):
@@ -205,7 +207,7 @@ def test_failures_are_counted_by_what_went_wrong(filled, make_record):
         text = "Traceback\nValueError: no luck" if seed else "bad luck"
         filled.write(failure_of(failed, text))
     record = overview(filled, "last")
-    assert record.n_failed == 3
+    assert record.tables.gaps.n_failed == 3
     assert record.failures[0] == FailureCount("ValueError: no luck", 2)
     some = overview(filled, "last", CellFilter.parse(["source=gaussian"]))
     assert some.failures == []

@@ -48,7 +48,7 @@ SELECTIONS = {
 
 def _by_group(record: Overview) -> list[AgreementRow]:
     """Table 3 with the predictors of each group after its measures."""
-    rows = [*record.table3, *record.predictors]
+    rows = [*record.tables.agreements, *record.predictors]
     order = list(dict.fromkeys(GroupKey.of(row) for row in rows))
     return sorted(rows, key=lambda row: order.index(GroupKey.of(row)))
 
@@ -57,11 +57,11 @@ def overview_page(record: Overview, command: str | None = None) -> str:
     """The page of a test bed, as HTML text; `command` is the one that made it."""
     predictors = list(dict.fromkeys(row.measure for row in record.outlook))
     choices = Choices.of(record.tables, predictors)
-    pools = Pools.of(record.table1)
-    values: list[Valued] = [*record.table2, *record.outlook]
+    pools = Pools.of(record.tables.accuracies)
+    values: list[Valued] = [*record.tables.distances, *record.outlook]
     groups = plot_groups(record.tables, choices, record.outlook, record.predictor_lines)
     labels, measures = choices.values["n_labelled"], choices.values["measure"]
-    algorithms = {row.algorithm for row in record.table1}
+    algorithms = {row.algorithm for row in record.tables.accuracies}
     return render(
         "testbed/testbed.html",
         record.to_json(),
@@ -73,13 +73,13 @@ def overview_page(record: Overview, command: str | None = None) -> str:
             "pools": pools,
             "baselines": {name: SUPERVISED[name] for name in SUPERVISED if name in algorithms},
             "groups": groups,
-            "accuracies": pivoted(record.table1, line_key, "n_labelled", labels),
+            "accuracies": pivoted(record.tables.accuracies, line_key, "n_labelled", labels),
             "distances": pivoted(values, lambda row: row.cell, "measure", measures),
             "agreements": _by_group(record),
             "line_data": line_data,
             "predictors": predictors,
             "accuracy_axis": Axis.of_values(
-                [end for row in record.table1 for end in spread_ends(row)]
+                [end for row in record.tables.accuracies for end in spread_ends(row)]
             ),
             "correlation_axis": Axis(-1.0, 1.0),
             "share_axis": SHARE,
@@ -87,7 +87,7 @@ def overview_page(record: Overview, command: str | None = None) -> str:
             "spread_ends": spread_ends,
             "value_of": value_of,
             "value_words": value_words,
-            "selection": SELECTIONS[record.selection],
+            "selection": SELECTIONS[record.tables.choice],
             "pool_name": pool_name,
             "n_empty": N_EMPTY,
         },

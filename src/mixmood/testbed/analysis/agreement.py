@@ -10,18 +10,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mixmood.core.arrays import Array
-from mixmood.core.errors import InputError
 from mixmood.core.seeds import rng_for
-from mixmood.testbed.analysis.groups import Group, GroupKey, groups
+from mixmood.testbed.analysis.groups import Group, GroupKey, Kind, groups
 from mixmood.testbed.analysis.statistics import (
-    LEAST_CELLS,
     Interval,
     correlation_interval,
-    correlations,
     each_left_out,
     pearsons,
     regret_interval,
-    regret_points,
     regrets,
     spearmans,
 )
@@ -55,45 +51,48 @@ class AgreementRow(AgreementIntervals, GroupKey):
     """Pearson's r in the paper, if it was requested and exists."""
 
 
-def agreement_rows(records: Sequence[RunRecord], choice: Choice) -> list[AgreementRow]:
-    """One row for each group and measure."""
-    rows = [_row(group, measure, choice) for group in groups(records) for measure in group.measures]
-    if not rows:
-        raise InputError(
-            f"To correlate, at least {LEAST_CELLS} contaminated cells of one task must share a "
-            "seed. Run more of the test bed, or select less strictly."
+def agreement_rows(
+    records: Sequence[RunRecord], choice: Choice, kind: Kind = "measures"
+) -> list[AgreementRow]:
+    """One row for each group and measure, or predictor."""
+    return [
+        AgreementRow(
+            **vars(group.key),
+            measure=name,
+            **_with_intervals(*_statistics(group, name, choice)),
+            n_cells=len(group.cells),
+            n_seeds=len(group.seeds),
         )
-    return rows
+        for group in groups(records)
+        for name in getattr(group, kind)
+    ]
 
 
-def predictor_rows(records: Sequence[RunRecord], choice: Choice) -> list[AgreementRow]:
-    """One row for each group and predictor, with reversed sign: -1 is a perfect prediction."""
-    return [_row(group, name, choice) for group in groups(records) for name in group.predictors]
+def _statistics(group: Group, measure: str, choice: Choice) -> tuple[Array, Array]:
+    """Pearson, Spearman and regret, shape (3,), and the same without each seed, (3, seeds)."""
+    both = group.arrays(measure, choice)
+    ends = both[0][:, group.finalists], both[1][:, group.finalists]
+    parts = ((both, pearsons), (both, spearmans), (ends, regrets))
+    whole = [
+        statistic(*(values.mean(axis=0, keepdims=True) for values in arrays))[0]
+        for arrays, statistic in parts
+    ]
+    without = [each_left_out(*arrays, statistic) for arrays, statistic in parts]
+    return np.array(whole), np.array(without)
 
 
-def _row(group: Group, measure: str, choice: Choice) -> AgreementRow:
-    distance, accuracy = group.arrays(measure, choice)
-    ends = distance[:, group.finalists], accuracy[:, group.finalists]
-    x, y = distance.mean(axis=0), accuracy.mean(axis=0)
-    pearson, spearman = correlations(x, y)
-    regret = regret_points(*(values.mean(axis=0) for values in ends))
-    return AgreementRow(
-        **vars(group.key),
-        measure=measure,
-        pearson=pearson,
-        pearson_interval=correlation_interval(pearson, each_left_out(distance, accuracy, pearsons)),
-        spearman=spearman,
-        spearman_interval=correlation_interval(
-            spearman, each_left_out(distance, accuracy, spearmans)
-        ),
-        regret_points=regret,
-        regret_interval=regret_interval(regret, each_left_out(*ends, regrets)),
-        n_cells=len(group.cells),
-        n_seeds=len(group.seeds),
-    )
-
-
-CORRELATIONS = ("pearson", "spearman")
+def _with_intervals(whole: Array, without: Array) -> dict[str, Any]:
+    """The fields of AgreementIntervals but the measure; undefined correlations are None."""
+    pearson, spearman = (None if np.isnan(value) else float(value) for value in whole[:2])
+    regret = float(whole[2])
+    return {
+        "pearson": pearson,
+        "pearson_interval": correlation_interval(pearson, without[0]),
+        "spearman": spearman,
+        "spearman_interval": correlation_interval(spearman, without[1]),
+        "regret_points": regret,
+        "regret_interval": regret_interval(regret, without[2]),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,19 +110,45 @@ Row = TypeVar("Row", AgreementRow, OverallRow)
 
 
 def overall_rows(
-    records: Sequence[RunRecord], rows: Sequence[AgreementRow], choice: Choice
+    records: Sequence[RunRecord], choice: Choice, kind: Kind = "measures"
 ) -> list[OverallRow]:
-    """One row for each measure in `rows` (Table 3), the lowest mean correlation first.
-
-    The runs of one seed share images, so that a seed is left out of all groups at once.
-    """
+    """One row for each measure, or predictor, the lowest mean correlation first."""
     found = groups(records)
-    made = []
-    for measure in dict.fromkeys(row.measure for row in rows):
-        own = [row for row in rows if row.measure == measure]
-        having = [group for group in found if measure in (*group.measures, *group.predictors)]
-        made.append(_overall_row(own, having, choice))
-    return sorted(made, key=lambda row: 2.0 if row.pearson is None else row.pearson)
+    names = dict.fromkeys(name for group in found for name in getattr(group, kind))
+    rows = [
+        _overall_row(name, [group for group in found if name in getattr(group, kind)], choice)
+        for name in names
+    ]
+    return sorted(rows, key=lambda row: 2.0 if row.pearson is None else row.pearson)
+
+
+def _overall_row(measure: str, found: Sequence[Group], choice: Choice) -> OverallRow:
+    """The means over groups; a seed, whose runs share images, is left out of all at once."""
+    seeds = sorted({seed for group in found for seed in group.seeds})
+    whole = np.empty((3, len(found)))
+    without = np.empty((3, len(found), len(seeds)))
+    for column, group in enumerate(found):
+        whole[:, column], own = _statistics(group, measure, choice)
+        # Leaving out a seed that a group does not have changes nothing in it.
+        without[:, column] = whole[:, column, None]
+        without[:, column, [seeds.index(seed) for seed in group.seeds]] = own
+    is_defined = ~np.isnan(whole)
+    means = [
+        row[defined].mean() if defined.any() else np.nan
+        for row, defined in zip(whole, is_defined, strict=True)
+    ]
+    left_out = np.array(
+        [
+            rows[defined].mean(axis=0) if defined.any() else np.full(len(seeds), np.nan)
+            for rows, defined in zip(without, is_defined, strict=True)
+        ]
+    )
+    return OverallRow(
+        measure=measure,
+        **_with_intervals(np.array(means), left_out),
+        n_groups=len(found),
+        n_seeds=len(seeds),
+    )
 
 
 def predictor_agreements(
@@ -133,71 +158,19 @@ def predictor_agreements(
 
     The rows over all groups begin with the best predictor.
     """
-    rows = predictor_rows(records, choice)
-    overall = overall_rows(records, rows, choice)
+    rows = agreement_rows(records, choice, "predictors")
+    overall = overall_rows(records, choice, "predictors")
     return [_sign_reversed(row) for row in rows], [_sign_reversed(row) for row in overall]
 
 
 def _sign_reversed(row: Row) -> Row:
     """The row with the signs of its correlations reversed."""
     changed: dict[str, Any] = {}
-    for name in CORRELATIONS:
+    for name in ("pearson", "spearman"):
         value, ends = getattr(row, name), getattr(row, f"{name}_interval")
         changed[name] = None if value is None else -value
         changed[f"{name}_interval"] = None if ends is None else (-ends[1], -ends[0])
     return replace(row, **changed)
-
-
-def _overall_row(
-    rows: Sequence[AgreementRow], found: Sequence[Group], choice: Choice
-) -> OverallRow:
-    """The means of `rows`, which are the rows of the groups `found`."""
-    measure = rows[0].measure
-    seeds = sorted({seed for group in found for seed in group.seeds})
-    parts = [_without(group, measure, choice, seeds) for group in found]
-    pearson, spearman = (_mean([getattr(row, key) for row in rows]) for key in CORRELATIONS)
-    regret = float(np.mean([row.regret_points for row in rows]))
-    without = [np.mean(column, axis=0) for column in _defined(rows, parts)]
-    return OverallRow(
-        measure=measure,
-        pearson=pearson,
-        pearson_interval=correlation_interval(pearson, without[0]),
-        spearman=spearman,
-        spearman_interval=correlation_interval(spearman, without[1]),
-        regret_points=regret,
-        regret_interval=regret_interval(regret, without[2]),
-        n_groups=len(rows),
-        n_seeds=len(seeds),
-    )
-
-
-def _without(group: Group, measure: str, choice: Choice, seeds: Sequence[int]) -> list[Array]:
-    """Pearson, Spearman and regret of a group without each of `seeds`, the seeds of all groups."""
-    distance, accuracy = group.arrays(measure, choice)
-    ends = distance[:, group.finalists], accuracy[:, group.finalists]
-    both = (distance, accuracy)
-    made = []
-    for arrays, statistic in ((both, pearsons), (both, spearmans), (ends, regrets)):
-        whole = statistic(*(values.mean(axis=0, keepdims=True) for values in arrays))[0]
-        own = dict(zip(group.seeds, each_left_out(*arrays, statistic), strict=True))
-        made.append(np.array([own.get(seed, whole) for seed in seeds]))
-    return made
-
-
-def _defined(rows: Sequence[AgreementRow], parts: Sequence[Sequence[Array]]) -> list[list[Array]]:
-    """Columns of Pearson, Spearman and regret, for the groups in which they are defined."""
-    columns: list[list[Array]] = [[], [], []]
-    for row, values in zip(rows, parts, strict=True):
-        points = (row.pearson, row.spearman, row.regret_points)
-        for column, point, each in zip(columns, points, values, strict=True):
-            if point is not None:
-                column.append(each)
-    return [column or [np.array([])] for column in columns]
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    defined = [value for value in values if value is not None]
-    return float(np.mean(defined)) if defined else None
 
 
 MOST_ARRANGEMENTS = 5000

@@ -8,9 +8,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from mixmood.core.errors import InputError
 from mixmood.ssl.record import Arm
-from mixmood.testbed.analysis.agreement import AgreementIntervals, agreement_rows, overall_rows
+from mixmood.testbed.analysis.agreement import (
+    AgreementRow,
+    OverallRow,
+    agreement_rows,
+    overall_rows,
+)
 from mixmood.testbed.analysis.groups import GroupKey
 from mixmood.testbed.analysis.statistics import Interval
 from mixmood.testbed.cells import Cell
@@ -103,16 +107,13 @@ def arm_agreement_rows(records: Sequence[RunRecord]) -> list[ArmAgreementRow]:
 def _agreements(
     records: Sequence[RunRecord], arm: Arm, epoch: EpochChoice
 ) -> list[ArmAgreementRow]:
-    try:
-        rows = agreement_rows(records, epoch)
-    except InputError:
-        return []  # Too few cells.
-    means = overall_rows(records, rows, epoch) if len({row.task for row in rows}) > 1 else []
-    key = vars(GroupKey.of(rows[0]))
-    keyed: list[tuple[dict[str, Any], AgreementIntervals, int]] = [
-        (vars(GroupKey.of(row)), row, row.n_seeds) for row in rows
+    rows = agreement_rows(records, epoch)
+    found: list[tuple[dict[str, Any], AgreementRow | OverallRow]] = [
+        (vars(GroupKey.of(row)), row) for row in rows
     ]
-    keyed += [(key | {"task": MEAN}, row, row.n_seeds) for row in means]
+    if len({row.task for row in rows}) > 1:
+        mean = vars(GroupKey.of(rows[0])) | {"task": MEAN}
+        found += [(mean, row) for row in overall_rows(records, epoch)]
     return [
         ArmAgreementRow(
             **group,
@@ -123,7 +124,7 @@ def _agreements(
             pearson_interval=row.pearson_interval,
             spearman=row.spearman,
             spearman_interval=row.spearman_interval,
-            n_seeds=n_seeds,
+            n_seeds=row.n_seeds,
         )
-        for group, row, n_seeds in keyed
+        for group, row in found
     ]

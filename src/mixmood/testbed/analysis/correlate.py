@@ -6,50 +6,29 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from mixmood.core.errors import InputError, reason
 from mixmood.testbed.analysis.groups import PoolKey
-from mixmood.testbed.analysis.statistics import LEAST_CELLS, correlations, regret_points
+from mixmood.testbed.analysis.statistics import LEAST_CELLS, pearsons, regrets, spearmans
 
-Variant = tuple[str | None, str | None, str | None]
-"""Algorithm, contamination and regime; None if the table has no such column, which fits all."""
-Key = TypeVar("Key", bound=tuple[object, ...])
+KEYS = ("task", "n_labelled", "measure", "algorithm", "contamination", "regime")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _TableRow:
-    """A row of a table: task, pool, mean, and how it was trained, if the table says so."""
+class CellMean:
+    """A row of a table of accuracies (0 to 1) or of distances; None fits every value."""
 
     task: str
     pool: PoolKey
     mean: float
+    n_labelled: int | None = None
+    measure: str | None = None
     algorithm: str | None = None
     contamination: str | None = None
     regime: str | None = None
-
-    @property
-    def variant(self) -> Variant:
-        """How the cell was trained."""
-        return self.algorithm, self.contamination, self.regime
-
-
-@dataclass(frozen=True, kw_only=True)
-class CellAccuracy(_TableRow):
-    """Mean accuracy of one cell of the test bed, 0 to 1."""
-
-    n_labelled: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class CellDistance(_TableRow):
-    """Mean distance of one cell by one measure."""
-
-    measure: str
-    n_labelled: int | None = None
-    """None stands for every number of labels."""
 
 
 @dataclass(frozen=True)
@@ -78,24 +57,21 @@ class Agreement:
     regime: str | None = None
 
 
-def agreements(
-    accuracies: Iterable[CellAccuracy], distances: Iterable[CellDistance]
-) -> list[Agreement]:
+def agreements(accuracies: Iterable[CellMean], distances: Iterable[CellMean]) -> list[Agreement]:
     """One row for each task, number of labels, way of training and measure.
 
     Cells without contamination, and cells that only one table has, are left out.
     """
-    accuracy_of = _groups(((row.task, row.n_labelled, row.variant), row) for row in accuracies)
-    distance_of = _groups(
-        ((row.task, row.n_labelled, row.variant, row.measure), row) for row in distances
-    )
+    distance_of = _by_key(distances)
     rows = [
-        _agreement(task, n_labelled, _joined(variant, other), measure, accuracy, distance)
-        for (task, n_labelled, variant), accuracy in accuracy_of.items()
-        for (other_task, other_n, other, measure), distance in distance_of.items()
-        if task == other_task
-        and other_n in (None, n_labelled)
-        and _fits(variant, other)
+        _agreement(
+            [own if own is not None else other for own, other in zip(key, other_key, strict=True)],
+            accuracy,
+            distance,
+        )
+        for key, accuracy in _by_key(accuracies).items()
+        for other_key, distance in distance_of.items()
+        if all(None in pair or pair[0] == pair[1] for pair in zip(key, other_key, strict=True))
         and len(accuracy.keys() & distance.keys()) >= LEAST_CELLS
     ]
     if not rows:
@@ -106,106 +82,74 @@ def agreements(
     return rows
 
 
-def _groups(
-    rows: Iterable[tuple[Key, CellAccuracy | CellDistance]],
-) -> dict[Key, dict[PoolKey, float]]:
+def _by_key(rows: Iterable[CellMean]) -> dict[tuple[object, ...], dict[PoolKey, float]]:
     """The contaminated cells of each key; a cell that is in the table twice is refused."""
-    found: dict[Key, dict[PoolKey, float]] = defaultdict(dict)
-    for key, row in rows:
+    found: dict[tuple[object, ...], dict[PoolKey, float]] = defaultdict(dict)
+    for row in rows:
         source, percent = row.pool
-        if row.pool in found[key]:
+        cells = found[tuple(getattr(row, name) for name in KEYS)]
+        if row.pool in cells:
             raise InputError(
                 f"{row.task}, {source} {percent:g} % is in the table twice with nothing to "
                 "tell the rows apart. Give the columns n_labelled, algorithm, contamination or "
                 "regime, or keep one of the rows."
             )
         if percent > 0:
-            found[key][row.pool] = row.mean
+            cells[row.pool] = row.mean
     return found
 
 
-def _fits(variant: Variant, other: Variant) -> bool:
-    return all(None in pair or pair[0] == pair[1] for pair in zip(variant, other, strict=True))
-
-
-def _joined(variant: Variant, other: Variant) -> Variant:
-    return variant[0] or other[0], variant[1] or other[1], variant[2] or other[2]
-
-
 def _agreement(
-    task: str,
-    n_labelled: int,
-    variant: Variant,
-    measure: str,
-    accuracy: Mapping[PoolKey, float],
-    distance: Mapping[PoolKey, float],
+    key: Sequence[Any], accuracy: Mapping[PoolKey, float], distance: Mapping[PoolKey, float]
 ) -> Agreement:
     cells = sorted(accuracy.keys() & distance.keys())
-    y, x = np.array([accuracy[c] for c in cells]), np.array([distance[c] for c in cells])
-    pearson, spearman = correlations(x, y)
+    x, y = (np.array([[means[cell] for cell in cells]]) for means in (distance, accuracy))
+    pearson, spearman = (float(statistic(x, y)[0]) for statistic in (pearsons, spearmans))
     highest = max(percent for _, percent in cells)
     finalists = np.array([percent == highest for _, percent in cells])
-    algorithm, contamination, regime = variant
     return Agreement(
-        task=task,
-        n_labelled=n_labelled,
-        measure=measure,
-        pearson=pearson,
-        spearman=spearman,
-        regret_points=regret_points(x[finalists], y[finalists]),
+        **dict(zip(KEYS, key, strict=True)),
+        pearson=None if math.isnan(pearson) else pearson,
+        spearman=None if math.isnan(spearman) else spearman,
+        regret_points=float(regrets(x[:, finalists], y[:, finalists])[0]),
         n_cells=len(cells),
-        algorithm=algorithm,
-        contamination=contamination,
-        regime=regime,
     )
 
 
 ACCURACY_COLUMNS = ("task", "ood_source", "ood_percent", "n_labelled", "accuracy_mean")
 DISTANCE_COLUMNS = ("task", "ood_source", "ood_percent", "measure", "distance_mean")
-OPTIONAL = ("algorithm", "contamination", "regime")
-"""Columns that the paper's tables do not have; n_labelled of distances is optional too."""
+OPTIONAL = ("measure", "algorithm", "contamination", "regime")
+"""Words that a table may have; n_labelled of distances is optional too."""
 
 
-def read_accuracies(path: str | Path) -> list[CellAccuracy]:
+def read_accuracies(path: str | Path) -> list[CellMean]:
     """The rows of a table of accuracies that have a percentage; supervised baselines have none."""
-    return [
-        CellAccuracy(
-            **_checked_share(_common(row, "accuracy_mean", where), where),
-            n_labelled=int(_number(row, "n_labelled", where)),
-        )
-        for where, row in _rows(path, ACCURACY_COLUMNS)
-    ]
+    rows = []
+    for where, row in _rows(path, ACCURACY_COLUMNS):
+        cell = _cell(row, "accuracy_mean", where)
+        if not 0 <= cell.mean <= 1:
+            # The regret of percentages would be a hundred times too high.
+            raise InputError(
+                f"{where}: accuracy_mean must be between 0 and 1; got {cell.mean:g}. Divide "
+                "percentages by 100."
+            )
+        rows.append(cell)
+    return rows
 
 
-def read_distances(path: str | Path) -> list[CellDistance]:
+def read_distances(path: str | Path) -> list[CellMean]:
     """The rows of a table of distances that have a percentage."""
-    return [
-        CellDistance(
-            **_common(row, "distance_mean", where),
-            measure=row["measure"],
-            n_labelled=int(_number(row, "n_labelled", where)) if row.get("n_labelled") else None,
-        )
-        for where, row in _rows(path, DISTANCE_COLUMNS)
-    ]
+    return [_cell(row, "distance_mean", where) for where, row in _rows(path, DISTANCE_COLUMNS)]
 
 
-def _common(row: dict[str, str], value: str, where: str) -> dict[str, Any]:
-    return {
-        "task": row["task"],
-        "pool": (row["ood_source"], _number(row, "ood_percent", where)),
-        "mean": _number(row, value, where),
+def _cell(row: dict[str, str], value: str, where: str) -> CellMean:
+    return CellMean(
+        task=row["task"],
+        pool=(row["ood_source"], _number(row, "ood_percent", where)),
+        mean=_number(row, value, where),
+        n_labelled=int(_number(row, "n_labelled", where)) if row.get("n_labelled") else None,
         **{column: row.get(column) or None for column in OPTIONAL},
-    }
-
-
-def _checked_share(cell: dict[str, Any], where: str) -> dict[str, Any]:
-    """The same values; percentages are refused: their regret would be a hundred times too high."""
-    if not 0 <= cell["mean"] <= 1:
-        raise InputError(
-            f"{where}: accuracy_mean must be between 0 and 1; got {cell['mean']:g}. Divide "
-            "percentages by 100."
-        )
-    return cell
+    )
 
 
 def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:

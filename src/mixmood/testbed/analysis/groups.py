@@ -1,14 +1,15 @@
 """Groups of records to compare: the contaminated runs of one task and one way of training."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.testbed.analysis.statistics import LEAST_CELLS, FittedLine, fitted
+from mixmood.testbed.analysis.statistics import LEAST_CELLS
 from mixmood.testbed.cells import Cell
 from mixmood.testbed.config import SCRATCH, Regime
 from mixmood.testbed.record import Choice, RunRecord
@@ -31,6 +32,8 @@ Larger is better. The share is between 0 and 1. The gain is in points, as comput
 mixmood that made the run.
 """
 
+Kind = Literal["measures", "predictors"]
+"""What is compared with accuracy: distances, or PREDICTORS."""
 PoolKey = tuple[str, float]
 """One kind of contamination: its source, and its percentage."""
 
@@ -123,7 +126,7 @@ def _shared(records: Sequence[RunRecord]) -> tuple[list[PoolKey], list[int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupLine(GroupKey):
-    """The line of one row of Table 3, fitted to the numbers of its correlation."""
+    """The least-squares line of one row of Table 3: both ends, and Pearson's r of its points."""
 
     measure: str
     x: tuple[float, float]
@@ -131,31 +134,24 @@ class GroupLine(GroupKey):
     pearson: float
 
 
-def predictor_lines(records: Sequence[RunRecord], choice: Choice) -> list[GroupLine]:
-    """A line for each group and each of its predictors."""
-    found = [
-        (group.key, name, fitted(-values.mean(axis=0), accuracy.mean(axis=0)))
-        for group in groups(records)
-        for name in group.predictors
-        for values, accuracy in [group.arrays(name, choice)]
+def fitted_lines(
+    records: Sequence[RunRecord], choice: Choice, kind: Kind = "measures"
+) -> list[GroupLine]:
+    """A line for each group and measure, or predictor, over the seeds that its cells share."""
+    lines = [
+        _line(group, name, choice) for group in groups(records) for name in getattr(group, kind)
     ]
-    return _with_names(found)
+    return [line for line in lines if line is not None]
 
 
-def fitted_lines(records: Sequence[RunRecord], choice: Choice) -> list[GroupLine]:
-    """A line for each group and measure, over the seeds that all cells of the group share."""
-    found = [
-        (group.key, measure, fitted(*(values.mean(axis=0) for values in both)))
-        for group in groups(records)
-        for measure in group.measures
-        for both in [group.arrays(measure, choice)]
-    ]
-    return _with_names(found)
-
-
-def _with_names(found: Iterable[tuple[GroupKey, str, FittedLine | None]]) -> list[GroupLine]:
-    return [
-        GroupLine(**vars(key), measure=measure, **vars(line))
-        for key, measure, line in found
-        if line is not None
-    ]
+def _line(group: Group, name: str, choice: Choice) -> GroupLine | None:
+    """The line over the range of x; None if x or y is constant."""
+    x, y = (values.mean(axis=0) for values in group.arrays(name, choice))
+    x = -x if name in PREDICTORS else x
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return None
+    slope = float(np.cov(x, y, ddof=0)[0, 1] / x.var())
+    ends = (float(x.min()), float(x.max()))
+    low, high = (float(y.mean() + slope * (end - x.mean())) for end in ends)
+    pearson = float(np.corrcoef(x, y)[0, 1])
+    return GroupLine(**vars(group.key), measure=name, x=ends, y=(low, high), pearson=pearson)

@@ -21,17 +21,16 @@ from mixmood.testbed.analysis.agreement import (
     overall_rows,
     predictor_agreements,
 )
-from mixmood.testbed.analysis.groups import GroupKey, GroupLine, predictor_lines
+from mixmood.testbed.analysis.groups import GroupKey, GroupLine, fitted_lines
 from mixmood.testbed.analysis.tables import (
     AccuracyRow,
-    DistanceRow,
     OutlookRow,
     Tables,
     chosen_records,
     make_tables,
     outlook_rows,
 )
-from mixmood.testbed.cells import Cell, CellFilter
+from mixmood.testbed.cells import CellFilter
 from mixmood.testbed.record import Choice, FailedRun, RunRecord
 from mixmood.testbed.store import Store
 
@@ -143,71 +142,21 @@ class Overview:
     mixmood: str = __version__
     schema: int = SCHEMA
 
-    @property
-    def selection(self) -> Choice:
-        """Which epoch's accuracy counts."""
-        return self.tables.choice
-
-    @property
-    def table1(self) -> list[AccuracyRow]:
-        """Accuracies."""
-        return self.tables.accuracies
-
-    @property
-    def table2(self) -> list[DistanceRow]:
-        """Distances."""
-        return self.tables.distances
-
-    @property
-    def table3(self) -> list[AgreementRow]:
-        """Correlations and regret."""
-        return self.tables.agreements
-
-    @property
-    def lines(self) -> list[GroupLine]:
-        """The fitted lines of accuracy against distance."""
-        return self.tables.lines
-
-    @property
-    def gaps(self) -> str:
-        """Which runs are missing, in one or two sentences; empty if none are."""
-        return self.tables.gaps.describe()
-
-    @property
-    def empty_cells(self) -> tuple[Cell, ...]:
-        """Cells without a run."""
-        return self.tables.gaps.empty_cells
-
-    @property
-    def n_wanted(self) -> int:
-        """Runs that the grid asks for."""
-        return self.tables.gaps.n_wanted
-
-    @property
-    def n_failed(self) -> int:
-        """Runs that ended with an error."""
-        return self.tables.gaps.n_failed
-
-    @property
-    def n_seeds(self) -> int:
-        """The number of runs of each cell in the grid."""
-        return self.tables.n_seeds
-
     def to_dict(self) -> dict[str, Any]:
         """The record in plain values."""
-        shown = (
-            "schema", "mixmood", "testbed", "store", "selection", "verdict", "chance",
-            "best_measure", "n_runs", "n_wanted", "n_seeds", "n_failed", "gaps", "empty_cells",
-            "failures", "compute_s", "versions", "protocol", "extremes", "overall",
-        )  # fmt: skip
-        tables = self.tables.to_dict()
+        tables, missing = self.tables, self.tables.gaps
+        hidden = ("tables", "predictor_lines")
+        values = {name: _plain(value) for name, value in vars(self).items() if name not in hidden}
         return {
-            **{name: _plain(getattr(self, name)) for name in shown},
-            **{name: tables[name] for name in ("arm", *(f"table{n}" for n in range(1, 6)))},
-            "lines": _plain([*self.lines, *self.predictor_lines]),
-            "outlook": _plain(self.outlook),
-            "predictors": self.tables.plain(self.predictors),
-            "overall_predictors": _plain(self.overall_predictors),
+            **values,
+            **tables.to_dict(),
+            "n_wanted": missing.n_wanted,
+            "n_failed": missing.n_failed,
+            "n_seeds": tables.n_seeds,
+            "gaps": missing.describe(),
+            "empty_cells": _plain(missing.empty_cells),
+            "lines": _plain([*tables.lines, *self.predictor_lines]),
+            "predictors": tables.plain(self.predictors),
         }
 
     def to_json(self) -> str:
@@ -231,7 +180,7 @@ def overview(
         )
     records = chosen_records(store, only, arm)
     tables = make_tables(store, choice, only, records, beside_paper, arm)
-    overall = overall_rows(records, tables.agreements, choice)
+    overall = overall_rows(records, choice)
     predictors, overall_predictors = predictor_agreements(records, choice)
     by_chance = chance_of_correlation(records, choice)
     ends = extremes(tables.accuracies, store.config.split.n_classes)
@@ -254,7 +203,7 @@ def overview(
         outlook=outlook_rows(records),
         predictors=predictors,
         overall_predictors=overall_predictors,
-        predictor_lines=predictor_lines(records, choice),
+        predictor_lines=fitted_lines(records, choice, "predictors"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Correlation, regret and a line of accuracies against distances, with 95 % intervals over seeds.
+"""Correlation and regret of accuracies against distances, with 95 % intervals over seeds.
 
 Intervals come from leaving out one seed at a time. The usual percentile bootstrap covers the true
 value in 50 to 90 % of cases with 2 to 10 seeds. The jackknife with Student's t, after Fisher's
@@ -6,10 +6,8 @@ transformation for correlations, covers 88 to 97 %; docs/reliability.md has the 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from mixmood.core.arrays import Array
 
@@ -66,19 +64,13 @@ def _jackknife(value: Array, without: Array) -> Interval:
     return float(value) - reach, float(value) + reach
 
 
-def correlations(x: Array, y: Array) -> tuple[float | None, float | None]:
-    """Pearson's r and Spearman's rho; None if x or y is constant."""
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return None, None
-    return float(pearsons(x[None], y[None])[0]), float(spearmans(x[None], y[None])[0])
-
-
 def pearsons(x: Array, y: Array) -> Array:
     """Pearson's r of each row of two arrays of the same shape; NaN where a row is constant."""
+    is_constant = (np.ptp(x, axis=1) == 0) | (np.ptp(y, axis=1) == 0)
     x, y = (values - values.mean(axis=1, keepdims=True) for values in (x, y))
     with np.errstate(invalid="ignore", divide="ignore"):
-        denominator = np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
-        return np.asarray((x * y).sum(axis=1) / denominator)
+        r = (x * y).sum(axis=1) / np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
+    return np.where(is_constant, np.nan, r)
 
 
 def spearmans(x: Array, y: Array) -> Array:
@@ -90,40 +82,13 @@ def spearmans(x: Array, y: Array) -> Array:
 
 
 def regrets(distances: Array, accuracies: Array) -> Array:
-    """For each row, the points of accuracy lost by choosing the nearest source, not the best."""
+    """For each row, the points of accuracy lost by choosing the nearest source, not the best.
+
+    The accuracies of equally near sources are averaged.
+
+    >>> regrets(np.array([[1.0, 2.0]]), np.array([[0.70, 0.75]])).round(6)
+    array([5.])
+    """
     nearest = distances == distances.min(axis=1, keepdims=True)
     chosen = (accuracies * nearest).sum(axis=1) / nearest.sum(axis=1)
     return np.asarray(100 * (accuracies.max(axis=1) - chosen))
-
-
-def regret_points(distances: Array, accuracies: Array) -> float:
-    """Points of accuracy lost by choosing the nearest source; equally near ones are averaged.
-
-    >>> regret_points(np.array([1.0, 2.0]), np.array([0.70, 0.75])).__round__(6)
-    5.0
-    """
-    return float(regrets(distances[None], accuracies[None])[0])
-
-
-@dataclass(frozen=True)
-class FittedLine:
-    """Both ends of a fitted line, and Pearson's r of the points that it was fitted to."""
-
-    x: tuple[float, float]
-    y: tuple[float, float]
-    pearson: float
-
-
-def fitted(x: ArrayLike, y: ArrayLike) -> FittedLine | None:
-    """The least-squares line over the range of x; None below three points or if x or y is constant.
-
-    >>> fitted([1, 2, 3], [6, 4, 2])
-    FittedLine(x=(1.0, 3.0), y=(6.0, 2.0), pearson=-1.0)
-    """
-    xs, ys = np.asarray(x, float), np.asarray(y, float)
-    if len(xs) < LEAST_CELLS or np.ptp(xs) == 0 or np.ptp(ys) == 0:
-        return None
-    slope = float(np.cov(xs, ys, ddof=0)[0, 1] / xs.var())
-    ends = (float(xs.min()), float(xs.max()))
-    heights = [float(ys.mean() + slope * (end - xs.mean())) for end in ends]
-    return FittedLine(ends, (heights[0], heights[1]), float(np.corrcoef(xs, ys)[0, 1]))

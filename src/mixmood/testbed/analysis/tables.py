@@ -249,16 +249,12 @@ def make_tables(
 ) -> Tables:
     """The tables of a store, or of some of its cells; `records` are those runs, if read before."""
     records = chosen_records(store, only, arm) if records is None else records
-    try:
-        agreements = agreement_rows(records, choice)
-    except InputError:
-        agreements = []
     made = Tables(
         choice,
         store.config.grid.seeds,
         accuracy_rows(records, choice),
         distance_rows(records),
-        agreements,
+        agreement_rows(records, choice),
         fitted_lines(records, choice),
         gaps(store, only),
         arm,

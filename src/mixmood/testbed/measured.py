@@ -1,0 +1,108 @@
+"""What is measured of the pool of a run: distances, useful share and probe."""
+
+from contextlib import nullcontext
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from mixmood.core.arrays import Array
+from mixmood.core.cache import open_cache
+from mixmood.core.listener import Recorder
+from mixmood.core.seeds import rng_for
+from mixmood.data.readers.array import ImageArray
+from mixmood.data.splits import Pixels
+from mixmood.testbed.run import Job
+
+if TYPE_CHECKING:
+    from mixmood.evidence.labelled import JudgedPart, LabelledEvidence
+    from mixmood.features.backbones.backbone import Backbone
+    from mixmood.ranking.plan import RankingPlan
+
+N_PERMUTATIONS = 99
+"""Permutations for p-values: tables only need to know whether they are below 0.05."""
+
+
+def distances_between(labelled: Array, pool: Array, plan: "RankingPlan") -> dict[str, Any]:
+    """The distances by measure in plain values; features of shape (n, d), the pool's shuffled.
+
+    Without intervals, which no table shows.
+    """
+    from mixmood.ranking.distance import quick_distances
+
+    # Draws take rows in order.
+    order = rng_for(plan.seed, "order", "labelled").permutation(len(labelled))
+    some = pool[: plan.sample_size * plan.draws]
+    return {**quick_distances(labelled[order], some, plan, N_PERMUTATIONS)}
+
+
+def distance_plan(job: Job) -> "RankingPlan":
+    """The plan of a job's distances, fitted to its number of labelled images."""
+    from mixmood.ranking.plan import RankingPlan
+
+    section = job.config.distances
+    return RankingPlan(
+        measures=tuple(section.measures),
+        sample_size=section.sample_size,
+        draws=section.draws,
+        seed=job.run.seed,
+    ).fitted(job.run.n_labelled)
+
+
+def features_of(job: Job, images: Pixels, backbone: str, resolution: int | None) -> Array:
+    """Features of images in the given order, shape (n, d); cached if the job has a cache."""
+    from mixmood.features.sample import Extractor
+
+    network = loaded_backbone(backbone, resolution)
+    with open_cache(job.cache, Recorder()) or nullcontext() as kept:
+        return Extractor(network, 1, kept).read(ImageArray(images, "images")).features
+
+
+@cache
+def loaded_backbone(name: str, resolution: int | None) -> "Backbone":
+    """The backbone, loaded once in a worker for all of its runs."""
+    from mixmood.features.backbones.registry import load_backbone
+
+    return load_backbone(name, resolution)
+
+
+def share_values(part: "JudgedPart") -> dict[str, Any] | None:
+    """The useful share of a pool in plain values."""
+    if part.share is None:
+        return None
+    return {
+        "share": part.share.share,
+        "interval": list(part.share.interval),
+        "is_trustworthy": part.share.is_trustworthy,
+    }
+
+
+def probe_values(
+    evidence: "LabelledEvidence", part: "JudgedPart", algorithm: str
+) -> dict[str, Any] | None:
+    """The values that the probe measures and the gain that it expects; None if it cannot.
+
+    The measured values are recorded too, so that another map from them to the gain can be
+    applied to records.
+    """
+    if evidence.why_no_gain:
+        return None
+    effect = evidence.effect(part, algorithm)
+    probe = evidence.probe(part, algorithm, effect)
+    return {
+        "algorithm": algorithm,
+        "change": effect.p_right,
+        "error": effect.error,
+        "unrest": effect.unrest,
+        "accuracy": effect.accuracy,
+        "supervised": probe.accuracy,
+        "is_learnable": probe.is_learnable,
+        "gain": probe.gain,
+        "interval": list(probe.interval),
+        "p_helps": probe.p_helps,
+    }
+
+
+def probed_algorithm(algorithm: str) -> str:
+    """The algorithm that is probed for a run: its own, or else the default of `mixmood rank`."""
+    from mixmood.core.options import PROBE_ALGORITHMS
+
+    return algorithm if algorithm in PROBE_ALGORITHMS else PROBE_ALGORITHMS[0]

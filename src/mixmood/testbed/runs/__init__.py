@@ -1,1 +1,0 @@
-"""Runs, their records and the folder that keeps them."""
