@@ -82,9 +82,9 @@ class RankReport(Ranking):
         """One row for each pool and measure; also written to `path`, if one is given."""
         return written(ranking_csv(self), path)
 
-    def to_text(self, width: int = 100) -> str:
-        """The table of the command line, without colours."""
-        return plain_text(ranking_view(self, is_plain=True), width)
+    def to_text(self, width: int = 100, *, verbose: bool = False) -> str:
+        """The answer and tables of the command line, without colours."""
+        return plain_text(ranking_view(self, is_plain=True, is_verbose=verbose), width)
 
 
 @with_options(RankingPlan)
@@ -150,35 +150,25 @@ def with_command(
         given: Each pool as the user gave it.
         plan: The options of the ranking; those that differ from the defaults are repeated.
     """
-    advised = record.recommendation
-    if advised is None or len(advised.pools) > 1:
-        return record  # No command trains with two pools.
-    if not all(map(_is_path, (labelled, *(given[name] for name in advised.pools)))):
+    partly = [one.name for one in record.candidates if one.advice == "filter"]
+    is_filter = record.union is None and bool(partly)
+    names = partly[:1] if is_filter else list(record.union.pools if record.union else ())
+    paths = (labelled, *(given[name] for name in names))
+    if not all(map(_is_path, paths)):
         return record
-    words = _words(record, str(labelled), [str(given[name]) for name in advised.pools], plan)
-    if words is None:
-        return record
-    return replace(record, recommendation=replace(advised, command=shlex.join(words)))
-
-
-def _words(record: Ranking, labelled: str, pools: list[str], plan: RankingPlan) -> list[str] | None:
-    """The words of the command; None if the labelled set has too few classes to train with."""
-    advice = {candidate.name: candidate.advice for candidate in record.candidates}
-    advised = record.recommendation.pools if record.recommendation else ()
-    if advised and advice[advised[0]] == "filter":
+    words = [str(path) for path in paths]
+    if is_filter:
         options = _carried(plan, FilterPlan)
-        out = f"kept-{_slug(advised[0])}.csv"
-        return ["mixmood", "filter", labelled, pools[0], "--out", out, *options]
-    if len(record.labelled.classes or {}) < FEWEST_CLASSES:
-        return None
-    # `train` has no option for frames: the paths say it.
-    labelled, *pools = (with_frames_option(path, plan.frames) for path in (labelled, *pools))
-    how = ["--unlabelled", pools[0]] if pools else []
-    algorithm = plan.probe_algorithm if pools else "supervised"
-    # One folder for each pool: `train` refuses a folder that holds a run.
-    out = f"run-{_slug(advised[0]) if pools else 'supervised'}"
-    words = ["mixmood", "train", "--labelled", labelled, *how, "--algorithm", algorithm]
-    return [*words, "--out", out, *_carried(plan, TrainingPlan)]
+        words = ["mixmood", "filter", *words, "--out", f"kept-{_slug(names[0])}.csv", *options]
+    elif len(record.labelled.classes or {}) < FEWEST_CLASSES:
+        return record
+    else:
+        # `train` has no option for frames: the paths say it.
+        words = [with_frames_option(path, plan.frames) for path in words]
+        # One folder for each set of pools: `train` refuses a folder that holds a run.
+        out = f"run-{_slug('-'.join(names)) if names else 'supervised'}"
+        words = ["mixmood", "train", *words, "--out", out, *_carried(plan, TrainingPlan)]
+    return replace(record, next=shlex.join(words))
 
 
 def _carried(plan: RankingPlan, other: type) -> list[str]:

@@ -24,6 +24,9 @@ def rank(
     json: options.Json = None,
     csv: options.Csv = None,
     html: options.Html = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print distances, reasons and notes too.")
+    ] = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Rank pools of images: what each would gain, and how near it is to a labelled set.
@@ -42,11 +45,17 @@ def rank(
     check_outputs((labelled, *paths), (json, csv, html))
     with Bars(quiet) as bars:
         report = rank_pools(labelled, candidates, plan=plan, listener=bars)
-    deliver(report, json, csv, html)
+    deliver(report, json, csv, html, verbose)
 
 
-def deliver(report: "RankReport", json: str | None, csv: str | None, html: str | None) -> None:
-    """Write the files that were asked for; print the table unless stdout has JSON or CSV."""
+def deliver(
+    report: "RankReport",
+    json: str | None,
+    csv: str | None,
+    html: str | None,
+    verbose: bool = False,
+) -> None:
+    """Write the files that were asked for; print the answer unless stdout has JSON or CSV."""
     from mixmood.report.ranking.text import ranking_view
 
     put(json, report.to_json())
@@ -54,4 +63,4 @@ def deliver(report: "RankReport", json: str | None, csv: str | None, html: str |
     if html is not None:
         report.to_html(html, command=typed_command())
     if "-" not in (json, csv):
-        show(ranking_view(report, is_plain=not console().is_terminal))
+        show(ranking_view(report, is_plain=not console().is_terminal, is_verbose=verbose))

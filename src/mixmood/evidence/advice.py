@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal
 
 from mixmood.core.records.ranking import (
@@ -10,8 +9,8 @@ from mixmood.core.records.ranking import (
     LabelWorth,
     NoiseFloor,
     Probe,
-    Recommendation,
     ShareRecord,
+    Union,
 )
 from mixmood.core.text import counted, either_form, listed
 
@@ -84,7 +83,7 @@ class PoolAdvice:
     cause: Cause = "gain"
 
 
-def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> PoolAdvice:
+def advise(probe: Probe | None, share: ShareRecord | None, copied: float = 0.0) -> PoolAdvice:
     """The advice for one pool; without a probe it is never "use".
 
     In this order:
@@ -97,8 +96,8 @@ def advise(probe: Probe | None, share: ShareRecord | None, kind: Nearness) -> Po
     5. The probe is sure that the pool harms, or hardly anything in it is useful: avoid.
     6. Otherwise: unsure.
     """
-    if kind == "nearer":
-        return PoolAdvice("unsure", "it is nearer to the labelled set than chance allows", "copies")
+    if copied >= MOSTLY_COPIES:
+        return PoolAdvice("unsure", "most of it are near copies of labelled images", "copies")
     if probe is not None and not probe.is_learnable:
         return PoolAdvice(
             "unsure",
@@ -183,53 +182,60 @@ def _joined(*findings: str) -> str:
     return "; ".join(words for words in findings if words)
 
 
-CLEARLY = 0.5
-"""Points by which the gain of two pools together must exceed that of the better one."""
-N_TRIED = 3
-"""Only pairs of the pools with the highest gains are tried: so many pools."""
 NOT_MEASURED = "the gain of the pools was not measured"
 NO_CLASSES = "without classes, the gain of a pool cannot be measured"
 
 
-def recommend(
+@dataclass(frozen=True)
+class Answer:
+    """What to do, for the whole ranking.
+
+    Attributes:
+        sentence: The answer in words.
+        union: The pools to train with and their gain together; None if there are none.
+    """
+
+    sentence: str
+    union: Union | None = None
+
+
+def answer(
     advice: Mapping[str, PoolAdvice],
     probes: Mapping[str, Probe | None],
-    union: Callable[[tuple[str, str]], Probe] | None,
+    together: Callable[[tuple[str, ...]], Probe],
     why_not_probed: str = NOT_MEASURED,
-) -> Recommendation:
-    """Which pool to use, or which two together; or that none is advised.
+) -> Answer:
+    """Which pools to use together, or which to filter, or why none.
+
+    All pools whose advice is "use" are used together, unless the best of them alone is expected to
+    gain more by LEAST_GAIN.
 
     Args:
         advice: The advice for each pool.
-        probes: The probe of each pool; None without classes.
-        union: Probes two pools together; None without classes.
-        why_not_probed: The reason where there are no probes.
+        probes: The gain of each pool; None without classes.
+        together: The gain of several pools together.
+        why_not_probed: The reason where there are no gains.
     """
     known = {name: probe for name, probe in probes.items() if probe is not None}
-    useful = [name for name in known if advice[name].word == "use"]
-    useful.sort(key=lambda name: (-known[name].gain, name))
+
+    def by_gain(word: str) -> list[str]:
+        names = [name for name in advice if advice[name].word == word]
+        return sorted(names, key=lambda name: (-known[name].gain if name in known else 0.0, name))
+
+    useful, partly = by_gain("use"), by_gain("filter")
     if useful:
-        best: tuple[str, ...] = (useful[0],)
-        found = known[useful[0]]
-        for pair in combinations(useful[:N_TRIED], 2):
-            both = union(pair) if union else found
-            if both.gain > max(found.gain, known[useful[0]].gain + CLEARLY):
-                best, found = pair, both
-        return Recommendation(
-            best, found.gain, found.interval, found.p_helps, _sentence(best, found)
-        )
-    partly = [name for name in advice if advice[name].word == "filter"]
-    partly.sort(key=lambda name: (-known[name].gain if name in known else 0.0, name))
+        pools: tuple[str, ...] = (useful[0],)
+        probe = known[useful[0]]
+        if len(useful) > 1:
+            union = together(tuple(useful))
+            if union.gain > probe.gain - LEAST_GAIN:
+                pools, probe = tuple(useful), union
+        return Answer(_use_sentence(pools, probe), Union(pools, probe))
     if partly:
-        return Recommendation(
-            (partly[0],), None, None, None,
-            f"Filter {partly[0]} first: {advice[partly[0]].reason}.",
-        )  # fmt: skip
+        return Answer(f"Filter {partly[0]} first: {advice[partly[0]].reason}.")
     if known and all(one.word == "avoid" for one in advice.values()):
-        why = f"Use no pool: {_why_avoided(advice)}."
-    else:
-        why = f"No pool is advised: {_why_unsure(advice) if known else why_not_probed}."
-    return Recommendation((), None, None, None, why)
+        return Answer(f"Use no pool: {_why_avoided(advice)}.")
+    return Answer(f"No pool is advised: {_why_unsure(advice) if known else why_not_probed}.")
 
 
 def _why_avoided(advice: Mapping[str, PoolAdvice]) -> str:
@@ -256,7 +262,7 @@ def _why_unsure(advice: Mapping[str, PoolAdvice]) -> str:
     parts = []
     if copies:
         are = either_form(len(copies), "is", "are")
-        parts.append(f"{listed(copies)} {are} nearer to the labelled set than chance allows")
+        parts.append(f"{listed(copies)} {are} made of near copies of labelled images")
     if n_others:
         others = "of the others" if copies else "of them"
         parts.append(
@@ -265,13 +271,13 @@ def _why_unsure(advice: Mapping[str, PoolAdvice]) -> str:
     return ", and ".join(parts)
 
 
-def _sentence(pools: tuple[str, ...], probe: Probe) -> str:
+def _use_sentence(pools: tuple[str, ...], probe: Probe) -> str:
     low, high = probe.interval
     worth = f", worth about {_worth(probe.worth)}" if probe.worth else ""
-    together = listed(pools) + (" together" if len(pools) > 1 else "")
+    names = listed(pools) + (" together" if len(pools) > 1 else "")
     return (
-        f"Use {together}: {probe.gain:+.1f} points expected ({low:+.1f} to {high:+.1f}, "
-        f"{chance_words(probe.p_helps)}){worth}, for a {probe.algorithm} head on these features."
+        f"Use {names}: {probe.gain:+.1f} points expected ({low:+.1f} to {high:+.1f}), "
+        f"{percent(probe.p_helps)} likely to help{worth}."
     )
 
 
@@ -282,6 +288,17 @@ def chance_words(value: float) -> str:
     ('P = 0.42', 'P > 0.99')
     """
     return "P > 0.99" if value > 0.99 else f"P = {value:.2f}"
+
+
+def percent(chance: float) -> str:
+    """A probability in percent; an estimate cannot show certainty.
+
+    >>> percent(0.812), percent(0.999), percent(0.001)
+    ('81 %', '> 99 %', '< 1 %')
+    """
+    if chance > 0.99:
+        return "> 99 %"
+    return "< 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"
 
 
 def _worth(worth: LabelWorth) -> str:

@@ -4,6 +4,7 @@
 have the same share and the same gain everywhere.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +14,7 @@ from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError
 from mixmood.core.records.ranking import LabelWorth, Probe, ShareRecord
 from mixmood.core.seeds import rng_for
-from mixmood.evidence.advice import is_foreign
+from mixmood.evidence.advice import PoolAdvice, advise, is_foreign
 from mixmood.evidence.curve import LearningCurve, learning_curve
 from mixmood.evidence.gain import (
     N_PART,
@@ -26,6 +27,7 @@ from mixmood.evidence.gain import (
     pool_effect,
 )
 from mixmood.evidence.share import share_and_chances
+from mixmood.numerics.neighbours import MOST_COMPARED, near_copies
 
 N_POOL = N_PART * N_PARTS
 """Pool images that share and gain are computed from."""
@@ -136,6 +138,12 @@ class LabelledEvidence:
         is_enough = is_foreign(first.share) or len(pool) <= N_FIRST
         return first if is_enough else self._judged(pool[:N_POOL])
 
+    def advice(self, part: JudgedPart, probe: Probe | None) -> PoolAdvice:
+        """What to do with the pool that the images are a sample of."""
+        own, rows = self.features[:MOST_COMPARED], part.features[:MOST_COMPARED]
+        copied = float(near_copies(rows, own).mean()) if len(own) > 1 and len(rows) else 0.0
+        return advise(probe, part.share, copied)
+
     def effect(self, part: JudgedPart, algorithm: str) -> PoolEffect:
         """How the images change the predictions of a head that also uses them."""
         rng = rng_for(self.seed, "probe", POOL)
@@ -177,12 +185,12 @@ def worth_of(curve: LearningCurve, gain: Gain) -> LabelWorth | None:
     return LabelWorth(labels, interval)
 
 
-def interleaved(first: Array, second: Array) -> Array:
-    """Rows of two pools in alternation, the same number of each: the two pools together.
+def interleaved(pools: Sequence[Array]) -> Array:
+    """Rows of several pools in turn, the same number of each: the pools together.
 
-    >>> interleaved(np.array([[1], [2], [3]]), np.array([[7], [8]])).ravel().tolist()
+    >>> interleaved([np.array([[1], [2], [3]]), np.array([[7], [8]])]).ravel().tolist()
     [1, 7, 2, 8]
     """
-    n = min(len(first), len(second))
-    rows = np.stack([first[:n], second[:n]], axis=1)
-    return np.asarray(rows.reshape(2 * n, -1))
+    n = min(map(len, pools))
+    rows = np.stack([pool[:n] for pool in pools], axis=1)
+    return np.asarray(rows.reshape(n * len(pools), -1))

@@ -9,16 +9,16 @@ import numpy as np
 
 from mixmood.core.arrays import Codes
 from mixmood.core.listener import PROBE, Listener
-from mixmood.core.records.ranking import Probe, Recommendation, ShareRecord
+from mixmood.core.records.ranking import Probe, ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.advice import (
     NO_CLASSES,
     NOT_MEASURED,
+    Answer,
     Nearness,
     PoolAdvice,
-    advise,
+    answer,
     is_foreign,
-    recommend,
 )
 from mixmood.evidence.labelled import (
     MOST_LABELLED,
@@ -58,7 +58,7 @@ class JudgedPools:
         advice: What to do with each pool.
         places: The places in the order `by`.
         by: The order: "distance" or "gain".
-        recommendation: What to do, for the ranking as a whole.
+        answer: What to do, for the ranking as a whole.
         why_no_gain: Why there is no probe although one was asked for; None otherwise.
     """
 
@@ -70,7 +70,7 @@ class JudgedPools:
     advice: dict[str, PoolAdvice]
     places: dict[str, Place]
     by: str
-    recommendation: Recommendation
+    answer: Answer
     why_no_gain: str | None
 
 
@@ -121,10 +121,10 @@ def judge(
     probes = {name: probe for name, (_, probe) in found.items()}
     shares = {name: part.share for name, (part, _) in found.items()}
     nearness = scores.nearness(plan.measure)
-    advice = {name: advise(probes[name], shares[name], nearness[name]) for name in pools}
+    advice = {name: evidence.advice(part, probe) for name, (part, probe) in found.items()}
 
-    def union(pair: tuple[str, str]) -> Probe:
-        rows = interleaved(*(found[name][0].features for name in pair))
+    def together(names: tuple[str, ...]) -> Probe:
+        rows = interleaved([found[name][0].features for name in names])
         return evidence.probe(evidence.part(rows), plan.probe_algorithm)
 
     # Where the labels cannot be learnt, gains are noise.
@@ -138,10 +138,10 @@ def judge(
         advice,
         _by_gain(probes, plan.seed) if is_by_gain else _by_distance(scores, plan.measure),
         "gain" if is_by_gain else "distance",
-        recommend(
+        answer(
             advice,
             probes,
-            union,
+            together,
             NO_CLASSES if plan.probe and evidence.codes is None else NOT_MEASURED,
         ),
         evidence.why_no_gain if plan.probe else None,

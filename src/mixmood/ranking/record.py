@@ -199,7 +199,8 @@ def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) ->
         ),
         set_aside=tuple(SetAside(*pair) for pair in sorted(situation.set_aside.items())),
         by=judged.by,
-        recommendation=judged.recommendation,
+        answer=judged.answer.sentence,
+        union=judged.answer.union,
     )
 
 
@@ -274,6 +275,7 @@ def _candidate(
         probe=judged.probes[name],
         advice=judged.advice[name].word,
         advice_reason=judged.advice[name].reason,
+        nearness=judged.nearness[name],
     )
 
 

@@ -138,25 +138,11 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class Recommendation:
-    """What to do, for the whole ranking.
-
-    Attributes:
-        pools: The pools to use or to filter; two if both together gain more than either; none if
-            no pool is advised.
-        gain: The expected gain of the pools to use, in points; else None.
-        interval: Its 95 % interval.
-        p_helps: The probability that it is above 0.
-        sentence: The recommendation in words.
-        command: The next command to type; None if the sets are not paths.
-    """
+class Union:
+    """The pools to train with, and their gain together."""
 
     pools: tuple[str, ...]
-    gain: float | None
-    interval: tuple[float, float] | None
-    p_helps: float | None
-    sentence: str
-    command: str | None = None
+    probe: Probe
 
 
 @dataclass(frozen=True)
@@ -177,7 +163,8 @@ class Candidate:
     """The results of one pool.
 
     `n_distinct` of the `n_read` images are distinct. `classes` are the shares of its images that
-    a classifier predicts for each labelled class; None without labels.
+    a classifier predicts for each labelled class; None without labels. `nearness` says how the
+    pool relates to the labelled set: "same", "different" or "nearer".
     """
 
     rank: int
@@ -196,6 +183,7 @@ class Candidate:
     probe: Probe | None = None
     advice: str | None = None
     advice_reason: str = ""
+    nearness: str = "different"
 
     @property
     def distance(self) -> float:
@@ -215,8 +203,10 @@ class SetAside:
 class Ranking:
     """Pools in the order `by`: by gain, highest first, or by distance, nearest first.
 
-    `notes` say where a ranking differs from what was asked for, such as a smaller sample size;
-    `warnings` say what may make the result wrong.
+    `answer` says what to do in one sentence, `next` is the command that does it (None if the sets
+    are not paths), and `union` the pools that it trains with, with their gain together (None if it
+    trains with none). `notes` say where a ranking differs from what was asked for, such as a
+    smaller sample size; `warnings` say what may make the result wrong.
     """
 
     schema: int
@@ -236,7 +226,9 @@ class Ranking:
     notes: tuple[str, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
     by: str = "distance"
-    recommendation: Recommendation | None = None
+    answer: str = ""
+    next: str | None = None
+    union: Union | None = None
 
     def ordered_by(self, measure: str) -> tuple[Candidate, ...]:
         """The pools in the order of one measure, nearest first."""

@@ -14,7 +14,7 @@ from mixmood.core.records.ranking import (
 )
 from mixmood.report.charts import LABELLED, Axis, Bar, Mark, bars, mark
 from mixmood.report.page import fragment, inert_json, render
-from mixmood.report.ranking.text import side_lines, table_cells
+from mixmood.report.ranking.text import answer_cells, side_lines, table_cells
 
 N_TILES = 8
 """Images in a row of the gallery."""
@@ -63,12 +63,13 @@ def ranking_page(
 
 def ranking_html(ranking: Ranking) -> str:
     """The verdict and the table of the measure that ranks, as a fragment of HTML."""
-    cells = table_cells(ranking, ranking.measure)
-    sentence = [ranking.recommendation.sentence] if ranking.recommendation else []
+    is_by_gain = ranking.by == "gain"
+    cells = answer_cells(ranking) if is_by_gain else table_cells(ranking, ranking.measure)
+    next_command = [f"Next: {ranking.next}"] if ranking.next else []
     return fragment(
-        ranking.verdict,
+        ranking.answer if is_by_gain else ranking.verdict,
         list(zip(*([cell.plain for cell in column] for column in cells.values()), strict=True)),
-        [*sentence, *ranking.notes, *side_lines(ranking, "to_json() or to_html(FILE)")],
+        [*next_command, *ranking.notes, *side_lines(ranking, "to_json() or to_html(FILE)")],
         list(cells),
     )
 

@@ -15,6 +15,7 @@ from rich.text import Text
 from mixmood.core.files import csv_text
 from mixmood.core.records.ranking import SIGNIFICANT, Candidate, Dissimilarity, Ranking
 from mixmood.core.text import counted, either_form
+from mixmood.evidence.advice import percent
 from mixmood.report.text import printable
 
 
@@ -230,19 +231,120 @@ def side_lines(ranking: Ranking, all_of_them: str) -> Iterator[str]:
         yield f"! set aside, {one.name}: {one.reason}"
 
 
-def ranking_view(ranking: Ranking, is_plain: bool = False) -> RenderableType:
-    """The ranking as something rich can print; plain means ASCII bars and no frame."""
+ADVICE_ORDER = ("use", "filter", "unsure", "avoid", None)
+NEAR = {"same": "same", "different": "differs", "nearer": "too near"}
+
+
+def answer_cells(ranking: Ranking) -> dict[str, list[Text]]:
+    """The table of the answer: the cells of each column by its head.
+
+    Pools stand in the order of their advice and then of their gain. The order among pools that
+    are to be avoided says nothing: they are ordered by name.
+    """
+
+    def place(pool: Candidate) -> tuple[int, float, str]:
+        gain = pool.probe.gain if pool.probe and pool.advice != "avoid" else 0.0
+        return ADVICE_ORDER.index(pool.advice), -gain, pool.name
+
+    pools = sorted(ranking.candidates, key=place)
+    probes, shares = [p.probe for p in pools], [p.useful_share for p in pools]
+    return {
+        "pool": [Text(printable(p.name) + (" !" if p.warnings else "")) for p in pools],
+        "advice": [Text(p.advice or "-", style=STYLES.get(p.advice, "")) for p in pools],
+        "gain (95 %)": [
+            Text("{:+.1f} ({:+.1f} to {:+.1f})".format(one.gain, *one.interval) if one else "-")
+            for one in probes
+        ],
+        "helps": [Text(percent(one.p_helps) if one else "-") for one in probes],
+        "useful share": [
+            Text(
+                f"{100 * one.share:.0f} % ({100 * one.interval[0]:.0f} to "
+                f"{100 * one.interval[1]:.0f})"
+                if one
+                else "-"
+            )
+            for one in shares
+        ],
+        "near?": [Text(NEAR[p.nearness]) for p in pools],
+    }
+
+
+def _answer_table(ranking: Ranking, is_plain: bool) -> Table:
+    cells = answer_cells(ranking)
+    table = Table(
+        box=None if is_plain else box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, GAP if is_plain else GAP - 1, 0, 0),
+        pad_edge=False,
+    )
+    for head in cells:
+        table.add_column(
+            head,
+            justify="right" if head == "helps" else "left",
+            no_wrap=head != "pool",
+            overflow="fold",
+        )
+    for row in zip(*cells.values(), strict=True):
+        table.add_row(*row)
+    return table
+
+
+def ranking_view(
+    ranking: Ranking, is_plain: bool = False, is_verbose: bool = False
+) -> RenderableType:
+    """The ranking as something rich can print.
+
+    By gain, the answer and a table of gains; distances follow if `is_verbose`. By distance, the
+    tables of the measures.
+
+    Args:
+        ranking: The record.
+        is_plain: Whether to use ASCII bars and no frame.
+        is_verbose: Whether to show distances, reasons and notes too.
+    """
+    is_by_gain = ranking.by == "gain"
     parts: list[RenderableType] = [Text(_headline(ranking), style="bold")]
-    measures = list(ranking.candidates[0].measures)
-    for measure in measures:
-        parts += [] if is_plain else [Text()]
-        parts.append(RankingTable(ranking, measure, is_plain))
-    ranked_by = f" Ranked by {ranking.measure}." if len(measures) > 1 else ""
-    parts.append(Text(f"\n{printable(ranking.verdict)}{ranked_by}", style="bold green"))
-    parts += _recommended(ranking)
-    parts += [Text(printable(line)) for line in (*_reasons(ranking), *ranking.notes)]
+    if is_by_gain:
+        parts += [Text(printable(ranking.answer), style="bold green"), Text()]
+        parts.append(_answer_table(ranking, is_plain))
+        parts += [Text(printable(line)) for line in _doubts(ranking)]
+    if not is_by_gain or is_verbose:
+        parts += _distance_parts(ranking, is_plain)
+    if not is_by_gain:
+        parts.append(Text(printable(ranking.answer), style="green"))
+    if ranking.next is not None:
+        # On one line, so that it can be copied.
+        command = printable(f"Next: {ranking.next}")
+        parts.append(Text(command, style="green", no_wrap=True, overflow="ignore"))
+    if is_verbose:
+        parts += [Text(printable(line)) for line in (*_reasons(ranking), *ranking.notes)]
+    elif not is_by_gain:
+        parts += [Text(printable(line)) for line in ranking.notes]
     parts += [Text(printable(line), style="yellow") for line in side_lines(ranking, IN_FULL)]
     return Group(*parts)
+
+
+def _doubts(ranking: Ranking) -> Iterator[str]:
+    """What the answer does not say: that its gain may be chance."""
+    union = ranking.union
+    if union is not None and union.probe.interval[0] <= 0:
+        n_labels = counted(ranking.labelled.n_images, "label")
+        yield f"A gain this small cannot be confirmed with {n_labels}."
+
+
+def _distance_parts(ranking: Ranking, is_plain: bool) -> Iterator[RenderableType]:
+    """A table for each measure, how it was made, and which pool is the nearest."""
+    measures = list(ranking.candidates[0].measures)
+    yield Text(
+        f"\n{ranking.draws} draws of {ranking.sample_size}, seed {ranking.seed}, "
+        f"{printable(str(ranking.backbone['name']))}"
+    )
+    for measure in measures:
+        if not is_plain:
+            yield Text()
+        yield RankingTable(ranking, measure, is_plain)
+    ranked_by = f" Ranked by {ranking.measure}." if len(measures) > 1 else ""
+    yield Text(f"\n{printable(ranking.verdict)}{ranked_by}", style="bold green")
 
 
 def plain_text(view: RenderableType, width: int) -> str:
@@ -250,15 +352,6 @@ def plain_text(view: RenderableType, width: int) -> str:
     stream = io.StringIO()
     Console(file=stream, width=width, no_color=True, highlight=False).print(view, crop=False)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
-
-
-def _recommended(ranking: Ranking) -> Iterator[Text]:
-    """The recommendation and the next command, which stays on one line so that it can be copied."""
-    if ranking.recommendation is not None:
-        yield Text(printable(ranking.recommendation.sentence), style="green")
-        if ranking.recommendation.command is not None:
-            command = printable(f"Next: {ranking.recommendation.command}")
-            yield Text(command, style="green", no_wrap=True, overflow="ignore")
 
 
 def _reasons(ranking: Ranking) -> Iterator[str]:
@@ -273,12 +366,11 @@ def _reasons(ranking: Ranking) -> Iterator[str]:
 def _headline(ranking: Ranking) -> str:
     labelled = ranking.labelled
     n_classes = len(labelled.classes or ())
-    classes = f" in {counted(n_classes, 'class', 'classes')}" if n_classes else ""
-    return (
-        f"{printable(labelled.name)}: {counted(labelled.n_images, 'labelled image')}{classes}; "
-        f"{ranking.draws} draws of {ranking.sample_size}, seed {ranking.seed}, "
-        f"{printable(str(ranking.backbone['name']))}"
-    )
+    classes = f", {counted(n_classes, 'class', 'classes')}" if n_classes else ""
+    probe = next((pool.probe for pool in ranking.candidates if pool.probe), None)
+    right = f": {probe.accuracy:.0f} % right without a pool" if probe else ""
+    size = counted(labelled.n_images, "labelled image")
+    return f"{printable(labelled.name)}: {size}{classes}{right}"
 
 
 def ranking_csv(ranking: Ranking) -> str:
