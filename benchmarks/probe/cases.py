@@ -10,7 +10,7 @@ import argparse
 import gzip
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -22,7 +22,6 @@ from mixmood.core.seeds import rng_for
 from mixmood.evidence.gain import N_PART, labelled_folds, pool_effect
 from mixmood.evidence.share import useful_share
 from mixmood.heads.registry import HEADS, fit_head
-from mixmood.ranking.distance import noise_floor
 from mixmood.ranking.draws import drawn_distances, labelled_pairs, subsets
 from mixmood.ranking.plan import RankingPlan
 
@@ -140,15 +139,11 @@ def distances(
         for name, pool in pools.items()
     ]
     drawn = drawn_distances(own, list(pools.values()), pairs, rows, plan.measures)
-    cosine = replace(plan, measures=("cosine",), draws=max(n_draws, N_FLOOR))
-    upper, at = noise_floor(own, cosine)["cosine"].upper, plan.measures.index("cosine")
     found = {}
     for k, name in enumerate(pools):
         apart = np.abs(drawn.signed[:, k]).mean(axis=1)
-        is_nearer = drawn.signed[at, k].mean() < 0 and apart[at] > upper
         found[name] = {
             "distances": dict(zip(plan.measures, apart.tolist(), strict=True)),
-            "is_nearer": bool(is_nearer),
         }
     return found
 

@@ -42,8 +42,7 @@ def probe_of(row: dict, algorithm: str) -> Probe:
 def advice_of(row: dict, algorithm: str) -> str:
     """The advice of a row."""
     share = ShareRecord(row["share"], (row["share_low"], row["share_high"]))
-    kind = "nearer" if row.get("is_nearer") else "different"
-    return advise(probe_of(row, algorithm), share, kind).word
+    return advise(probe_of(row, algorithm), share).word
 
 
 def predictors(row: dict, algorithm: str) -> dict[str, float]:

@@ -83,8 +83,8 @@ class Pool:
 
     @property
     def advice(self) -> str | None:
-        """What is advised; how near the pool is does not matter here."""
-        return None if self.probe is None else advise(self.probe, self.share, "different").word
+        """What is advised."""
+        return None if self.probe is None else advise(self.probe, self.share).word
 
     def predictors(self) -> dict[str, float]:
         """Everything that could order pools; larger is better."""

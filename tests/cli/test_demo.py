@@ -14,18 +14,19 @@ def invoke(*words):
 
 @pytest.mark.slow
 def test_the_demo_puts_the_same_classes_first_and_noise_last(cold_demo):
-    assert "more digits 0-4 is the nearest pool" in cold_demo.stdout
     record = json.loads((cold_demo.folder / "demo.json").read_text())
     by_distance = sorted(record["candidates"], key=lambda c: c["measures"]["cosine"]["rank"])
     names = [candidate["name"] for candidate in by_distance]
     assert names[:3] == ["more digits 0-4", "digits 5-9", "photo patches"]
     assert set(names[3:]) == {"gaussian noise", "salt and pepper"}
+    assert "more digits 0-4 is the nearest pool" in record["verdict"]
     assert record["labelled"]["n_images"] == 60
     assert set(record["labelled"]["classes"].values()) == {12}
     assert record["candidates"][0]["advice"] == "use"
     assert record["candidates"][0]["probe"]["gain"] > 0
     assert all(candidate["advice"] != "use" for candidate in record["candidates"][1:])
-    assert record["recommendation"]["pools"] == ["more digits 0-4"]
+    assert record["union"]["pools"] == ["more digits 0-4"]
+    assert cold_demo.stdout.splitlines()[1].startswith("Use more digits 0-4: +")
 
 
 def test_correlate_gives_table_json_and_csv(paper_tables, tmp_path):

@@ -150,9 +150,10 @@ def with_command(
         given: Each pool as the user gave it.
         plan: The options of the ranking; those that differ from the defaults are repeated.
     """
-    partly = [one.name for one in record.candidates if one.advice == "filter"]
+    partly = [one for one in record.candidates if one.advice == "filter"]
+    partly.sort(key=lambda one: (-one.probe.gain if one.probe else 0.0, one.name))
     is_filter = record.union is None and bool(partly)
-    names = partly[:1] if is_filter else list(record.union.pools if record.union else ())
+    names = [partly[0].name] if is_filter else list(record.union.pools if record.union else ())
     paths = (labelled, *(given[name] for name in names))
     if not all(map(_is_path, paths)):
         return record

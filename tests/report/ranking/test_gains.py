@@ -6,9 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from mixmood.core.records.ranking import LabelWorth, Probe, Recommendation, ShareRecord
+from mixmood.core.records.ranking import LabelWorth, Probe, ShareRecord, Union
 from mixmood.report.ranking.page import gains, ranking_page
-from mixmood.report.ranking.text import MOST_POOLS, plain_text, ranking_csv, ranking_view
+from mixmood.report.ranking.text import (
+    MOST_POOLS,
+    answer_cells,
+    plain_text,
+    ranking_csv,
+    ranking_view,
+)
 
 
 def probe(gain, p_helps, worth=None):
@@ -34,9 +40,9 @@ def probed(ranking):
             replace(second, probe=probe(-3.0, 0.02), advice="avoid", advice_reason="it harms"),
             third,
         ),
-        recommendation=Recommendation(
-            ("clinic",), 4.0, (2.0, 7.0), 0.98, "Use clinic: <i>+4.0</i> points.", "mixmood train x"
-        ),
+        answer="Use clinic: <i>+4.0</i> points.",
+        next="mixmood train x",
+        union=Union(("clinic",), probe(4.0, 0.98)),
     )
 
 
@@ -80,20 +86,68 @@ def test_the_chart_holds_zero_and_every_interval(probed):
     assert at(first.gain) < at(first.interval[1]) < 100
 
 
-def test_the_terminal_says_what_to_do_and_why_in_80_columns(probed):
-    text = plain_text(ranking_view(probed, is_plain=True), 80)
-    assert max(map(len, text.splitlines())) <= 80
-    assert "+4.0  use" in text
+def test_the_terminal_answers_first_in_80_columns(probed):
+    lines = plain_text(ranking_view(probed, is_plain=True), 80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "my & labels: 100 labelled images, 2 classes: 80 % right without a pool"
+    assert lines[1].startswith("Use clinic")
+    assert lines[3].split() == ["pool", "advice", "gain", "(95", "%)", "helps", "useful", "share",
+                                "near?"]  # fmt: skip
+    assert lines[4].split()[:7] == ["clinic", "use", "+4.0", "(+2.0", "to", "+7.0)", "98"]
+    assert "Next: mixmood train x" in lines
+    assert not any("noise floor" in line or "P(best)" in line for line in lines)
+
+
+@pytest.mark.parametrize("is_plain", [True, False])
+def test_five_pools_take_about_twelve_lines(probed, is_plain):
+    first = replace(probed.candidates[0], useful_share=ShareRecord(1.0, (0.99, 1.0)))
+    pools = tuple(replace(first, name=f"gaussian noise {k}") for k in range(5))
+    five = replace(probed, candidates=pools, warnings=(), set_aside=())
+    lines = plain_text(ranking_view(five, is_plain), 80).splitlines()
+    assert len(lines) <= 12
+    assert "…" not in "".join(lines)
+    assert sum("gaussian noise" in line for line in lines) == 5
+
+
+def test_verbose_adds_distances_reasons_and_notes(probed):
+    short, long = (plain_text(ranking_view(probed, True, verbose), 120) for verbose in (0, 1))
+    for word in ("noise floor", "P(best)", "seed 7", "clinic: use; gain", probed.notes[0]):
+        assert word not in short
+        assert word in long
+
+
+def test_a_gain_that_may_be_chance_is_said_to_be_so(probed):
+    words = "A gain this small cannot be confirmed with 100 labels."
+    assert words not in plain_text(ranking_view(probed), 80)
+    small = replace(probed, union=Union(("clinic",), probe(1.0, 0.8)))
+    assert words in plain_text(ranking_view(small), 80)
+
+
+def test_pools_to_avoid_are_a_group_in_order_of_their_names(probed):
+    """Their order by gain carries no information."""
+    first, second, third = probed.candidates
+    pools = (
+        replace(second, name="b", probe=probe(-1.0, 0.1)),
+        first,
+        replace(second, name="a"),
+        replace(third, name="c", advice="unsure"),
+    )
+    assert [cell.plain for cell in answer_cells(replace(probed, candidates=pools))["pool"]] == [
+        "clinic", "c", "a !", "b !",
+    ]  # fmt: skip
+
+
+def test_by_distance_the_table_is_that_of_distances(probed):
+    text = plain_text(ranking_view(replace(probed, by="distance"), is_plain=True), 120)
+    assert "noise floor" in text
+    assert "P(best)" in text
     assert "Use clinic" in text
-    assert "Next: mixmood train x" in text
-    assert "clinic: use; gain" in text
 
 
 def test_the_command_to_type_next_is_one_line_whatever_the_width(probed):
     """Broken in two, it could not be copied: a terminal wraps it without a line break."""
-    command = "mixmood train --labelled x --unlabelled 'a long name' --algorithm mixmatch --out run"
-    longer = replace(probed.recommendation, command=command)
-    text = plain_text(ranking_view(replace(probed, recommendation=longer)), 60)
+    command = "mixmood train labelled/of/mine 'a pool with a long name' --out run-a-long-name"
+    text = plain_text(ranking_view(replace(probed, next=command)), 60)
     assert f"Next: {command}" in text.splitlines()
 
 
@@ -102,7 +156,7 @@ def test_of_many_pools_the_first_are_explained(probed):
     many = replace(
         probed, candidates=tuple(replace(first, name=f"pool {k}") for k in range(MOST_POOLS + 3))
     )
-    text = plain_text(ranking_view(many, is_plain=True), 100)
+    text = plain_text(ranking_view(many, is_plain=True, is_verbose=True), 100)
     assert "3 more pools: see --json or --html." in text
     assert f"pool {MOST_POOLS - 1}: use" in text
     assert f"pool {MOST_POOLS}: use" not in text
