@@ -35,8 +35,6 @@ OTHERS_EVERY = 5
 """In every n-th seed, all heads are trained and probed, not only mixmatch."""
 N_DRAWS = 10
 """Draws of the distances; they are not needed to fit the map."""
-N_FLOOR = 30
-"""Draws of the noise floor."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from mixmood.ranking.plan import RankingPlan
 def test_python_and_the_command_line_offer_the_fields_of_the_plan():
     names = {field.name for field in fields(RankingPlan)}
     parameters = inspect.signature(mixmood.rank).parameters
-    assert set(parameters) == {"labelled", "candidates", "listener"} | names
+    assert set(parameters) == {"labelled", "candidates", "plan", "listener"} | names
     assert parameters["draws"].default == 30
     command = typer.main.get_command(app).commands["rank"]
     assert names <= {option.name for option in command.params}
