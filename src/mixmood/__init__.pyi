@@ -47,7 +47,8 @@ def demo(
     strict: bool = False,
     mlflow: str | None = None,
     backbone: str = "efficientnet-lite0",
-    resolution: int | None = None,
+    resolution: int | str | None = None,
+    depth: str | None = None,
     device: str = "auto",
     frames: str = "middle",
     seed: int = 0,
@@ -69,15 +70,17 @@ def demo(
         probe_algorithm: The head that is trained with each pool: mixmatch, pseudo-label or
             propagation.
         by: Order the pools by gain or by distance; without a probe, by distance.
-        groups: Labelled images of one group stay in one fold of the probe. A column of the table,
-            or a pattern for the path, such as 'patient(\\d+)'.
+        groups: Labelled images of one group are held out together. A column of the table, or a
+            pattern for the path, such as 'patient(\\d+)'.
         paper: Compute distances as the paper's code does: the two labelled samples may overlap,
             and values outside the range of the first sample are dropped.
         strict: Fail if a pool cannot be ranked, instead of setting it aside.
         mlflow: Log the result to MLflow as well.
         backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;
             auto:NAME,NAME,... is the one whose classifier does best on the labelled images.
-        resolution: Pixels a side that the backbone sees.
+        resolution: Pixels a side that the backbone sees; auto: the labelled images decide.
+        depth: Which layers of the backbone are used: last, middle or both; auto: the labelled
+            images decide.
         device: Where the backbone computes: auto, cpu, cuda, directml or coreml; for hf: models
             auto, cpu, cuda or mps.
         frames: Frames that are read of a DICOM file: middle for the middle one, or each for all of
@@ -93,7 +96,8 @@ def embed(
     listener: Listener | None = None,
     plan: ExtractionPlan | None = None,
     backbone: str = "efficientnet-lite0",
-    resolution: int | None = None,
+    resolution: int | str | None = None,
+    depth: str | None = None,
     device: str = "auto",
     frames: str = "middle",
     seed: int = 0,
@@ -111,7 +115,9 @@ def embed(
         plan: The options as one object; options that are given by name replace its fields.
         backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;
             auto:NAME,NAME,... is the one whose classifier does best on the labelled images.
-        resolution: Pixels a side that the backbone sees.
+        resolution: Pixels a side that the backbone sees; auto: the labelled images decide.
+        depth: Which layers of the backbone are used: last, middle or both; auto: the labelled
+            images decide.
         device: Where the backbone computes: auto, cpu, cuda, directml or coreml; for hf: models
             auto, cpu, cuda or mps.
         frames: Frames that are read of a DICOM file: middle for the middle one, or each for all of
@@ -135,6 +141,7 @@ def filter(
     balance: bool = False,
     diverse: float = 0.0,
     probe: bool = True,
+    groups: str | None = None,
     link: str | Path | None = None,
     copy: str | Path | None = None,
     save: str | Path | None = None,
@@ -143,7 +150,8 @@ def filter(
     resume: bool = False,
     mlflow: str | None = None,
     backbone: str = "efficientnet-lite0",
-    resolution: int | None = None,
+    resolution: int | str | None = None,
+    depth: str | None = None,
     device: str = "auto",
     frames: str = "middle",
     seed: int = 0,
@@ -166,6 +174,8 @@ def filter(
         balance: Keep as many images of each class.
         diverse: Above 0, up to 1: keep the half of the images that differ most.
         probe: Measure what the whole pool and the kept part would gain; needs classes.
+        groups: Labelled images of one group are held out together. A column of the table, or a
+            pattern for the path, such as 'patient(\\d+)'.
         link: Make a folder of hard links to the kept images.
         copy: Make a folder of copies of the kept images.
         save: Save the fitted filter, for other pools.
@@ -175,7 +185,9 @@ def filter(
         mlflow: Log the result to MLflow as well.
         backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;
             auto:NAME,NAME,... is the one whose classifier does best on the labelled images.
-        resolution: Pixels a side that the backbone sees.
+        resolution: Pixels a side that the backbone sees; auto: the labelled images decide.
+        depth: Which layers of the backbone are used: last, middle or both; auto: the labelled
+            images decide.
         device: Where the backbone computes: auto, cpu, cuda, directml or coreml; for hf: models
             auto, cpu, cuda or mps.
         frames: Frames that are read of a DICOM file: middle for the middle one, or each for all of
@@ -224,7 +236,8 @@ def rank(
     strict: bool = False,
     mlflow: str | None = None,
     backbone: str = "efficientnet-lite0",
-    resolution: int | None = None,
+    resolution: int | str | None = None,
+    depth: str | None = None,
     device: str = "auto",
     frames: str = "middle",
     seed: int = 0,
@@ -249,15 +262,17 @@ def rank(
         probe_algorithm: The head that is trained with each pool: mixmatch, pseudo-label or
             propagation.
         by: Order the pools by gain or by distance; without a probe, by distance.
-        groups: Labelled images of one group stay in one fold of the probe. A column of the table,
-            or a pattern for the path, such as 'patient(\\d+)'.
+        groups: Labelled images of one group are held out together. A column of the table, or a
+            pattern for the path, such as 'patient(\\d+)'.
         paper: Compute distances as the paper's code does: the two labelled samples may overlap,
             and values outside the range of the first sample are dropped.
         strict: Fail if a pool cannot be ranked, instead of setting it aside.
         mlflow: Log the result to MLflow as well.
         backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;
             auto:NAME,NAME,... is the one whose classifier does best on the labelled images.
-        resolution: Pixels a side that the backbone sees.
+        resolution: Pixels a side that the backbone sees; auto: the labelled images decide.
+        depth: Which layers of the backbone are used: last, middle or both; auto: the labelled
+            images decide.
         device: Where the backbone computes: auto, cpu, cuda, directml or coreml; for hf: models
             auto, cpu, cuda or mps.
         frames: Frames that are read of a DICOM file: middle for the middle one, or each for all of
@@ -373,7 +388,8 @@ def train(
     augment: Any = None,
     algorithm: Any = "auto",
     backbone: str = "efficientnet-lite0",
-    resolution: int | None = None,
+    resolution: int | str | None = None,
+    depth: str | None = None,
     groups: str | None = None,
     pool_limit: int = 3000,
     settings: Mapping[str, float | int | bool | str | None] = ...,
@@ -419,7 +435,9 @@ def train(
         backbone: Backbone whose features a head classifies: efficientnet-lite0, wide-resnet50-2,
             untrained-wrn, FILE.onnx, hf:NAME or hf:DIR; auto:NAME,NAME,... is the one whose
             classifier does best on the labelled images.
-        resolution: Pixels a side that the backbone sees.
+        resolution: Pixels a side that the backbone sees; auto: the labelled images decide.
+        depth: Which layers of the backbone are used: last, middle or both; auto: the labelled
+            images decide.
         groups: Images of one group stay in one fold: a column of the table, or a pattern on the
             path such as 'patient(\\d+)'.
         pool_limit: Use at most this many pool images for a head: a random sample of a larger pool.

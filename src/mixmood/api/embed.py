@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.api.backbone_choice import backbone_of
+from mixmood.api.view_choice import largest_asked
 from mixmood.core.cache import open_cache
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
@@ -32,7 +32,7 @@ def embed(
     listener = listener or Silent()
     with open_cache(plan.cache, listener) or nullcontext() as store:
         pool = open_pool(images, seed=plan.seed, cache=store, frames=plan.frames)
-        network = None if isinstance(pool, FeatureSource) else backbone_of(plan, listener)
+        network = None if isinstance(pool, FeatureSource) else largest_asked(plan, listener)
         found = Extractor(network, plan.jobs, store, listener).read(pool)
     for text in found.not_empty().warnings:
         listener.warn(f"{pool.name}: {text}")

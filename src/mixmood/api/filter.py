@@ -12,14 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.api.backbone_choice import (
-    BackboneChoice,
-    backbone_of,
-    choose_backbone,
-    with_choice,
-)
 from mixmood.api.mlflow_runs import log_filter, mlflow_log
 from mixmood.api.outputs import check_outputs
+from mixmood.api.view_choice import choose_view
 from mixmood.core.arrays import Rows
 from mixmood.core.cache import FeatureCache, open_cache
 from mixmood.core.errors import InputError, OptionError, ShapeError
@@ -34,13 +29,17 @@ from mixmood.core.records.filtering import (
     GainInterval,
 )
 from mixmood.core.records.ranking import ShareRecord
+from mixmood.data.images.labels import group_codes, group_names
 from mixmood.data.images.names import is_url_or_noise, with_frames_option
 from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
 from mixmood.data.open import open_pool, with_noise_settings
 from mixmood.data.readers.kept import pool_reference
 from mixmood.evidence.labelled import MOST_LABELLED, N_POOL, LabelledEvidence
+from mixmood.evidence.view import ChosenView
 from mixmood.features.backbones.backbone import Backbone, network_digest
-from mixmood.features.backbones.registry import is_auto
+from mixmood.features.backbones.registry import is_auto, load_backbone
+from mixmood.features.backbones.view import LAST
+from mixmood.features.plan import AUTO
 from mixmood.features.sample import Extractor
 from mixmood.ranking.distance import distances_of
 from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
@@ -142,8 +141,8 @@ def filter(
     log, listener = mlflow_log(plan.mlflow), listener or Silent()
     with open_cache(plan.cache, listener) or nullcontext() as store:
         inputs = _open_inputs(labelled, pool, plan, store, listener)
-        if inputs.choice is not None:
-            plan = replace(plan, backbone=inputs.choice.chosen)
+        if inputs.view is not None:
+            plan = replace(plan, backbone=inputs.view.name)
         if target is not None:
             check_names(target, (inputs.pool.locate(row) for row in range(len(inputs.pool))))
         extractor = Extractor(inputs.backbone, plan.jobs, store, listener)
@@ -172,7 +171,8 @@ def filter(
                 record = replace(record, distance=distance, probe=gains)
             # Last, so that a kill before this point loses nothing that --resume needs.
             parts.remove()
-    kept = Kept(with_choice(record, inputs.choice, "warnings"), job, decision, base)
+    record = replace(record, view=None if inputs.view is None else inputs.view.describe())
+    kept = Kept(record, job, decision, base)
     if log is not None:
         log_filter(log, kept, target)
     return kept
@@ -217,14 +217,14 @@ class _Inputs:
         source: The path, text or object from which the pool can be opened again; the text of
             noise includes its size and seed.
         backbone: The network that computes features; None if the pool has features.
-        choice: The choice of the backbone by `auto`; None if a backbone was named.
+        view: The choice of the view; None for features.
     """
 
     base: Pool | Scorer
     pool: Pool
     source: Any
     backbone: Backbone | None
-    choice: BackboneChoice | None = None
+    view: ChosenView | None = None
 
 
 def _open_inputs(
@@ -262,8 +262,9 @@ def _with_saved_filter(source: Any, pool: Pool, plan: FilterPlan, listener: List
         # A file that was moved may be named again; its digest decides whether it is the same.
         is_named = plan.backbone != DEFAULT_BACKBONE and not is_auto(plan.backbone)
         name = plan.backbone if is_named else saved.backbone_name
-        side = plan.resolution or saved.resolution
-        network = backbone_of(replace(plan, backbone=name, resolution=side), listener)
+        side = plan.resolution if isinstance(plan.resolution, int) else saved.resolution
+        depth = saved.depth if plan.depth in (None, AUTO) else plan.depth
+        network = load_backbone(name, side, plan.device, depth or LAST, listener=listener)
     _check_same_network(saved, network, pool, plan)
     return _Inputs(saved, saved.scaled(pool), source, network)
 
@@ -283,10 +284,16 @@ def _with_labelled(
             "features, or both images."
         )
     base, pools, _ = scaled_alike(base, {"pool": pool})
-    choice = choose_backbone(base, plan, cache, listener)
-    plan = plan if choice is None else replace(plan, backbone=choice.chosen)
-    network = backbone_of(plan, listener) if is_image else None
-    return _Inputs(base, pools["pool"], source, network, choice)
+    view = choose_view(
+        base,
+        plan,
+        jobs=plan.jobs,
+        groups=plan.groups,
+        cache=cache,
+        listener=listener,
+    )
+    network = None if view is None else view.backbone
+    return _Inputs(base, pools["pool"], source, network, view)
 
 
 def _check_same_network(
@@ -348,27 +355,32 @@ def _before_and_after(
     kept = np.flatnonzero(decision.is_kept)
     if len(kept) < LEAST_SAMPLE:
         return None, None
-    own = Reading.begin(labelled, MOST_LABELLED, job.plan.seed, LABELLED, job.extractor)
+    extractor, backbone = job.extractor, job.extractor.backbone
+    if backbone is not None:
+        # Distances are those of the last layer, which the scan may not have computed.
+        extractor = replace(extractor, backbone=backbone.at(backbone.view, with_last=True))
+    own = Reading.begin(labelled, MOST_LABELLED, job.plan.seed, LABELLED, extractor)
     own = own.read_on(MOST_LABELLED)
     whole, part = (_read(job, own, among) for among in (None, kept))
-    gains = _gains(own, whole, part, job.plan.seed) if job.plan.probe else None
+    gains = _gains(own, whole, part, job.plan) if job.plan.probe else None
     return _distances(own, whole, part, job.plan.seed), gains
 
 
 def _read(job: FilterJob, labelled: Reading, among: Rows | None) -> Reading:
     """Random images of the pool, or of some of its images."""
-    reading = Reading.begin(job.pool, N_POOL, job.plan.seed, POOL, job.extractor, among)
+    reading = Reading.begin(job.pool, N_POOL, job.plan.seed, POOL, labelled.extractor, among)
     return reading.read_on(N_POOL, labelled.sample)
 
 
 def _distances(own: Reading, whole: Reading, part: Reading, seed: int) -> DistanceChange | None:
     plan = RankingPlan(seed=seed)
-    size = min(plan.sample_size, len(own.features) // 2, len(whole.features), len(part.features))
+    size = min(plan.sample_size, len(own.sample) // 2, len(whole.sample), len(part.sample))
     if size < LEAST_SAMPLE:
         return None
     plan = RankingPlan(seed=seed, sample_size=size)
     before, after = (
-        distances_of(own.features, pool.features, plan)[plan.measure] for pool in (whole, part)
+        distances_of(own.sample.last, pool.sample.last, plan)[plan.measure]
+        for pool in (whole, part)
     )
     return DistanceChange(
         DEFAULT_MEASURE,
@@ -378,12 +390,15 @@ def _distances(own: Reading, whole: Reading, part: Reading, seed: int) -> Distan
     )
 
 
-def _gains(own: Reading, whole: Reading, part: Reading, seed: int) -> GainChange | None:
+def _gains(own: Reading, whole: Reading, part: Reading, plan: FilterPlan) -> GainChange | None:
     """Gains as in `rank`; None without classes, or if fewer than 40 images are kept."""
-    evidence = LabelledEvidence(own.features, own.codes, seed)
-    if min(len(whole.features), len(part.features)) < FEWEST_PROBED or evidence.why_no_gain:
+    members = None
+    if plan.groups is not None:
+        members = group_codes(group_names(own.pool, plan.groups))[own.sample.rows]
+    evidence = LabelledEvidence(own.features, own.codes, plan.seed, members)
+    if min(len(whole.sample), len(part.sample)) < FEWEST_PROBED or evidence.why_no_gain:
         return None
-    algorithm = RankingPlan(seed=seed).probe_algorithm
+    algorithm = RankingPlan(seed=plan.seed).probe_algorithm
     probes = [evidence.probe(evidence.part(pool.features), algorithm) for pool in (whole, part)]
     before, after = (GainInterval(one.gain, one.interval, one.p_helps) for one in probes)
     return GainChange(algorithm, before, after)

@@ -10,8 +10,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from mixmood.api.backbone_choice import backbone_of, choose_backbone, with_choice
 from mixmood.api.mlflow_runs import log_ranking, mlflow_log
+from mixmood.api.view_choice import choose_view
 from mixmood.core.cache import open_cache
 from mixmood.core.files import written
 from mixmood.core.listener import Listener, Silent
@@ -19,7 +19,7 @@ from mixmood.core.options import with_options
 from mixmood.core.records.ranking import Ranking
 from mixmood.core.text import counted
 from mixmood.data.images.names import with_frames_option
-from mixmood.data.images.pool import FeatureSource, scaled_alike
+from mixmood.data.images.pool import scaled_alike
 from mixmood.data.open import open_candidates, open_pool
 from mixmood.ranking.pictures import gather_page_material
 from mixmood.ranking.plan import RankingPlan
@@ -111,22 +111,27 @@ def rank(
         )
         opened = open_candidates(candidates, base, plan.seed, store, plan.frames)
         base, pools, _ = scaled_alike(base, opened.pools)
-        needs_backbone = not isinstance(base, FeatureSource)
-        choice = choose_backbone(base, plan, store, listener)
-        plan = plan if choice is None else replace(plan, backbone=choice.chosen)
-        network = backbone_of(plan, listener) if needs_backbone else None
+        view = choose_view(
+            base,
+            plan,
+            jobs=plan.jobs,
+            groups=plan.groups,
+            cache=store,
+            listener=listener,
+            with_last=True,
+        )
         start = time.perf_counter()
         ranked = rank_pools(
             base,
             pools,
             plan,
-            backbone=network,
+            backbone=None if view is None else view.backbone,
             set_aside=opened.set_aside,
             cache=store,
             progress=listener,
         )
     record = with_command(ranked.record, labelled, opened.given, plan)
-    record = with_choice(record, choice, notes="notes")
+    record = replace(record, view=None if view is None else view.describe())
     report = RankReport.of(replace(ranked, record=record), time.perf_counter() - start)
     if log is not None:
         log_ranking(log, report)
@@ -135,8 +140,8 @@ def rank(
 
 FEWEST_CLASSES = 2
 """A classifier needs at least so many classes."""
-CARRIED = ("backbone", "resolution", "frames", "groups", "seed")
-"""Options of the ranking that are repeated in the next command, if it has them."""
+CARRIED = ("backbone", "resolution", "depth", "frames", "groups", "seed")
+"""Options that are repeated in the next command, if it has them."""
 
 
 def with_command(
@@ -159,7 +164,7 @@ def with_command(
         return record
     words = [str(path) for path in paths]
     if is_filter:
-        options = _carried(plan, FilterPlan)
+        options = carried(plan, FilterPlan)
         words = ["mixmood", "filter", *words, "--out", f"kept-{_slug(names[0])}.csv", *options]
     elif len(record.labelled.classes or {}) < FEWEST_CLASSES:
         return record
@@ -168,12 +173,12 @@ def with_command(
         words = [with_frames_option(path, plan.frames) for path in words]
         # One folder for each set of pools: `train` refuses a folder that holds a run.
         out = f"run-{_slug('-'.join(names)) if names else 'supervised'}"
-        words = ["mixmood", "train", *words, "--out", out, *_carried(plan, TrainingPlan)]
+        words = ["mixmood", "train", *words, "--out", out, *carried(plan, TrainingPlan)]
     return replace(record, next=shlex.join(words))
 
 
-def _carried(plan: RankingPlan, other: type) -> list[str]:
-    """The options of the ranking that the other command needs to treat images in the same way."""
+def carried(plan: RankingPlan | FilterPlan, other: type) -> list[str]:
+    """The options that the next command needs to treat images in the same way."""
     names = {one.name for one in fields(other)}
     words = []
     for one in fields(plan):

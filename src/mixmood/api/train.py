@@ -2,31 +2,26 @@
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mixmood.api.backbone_choice import (
-    BackboneChoice,
-    choose_backbone,
-    with_choice,
-)
 from mixmood.api.mlflow_runs import log_head, mlflow_log
 from mixmood.api.predict import predict
+from mixmood.api.view_choice import choose_view
 from mixmood.core.arrays import Rows
-from mixmood.core.cache import open_cache
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import OptionError, UnreadableImageError
 from mixmood.core.files import write_atomic
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.options import AUTO_BACKBONE, with_options
+from mixmood.core.options import with_options
 from mixmood.core.records.ranking import Tile
 from mixmood.core.text import unknown_name
 from mixmood.data.images.decode import THUMBNAIL_SIDE, thumbnail
-from mixmood.data.images.pool import FeatureSource, scaled_alike
-from mixmood.data.open import open_pool
+from mixmood.data.images.pool import FeatureSource, Pool
+from mixmood.evidence.view import ChosenView
 from mixmood.features.sample import Sample
 from mixmood.heads.registry import HEADS
 from mixmood.report.training import Mistakes, TrainingPictures, training_page
@@ -113,47 +108,21 @@ def _trained_head(
     check_head_algorithm(plan.algorithm, unlabelled)
     log = mlflow_log(plan.mlflow)
     run_files.prepare_folder(plan.folder, plan.resume, is_head=True)
-    choice = _chosen_backbone(labelled, plan, listener)
-    if choice is not None:
-        listener.note(choice.sentence)
-        plan = replace(plan, backbone=choice.chosen)
-    run = train_head_on_images(labelled, unlabelled, plan=plan, listener=listener)
-    record = with_choice(run.record, choice)
-    if choice is not None:
-        record = _corrected_for_choice(record, choice, listener)
-    run = replace(run, record=record)
+
+    def choose(base: Pool, cache: FeatureCache | None) -> ChosenView | None:
+        found = choose_view(
+            base, plan, jobs=plan.threads, groups=plan.groups, cache=cache, listener=listener
+        )
+        if found is not None:
+            listener.note(found.choice.reason)
+        return found
+
+    run = train_head_on_images(labelled, unlabelled, plan=plan, listener=listener, choose=choose)
     if plan.folder is not None:
         write_head(plan.folder, run)
     if log is not None:
         log_head(log, run.record, plan.folder)
     return TrainedModel(run.record, run.model)
-
-
-def _chosen_backbone(
-    labelled: Any, plan: TrainingRunPlan, listener: Listener
-) -> BackboneChoice | None:
-    """The choice of a backbone for `auto`; None if a backbone was named."""
-    if plan.backbone.partition(":")[0] != AUTO_BACKBONE:
-        return None
-    with open_cache(plan.cache, listener) or nullcontext() as store:
-        base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled pool")
-        base, _, _ = scaled_alike(base, {})
-        return choose_backbone(base, plan, store, listener)
-
-
-def _corrected_for_choice(
-    record: HeadRecord, choice: BackboneChoice, listener: Listener
-) -> HeadRecord:
-    """The record with its accuracy corrected for the choice of the best of several backbones."""
-    record = replace(record, accuracy=record.accuracy.after_choice(choice.optimism))
-    if choice.optimism is not None or record.accuracy.cross_validated is None:
-        return record
-    message = (
-        "The backbone was chosen on the same few images, so the accuracy may be too high; by how "
-        "much cannot be estimated."
-    )
-    listener.warn(message)
-    return replace(record, warnings=(*record.warnings, message))
 
 
 def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:

@@ -88,9 +88,6 @@ def _head_lines(record: "HeadRecord", out: Path) -> list[str]:
         accuracy = (
             f"accuracy {found.cross_validated:.3f} ({low:.3f} to {high:.3f}), cross-validated"
         )
-        if found.choice_optimism is not None:
-            points = 100 * found.choice_optimism
-            accuracy += f", less {points:.1f} points for the choice of backbone"
     test = (
         ""
         if found.test is None
@@ -102,8 +99,11 @@ def _head_lines(record: "HeadRecord", out: Path) -> list[str]:
         if record.threshold is not None
         else 'predict never answers "none of these": there are too few labelled images or groups'
     )
+    from mixmood.report.text import in_view
+
+    seen = "" if record.view is None else f"; seen at {in_view(record.view)}"
     return [
-        accuracy + test,
+        accuracy + test + seen,
         f"{record.algorithm}: {record.reason}",
         f"{record.n_labelled} labelled images of {len(record.class_names)} classes, "
         f"{record.n_unlabelled} of {counted(record.n_pool, 'pool image')} used",

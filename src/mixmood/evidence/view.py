@@ -7,7 +7,7 @@ command.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,8 @@ from mixmood.evidence.accuracy import (
     held_out_accuracy,
     nested_plan,
 )
-from mixmood.features.backbones.view import View
+from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.backbones.view import BackboneView
 from mixmood.heads.linear import LinearHeads, directions
 from mixmood.heads.problem import DEFAULT_PENALTY, HeadProblem, head_problem, work_of
 from mixmood.heads.registry import HEADS
@@ -52,18 +53,6 @@ class FixedPenalty:
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The heads of all problems; the pool is not used."""
         return problem.labelled.heads_at(np.full(problem.n_problems, DEFAULT_PENALTY))
-
-
-@dataclass(frozen=True)
-class BackboneView:
-    """A view by a backbone of this name."""
-
-    backbone: str
-    view: View
-
-    def __str__(self) -> str:
-        """The candidate as it is written for readers."""
-        return f"{self.backbone} at {self.view}"
 
 
 @dataclass(frozen=True)
@@ -207,6 +196,31 @@ class ViewEvidence:
     def _codes(self) -> Codes:
         """The classes as 0, 1, 2 ..."""
         return np.unique(self.codes, return_inverse=True)[1]
+
+
+@dataclass(frozen=True)
+class ChosenView:
+    """The backbone in the view that is used, and why.
+
+    Attributes:
+        backbone: Computes the features.
+        name: Its name as it was given.
+        choice: The view, and what it was compared with.
+        evidence: All labelled images in all views, for the accuracy of a head; None if no choice
+            was made, or if it was made on a sample of the images.
+        left_out: Backbones of the package that were not compared, and why.
+    """
+
+    backbone: Backbone
+    name: str
+    choice: ViewChoice
+    evidence: ViewEvidence | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def describe(self) -> dict[str, Any]:
+        """The entry `view` of a record."""
+        left_out = {"left_out": dict(self.left_out)} if self.left_out else {}
+        return self.choice.describe() | left_out
 
 
 def _mean(logits: Array, codes: Codes) -> float:

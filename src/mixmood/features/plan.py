@@ -2,10 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from mixmood.core.cores import checked_jobs
+from mixmood.core.errors import OptionError
 from mixmood.core.options import BACKBONE_NAMES, DEFAULT_BACKBONE, check_kinds, option
+from mixmood.core.text import unknown_name
+
+AUTO = "auto"
+DEPTH_NAMES = ("last", "middle", "both")
+"""Those of `mixmood.features.backbones.view`, without importing NumPy; a test compares them."""
 
 BACKBONE_WORDS = (
     f"{', '.join(BACKBONE_NAMES)}, FILE.onnx, hf:NAME or hf:DIR; auto:NAME,NAME,... is the one "
@@ -44,14 +50,79 @@ def device_option() -> Any:
     )
 
 
+def resolution_option(only: str | None = None) -> Any:
+    """The field `resolution` of a plan."""
+    return option(
+        None,
+        "Pixels a side that the backbone sees; auto: the labelled images decide.",
+        shown="96",
+        metavar="auto|PIXELS",
+        only=only,
+    )
+
+
+def depth_option(only: str | None = None) -> Any:
+    """The field `depth` of a plan."""
+    return option(
+        None,
+        "Which layers of the backbone are used: last, middle or both; auto: the labelled images "
+        "decide.",
+        shown="last",
+        metavar="WORD",
+        only=only,
+    )
+
+
+def groups_option() -> Any:
+    """The field `groups` of a plan."""
+    return option(
+        None,
+        "Labelled images of one group are held out together. A column of the table, or a pattern "
+        "for the path, such as 'patient(\\d+)'.",
+        metavar="COLUMN|PATTERN",
+    )
+
+
+class ViewPlan(Protocol):
+    """The options of a plan that decide how a backbone looks at images."""
+
+    @property
+    def backbone(self) -> str:
+        """Its name."""
+
+    @property
+    def resolution(self) -> int | str | None:
+        """Pixels a side."""
+
+    @property
+    def depth(self) -> str | None:
+        """Its layers."""
+
+    @property
+    def device(self) -> str:
+        """Where it computes."""
+
+
+def checked_view(resolution: Any, depth: Any) -> int | str | None:
+    """The resolution as a number, if it is one; OptionError for what no backbone offers."""
+    if isinstance(resolution, str) and resolution.isascii() and resolution.isdigit():
+        resolution = int(resolution)
+    if resolution not in (None, AUTO) and not isinstance(resolution, int):
+        raise OptionError(
+            f"The resolution must be a number of pixels, or auto; got '{resolution}'."
+        )
+    if depth not in (None, AUTO, *DEPTH_NAMES):
+        raise unknown_name("depth", str(depth), (AUTO, *DEPTH_NAMES))
+    return resolution  # type: ignore[no-any-return]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExtractionPlan:
     """How features are computed and where they are kept; plans of commands extend it."""
 
     backbone: str = option(DEFAULT_BACKBONE, f"{BACKBONE_WORDS}.")
-    resolution: int | None = option(
-        None, "Pixels a side that the backbone sees.", shown="96", metavar="PIXELS"
-    )
+    resolution: int | str | None = resolution_option()
+    depth: str | None = depth_option()
     device: str = device_option()
     frames: str = option(
         "middle",
@@ -64,6 +135,7 @@ class ExtractionPlan:
     def __post_init__(self) -> None:
         """Refuse values of another kind, and a number of threads below one."""
         check_kinds(self)
+        object.__setattr__(self, "resolution", checked_view(self.resolution, self.depth))
         checked_jobs(self.jobs)
 
 

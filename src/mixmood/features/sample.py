@@ -1,6 +1,6 @@
 """What are the features of these images of a pool, and what was noticed while reading them?"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
@@ -18,7 +18,7 @@ from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 from mixmood.features.backbones.backbone import Backbone, needed_backbone
-from mixmood.features.backbones.view import LAST, Blocks, joined, split
+from mixmood.features.backbones.view import BOTH, LAST, BackboneView, Blocks, View, joined, split
 from mixmood.features.extract import extract_each
 
 N_NAMED = 5
@@ -182,6 +182,32 @@ class Extractor:
             self.listener.finish(pool.name)
             return Sample(pool, asked, {LAST: features}, len(asked))
         return self.read_each([needed_backbone(self.backbone, pool)], pool, asked)[0]
+
+    def read_views(
+        self,
+        networks: Mapping[str, Backbone],
+        candidates: Sequence[BackboneView],
+        pool: ImageSource,
+        rows: Sequence[int] | Rows,
+    ) -> dict[BackboneView, Sample]:
+        """The same images by each candidate; every image is read and decoded once.
+
+        Args:
+            networks: The backbones by the names that the candidates have.
+            candidates: The views that are wanted.
+            pool: The images.
+            rows: Which of them.
+        """
+        sizes: dict[tuple[str, int], list[BackboneView]] = {}
+        for one in candidates:
+            sizes.setdefault((one.backbone, one.view.resolution), []).append(one)
+        wanted = [
+            networks[name].at(View(side, own[0].view.depth if len(own) == 1 else BOTH))
+            for (name, side), own in sizes.items()
+        ]
+        samples = zip(sizes.values(), self.read_each(wanted, pool, rows), strict=True)
+        found = {one: sample.at(one.view.depth) for own, sample in samples for one in own}
+        return {one: found[one] for one in candidates}
 
     def nothing(self, pool: Pool) -> Sample:
         """A sample of no image of the pool, to which samples can be added."""

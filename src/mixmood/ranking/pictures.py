@@ -136,7 +136,7 @@ def _pictures(
     reading: Reading, projection: Projection, distances: Array | None = None
 ) -> tuple[SetPictures, list[Traits]]:
     """The first images of a reading as they are on the map, and their traits."""
-    sample = np.arange(min(N_POINTS, len(reading.features)))
+    sample = np.arange(min(N_POINTS, len(reading.sample)))
     tiles, traits = _tiles(reading, sample, distances)
     points = tuple((float(x), float(y)) for x, y in projection(reading.features[sample]))
     return SetPictures(tiles, points, nearest=(), farthest=(), warnings=()), traits

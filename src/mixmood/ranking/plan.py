@@ -13,7 +13,7 @@ from mixmood.core.options import (
     option,
 )
 from mixmood.core.text import unknown_name
-from mixmood.features.plan import LoggedPlan
+from mixmood.features.plan import LoggedPlan, groups_option
 
 if TYPE_CHECKING:
     # Not at run time: the command line shows these options before NumPy is imported.
@@ -51,12 +51,7 @@ class RankingPlan(LoggedPlan):
     by: str = option(
         "gain", "Order the pools by gain or by distance; without a probe, by distance."
     )
-    groups: str | None = option(
-        None,
-        "Labelled images of one group stay in one fold of the probe. A column of the table, or a "
-        "pattern for the path, such as 'patient(\\d+)'.",
-        metavar="COLUMN|PATTERN",
-    )
+    groups: str | None = groups_option()
     paper: bool = option(
         False,
         "Compute distances as the paper's code does: the two labelled samples may overlap, and "

@@ -67,7 +67,7 @@ def rank(
     most = max(2 * plan.sample_size * plan.draws, MIN_LABELLED)
     base = Reading.begin(labelled, most, plan.seed, LABELLED, extractor)
     base = base.read_on(max(2 * plan.sample_size, MIN_LABELLED))
-    used = _fitted(plan, len(base.features), backbone)
+    used = _fitted(plan, len(base.sample), backbone)
     pools = {
         name: Reading.begin(pool, used.sample_size * used.draws, plan.seed, POOL, extractor)
         for name, pool in candidates.items()
@@ -80,10 +80,10 @@ def rank(
     left = {name: pool for name, pool in rounds.pools.items() if name not in aside}
     check_left(left, aside, plan.strict)
     progress.start("statistics", None)
-    features = {name: pool.features for name, pool in left.items()}
+    features = {name: pool.sample.last for name, pool in left.items()}
     # Our threads use all cores already; threads of BLAS would only slow them down.
     with threadpool_limits(1, user_api="blas"):
-        scores = score(rounds.labelled.features, features, used, n_threads)
+        scores = score(rounds.labelled.sample.last, features, used, n_threads)
         progress.finish("statistics")
         judged = judge(rounds.labelled, left, scores, used, progress, n_threads, groups)
     situation = Situation(plan, used, backbone, rounds, aside)

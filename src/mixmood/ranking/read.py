@@ -95,7 +95,7 @@ class Reading:
 
     @property
     def features(self) -> Array:
-        """The features of the images, shape (n, d)."""
+        """The features of the images in the view, shape (n, d)."""
         return self.sample.features
 
     @property
@@ -110,7 +110,7 @@ class Reading:
             "name": self.pool.name,
             "n_images": len(self.pool),
             "n_unreadable": len(self.sample.unreadable),
-            "n_read": len(self.features),
+            "n_read": len(self.sample),
             "n_distinct": self.sample.n_distinct,
             "fingerprint": self.pool.fingerprint,
         }

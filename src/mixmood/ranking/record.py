@@ -109,7 +109,7 @@ def pool_class_shares(
         return None
     rows = np.concatenate([pool.features for pool in pools.values()])
     chances = class_probabilities(labelled.features[:MOST_LABELLED], codes, rows)
-    ends = np.cumsum([len(pool.features) for pool in pools.values()])
+    ends = np.cumsum([len(pool.sample) for pool in pools.values()])
     shares = {}
     for name, own in zip(pools, np.split(chances, ends[:-1]), strict=True):
         values = np.zeros(len(labels.names))
@@ -210,7 +210,7 @@ def _notes(labelled: Reading, situation: Situation) -> Iterator[str]:
     if used.sample_size < asked.sample_size:
         yield (
             f"The sample size is {used.sample_size} instead of {asked.sample_size}: each draw "
-            f"takes two samples from {len(labelled.features)} labelled images."
+            f"takes two samples from {len(labelled.sample)} labelled images."
         )
     pool = labelled.pool
     if isinstance(pool, ImageSource) and (fitted := pool.pixel_range) is not None:
@@ -222,8 +222,8 @@ def _reading_note(
 ) -> Iterator[str]:
     """How many images were not read, or why all were read."""
     asked, used, rounds = situation.asked, situation.used, situation.rounds
-    n_read = sum(len(pool.features) for pool in pools.values())
-    n_all = sum(max(pool.most, len(pool.features)) for pool in pools.values())
+    n_read = sum(len(pool.sample) for pool in pools.values())
+    n_all = sum(max(pool.most, len(pool.sample)) for pool in pools.values())
     if asked.until is not None and used.until is None and situation.backbone is not None:
         yield (
             f"All images were read: {situation.backbone.name} makes features that depend on the "

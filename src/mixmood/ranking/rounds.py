@@ -73,7 +73,7 @@ def read_in_rounds(
         left = {name: pool for name, pool in read.items() if name not in too_small}
         if n_done == n_all or not left:
             break
-        n_read = len(labelled.features) + sum(len(pool.features) for pool in left.values())
+        n_read = len(labelled.sample) + sum(len(pool.sample) for pool in left.values())
         if n_read == n_before:
             continue  # the images of this round were read before
         n_before = n_read
@@ -101,10 +101,10 @@ def _standing(
 ) -> tuple[float, set[str]]:
     """The largest chance of a pool to be the nearest so far, and the pools that may still be it."""
     plan = replace(plan, measures=(plan.measure,))
-    features = {name: pool.features for name, pool in pools.items()}
+    features = {name: pool.sample.last for name, pool in pools.items()}
     # Only during this computation: the limit holds for the whole process.
     with threadpool_limits(1, user_api="blas"):
-        certainty = measure(labelled.features, features, plan, jobs)[1]
+        certainty = measure(labelled.sample.last, features, plan, jobs)[1]
     reach = certainty.intervals()[0]
     within = reach[:, 0] <= reach[:, 1].min()
     chances = chances_of_best(certainty.possible(0, rng_for(plan.seed, "possible")))

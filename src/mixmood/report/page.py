@@ -64,7 +64,17 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    names = ["number", "percent", "chance", "p_value", "count", "duration", "fixed", "signed"]
+    names = [
+        "number",
+        "percent",
+        "chance",
+        "p_value",
+        "count",
+        "duration",
+        "fixed",
+        "signed",
+        "in_view",
+    ]
     environment.filters |= {name: getattr(text, name) for name in [*names, "printable"]}
     environment.filters |= {"in_words": in_words, "backbone_facts": backbone_facts}
     environment.globals["span"] = text.span

@@ -1,7 +1,8 @@
 """How numbers and names are written for readers: three digits, nothing unsafe to print."""
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 
 def number(value: float) -> str:
@@ -120,3 +121,12 @@ def _shown(character: str) -> str:
     if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}:
         return character.encode("unicode_escape").decode("ascii")
     return character
+
+
+def in_view(view: Mapping[str, Any]) -> str:
+    """The entry `view` of a record in words.
+
+    >>> in_view({"resolution": 224, "depth": "both"})
+    '224 px, both'
+    """
+    return f"{view['resolution']} px, {view['depth']}"

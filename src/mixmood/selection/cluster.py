@@ -69,7 +69,8 @@ class ScanWorker:
             )
         backbone = None
         if scorer.backbone:
-            backbone = load_backbone(scorer.backbone_name, scorer.resolution, self._device)
+            name, side = scorer.backbone_name, scorer.resolution
+            backbone = load_backbone(name, side, self._device, scorer.depth)
             if network_digest(backbone) != scorer.backbone:
                 raise InputError(
                     f"The backbone {scorer.backbone_name} differs on a worker. Install the same "

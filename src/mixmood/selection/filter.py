@@ -96,7 +96,7 @@ class FilterJob:
         return {
             "pool": self.pool.fingerprint,
             "number of images": len(self.pool),
-            "backbone": backbone.fingerprint if backbone else "",
+            "backbone": f"{backbone.fingerprint} {backbone.view}" if backbone else "",
             "labelled set or score": state.hexdigest(),
         }
 

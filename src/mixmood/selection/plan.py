@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mixmood.core.errors import OptionError
 from mixmood.core.options import DEFAULT_SCORE, SCORE_NAMES, either, option
-from mixmood.features.plan import LoggedPlan
+from mixmood.features.plan import LoggedPlan, groups_option
 from mixmood.jobs.local import LOCAL, check_backend
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class FilterPlan(LoggedPlan):
         "Measure what the whole pool and the kept part would gain; needs classes.",
         flag="--probe/--no-probe",
     )
+    groups: str | None = groups_option()
     link: str | Path | None = option(
         None, "Make a folder of hard links to the kept images.", metavar="DIR"
     )

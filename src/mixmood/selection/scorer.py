@@ -19,6 +19,7 @@ from mixmood.data.images.pool import ImageSource, Labels, Pool
 from mixmood.evidence.share import UsefulShare, share_of_fit
 from mixmood.features.backbones.backbone import network_digest
 from mixmood.features.backbones.onnx_file import is_onnx_file
+from mixmood.features.backbones.view import LAST
 from mixmood.features.sample import Extractor
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.problem import head_problem
@@ -189,6 +190,7 @@ class Scorer:
         backbone: The digest of the network that computes the features; "" for pools of features.
         backbone_name: Its name, from which `--load` loads it.
         resolution: The side of its input images in pixels; 0 for pools of features.
+        depth: Which of its layers the features consist of.
         pixel_range: How images of more than eight bits are scaled; None if there were none.
     """
 
@@ -199,6 +201,7 @@ class Scorer:
     backbone: str
     backbone_name: str
     resolution: int
+    depth: str = LAST
     pixel_range: PixelRange | None = None
 
     def scaled(self, pool: Pool) -> Pool:
@@ -217,6 +220,7 @@ def save_scorer(path: Path, scorer: Scorer) -> None:
         "backbone": scorer.backbone,
         "backbone_name": scorer.backbone_name,
         "resolution": scorer.resolution,
+        "depth": scorer.depth,
         "pixel_range": None if pixel_range is None else [pixel_range.low, pixel_range.high],
     }
     arrays = {f"filter_{name}": value for name, value in filter_to_arrays(scorer.filter).items()}
@@ -261,6 +265,7 @@ def _from_arrays(arrays: FitArrays) -> Scorer:
         backbone=str(facts["backbone"]),
         backbone_name=str(facts["backbone_name"]),
         resolution=int(facts["resolution"]),
+        depth=str(facts["depth"]),
         pixel_range=None if limits is None else PixelRange(*map(float, limits)),
     )
 
@@ -304,6 +309,7 @@ def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, extractor: Extracto
         backbone=network_digest(backbone) if backbone else "",
         backbone_name=name if backbone else "",
         resolution=backbone.resolution if backbone else 0,
+        depth=backbone.view.depth if backbone else LAST,
         pixel_range=labelled.pixel_range if isinstance(labelled, ImageSource) else None,
     )
 

@@ -1,6 +1,7 @@
 """Training a head on pools of images: features, choice of the algorithm, record; no torch."""
 
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,11 +16,10 @@ from mixmood.core.listener import Listener, Recorder
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import counted, either_form
 from mixmood.data.images.labels import group_codes, group_names, minus_one_note, needed_labels
-from mixmood.data.images.pool import FeatureSource, ImageSource, Labels, Pool, fit_pixel_range
+from mixmood.data.images.pool import ImageSource, Labels, Pool, fit_pixel_range
 from mixmood.data.open import open_pool
 from mixmood.evidence.choice import BASE, TrainedHead, train_head
-from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.backbones.registry import load_backbone
+from mixmood.evidence.view import ChosenView
 from mixmood.features.sample import Extractor, Sample
 from mixmood.heads.linear import check_amount
 from mixmood.ssl.head_model import FEATURES, Typicality, check_model, fit_typicality, model_file
@@ -43,6 +43,10 @@ def warn_of_copies(
     return is_copy
 
 
+ChooseView = Callable[[Pool, FeatureCache | None], ChosenView | None]
+"""From the labelled images to the backbone in its view; None for features."""
+
+
 class HeadTask:
     """The data that a head is trained and tested on, embedded and checked."""
 
@@ -53,20 +57,19 @@ class HeadTask:
         plan: TrainingRunPlan,
         cache: FeatureCache | None,
         listener: Listener,
+        choose: ChooseView,
     ) -> None:
         """Open and embed all images; the listener is told of images that are left out."""
         self._plan, self._cache, self._listener = plan, cache, listener
         base = open_pool(labelled, seed=plan.seed, cache=cache, role="labelled pool")
         # Checked before images are read: embedding many of them takes minutes.
         check_amount(len(base), len(needed_labels(base, "labelled pool").names))
-        self.backbone: Backbone | None = None
-        if not isinstance(base, FeatureSource):
-            self.backbone = load_backbone(
-                plan.backbone, plan.resolution, plan.device, listener=listener
-            )
-        self._extractor = Extractor(self.backbone, plan.threads, cache, listener)
         self.pixel_range = fit_pixel_range(base)
-        self.labelled = self._read(self._open(base, "labelled"))
+        images = self._open(base, "labelled")
+        self.view = choose(images, cache)
+        self.backbone = None if self.view is None else self.view.backbone
+        self._extractor = Extractor(self.backbone, plan.threads, cache, listener)
+        self.labelled = self._read(images)
         self.labels, self.codes = _used_labels(self.labelled, listener)
         self.groups = None
         if plan.groups is not None:
@@ -125,7 +128,8 @@ class HeadTask:
             "height": side,
             "width": side,
             "channels": 3,
-            "backbone": None if self.backbone is None else self.backbone.name,
+            "backbone": None if self.view is None else self.view.name,
+            "depth": None if self.backbone is None else self.backbone.view.depth,
             "pixel_range": None if self.pixel_range is None else self.pixel_range.describe(),
         }
 
@@ -210,6 +214,7 @@ def record_of(
         n_unreadable=sum(len(read.unreadable) for read in (task.labelled, task.pool) if read),
         n_groups=None if task.groups is None else len(np.unique(task.groups)),
         backbone=None if task.backbone is None else task.backbone.describe(),
+        view=None if task.view is None else task.view.describe(),
         pixel_range=None if task.pixel_range is None else task.pixel_range.describe(),
         takes=takes,
         temperature=float(trained.head.temperature),
@@ -264,11 +269,12 @@ def train_head_on_images(
     *,
     plan: TrainingRunPlan,
     listener: Listener,
+    choose: ChooseView,
 ) -> HeadRun:
-    """A head on the frozen features of labelled images and a pool."""
+    """A head on the frozen features of labelled images and a pool, in the view that is chosen."""
     start, recorder = time.perf_counter(), Recorder(listener)
     with open_cache(plan.cache, listener) or nullcontext() as store:
-        task = HeadTask(labelled, unlabelled, plan, store, recorder)
+        task = HeadTask(labelled, unlabelled, plan, store, recorder, choose)
         if task.pixel_range is not None:
             listener.note(task.pixel_range.sentence())
         trained = train_head(
@@ -279,6 +285,7 @@ def train_head_on_images(
             rng_for(plan.seed, "head"),
             algorithm=plan.algorithm,
             groups=task.groups,
+            views=None if task.view is None else task.view.evidence,
         )
     typicality = fit_typicality(
         task.labelled.features, rng_for(plan.seed, "typicality"), task.groups

@@ -15,6 +15,7 @@ from mixmood.evidence.accuracy import keep_threshold
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.onnx_graph import FLOAT, UINT8, GraphPart, Values, alone, extended
 from mixmood.features.backbones.onnx_network import InputFormat, OnnxBackbone
+from mixmood.features.backbones.view import LAST, MIDDLE, TINY
 from mixmood.features.sample import Sample
 from mixmood.heads.linear import LinearHead, directions
 from mixmood.ssl.pools import pictures_at
@@ -103,17 +104,37 @@ def model_file(
         _add_head(part, FEATURES, head, typicality)
         inputs: Values = {FEATURES: (FLOAT, ["n", len(head.weights)])}
         return alone(part, inputs=inputs, outputs=outputs, metadata=metadata), takes
-    (images, features), pixel_format = names, backbone.input_format
+    images, pixel_format = names[0], backbone.input_format
     before, after = GraphPart("mixmood_in_"), GraphPart("mixmood_")
     if images != INPUT or pixel_format.dtype != "uint8" or pixel_format.layout != "nhwc":
         _add_pixels(before, images, pixel_format)
-    _add_head(after, features, head, typicality)
+    _add_head(after, _add_features(after, backbone), head, typicality)
     side = backbone.resolution
     inputs = {INPUT: (UINT8, ["n", side, side, 3])}
     made = extended(
-        backbone.network, before, after, inputs=inputs, outputs=outputs, metadata=metadata
+        backbone.network,
+        before,
+        after,
+        inputs=inputs,
+        outputs=outputs,
+        metadata=metadata,
+        is_pruned=backbone.view.depth == MIDDLE,
     )
     return made, takes
+
+
+def _add_features(part: GraphPart, network: OnnxBackbone) -> str:
+    """The name of the features in the view of the network, as `joined` computes them."""
+    blocks = network.add_blocks(part)
+    if network.view.depth == LAST:
+        return blocks[LAST]
+    parts = []
+    for name, value in blocks.items():
+        ones = _constant(part, np.ones((network.blocks[name], 1)))
+        total = part.node("MatMul", part.node("Abs", value), ones)
+        least = part.node("Max", total, _constant(part, np.array([TINY])))
+        parts.append(part.node("Div", value, least))
+    return parts[0] if len(parts) == 1 else part.node("Concat", *parts, axis=1)
 
 
 def _add_pixels(part: GraphPart, name: str, wanted: InputFormat) -> None:

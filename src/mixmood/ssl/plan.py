@@ -19,9 +19,11 @@ from mixmood.core.options import (
 from mixmood.features.plan import (
     BACKBONE_WORDS,
     cache_option,
+    depth_option,
     device_option,
     jobs_option,
     mlflow_option,
+    resolution_option,
 )
 
 Setting = float | int | bool | str | None
@@ -100,9 +102,8 @@ class TrainingPlan(Recipe):
     backbone: str = option(
         DEFAULT_BACKBONE, f"Backbone whose features a head classifies: {BACKBONE_WORDS}.", only=HEAD
     )
-    resolution: int | None = option(
-        None, "Pixels a side that the backbone sees.", shown="96", only=HEAD
-    )
+    resolution: int | str | None = resolution_option(HEAD)
+    depth: str | None = depth_option(HEAD)
     groups: str | None = option(
         None,
         "Images of one group stay in one fold: a column of the table, or a pattern on the path "

@@ -17,10 +17,11 @@ from mixmood.core.listener import Listener
 from mixmood.core.text import counted
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import FeatureSource, ImageSource
-from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.backbones.backbone import Backbone, viewed
 from mixmood.features.backbones.devices import CPU, check_device, is_surely_cpu, open_on_device
 from mixmood.features.backbones.onnx_graph import has_external_data
 from mixmood.features.backbones.onnx_network import open_session, session_options
+from mixmood.features.backbones.view import LAST
 from mixmood.ssl.pools import pictures_at
 from mixmood.ssl.run_folder import MODEL
 
@@ -126,6 +127,7 @@ class Classifier:
         self.input = str(known.get("input", INPUT))
         self._channels = int(known["channels"])
         self._backbone_name = known.get("backbone")
+        self._depth = str(known.get("depth") or LAST)
         threshold, wide = known.get("threshold"), known.get("pixel_range")
         self.threshold = None if threshold is None else float(threshold)
         self.pixel_range = None if wide is None else PixelRange(**wide)
@@ -174,7 +176,9 @@ class Classifier:
                 "array of floats."
             )
         name = str(self._backbone_name)
-        backbone = load_backbone(name, self.size[0], self._asked_device, listener=self._listener)
+        backbone = load_backbone(
+            name, self.size[0], self._asked_device, self._depth, listener=self._listener
+        )
         self.device = getattr(backbone, "device", CPU)
         self.is_batch_dependent = backbone.is_batch_dependent
         return backbone
@@ -218,7 +222,7 @@ def classified(
                 pictures.append(picture)
         if pictures:
             pixels = np.stack(pictures)
-            yield classifier.answer(pixels if backbone is None else backbone.embed(pixels))
+            yield classifier.answer(pixels if backbone is None else viewed(backbone, pixels))
         progress.advance(task, len(rows))
     progress.finish(task)
 

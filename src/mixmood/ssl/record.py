@@ -190,23 +190,12 @@ class HeadAccuracy:
     """The share of images that are classified correctly by heads not trained on them."""
 
     cross_validated: float | None
-    """Cross-validated on the labelled images; nested if the algorithm was chosen on them. If the
-    backbone was chosen on them, `choice_optimism` is subtracted. None if it cannot be estimated."""
+    """Cross-validated on the labelled images; nested if the view or the algorithm was
+    chosen on them. None if it cannot be estimated."""
     interval: tuple[float, float] | None
     """The 95 % interval of `cross_validated`."""
     test: float | None
     """On the test images; None without test images."""
-    choice_optimism: float | None = None
-    """The share that was subtracted because the backbone was chosen on the same images. None if
-    none was chosen, or if the optimism cannot be estimated; a warning then says so."""
-
-    def after_choice(self, optimism: float | None) -> "HeadAccuracy":
-        """The accuracy, less the optimism of choosing the backbone on the same images."""
-        if self.cross_validated is None or self.interval is None or optimism is None:
-            return self
-        low, value = (max(0.0, one - optimism) for one in (self.interval[0], self.cross_validated))
-        # The optimism is itself uncertain: the upper end stays where it is.
-        return HeadAccuracy(value, (low, self.interval[1]), self.test, optimism)
 
 
 @dataclass(frozen=True)
@@ -259,6 +248,8 @@ class HeadRecord(_Record):
     seed: int
     elapsed_s: float
     warnings: tuple[str, ...] = ()
+    view: dict[str, Any] | None = None
+    """Resolution and depth of the features, and what they were compared with."""
     model: str = field(default=HEAD, init=False)
 
     def summary_line(self) -> str:

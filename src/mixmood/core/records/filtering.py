@@ -74,6 +74,8 @@ class Filtering:
         probe: Expected gains before and after; None without classes, with a saved filter, or where
             too few images are kept.
         backbone: The network that computed the features.
+        view: Resolution and depth of the features, and what they were compared with; None for
+            given features.
         warnings: Facts that may make the result wrong.
     """
 
@@ -97,6 +99,7 @@ class Filtering:
     probe: GainChange | None
     backbone: dict[str, Any]
     warnings: tuple[str, ...]
+    view: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain lists and dictionaries."""

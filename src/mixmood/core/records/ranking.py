@@ -205,8 +205,9 @@ class Ranking:
 
     `answer` says what to do in one sentence, `next` is the command that does it (None if the sets
     are not paths), and `union` the pools that it trains with, with their gain together (None if it
-    trains with none). `notes` say where a ranking differs from what was asked for, such as a
-    smaller sample size; `warnings` say what may make the result wrong.
+    trains with none). `view` has resolution and depth of the features, and what they were compared
+    with (None for given features). `notes` say where a ranking differs from what was asked for,
+    such as a smaller sample size; `warnings` say what may make the result wrong.
     """
 
     schema: int
@@ -229,6 +230,7 @@ class Ranking:
     answer: str = ""
     next: str | None = None
     union: Union | None = None
+    view: dict[str, Any] | None = None
 
     def ordered_by(self, measure: str) -> tuple[Candidate, ...]:
         """The pools in the order of one measure, nearest first."""

@@ -294,10 +294,22 @@ class OnnxBackbone:
         output = next(one for one in self._session.get_outputs() if one.name == self._output)
         is_plain = output.type == "tensor(float)" and len(output.shape) == 2
         is_plain = is_plain and self._format.dtype in ("uint8", "float32")
-        return (self._input, self._output) if is_plain else None
+        return (self.input_name, self._output) if is_plain else None
+
+    def add_blocks(self, part: GraphPart) -> dict[str, str]:
+        """The names of the blocks of the view in a graph that continues this network's own.
+
+        Nodes that compute them are added to `part`.
+        """
+        middle = self._sessions.middle
+        return {
+            name: self._output if name == LAST or middle is None else middle.add(part)
+            for name in DEPTHS[self.view.depth]
+        }
 
     @cached_property
-    def _input(self) -> str:
+    def input_name(self) -> str:
+        """The name of the graph's input."""
         return str(self._session.get_inputs()[0].name)
 
     @cached_property
@@ -344,7 +356,7 @@ class OnnxBackbone:
         if self._is_fixed and n_images < self.batch_size:
             n_missing = self.batch_size - n_images
             batch = np.pad(batch, ((0, n_missing), (0, 0), (0, 0), (0, 0)), mode="edge")
-        inputs = {self._input: self._format.apply(batch)}
+        inputs = {self.input_name: self._format.apply(batch)}
         try:
             # A graphics card runs one batch at a time, and DirectML's sessions require that.
             with nullcontext() if self.device == CPU else self._sessions.running:

@@ -62,6 +62,18 @@ class View:
 
 
 @dataclass(frozen=True)
+class BackboneView:
+    """A view by a backbone of this name."""
+
+    backbone: str
+    view: View
+
+    def __str__(self) -> str:
+        """The candidate as it is written for readers."""
+        return f"{self.backbone} at {self.view}"
+
+
+@dataclass(frozen=True)
 class Offer:
     """The views among which a backbone lets one choose: each resolution with each depth."""
 

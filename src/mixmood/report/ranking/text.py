@@ -16,7 +16,7 @@ from mixmood.core.files import csv_text
 from mixmood.core.records.ranking import SIGNIFICANT, Candidate, Dissimilarity, Ranking
 from mixmood.core.text import counted, either_form
 from mixmood.evidence.advice import percent
-from mixmood.report.text import printable
+from mixmood.report.text import in_view, printable
 
 
 class Marks(NamedTuple):
@@ -370,7 +370,8 @@ def _headline(ranking: Ranking) -> str:
     probe = next((pool.probe for pool in ranking.candidates if pool.probe), None)
     right = f": {probe.accuracy:.0f} % right without a pool" if probe else ""
     size = counted(labelled.n_images, "labelled image")
-    return f"{printable(labelled.name)}: {size}{classes}{right}"
+    seen = f" (seen at {in_view(ranking.view)})" if ranking.view else ""
+    return f"{printable(labelled.name)}: {size}{classes}{right}{seen}"
 
 
 def ranking_csv(ranking: Ranking) -> str:

@@ -1,4 +1,4 @@
-"""`--backbone auto` in rank, filter and train: figures in the record, one line, clear refusals."""
+"""Which backbone and view a command uses: what was asked for, or what the labelled images tell."""
 
 import hashlib
 import json
@@ -10,12 +10,15 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import mixmood
+from mixmood.api.rank import carried
 from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Recorder
 from mixmood.features.backbones import registry, wide_resnet
 from mixmood.features.backbones.backbone import OneView
 from mixmood.features.backbones.registry import BACKBONES
+from mixmood.ranking.plan import RankingPlan
+from mixmood.ssl.plan import TrainingPlan
 
 QUICK = {"draws": 4, "probe": False, "jobs": 1}
 
@@ -60,22 +63,20 @@ def sets(tmp_path):
     return tmp_path
 
 
-def figures_of(backbone):
-    return {one["name"]: one["accuracy"] for one in backbone["choice"]["candidates"]}
+def compared(view):
+    return {one["backbone"]: one for one in view["compared"]}
 
 
 def test_a_ranking_uses_the_backbone_that_classifies_best_and_says_so(sets):
     report = mixmood.rank(
         sets / "labelled", {"pool": sets / "pool"}, backbone="auto:blind,seeing", **QUICK
     )
-    assert report.backbone["name"] == "seeing"
-    figures = figures_of(report.backbone)
-    assert figures["seeing"] == 1.0 > figures["blind"]
-    assert report.backbone["choice"]["n_images"] == 16
-    assert report.backbone["choice"]["accuracy_after_choice"] == 1.0
-    (line,) = [note for note in report.notes if note.startswith("Backbone seeing, by the cross-")]
-    assert "on 16 labelled images: blind 0." in line
-    assert "seeing 1.000 (0.7" in line
+    assert report.backbone["name"] == report.view["backbone"] == "seeing"
+    found = compared(report.view)
+    assert found["seeing"]["accuracy"] == 1.0 > found["blind"]["accuracy"]
+    assert found["seeing"]["log_likelihood"] > found["blind"]["log_likelihood"]
+    assert report.view["n_images"] == 16
+    assert "seeing at 64 px, last has the highest log-likelihood" in report.view["reason"]
     plain = mixmood.rank(sets / "labelled", {"pool": sets / "pool"}, backbone="seeing", **QUICK)
     assert report.candidates == plain.candidates
 
@@ -84,9 +85,7 @@ def test_a_filter_and_a_head_use_it_too(sets):
     kept = mixmood.filter(
         sets / "labelled", sets / "pool", backbone="auto:blind,seeing", out=sets / "kept.csv"
     )
-    assert kept.record.backbone["name"] == "seeing"
-    assert figures_of(kept.record.backbone)["seeing"] == 1.0
-    assert any("Backbone seeing" in warning for warning in kept.record.warnings)
+    assert kept.record.view["backbone"] == "seeing"
     lines = Recorder()
     trained = mixmood.train(
         sets / "labelled",
@@ -97,8 +96,8 @@ def test_a_filter_and_a_head_use_it_too(sets):
     )
     assert trained.record.backbone["name"] == "seeing"
     written = json.loads((sets / "run" / "record.json").read_text())
-    assert figures_of(written["backbone"])["seeing"] == 1.0
-    assert [line for line in lines.notes if line.startswith("Backbone seeing")]
+    assert compared(written["view"])["seeing"]["accuracy"] == 1.0
+    assert [line for line in lines.notes if line.startswith("seeing at 64 px")]
     assert len(mixmood.predict(sets / "run", sets / "pool").classes) == 12
 
 
@@ -118,53 +117,12 @@ def noise_backbones(monkeypatch):
     return "auto:" + ",".join(names)
 
 
-def test_the_accuracy_of_a_head_is_lower_by_what_the_choice_made_it_too_good(sets, noise_backbones):
-    """The figure of the same head whose backbone was named stays as it was."""
-    words = ["train", "--labelled", str(sets / "labelled"), "--algorithm", "supervised"]
-    words += ["--backbone", noise_backbones, "--out", str(sets / "run")]
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code == 0, done.output
-    written = json.loads((sets / "run" / "record.json").read_text())
-    found, choice = written["accuracy"], written["backbone"]["choice"]
-    optimism = max(one["accuracy"] for one in choice["candidates"])
-    optimism -= choice["accuracy_after_choice"]
-    assert found["choice_optimism"] == pytest.approx(optimism)
-    assert optimism > 0.05
-    name = written["backbone"]["name"]
-    options = {"algorithm": "supervised", "backbone": name, "listener": Recorder()}
-    plain = mixmood.train(sets / "labelled", **options).record.accuracy
-    assert plain.choice_optimism is None
-    assert found["cross_validated"] == pytest.approx(plain.cross_validated - optimism)
-    low, high = plain.interval
-    assert found["interval"] == pytest.approx([low - optimism, high])
-    line = f"cross-validated, less {100 * optimism:.1f} points for the choice of backbone"
-    assert line in done.stdout
-    page = (sets / "run" / "report.html").read_text()
-    assert f"{100 * optimism:.1f} points subtracted from the accuracy for the choice" in page
-
-
-def test_where_the_optimism_cannot_be_known_a_warning_says_so(sets):
-    for path in sorted((sets / "labelled").rglob("*.png")):
-        if int(path.stem) > (path.parent.name == "red"):
-            path.unlink()
-    heard = Recorder()
+def test_the_accuracy_of_a_head_does_not_profit_from_the_choice(sets, noise_backbones):
     trained = mixmood.train(
-        sets / "labelled",
-        algorithm="supervised",
-        backbone="auto:blind,seeing",
-        listener=heard,
+        sets / "labelled", algorithm="supervised", backbone=noise_backbones, listener=Recorder()
     )
-    assert trained.record.accuracy.choice_optimism is None
-    (message,) = [one for one in trained.record.warnings if "too high" in one]
-    assert message in heard.warnings
-    assert message.startswith("The backbone was chosen on the same few images, so the accuracy may")
-
-
-def test_the_command_prints_one_line_about_it(sets):
-    words = ["rank", str(sets / "labelled"), str(sets / "pool"), "--backbone", "auto:blind,seeing"]
-    done = CliRunner().invoke(app, [*words, "--no-probe", "--draws", "4", "-q"])
-    assert done.exit_code == 0, done.output
-    assert done.stdout.count("Backbone seeing, by the cross-validated accuracy") == 1
+    best = max(one["accuracy"] for one in trained.record.view["compared"])
+    assert trained.record.accuracy.cross_validated < best
 
 
 def test_the_word_alone_compares_named_backbones_whose_weights_are_here(monkeypatch):
@@ -176,13 +134,12 @@ def test_the_word_alone_compares_named_backbones_whose_weights_are_here(monkeypa
     assert "wide-resnet50-2" in registry.names_to_compare("auto")[0]
 
 
-def test_a_single_backbone_is_used_with_a_hint_to_name_others(sets, monkeypatch):
+def test_backbones_that_were_not_compared_are_in_the_record(sets, monkeypatch):
     for name in ("efficientnet-lite0", "blind"):
         monkeypatch.delitem(BACKBONES, name)
     report = mixmood.rank(sets / "labelled", {"pool": sets / "pool"}, backbone="auto", **QUICK)
     assert report.backbone["name"] == "seeing"
-    assert "No other backbone was compared (untrained-wrn: an image's features" in report.notes[-1]
-    assert report.notes[-1].endswith("name others as auto:NAME,NAME.")
+    assert set(report.view["left_out"]) == {"untrained-wrn", "wide-resnet50-2"}
 
 
 def test_with_features_there_is_nothing_to_choose():
@@ -190,7 +147,7 @@ def test_with_features_there_is_nothing_to_choose():
     report = mixmood.rank(
         rng.normal(size=(20, 4)), {"pool": rng.normal(size=(40, 4))}, backbone="auto", **QUICK
     )
-    assert "choice" not in report.backbone
+    assert report.view is None
 
 
 @pytest.mark.parametrize(
@@ -209,22 +166,28 @@ def test_a_list_that_cannot_be_compared_is_refused(sets, backbone, message):
 
 def test_without_classes_all_ways_to_give_them_are_named(sets):
     with pytest.raises(InputError, match=r"labelled set pool has no classes. Give them .*labels"):
-        mixmood.rank(sets / "pool", {"pool": sets / "pool"}, backbone="auto:seeing", **QUICK)
+        mixmood.rank(sets / "pool", {"pool": sets / "pool"}, backbone="auto:blind,seeing", **QUICK)
 
 
-def test_classes_of_one_image_each_cannot_be_compared_on(sets):
+def single_images(sets):
+    """A list of twelve images of twelve classes."""
     images = sorted((sets / "pool").iterdir())
     rows = "".join(f"pool/{path.name},c{number}\n" for number, path in enumerate(images))
     (sets / "list.csv").write_text("path,label\n" + rows)
+    return sets / "list.csv"
+
+
+def test_classes_of_one_image_each_cannot_be_compared_on(sets):
+    backbone = "auto:blind,seeing"
     with pytest.raises(InputError, match="--backbone auto compares by cross-validation. Cross-"):
-        mixmood.rank(sets / "list.csv", {"p": sets / "pool"}, backbone="auto:seeing", **QUICK)
+        mixmood.rank(single_images(sets), {"p": sets / "pool"}, backbone=backbone, **QUICK)
 
 
 def test_images_that_cannot_be_read_are_an_error(sets):
     for path in (sets / "labelled").rglob("*.png"):
         path.write_bytes(b"broken")
     with pytest.raises(InputError, match="labelled has no readable image"):
-        mixmood.rank(sets / "labelled", {"p": sets / "pool"}, backbone="auto:seeing", **QUICK)
+        mixmood.rank(sets / "labelled", {"p": sets / "pool"}, backbone="auto:blind,seeing", **QUICK)
 
 
 def test_where_there_are_no_labelled_images_a_backbone_must_be_named(sets):
@@ -233,8 +196,80 @@ def test_where_there_are_no_labelled_images_a_backbone_must_be_named(sets):
 
 
 def test_more_labelled_images_than_needed_are_sampled(sets, monkeypatch):
-    monkeypatch.setattr("mixmood.api.backbone_choice.MOST_LABELLED", 10)
-    report = mixmood.rank(
-        sets / "labelled", {"pool": sets / "pool"}, backbone="auto:seeing", groups=r"\d", **QUICK
+    monkeypatch.setattr("mixmood.api.view_choice.MOST_LABELLED", 10)
+    options = {"backbone": "auto:blind,seeing", "groups": r"\d"}
+    report = mixmood.rank(sets / "labelled", {"pool": sets / "pool"}, **options, **QUICK)
+    assert report.view["n_images"] == 10
+
+
+AUTO = {"resolution": "auto", "depth": "auto"}
+
+
+def test_the_same_labelled_set_has_the_same_view_in_every_command(sets):
+    ranked = mixmood.rank(sets / "labelled", {"pool": sets / "pool"}, **AUTO, **QUICK)
+    assert len(ranked.view["compared"]) == 9
+    kept = mixmood.filter(
+        sets / "labelled", sets / "pool", out=sets / "kept.csv", save=sets / "f.npz", seed=3, **AUTO
     )
-    assert report.backbone["choice"]["n_images"] == 10
+    trained = mixmood.train(sets / "labelled", out=sets / "run", seed=5, **AUTO)
+    assert ranked.view == kept.record.view == trained.record.view
+    again = mixmood.filter(None, sets / "pool", load=sets / "f.npz")
+    assert np.array_equal(again.scores, kept.scores), "a saved filter keeps its view"
+    assert f"{ranked.view['resolution']} px" in ranked.to_text()
+    assert f"{ranked.view['resolution']} px" in (sets / "run" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("depth", ["last", "middle", "both"])
+def test_a_model_file_takes_images_in_any_view(sets, depth):
+    options = {"resolution": 64, "depth": depth, "listener": Recorder()}
+    trained = mixmood.train(sets / "labelled", out=sets / "run", **options)
+    assert (trained.record.takes, trained.record.view["depth"]) == ("images", depth)
+    found = mixmood.predict(sets / "run", sets / "labelled")
+    assert (
+        np.mean([name in place for name, place in zip(found.classes, found.images, strict=True)])
+        == 1
+    )
+
+
+def test_distances_are_those_of_the_last_layer_at_any_depth(sets):
+    options = {"resolution": 64, "probe": False, "draws": 4}
+    pools = {"pool": sets / "pool"}
+    last, middle, both = (
+        mixmood.rank(sets / "labelled", pools, depth=depth, **options)
+        for depth in ("last", "middle", "both")
+    )
+    assert last.candidates[0].distance == middle.candidates[0].distance
+    assert last.candidates[0].distance == both.candidates[0].distance
+
+
+def test_without_classes_or_with_one_image_a_class_the_largest_view_is_used(sets):
+    for labelled in (sets / "pool", single_images(sets)):
+        report = mixmood.rank(labelled, {"p": sets / "labelled"}, **AUTO, **QUICK)
+        assert (report.view["resolution"], report.view["depth"]) == (224, "both")
+        assert "nothing to compare views by" in report.view["reason"]
+    assert mixmood.embed(sets / "pool", **AUTO).shape == (12, 3968)
+    assert mixmood.embed(sets / "pool", resolution=64, depth="middle").shape == (12, 2688)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"resolution": 100}, "multiple of 32 and at least 64, such as 96, 160, 224; got 100"),
+        ({"resolution": "large"}, "number of pixels, or auto; got 'large'"),
+        ({"depth": "midle"}, "Unknown depth 'midle'. Did you mean 'middle'"),
+        ({"depth": "middle", "backbone": "untrained-wrn"}, "offers the depth last only"),
+    ],
+)
+def test_views_that_there_are_not_are_refused(sets, options, message):
+    with pytest.raises(OptionError, match=message):
+        mixmood.rank(sets / "labelled", {"pool": sets / "pool"}, **options, **QUICK)
+
+
+def test_the_next_command_names_the_view_that_was_asked_for(sets):
+    plan = RankingPlan(resolution=64, depth="both", seed=3)
+    assert carried(plan, TrainingPlan) == ["--resolution", "64", "--depth", "both", "--seed", "3"]
+    words = ["filter", str(sets / "labelled"), str(sets / "pool"), "--out", str(sets / "kept.csv")]
+    done = CliRunner().invoke(app, [*words, "--resolution", "64", "--depth", "both", "--keep", "3"])
+    assert done.exit_code == 0, done.output
+    assert "--out run --resolution 64 --depth both" in done.stderr
+    assert "64 px, both" in done.stdout.splitlines()[0]
