@@ -46,50 +46,65 @@ class Place:
 
 
 @dataclass(frozen=True)
-class JudgedPools:
-    """The pools as far as they were read, and what follows from it; dictionaries by pool name.
+class PoolGains:
+    """The pools as far as they were read, and what each is worth; dictionaries by pool name.
+
+    Nothing here depends on distances or on the other pools: the same pool has the same share, gain
+    and advice in `rank`, `filter` and `train`.
 
     Attributes:
         labelled: The labelled images as far as they were read.
         pools: The pools as far as they were read.
-        shares: The useful shares.
+        parts: The images of each pool that were judged, with their useful share.
         probes: The gains; None without classes.
-        nearness: How each pool relates to the labelled set.
         advice: What to do with each pool.
-        places: The places in the order `by`.
-        by: The order: "distance" or "gain".
-        answer: What to do, for the ranking as a whole.
-        why_no_gain: Why there is no probe although one was asked for; None otherwise.
+        answer: What to do, for all pools.
+        evidence: The labelled images.
+        why_no_gain: Why there is no gain although one was asked for; None otherwise.
     """
 
     labelled: Reading
     pools: dict[str, Reading]
-    shares: dict[str, ShareRecord | None]
+    parts: dict[str, JudgedPart]
     probes: dict[str, Probe | None]
-    nearness: dict[str, Nearness]
     advice: dict[str, PoolAdvice]
-    places: dict[str, Place]
-    by: str
     answer: Answer
+    evidence: LabelledEvidence
     why_no_gain: str | None
 
+    @property
+    def shares(self) -> dict[str, ShareRecord | None]:
+        """The useful shares."""
+        return {name: part.share for name, part in self.parts.items()}
 
-def judge(
+
+def gains_of(
     labelled: Reading,
     pools: Mapping[str, Reading],
-    scores: Scores,
-    plan: RankingPlan,
+    *,
+    algorithm: str | None,
+    seed: int,
     listener: Listener,
     n_threads: int,
     groups: Codes | None = None,
-) -> JudgedPools:
-    """Share, gain and advice of the pools of a ranking; more images are read for the gain."""
-    if plan.probe and labelled.codes is not None:
+) -> PoolGains:
+    """Share, gain and advice of each pool, and which pools to use together.
+
+    Args:
+        labelled: The labelled images; more are read if gains need them.
+        pools: The pools by name; more of them is read if gains need it.
+        algorithm: The head that is trained with each pool; None measures no gain.
+        seed: Decides every random choice.
+        listener: Gets the progress.
+        n_threads: How many pools are judged at once.
+        groups: The group of each image of the labelled pool.
+    """
+    if algorithm is not None and labelled.codes is not None:
         # Always the same number: reading fewer images for distances must not change the probe.
         labelled = labelled.read_on(MOST_LABELLED, beyond=True)
     members = None if groups is None else groups[labelled.sample.rows]
-    evidence = LabelledEvidence(labelled.features, labelled.codes, plan.seed, members)
-    is_probed = plan.probe and evidence.why_no_gain is None
+    evidence = LabelledEvidence(labelled.features, labelled.codes, seed, members)
+    is_probed = algorithm is not None and evidence.why_no_gain is None
 
     def each(function: Callable[[str], Result]) -> dict[str, Result]:
         with ThreadPoolExecutor(n_threads) as threads:
@@ -112,39 +127,77 @@ def judge(
 
     def of_pool(name: str) -> tuple[JudgedPart, Probe | None]:
         part = evidence.part(read[name].features, first.get(name))
-        probe = evidence.probe(part, plan.probe_algorithm) if is_probed else None
+        probe = evidence.probe(part, algorithm) if algorithm and is_probed else None
         listener.advance(PROBE)
         return part, probe
 
     found = each(of_pool)
     listener.finish(PROBE)
+    parts = {name: part for name, (part, _) in found.items()}
     probes = {name: probe for name, (_, probe) in found.items()}
-    shares = {name: part.share for name, (part, _) in found.items()}
-    nearness = scores.nearness(plan.measure)
     advice = {name: evidence.advice(part, probe) for name, (part, probe) in found.items()}
 
     def together(names: tuple[str, ...]) -> Probe:
-        rows = interleaved([found[name][0].features for name in names])
-        return evidence.probe(evidence.part(rows), plan.probe_algorithm)
+        rows = interleaved([parts[name].features for name in names])
+        return evidence.probe(evidence.part(rows), str(algorithm))
 
-    # Where the labels cannot be learnt, gains are noise.
-    is_by_gain = plan.by == "gain" and is_probed and evidence.folds.is_learnable
-    return JudgedPools(
+    why = NO_CLASSES if algorithm is not None and evidence.codes is None else NOT_MEASURED
+    return PoolGains(
         labelled,
         read,
-        shares,
+        parts,
         probes,
-        nearness,
         advice,
-        _by_gain(probes, plan.seed) if is_by_gain else _by_distance(scores, plan.measure),
+        answer(advice, probes, together, why),
+        evidence,
+        evidence.why_no_gain if algorithm is not None else None,
+    )
+
+
+@dataclass(frozen=True)
+class JudgedPools:
+    """What the pools of a ranking are worth, how near they are, and their order.
+
+    Attributes:
+        gains: Shares, gains, advice and the answer.
+        nearness: How each pool relates to the labelled set, by its name.
+        places: The places in the order `by`, by name.
+        by: The order: "distance" or "gain".
+    """
+
+    gains: PoolGains
+    nearness: dict[str, Nearness]
+    places: dict[str, Place]
+    by: str
+
+
+def judge(
+    labelled: Reading,
+    pools: Mapping[str, Reading],
+    scores: Scores,
+    plan: RankingPlan,
+    listener: Listener,
+    n_threads: int,
+    groups: Codes | None = None,
+) -> JudgedPools:
+    """Gains, advice and places of the pools of a ranking; more images are read for the gain."""
+    gains = gains_of(
+        labelled,
+        pools,
+        algorithm=plan.probe_algorithm if plan.probe else None,
+        seed=plan.seed,
+        listener=listener,
+        n_threads=n_threads,
+        groups=groups,
+    )
+    # Where the labels cannot be learnt, gains are noise.
+    is_probed = plan.probe and gains.why_no_gain is None
+    is_by_gain = plan.by == "gain" and is_probed and gains.evidence.folds.is_learnable
+    return JudgedPools(
+        gains,
+        scores.nearness(plan.measure),
+        _by_gain(gains.probes, plan.seed) if is_by_gain else _by_distance(scores, plan.measure),
         "gain" if is_by_gain else "distance",
-        answer(
-            advice,
-            probes,
-            together,
-            NO_CLASSES if plan.probe and evidence.codes is None else NOT_MEASURED,
-        ),
-        evidence.why_no_gain if plan.probe else None,
     )
 
 

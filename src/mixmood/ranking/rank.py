@@ -88,7 +88,7 @@ def rank(
         judged = judge(rounds.labelled, left, scores, used, progress, n_threads, groups)
     situation = Situation(plan, used, backbone, rounds, aside)
     record = ranking_record(judged, scores, situation)
-    return RankedPools(record, judged.labelled, judged.pools)
+    return RankedPools(record, judged.gains.labelled, judged.gains.pools)
 
 
 def _fitted(plan: RankingPlan, n_labelled: int, backbone: Backbone | None) -> RankingPlan:

@@ -163,7 +163,7 @@ class Situation:
 def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) -> Ranking:
     """The record of a ranking, pools in the order that was asked for."""
     plan, backbone = situation.used, situation.backbone
-    labelled, pools = judged.labelled, judged.pools
+    labelled, pools = judged.gains.labelled, judged.gains.pools
     order = sorted(pools, key=lambda name: judged.places[name].rank)
     labels = labelled.pool.labels
     classes = None if labels is None else labels.counts()
@@ -195,12 +195,12 @@ def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) ->
         notes=(
             *_notes(labelled, situation),
             *_reading_note(pools, scores, situation),
-            *([judged.why_no_gain] if judged.why_no_gain else []),
+            *([judged.gains.why_no_gain] if judged.gains.why_no_gain else []),
         ),
         set_aside=tuple(SetAside(*pair) for pair in sorted(situation.set_aside.items())),
         by=judged.by,
-        answer=judged.answer.sentence,
-        union=judged.answer.union,
+        answer=judged.gains.answer.sentence,
+        union=judged.gains.answer.union,
     )
 
 
@@ -256,11 +256,11 @@ def _candidate(
     labelled: LabelledSet,
     classes: dict[str, float] | None,
 ) -> Candidate:
-    reading, place = judged.pools[name], judged.places[name]
+    reading, place = judged.gains.pools[name], judged.places[name]
     copied = scores.copied.get(name, 0.0)
     warnings = [*reading.warnings, *_too_near(copied, judged.nearness[name])]
     # The classes of a foreign pool mean nothing: each image gets the least unlike class.
-    if classes is not None and not is_foreign(judged.shares[name]):
+    if classes is not None and not is_foreign(judged.gains.shares[name]):
         warning = one_class_warning(classes, labelled)
         warnings += [warning] if warning else []
     return Candidate(
@@ -271,10 +271,10 @@ def _candidate(
         rank_interval=place.rank_interval,
         warnings=tuple(warnings),
         classes=classes,
-        useful_share=judged.shares[name],
-        probe=judged.probes[name],
-        advice=judged.advice[name].word,
-        advice_reason=judged.advice[name].reason,
+        useful_share=judged.gains.shares[name],
+        probe=judged.gains.probes[name],
+        advice=judged.gains.advice[name].word,
+        advice_reason=judged.gains.advice[name].reason,
         nearness=judged.nearness[name],
     )
 
