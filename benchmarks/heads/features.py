@@ -1,7 +1,9 @@
 """Features of the image packs, extracted once: `python -m benchmarks.heads.features PACKS OUT`.
 
-One file of float32 rows for each pack, in the order of the pack, and one of its labels. The
-digits of scikit-learn and two kinds of noise are made here, so that they need no pack.
+For each pack, in its order, a file of rows for each resolution and block of the backbone, and one
+of its labels: tasks are then looked at in the view that their labelled images choose. The digits of
+scikit-learn and two kinds of noise are made here, so that they need no pack; photographs are read
+from their archives.
 """
 
 import argparse
@@ -13,12 +15,15 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from mixmood.data.images.pool import ImageSource
+from mixmood.data.open import open_pool
 from mixmood.data.readers.array import ImageArray
 from mixmood.data.readers.noise import NoiseSource
 from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extract import extract
+from mixmood.features.backbones.view import BOTH, RESOLUTIONS
+from mixmood.features.sample import Extractor
 
 PACKS = ("mnist", "fashion_mnist", "cifar10", "svhn", "tiny_imagenet", "fashion_product")
+PHOTOGRAPHS = ("pets", "imagenet_photos")
 NOISES = ("gaussian", "salt-and-pepper")
 N_NOISE = 3000
 
@@ -42,9 +47,16 @@ def pack(folder: Path, name: str) -> Labelled:
         return ImageArray(content["images"], name), content["labels"]
 
 
+def photographs(folder: Path, name: str) -> Labelled:
+    """The images of an archive; their labels are the numbers of their folders by name."""
+    found = open_pool(folder / f"{name}.zip")
+    return found, np.zeros(len(found)) if found.labels is None else found.labels.codes
+
+
 def sources(folder: Path) -> dict[str, Callable[[], Labelled]]:
     """What there is to extract, by name, opened when it is called."""
     packs = {name: partial(pack, folder, name) for name in PACKS}
+    packs |= {name: partial(photographs, folder, name) for name in PHOTOGRAPHS}
     return packs | {"digits": digits} | {kind: partial(noise, kind) for kind in NOISES}
 
 
@@ -55,18 +67,20 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    backbone = load_backbone()
     for name, opened in sources(options.packs).items():
-        path = options.out / f"{name}.npy"
-        if path.exists():
-            continue
-        source, labels = opened()
-        features = extract(source, range(len(source)), backbone, jobs=1).features
-        np.save(options.out / f"{name}.labels.npy", labels.astype(np.int64))
-        unfinished = options.out / f"{name}.part.npy"
-        np.save(unfinished, features)
-        unfinished.replace(path)
-        print(name, features.shape, flush=True)
+        if not (options.out / f"{name}.labels.npy").exists():
+            write_blocks(options.out, name, *opened())
+
+
+def write_blocks(out: Path, name: str, source: ImageSource, labels: np.ndarray) -> None:
+    """All blocks of all images; the labels last, so that a pack with labels is whole."""
+    backbones = [load_backbone(resolution=side, depth=BOTH) for side in RESOLUTIONS]
+    samples = Extractor(None, jobs=1).read_each(backbones, source, range(len(source)))
+    for side, sample in zip(RESOLUTIONS, samples, strict=True):
+        for block, values in sample.blocks.items():
+            np.save(out / f"{name}-{side}-{block}.npy", values)
+    np.save(out / f"{name}.labels.npy", labels[samples[0].rows].astype(np.int64))
+    print(name, len(samples[0]), flush=True)
 
 
 if __name__ == "__main__":

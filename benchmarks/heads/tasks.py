@@ -1,7 +1,8 @@
 """Tasks with few labels, drawn from extracted features: for choosing, and for reporting.
 
-Development tasks use classes 0 to 4 of three packs; report tasks use classes that no setting was
-chosen on. The folder of features is that of `benchmarks.heads.features`.
+Development tasks use classes 0 to 4 of three packs and the first seven breeds of the photographs;
+report tasks use classes that no setting was chosen on. The folder of features is that of
+`benchmarks.heads.features`. A task is looked at in the view that its labelled images choose.
 """
 
 from dataclasses import dataclass
@@ -9,10 +10,17 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from mixmood.features.backbones.view import BOTH, DEPTHS, LAST, RESOLUTIONS, View, joined
 
+from mixmood.core.errors import InputError
 from mixmood.core.seeds import rng_for
+from mixmood.evidence.view import , ViewEvidence
+
+OLD_VIEW = View(RESOLUTIONS[0], LAST)
 
 LOWER, UPPER = (0, 1, 2, 3, 4), (5, 6, 7, 8, 9)
+FIRST_BREEDS, LAST_BREEDS = tuple(range(7)), tuple(range(7, 14))
+PHOTO_SOURCES = ("imagenet_photos", "tiny_imagenet", "gaussian")
 FAR = ("gaussian", "salt-and-pepper", "svhn", "tiny_imagenet")
 OTHER_HALF = "other half"
 N_TEST, N_POOL = 1500, 1000
@@ -42,6 +50,9 @@ DEVELOPMENT = {
         # Classes 5 to 9 are for reporting: the other half of these is what was not drawn.
         Family(f"{pack} 3 of 0-4", pack, LOWER, 3, (OTHER_HALF,)),
     )
+} | {
+    "pets first 7": Family("pets first 7", "pets", FIRST_BREEDS, 7, PHOTO_SOURCES),
+    "pets 4 of first 7": Family("pets 4 of first 7", "pets", FIRST_BREEDS, 4, ("other half",)),
 }
 ALL = (OTHER_HALF, *FAR, "fashion_product")
 REPORT = {
@@ -54,6 +65,9 @@ REPORT = {
     "digits": Family("digits", "digits", tuple(range(10)), 5, ALL),
     # The five largest categories; the other half is all the rest of that pack.
     "fashion_product": Family("fashion_product", "fashion_product", (), 5, ALL[:-1]),
+    "pets last 7": Family(
+        "pets last 7", "pets", LAST_BREEDS, 7, (OTHER_HALF, *PHOTO_SOURCES), FIRST_BREEDS
+    ),
 }
 
 
@@ -67,6 +81,7 @@ class Task:
     test_codes: np.ndarray
     clean: np.ndarray
     foreign: dict[str, np.ndarray]
+    view: View = OLD_VIEW
 
     def pool(self, source: str, percent: int) -> np.ndarray:
         """As many rows as the clean pool has, `percent` of them from a source."""
@@ -80,10 +95,48 @@ class Task:
         return {("clean", 0): self.clean, **mixed}
 
 
+@dataclass(frozen=True)
+class Pack:
+    """The blocks of a pack's images at every resolution, and their labels."""
+
+    blocks: dict[int, dict[str, np.ndarray]]
+    labels: np.ndarray
+
+    def at(self, view: View, rows: np.ndarray) -> np.ndarray:
+        """The features of some images in a view, shape (n, d)."""
+        found = self.blocks[view.resolution]
+        needed = {name: found[name][rows].astype(np.float32) for name in DEPTHS[view.depth]}
+        return joined(needed, view.depth)
+
+
 @cache
+def pack_of(folder: Path, name: str) -> Pack:
+    """A pack; its blocks are read from disk when they are used."""
+    blocks = {
+        side: {
+            block: np.load(folder / f"{name}-{side}-{block}.npy", mmap_mode="r")
+            for block in DEPTHS[BOTH]
+        }
+        for side in RESOLUTIONS
+    }
+    return Pack(blocks, np.load(folder / f"{name}.labels.npy"))
+
+
 def rows_of(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Features and labels of a pack."""
-    return np.load(folder / f"{name}.npy"), np.load(folder / f"{name}.labels.npy")
+    """Features of a pack in the old view, and labels."""
+    pack = pack_of(folder, name)
+    return pack.at(OLD_VIEW, np.arange(len(pack.labels))), pack.labels
+
+
+def chosen_view(pack: Pack, rows: np.ndarray, codes: np.ndarray) -> View:
+    """The view that these labelled images choose; the fixed rule where they cannot."""
+    views = [View(side, depth) for side in RESOLUTIONS for depth in DEPTHS]
+    features = {("", view): pack.at(view, rows) for view in views}
+    evidence = ViewEvidence(features, codes, [int(row).to_bytes(8) for row in rows])
+    try:
+        return evidence.choice.chosen.view
+    except InputError:
+        return views[-1]
 
 
 @dataclass(frozen=True)
@@ -132,28 +185,36 @@ def draw(
     seed: int,
     n_pool: int = N_POOL,
     n_test: int | None = N_TEST,
+    view: View | None = None,
 ) -> Task:
-    """The features of one task, and those of every source of foreign images."""
-    features, labels = rows_of(folder, family.pack)
-    task = draw_rows(labels, family, n_labelled, seed, n_pool, n_test)
+    """The features of one task, and those of every source of foreign images.
+
+    They are in the chosen view, or in the one that is given.
+    """
+    pack = pack_of(folder, family.pack)
+    task = draw_rows(pack.labels, family, n_labelled, seed, n_pool, n_test)
+    used = view or chosen_view(pack, task.labelled, task.codes)
     foreign = {}
     for source in family.sources:
-        others, found = (features, labels) if source == OTHER_HALF else rows_of(folder, source)
-        usable = np.arange(len(others))
+        others = pack if source == OTHER_HALF else pack_of(folder, source)
+        usable = np.arange(len(others.labels))
         if source == OTHER_HALF:
-            is_own = np.isin(found, task.classes)
-            outside = np.isin(found, family.others) if family.others else ~is_own
-            usable = np.flatnonzero(outside & ~is_own)
+            is_own = np.isin(others.labels, task.classes)
+            outside = np.isin(
+                others.labels, family.others or tuple(set(family.classes) - set(task.classes))
+            )
+            usable = np.flatnonzero(outside & ~is_own if family.classes else ~is_own)
         picked = task.rng.permutation(usable)[: len(task.pool)]
         # A source that is too small is drawn with repetition, as a crawl with copies would be.
-        foreign[source] = others[np.resize(picked, len(task.pool))]
+        foreign[source] = others.at(used, np.resize(picked, len(task.pool)))
     return Task(
-        features[task.labelled],
+        pack.at(used, task.labelled),
         task.codes,
-        features[task.test],
+        pack.at(used, task.test),
         task.test_codes,
-        features[task.pool],
+        pack.at(used, task.pool),
         foreign,
+        used,
     )
 
 

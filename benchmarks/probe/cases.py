@@ -18,10 +18,13 @@ import numpy as np
 
 from benchmarks.heads.tasks import REPORT, Family, Task, draw
 from benchmarks.probe.tasks import FITTED_ON
+from mixmood.core.records.ranking import ShareRecord
 from mixmood.core.seeds import rng_for
-from mixmood.evidence.gain import N_PART, labelled_folds, pool_effect
-from mixmood.evidence.share import useful_share
-from mixmood.heads.registry import HEADS, fit_head
+from mixmood.evidence.gain import N_PART
+from mixmood.evidence.labelled import LabelledEvidence
+from mixmood.evidence.share import share_and_chances
+from mixmood.heads.problem import head_problem
+from mixmood.heads.registry import HEADS
 from mixmood.ranking.draws import drawn_distances, labelled_pairs, subsets
 from mixmood.ranking.plan import RankingPlan
 
@@ -30,9 +33,9 @@ N_POOL = 2000
 """Two pools of a thousand are trained with: the true gain is their mean."""
 N_MIXED = 8
 """Mixed pools drawn for each task and seed, besides the clean one; None takes all."""
-ALGORITHMS = tuple(name for name, entry in HEADS.items() if entry.uses_pool)
+ALGORITHMS = ("pseudo-label", "propagation", "mixmatch")
 OTHERS_EVERY = 5
-"""In every n-th seed, all heads are trained and probed, not only mixmatch."""
+"""In every n-th seed, all heads are trained and probed, not only the first."""
 N_DRAWS = 10
 """Draws of the distances; they are not needed to fit the map."""
 
@@ -81,19 +84,14 @@ def halves_of(pool: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return pool[: len(pool) // 2], pool[len(pool) // 2 :]
 
 
-def share_row(task: Task, case: Case, probed: np.ndarray) -> dict:
-    """The useful share of a pool."""
-    rng = rng_for(case.seed, "share", case.key)
-    found = useful_share(task.features, probed, rng, labels=task.codes)
-    return {"share": found.share, "share_low": found.interval[0], "share_high": found.interval[1]}
-
-
 def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
     """Truth and predictors of some pools of one task."""
     n_classes = int(task.codes.max()) + 1
     seed = cases[0].seed
-    folds = labelled_folds(task.features, task.codes, n_classes, rng_for(seed, "folds"))
+    evidence = LabelledEvidence(task.features, task.codes, seed)
+    folds = evidence.folds
     shared = {
+        "view": str(task.view),
         "n_classes": n_classes,
         "n_test": len(task.test_codes),
         "base": 100 * accuracy(task, "supervised", None, rng_for(seed, "base")),
@@ -104,8 +102,10 @@ def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
     apart = distances(task.features, pools, n_draws, seed) if n_draws else {}
     for case in cases:
         row = {"key": case.key, **vars(case), **shared, **apart.get(case.key, {})}
-        probed = probed_rows(pools[case.key])
-        row |= share_row(task, case, probed)
+        part = evidence.part(probed_rows(pools[case.key]))
+        share = part.share or ShareRecord(0.5, (0.0, 1.0))
+        low, high = share.interval
+        row |= {"share": share.share, "share_low": low, "share_high": high}
         # Other heads than the default one take as long: every fifth seed has to do.
         for name in ALGORITHMS if seed % OTHERS_EVERY == 0 else ALGORITHMS[:1]:
             gains = [
@@ -113,7 +113,7 @@ def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
                 - shared["base"]
                 for k, half in enumerate(halves_of(pools[case.key]))
             ]
-            effect = pool_effect(folds, probed, name, rng_for(seed, "probe", case.key))
+            effect = evidence.effect(part, name)
             row[name] = {"gains": gains, **vars(effect)}
         yield row
 
@@ -121,7 +121,11 @@ def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
 def accuracy(task: Task, name: str, pool: np.ndarray | None, rng: np.random.Generator) -> float:
     """Accuracy on the test images of a head that is trained on all labels and the pool."""
     n_classes = int(task.codes.max()) + 1
-    head = fit_head(name, task.features, task.codes, n_classes, pool, rng)
+    useful = None
+    if pool is not None:
+        useful = share_and_chances(task.features, pool, rng, task.codes)[1]
+    problem = head_problem(task.features, task.codes, n_classes, pool, useful=useful)
+    head = HEADS[name].head.fit(problem, rng)[0]
     return float((head.predict(task.test_features) == task.test_codes).mean())
 
 

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.heads.features import write_blocks
 from benchmarks.heads.tasks import LOWER
 from mixmood.core.seeds import rng_for
 from mixmood.data.readers.array import ImageArray
-from mixmood.features.backbones.registry import load_backbone
-from mixmood.features.extract import extract
 
 PACKS = ("mnist", "fashion_mnist", "cifar10")
 N_IMAGES = 3000
@@ -35,19 +34,14 @@ def main() -> None:
     parser.add_argument("packs", type=Path)
     parser.add_argument("features", type=Path)
     given = parser.parse_args()
-    backbone = load_backbone()
     for pack in PACKS:
         with np.load(given.packs / f"{pack}.npz") as content:
             rows = np.flatnonzero(np.isin(content["labels"], LOWER))[:N_IMAGES]
             images, labels = content["images"][rows], content["labels"][rows].astype(np.int64)
         name = f"{pack}-overlaid"
-        if (given.features / f"{name}.npy").exists():
-            continue
-        source = ImageArray(overlaid(images, pack), name)
-        found = extract(source, range(len(source)), backbone, jobs=1).features
-        np.save(given.features / f"{name}.labels.npy", labels)
-        np.save(given.features / f"{name}.npy", found)
-        print(name, found.shape, flush=True)
+        if not (given.features / f"{name}.labels.npy").exists():
+            source = ImageArray(overlaid(images, pack), name)
+            write_blocks(given.features, name, source, labels)
 
 
 if __name__ == "__main__":
