@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from mixmood.features.backbones.view import BOTH, DEPTHS, LAST, RESOLUTIONS, View, joined
 
 from mixmood.core.errors import InputError
 from mixmood.core.seeds import rng_for
-from mixmood.evidence.view import , ViewEvidence
+from mixmood.evidence.view import BackboneView, ViewEvidence
+from mixmood.features.backbones.view import BOTH, DEPTHS, LAST, RESOLUTIONS, View, joined
 
 OLD_VIEW = View(RESOLUTIONS[0], LAST)
 
@@ -131,7 +131,7 @@ def rows_of(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
 def chosen_view(pack: Pack, rows: np.ndarray, codes: np.ndarray) -> View:
     """The view that these labelled images choose; the fixed rule where they cannot."""
     views = [View(side, depth) for side in RESOLUTIONS for depth in DEPTHS]
-    features = {("", view): pack.at(view, rows) for view in views}
+    features = {BackboneView("", view): pack.at(view, rows) for view in views}
     evidence = ViewEvidence(features, codes, [int(row).to_bytes(8) for row in rows])
     try:
         return evidence.choice.chosen.view
