@@ -11,8 +11,15 @@ from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
 from mixmood.core.text import counted, unknown_name
 from mixmood.testbed.config import load_config
-from mixmood.testbed.driver import Status, StoreStatus, Watch, store_status
-from mixmood.testbed.plan import PreparedTestbed, TablesPlan, TestbedPlan, prepare
+from mixmood.testbed.driver import (
+    PreparedTestbed,
+    Status,
+    StoreStatus,
+    Watch,
+    prepare,
+    store_status,
+)
+from mixmood.testbed.plan import TablesPlan, TestbedPlan
 from mixmood.testbed.store import Store
 
 if TYPE_CHECKING:

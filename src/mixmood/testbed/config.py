@@ -1,10 +1,10 @@
 """What a test bed asks for: the schema of its TOML file, and the checks of its names."""
 
 import tomllib
-from collections.abc import Callable
+from dataclasses import fields
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -55,17 +55,13 @@ class Grid(_Section):
     regimes: list[Regime] = Field([SCRATCH], min_length=1)
 
     @model_validator(mode="after")
-    def _has_baselines_of_its_regimes(self) -> Self:
+    def _is_possible(self) -> Self:
+        """Refuse a baseline without meaning, and a list of runs that would fill the memory."""
         if SCRATCH in self.regimes and "supervised" in self.baselines:
             raise ValueError(
                 "from scratch the baseline is supervised-epochs or supervised-updates, not "
                 "supervised"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _is_possible(self) -> Self:
-        """Refuse a grid whose list of runs would fill the memory, such as after a typo."""
         n_sources = sum(map(len, self.tasks.values())) * len(self.percents)
         n_contaminated = n_sources * len(self.algorithms) * len(self.contamination)
         n_clean = len(self.tasks) * len(self.baselines) * max(1, len(self.algorithms))
@@ -89,42 +85,50 @@ class SplitSection(_Section):
     rgb: bool = False
 
 
-class TrainingSection(_Section):
-    """How a run is trained: the fields of `mixmood.ssl.plan.Recipe`, its defaults and checks.
+class _RecipeSection(_Section):
+    """The fields of `mixmood.ssl.plan.Recipe` that a section sets; its checks and its plan."""
 
-    `settings` has, for each algorithm, the values that differ from its defaults. One default is
-    the paper's and not that of `mixmood train`: the loss of the pool has class weights too.
-    """
-
-    model: str = Recipe.model
     epochs: int = Recipe.epochs
     batch_size: int = Recipe.batch_size
     learning_rate: float = Recipe.learning_rate
     weight_decay: float = Recipe.weight_decay
     augment: str = Recipe.augment
-    ema: float = Recipe.ema
     settings: dict[str, dict[str, TomlValue]] = {}
+    """For each algorithm, the values that differ from its defaults."""
 
     @model_validator(mode="after")
     def _is_a_recipe(self) -> Self:
-        _check_recipe(self.model_dump(exclude={"settings"}))
+        try:
+            Recipe(**self._recipe())
+        except OptionError as error:
+            raise ValueError(str(error).rstrip(".")) from error
         return self
+
+    def _recipe(self) -> dict[str, Any]:
+        return self.model_dump(include={one.name for one in fields(Recipe)})
 
     def plan(self, algorithm: str, **others: Any) -> TrainingPlan:
         """The plan of a run with this algorithm; `others` are options that no recipe has."""
-        settings = {"balanced": "both"} | self.settings.get(algorithm, {})
-        recipe = self.model_dump(exclude={"settings"})
-        return TrainingPlan(**recipe, algorithm=algorithm, settings=settings, **others)
+        values = {"model": DEFAULT_BACKBONE, **self._recipe(), **others}
+        settings = {**self.default_settings, **self.settings.get(algorithm, {})}
+        return TrainingPlan(**values, algorithm=algorithm, settings=settings)
+
+    default_settings: ClassVar[dict[str, TomlValue]] = {}
 
 
-def _check_recipe(values: dict[str, Any]) -> None:
-    try:
-        Recipe(**values)
-    except OptionError as error:
-        raise ValueError(str(error).rstrip(".")) from error
+class TrainingSection(_RecipeSection):
+    """How a network from scratch is trained.
+
+    One default is the paper's and not that of `mixmood train`: the loss of the pool has class
+    weights too.
+    """
+
+    model: str = Recipe.model
+    ema: float = Recipe.ema
+    default_settings: ClassVar[dict[str, TomlValue]] = {"balanced": "both"}
 
 
-class TunedSection(_Section):
+class TunedSection(_RecipeSection):
     """How the backbone is fine-tuned in the regime `tuned`.
 
     The body and the head are trained on images of `resolution` x `resolution` pixels. The network
@@ -133,25 +137,9 @@ class TunedSection(_Section):
 
     updates: Count = TUNING["updates"]
     epochs: Count = 2
-    batch_size: int = Recipe.batch_size
     learning_rate: float = TUNING["learning_rate"]
-    weight_decay: float = Recipe.weight_decay
     augment: str = TUNING["augment"]
     resolution: Annotated[int, Field(ge=32)] = TUNING["image_size"]
-    settings: dict[str, dict[str, TomlValue]] = {}
-
-    @model_validator(mode="after")
-    def _is_a_recipe(self) -> Self:
-        _check_recipe(self.model_dump(exclude={"settings", "updates", "resolution"}))
-        return self
-
-    def plan(self, algorithm: str, **others: Any) -> TrainingPlan:
-        """The plan of a run with this algorithm; `others` are options that no recipe has."""
-        recipe = self.model_dump(exclude={"settings", "updates", "resolution"})
-        settings = self.settings.get(algorithm, {})
-        return TrainingPlan(
-            model=DEFAULT_BACKBONE, **recipe, algorithm=algorithm, settings=settings, **others
-        )
 
 
 class FrozenSection(_Section):
@@ -245,33 +233,28 @@ def check_names(config: Config) -> None:
     """Refuse names and settings that no algorithm, network, augmentation or backbone has."""
     from mixmood.features.backbones.registry import load_backbone
 
-    for regime in config.grid.regimes:
-        CHECKS[regime](config)
     check_measures(tuple(config.distances.measures))
     load_backbone(config.distances.backbone, config.distances.resolution)
-
-
-def _check_scratch(config: Config) -> None:
-    from mixmood.ssl.models.registry import model_spec
-
-    model_spec(config.training.model)
-    _check_training(config, config.training)
+    for regime in config.grid.regimes:
+        if regime == FROZEN:
+            _check_heads(config)
+        else:
+            _check_training(config, config.training if regime == SCRATCH else config.tuned)
 
 
 def _check_training(config: Config, section: TrainingSection | TunedSection) -> None:
     from mixmood.ssl.algorithms.registry import algorithm_named
     from mixmood.ssl.augment import augmentation
+    from mixmood.ssl.models.registry import model_spec
 
+    if isinstance(section, TrainingSection):
+        model_spec(section.model)
     augmentation(section.augment)
     for algorithm in {*config.grid.algorithms, *section.settings}:
         algorithm_named(algorithm, section.settings.get(algorithm, {}), 1)
 
 
-def _check_tuned(config: Config) -> None:
-    _check_training(config, config.tuned)
-
-
-def _check_frozen(config: Config) -> None:
+def _check_heads(config: Config) -> None:
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.heads.registry import HEADS
 
@@ -280,10 +263,3 @@ def _check_frozen(config: Config) -> None:
         if algorithm not in known:
             raise unknown_name("algorithm of frozen features", algorithm, known)
     load_backbone(config.frozen.backbone, config.frozen.resolution)
-
-
-CHECKS: dict[Regime, Callable[[Config], None]] = {
-    SCRATCH: _check_scratch,
-    FROZEN: _check_frozen,
-    TUNED: _check_tuned,
-}

@@ -9,14 +9,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mixmood.core.cache import open_cache
 from mixmood.core.errors import OutputError
 from mixmood.core.files import write_atomic
-from mixmood.core.listener import Listener
+from mixmood.core.listener import RUNS, Listener
 from mixmood.core.mlflow_log import MetricRow, MlflowLog
-from mixmood.jobs.local import Call, Outcome, Spread
+from mixmood.jobs.local import Call, Spread
 from mixmood.testbed.cells import runs
+from mixmood.testbed.config import Config, check_names
+from mixmood.testbed.plan import TestbedPlan
 from mixmood.testbed.record import AnyRecord, FailedRun
-from mixmood.testbed.run import Job, batches, execute_batch, failure
+from mixmood.testbed.run import Job, batches, check_data, execute_batch, failure, job_for
 from mixmood.testbed.store import DRIVER, Store
 
 Watch = Callable[["Status", AnyRecord | None], None]
@@ -59,6 +62,50 @@ class Status:
         return self.elapsed_s / n_finished * self.n_left
 
 
+@dataclass(frozen=True)
+class PreparedTestbed:
+    """A test bed whose names and data sets were checked, and its jobs."""
+
+    config: Config
+    plan: TestbedPlan
+    work: list[Job]
+
+    def run(self, folder: str | Path, watch: Watch, listener: Listener) -> Status:
+        """Run the jobs that have no record in the store in this folder yet."""
+        plan, spread = self.plan, self.plan.spread
+        store = Store.make(folder, self.config)
+        log = record_logger(plan.mlflow, store, listener)
+        # Workers have no listener: the cache is tried here, and a damaged one is replaced.
+        if cache := open_cache(plan.cache, listener):
+            cache.close()
+        n_finished = 0
+        listener.start(RUNS, len(self.work))
+
+        def watch_and_log(status: Status, record: AnyRecord | None) -> None:
+            nonlocal n_finished
+            n_before, n_finished = n_finished, status.n_runs - status.n_left
+            listener.advance(RUNS, n_finished - n_before)
+            watch(status, record)
+            log(record)
+
+        n_jobs, retry = plan.n_jobs, plan.retry_failed
+        status = drive(
+            self.work, store, spread, n_jobs=n_jobs, retry_failed=retry, watch=watch_and_log
+        )
+        listener.finish(RUNS)
+        return status
+
+
+def prepare(config: Config, plan: TestbedPlan) -> PreparedTestbed:
+    """The test bed with its jobs, after a check of all names and data sets."""
+    wanted = runs(config, plan.cells, plan.seeds)
+    check_names(config)
+    device = "cuda" if plan.gpus_per_run else "cpu"
+    work = [job_for(config, run, cache=plan.cache, device=device) for run in wanted]
+    check_data(work)
+    return PreparedTestbed(config, plan, work)
+
+
 def drive(
     jobs: Sequence[Job],
     store: Store,
@@ -79,18 +126,13 @@ def drive(
         calls = [Call(key, execute_batch, own, own[0].threads) for key, own in found.items()]
         report = _Report(store, status, watch)
         for outcome in spread(calls, n_jobs, lambda call: report.started(call.argument)):
-            for record in _records(found[outcome.key], outcome):
+            batch, error = found[outcome.key], outcome.error
+            # All runs of a batch failed if its worker ended with an error.
+            records = [failure(job, error) for job in batch] if error else outcome.value
+            for record in records:
                 store.write(record)
                 report.finished(record)
     return status
-
-
-def _records(jobs: Sequence[Job], outcome: Outcome) -> Sequence[AnyRecord]:
-    """The records of a batch; all its runs failed if the worker ended with an error."""
-    if outcome.error is not None:
-        return [failure(job, outcome.error) for job in jobs]
-    records: Sequence[AnyRecord] = outcome.value
-    return records
 
 
 class _Report:
@@ -106,15 +148,14 @@ class _Report:
 
     def started(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
-            self._running[job.key] = " ".join(map(str, job.run.to_dict().values()))
+            self._running[job.key] = " ".join(map(str, vars(job.run).values()))
         self._write(None)
 
     def finished(self, record: AnyRecord) -> None:
         self._running.pop(record.key, None)
-        if isinstance(record, FailedRun):
-            self.status.n_failed += 1
-        else:
-            self.status.n_done += 1
+        is_failed = isinstance(record, FailedRun)
+        self.status.n_failed += is_failed
+        self.status.n_done += not is_failed
         self._write(record)
 
     def _write(self, record: AnyRecord | None) -> None:

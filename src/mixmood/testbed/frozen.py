@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mixmood.core.arrays import Array
@@ -99,23 +99,21 @@ class SharedLabelled:
         return head_problem(self.features, self.split.labels, len(self.split.class_names))
 
 
-LAST: dict[str, Shared] = {}
-"""The shared values of the last task and seed in this process, by their key."""
-
-
 def shared_with(job: Job) -> Shared:
     """The shared values of runs with the same task, seed, data and protocol in this process."""
     run = job.run
     own = replace(run.scenario(job.config), source=NONE, percent=0.0)
     data = data_fingerprint(own, job.home)
     parts = (run.task, run.contamination, run.seed, data, job.home, job.cache)
-    protocol = job.config.protocol(run.regime)
-    key = json.dumps([*map(str, parts), protocol], sort_keys=True)
-    if key not in LAST:
-        LAST.clear()
-        LAST[key] = Shared()
-    LAST[key].forget_sources(run.task)
-    return LAST[key]
+    shared = _shared(json.dumps([*map(str, parts), job.config.protocol(run.regime)]))
+    shared.forget_sources(run.task)
+    return shared
+
+
+@lru_cache(maxsize=1)
+def _shared(key: str) -> Shared:
+    """Those of the last key are kept."""
+    return Shared()
 
 
 @dataclass(frozen=True)

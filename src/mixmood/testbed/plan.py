@@ -1,12 +1,10 @@
 """The options of running a test bed and of its tables; command line and Python share them."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import OptionError
-from mixmood.core.listener import RUNS, Listener
 from mixmood.core.options import option
 from mixmood.jobs.local import LOCAL, RAY, check_backend
 
@@ -14,10 +12,7 @@ if TYPE_CHECKING:
     from mixmood.jobs.local import Spread
     from mixmood.ssl.record import Arm
     from mixmood.testbed.cells import CellFilter
-    from mixmood.testbed.config import Config
-    from mixmood.testbed.driver import Status, Watch
-    from mixmood.testbed.record import AnyRecord, Choice
-    from mixmood.testbed.run import Job
+    from mixmood.testbed.record import Choice
 
 PRESETS = (
     "paper",
@@ -122,65 +117,3 @@ class TestbedPlan(CellsPlan):
         if self.backend == RAY:
             return RaySpread(self.ray_address, self.gpus_per_run)
         return spread_local
-
-
-@dataclass(frozen=True)
-class PreparedTestbed:
-    """A test bed whose names and data sets were checked, and its jobs."""
-
-    config: "Config"
-    plan: TestbedPlan
-    work: "list[Job]"
-
-    def run(
-        self,
-        folder: str | Path,
-        watch: "Watch",
-        listener: Listener,
-    ) -> "Status":
-        """Run the jobs that have no record in the store in this folder yet."""
-        from mixmood.core.cache import open_cache
-        from mixmood.testbed.driver import drive, record_logger
-        from mixmood.testbed.store import Store
-
-        plan = self.plan
-        spread = plan.spread
-        store = Store.make(folder, self.config)
-        log = record_logger(plan.mlflow, store, listener)
-        # Workers have no listener: the cache is tried here, and a damaged one is replaced.
-        if cache := open_cache(plan.cache, listener):
-            cache.close()
-        n_finished = 0
-        listener.start(RUNS, len(self.work))
-
-        def watch_and_log(status: "Status", record: "AnyRecord | None") -> None:
-            nonlocal n_finished
-            n_before, n_finished = n_finished, status.n_runs - status.n_left
-            listener.advance(RUNS, n_finished - n_before)
-            watch(status, record)
-            log(record)
-
-        status = drive(
-            self.work,
-            store,
-            spread,
-            n_jobs=plan.n_jobs,
-            retry_failed=plan.retry_failed,
-            watch=watch_and_log,
-        )
-        listener.finish(RUNS)
-        return status
-
-
-def prepare(config: "Config", plan: TestbedPlan) -> PreparedTestbed:
-    """The test bed with its jobs, after a check of all names and data sets."""
-    from mixmood.testbed.cells import runs
-    from mixmood.testbed.config import check_names
-    from mixmood.testbed.run import check_data, job_for
-
-    wanted = runs(config, plan.cells, plan.seeds)
-    check_names(config)
-    device = "cuda" if plan.gpus_per_run else "cpu"
-    work = [job_for(config, run, cache=plan.cache, device=device) for run in wanted]
-    check_data(work)
-    return PreparedTestbed(config, plan, work)

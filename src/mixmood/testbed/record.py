@@ -193,13 +193,9 @@ class RunRecord(_Head):
     times: dict[str, Seconds]
 
     @model_validator(mode="after")
-    def _has_epochs(self) -> Self:
+    def _is_whole(self) -> Self:
         if self.training is None and self.accuracy.test is None:
             raise ValueError("a run without epochs has one accuracy, 'test'")
-        return self
-
-    @model_validator(mode="after")
-    def _has_total_time(self) -> Self:
         if "total_s" not in self.times:
             raise ValueError("'times' must have 'total_s'")
         return self

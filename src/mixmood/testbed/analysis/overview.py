@@ -31,7 +31,7 @@ from mixmood.testbed.analysis.tables import (
     outlook_rows,
 )
 from mixmood.testbed.cells import CellFilter
-from mixmood.testbed.record import Choice, FailedRun, RunRecord
+from mixmood.testbed.record import Choice, RunRecord
 from mixmood.testbed.store import Store
 
 LEAST_GAIN = 0.02
@@ -178,6 +178,7 @@ def overview(
             f"All runs in the store {store.folder} failed. See why with: mixmood "
             "testbed status, and run them again with --retry-failed."
         )
+    messages = Counter(run.error.last_line for run in failed)
     records = chosen_records(store, only, arm)
     tables = make_tables(store, choice, only, records, beside_paper, arm)
     overall = overall_rows(records, choice)
@@ -193,7 +194,7 @@ def overview(
         chance=by_chance,
         best_measure=overall[0].measure if has_best else None,
         n_runs=len(records),
-        failures=_failures(failed),
+        failures=[FailureCount(text, n) for text, n in messages.most_common()],
         compute_s=sum(record.times["total_s"] for record in records),
         versions=_versions(records),
         protocol=store.config.protocol(),
@@ -242,12 +243,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
     return asdict(value) if hasattr(value, "__dataclass_fields__") else value
-
-
-def _failures(runs: Sequence[FailedRun]) -> list[FailureCount]:
-    """The messages of failed runs, the most frequent first."""
-    messages = Counter(run.error.last_line for run in runs)
-    return [FailureCount(text, n) for text, n in messages.most_common()]
 
 
 def _versions(records: Sequence[RunRecord]) -> dict[str, list[str]]:

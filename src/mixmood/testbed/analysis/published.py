@@ -14,12 +14,12 @@ def published_accuracies() -> dict[tuple[str, str, float, int], float]:
     """Table 1 by task, source, percent and number of labels; `supervised` is a source."""
     return {
         (
-            row["task"],
-            row["ood_source"] or "supervised",
-            float(row["ood_percent"] or 0),
-            int(row["n_labelled"]),
-        ): float(row["accuracy_mean"])
-        for row in _rows("table1_accuracy.csv")
+            r["task"],
+            r["ood_source"] or "supervised",
+            float(r["ood_percent"] or 0),
+            int(r["n_labelled"]),
+        ): float(r["accuracy_mean"])
+        for r in _rows("table1_accuracy.csv")
     }
 
 
@@ -27,10 +27,10 @@ def published_accuracies() -> dict[tuple[str, str, float, int], float]:
 def published_distances() -> dict[tuple[str, str, float, str], float]:
     """Table 2 by task, source, percent and measure."""
     return {
-        (row["task"], row["ood_source"], float(row["ood_percent"]), row["measure"]): float(
-            row["distance_mean"]
+        (r["task"], r["ood_source"], float(r["ood_percent"]), r["measure"]): float(
+            r["distance_mean"]
         )
-        for row in _rows("table2_distances.csv")
+        for r in _rows("table2_distances.csv")
     }
 
 
@@ -38,8 +38,8 @@ def published_distances() -> dict[tuple[str, str, float, str], float]:
 def published_correlations() -> dict[tuple[str, int, str], float]:
     """Table 3, Pearson's r, by task, number of labels and measure."""
     return {
-        (row["task"], int(row["n_labelled"]), row["measure"]): float(row["pearson"])
-        for row in _rows("table3_correlations.csv")
+        (r["task"], int(r["n_labelled"]), r["measure"]): float(r["pearson"])
+        for r in _rows("table3_correlations.csv")
     }
 
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -61,28 +62,22 @@ class Gaps:
 
     def describe(self) -> str:
         """The gaps in one or two sentences; empty if there are none."""
-        return " ".join(filter(None, (self._missing(), self._outdated())))
-
-    def _outdated(self) -> str:
-        if not self.n_outdated:
-            return ""
-        return (
-            f"Data sets changed while the store was filled: {counted(self.n_outdated, 'run')} with "
-            f"earlier ones {either_form(self.n_outdated, 'is', 'are')} left out."
-        )
-
-    def _missing(self) -> str:
-        if not self.n_missing:
-            return ""
-        are = either_form(self.n_missing, "is", "are")
-        text = f"Incomplete: {self.n_missing} of {counted(self.n_wanted, 'run')} {are} missing"
-        if self.n_failed:
-            text += f", {self.n_failed} of them failed"
-        if self.empty_cells:
-            n_empty = len(self.empty_cells)
-            have = either_form(n_empty, "has", "have")
-            text += f"; {counted(n_empty, 'cell')} {have} no run at all"
-        return text + "."
+        text = ""
+        if self.n_missing:
+            are = either_form(self.n_missing, "is", "are")
+            text = f"Incomplete: {self.n_missing} of {counted(self.n_wanted, 'run')} {are} missing"
+            text += f", {self.n_failed} of them failed" if self.n_failed else ""
+            if n_empty := len(self.empty_cells):
+                have = either_form(n_empty, "has", "have")
+                text += f"; {counted(n_empty, 'cell')} {have} no run at all"
+            text += ". "
+        if self.n_outdated:
+            are = either_form(self.n_outdated, "is", "are")
+            text += (
+                "Data sets changed while the store was filled: "
+                f"{counted(self.n_outdated, 'run')} with earlier ones {are} left out."
+            )
+        return text.rstrip()
 
 
 def chosen_records(store: Store, only: CellFilter | None = None, arm: Arm = "A") -> list[RunRecord]:
@@ -136,15 +131,11 @@ def accuracy_rows(records: Sequence[RunRecord], choice: Choice) -> list[Accuracy
         for cell, found in values.items()
         for mean, spread in [mean_and_spread(found)]
     ]
-    highest: dict[tuple[str, int, str], float] = defaultdict(float)
+    column = attrgetter("task", "n_labelled", "regime")
+    highest: dict[object, float] = defaultdict(float)
     for row in rows:
-        highest[_column(row)] = max(highest[_column(row)], row.accuracy_mean)
-    return [replace(row, is_best=row.accuracy_mean == highest[_column(row)]) for row in rows]
-
-
-def _column(row: AccuracyRow) -> tuple[str, int, str]:
-    """The group of cells among which the best one is marked."""
-    return row.task, row.n_labelled, row.regime
+        highest[column(row)] = max(highest[column(row)], row.accuracy_mean)
+    return [replace(row, is_best=row.accuracy_mean == highest[column(row)]) for row in rows]
 
 
 def distance_rows(records: Sequence[RunRecord]) -> list[DistanceRow]:
@@ -261,17 +252,13 @@ def make_tables(
         arm_rows(records),
         arm_agreement_rows(records),
     )
-    return _with_paper(made) if beside_paper else made
-
-
-def _with_paper(tables: Tables) -> Tables:
+    if not beside_paper:
+        return made
     return replace(
-        tables,
-        accuracies=[replace(row, paper=paper_accuracy(row)) for row in tables.accuracies],
-        distances=[replace(r, paper=paper_distance(r, r.measure)) for r in tables.distances],
-        agreements=[
-            replace(row, paper=paper_correlation(row, row.measure)) for row in tables.agreements
-        ],
+        made,
+        accuracies=[replace(row, paper=paper_accuracy(row)) for row in made.accuracies],
+        distances=[replace(r, paper=paper_distance(r, r.measure)) for r in made.distances],
+        agreements=[replace(r, paper=paper_correlation(r, r.measure)) for r in made.agreements],
         has_paper=True,
     )
 
