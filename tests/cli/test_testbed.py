@@ -100,7 +100,7 @@ def test_an_interrupt_before_the_first_run_does_not_say_that_work_is_kept(
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mixmood.testbed.run.check_data", interrupted)
+    monkeypatch.setattr("mixmood.testbed.driver.check_data", interrupted)
     store = tmp_path / "store"
     code, _, err = mixmood("testbed", "run", tiny_file, "--store", store, *words)
     assert code == 130

@@ -48,19 +48,17 @@ def accuracy(model: nn.Module, images: Images, codes: Tensor, standardise: Stand
     return int(n_right) / len(images)
 
 
-N_FIXED = 6
-"""Number of sums before those of the classes."""
-N_SURE = 2
-"""Number of sums after those of the classes."""
-
-
 class Tally:
-    """Sums of losses, dropped images, confident guesses and guessed classes over an epoch."""
+    """Sums of losses, dropped images, confident guesses and guessed classes over an epoch.
+
+    They are one tensor: updates, total, labelled and unlabelled loss, share of dropped images,
+    guesses, guesses of each class, share of sure guesses, updates with a threshold.
+    """
 
     def __init__(self, n_classes: int, device: torch.device) -> None:
         """Start with all sums 0."""
-        self._n_classes = n_classes
-        self.sums = torch.zeros(N_FIXED + n_classes + N_SURE, device=device)
+        self._classes = slice(6, 6 + n_classes)
+        self.sums = torch.zeros(8 + n_classes, device=device)
 
     @torch.no_grad()
     def add(self, losses: StepLoss) -> None:
@@ -74,9 +72,10 @@ class Tally:
         if losses.is_kept is not None:
             sums[4] += 1 - losses.is_kept.float().mean()
         if losses.guesses is not None:
-            sums[5] += len(losses.guesses)
-            counts = functional.one_hot(losses.guesses.argmax(dim=1), self._n_classes).sum(0)
-            sums[N_FIXED : N_FIXED + self._n_classes] += counts
+            n_guesses, n_classes = losses.guesses.shape
+            sums[5] += n_guesses
+            guessed = functional.one_hot(losses.guesses.argmax(dim=1), n_classes)
+            sums[self._classes] += guessed.sum(0)
         if losses.is_sure is not None:
             sums[-2] += losses.is_sure.float().mean()
             sums[-1] += 1
@@ -87,29 +86,19 @@ class Tally:
             raise ValueError(f"{len(sums)} sums where {len(self.sums)} were wanted")
         self.sums.copy_(sums)
 
-    def clear(self) -> None:
-        """Set all sums to 0."""
-        self.sums.zero_()
-
-    def means(self) -> "Means":
-        """The means over the epoch."""
-        return Means(self.sums.tolist())
-
-
-class Means:
-    """The means over an epoch; None for values of guesses if the algorithm made none."""
-
-    def __init__(self, sums: list[float]) -> None:
-        """Divide the sums by the number of updates or guesses."""
-        n_updates, total, labelled, unlabelled, dropped, n_guesses = sums[:N_FIXED]
-        self.loss = total / n_updates
-        self.loss_labelled = labelled / n_updates
-        self.loss_unlabelled = unlabelled / n_updates if n_guesses else None
-        self.share_dropped = dropped / n_updates if n_guesses else None
-        self.pseudo_label_shares = (
-            tuple(n / n_guesses for n in sums[N_FIXED:-N_SURE]) if n_guesses else None
-        )
-        self.share_sure = sums[-2] / sums[-1] if sums[-1] else None
+    def means(self) -> dict[str, Any]:
+        """Fields of an EpochRecord; None for values of guesses if the algorithm made none."""
+        sums = self.sums.tolist()
+        n_updates, total, labelled, unlabelled, dropped, n_guesses = sums[:6]
+        classes = sums[self._classes]
+        return {
+            "loss": total / n_updates,
+            "loss_labelled": labelled / n_updates,
+            "loss_unlabelled": unlabelled / n_updates if n_guesses else None,
+            "share_dropped": dropped / n_updates if n_guesses else None,
+            "pseudo_label_shares": tuple(n / n_guesses for n in classes) if n_guesses else None,
+            "share_sure": sums[-2] / sums[-1] if sums[-1] else None,
+        }
 
 
 class Order:
@@ -420,7 +409,7 @@ class Loop:
         validated = self._validation_accuracy(self.task.validation)
         self.elapsed_s += time.perf_counter() - start
         self.epochs = (*self.epochs, self._epoch_record(tested, validated))
-        self._tally.clear()
+        self._tally.sums.zero_()
         if validated is not None and select(self.epochs) is self.epochs[-1]:
             self.selected = {k: v.clone() for k, v in self.tested.state_dict().items()}
 
@@ -443,20 +432,16 @@ class Loop:
 
     def _epoch_record(self, tested: float, validated: float | None) -> EpochRecord:
         means = self._tally.means()
-        has_mask = getattr(self.algorithm, "ood_mask", None) is not None
+        if getattr(self.algorithm, "ood_mask", None) is None:
+            means["share_dropped"] = None
         return EpochRecord(
             epoch=len(self.epochs) + 1,
             n_updates=self.n_done,
             learning_rate=self._optimiser.param_groups[0]["lr"],
-            loss=means.loss,
-            loss_labelled=means.loss_labelled,
-            loss_unlabelled=means.loss_unlabelled,
-            share_dropped=means.share_dropped if has_mask else None,
-            pseudo_label_shares=means.pseudo_label_shares,
+            **means,
             test_accuracy=tested,
             validation_accuracy=validated,
             elapsed_s=self.elapsed_s,
-            share_sure=means.share_sure,
         )
 
     def state(self) -> dict[str, Any]:
