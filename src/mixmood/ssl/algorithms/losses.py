@@ -97,7 +97,7 @@ def check_same_shape(x: Tensor, y: Tensor) -> None:
 
 
 Balanced = Literal["labelled", "both", "none"]
-"""The losses with class weights: the labelled one, both (as in the paper's code), or none."""
+"""The losses with class weights: the labelled one, both (as in the paper's text), or none."""
 
 
 def check_balanced(value: str) -> None:

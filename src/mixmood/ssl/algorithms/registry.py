@@ -49,7 +49,7 @@ def settings_of(name: str) -> dict[str, Any]:
 
 
 def parsed(name: str, assignments: list[str]) -> dict[str, Any]:
-    """Anys from assignments such as `gamma=10`, each converted to the type of its default."""
+    """Values from assignments such as `gamma=10`, each converted to the type of its default."""
     settings: dict[str, Any] = {}
     for assignment in assignments:
         word, sign, text = assignment.partition("=")
