@@ -93,6 +93,7 @@ def demo(
 def embed(
     images: Any,
     *,
+    view: Mapping[str, Any] | None = None,
     listener: Listener | None = None,
     plan: ExtractionPlan | None = None,
     backbone: str = "efficientnet-lite0",
@@ -111,6 +112,8 @@ def embed(
 
     Args:
         images: Anything that `rank` takes as a pool.
+        view: The entry `view` of a record: the features are those of that command. It replaces
+            backbone, resolution and depth.
         listener: Gets progress, warnings and notes.
         plan: The options as one object; options that are given by name replace its fields.
         backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;

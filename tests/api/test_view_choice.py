@@ -216,6 +216,8 @@ def test_the_same_labelled_set_has_the_same_view_in_every_command(sets):
     again = mixmood.filter(None, sets / "pool", load=sets / "f.npz")
     assert np.array_equal(again.scores, kept.scores), "a saved filter keeps its view"
     assert f"{ranked.view['resolution']} px" in ranked.to_text()
+    wide = mixmood.embed(sets / "pool", view=ranked.view)
+    assert wide.shape[1] == trained.record.backbone["width"]
     assert f"{ranked.view['resolution']} px" in (sets / "run" / "report.html").read_text()
 
 

@@ -12,6 +12,7 @@ from mixmood.data import splits as split
 from mixmood.evidence import labelled as labelled_evidence
 from mixmood.evidence.gain import PoolEffect, gain_of
 from mixmood.evidence.labelled import LabelledEvidence
+from mixmood.features.sample import Sample
 from mixmood.heads.registry import fit_head
 from mixmood.jobs.local import spread_local
 from mixmood.report.testbed.export import flat, records_csv_gz
@@ -130,13 +131,13 @@ def test_images_of_several_splits_are_embedded_once(bed, tmp_path, monkeypatch):
     grid = bed.grid.model_copy(update={"n_labelled": [10, 12]})
     more = bed.model_copy(update={"grid": grid})
     wanted = runs(more, CellFilter.parse(["source=gaussian,algorithm=mixmatch"]), 1)
-    sizes, compute = [], shared.features_of
+    sizes, compute = [], shared.sample_of
 
     def counted(job, images, *place):
         sizes.append(len(images))
         return compute(job, images, *place)
 
-    monkeypatch.setattr(shared, "features_of", counted)
+    monkeypatch.setattr(shared, "sample_of", counted)
     jobs = [job_for(more, run, cache=str(tmp_path)) for run in wanted]
     (batch,) = batches(jobs)
     one, two = execute_batch(batch)
@@ -151,7 +152,7 @@ def test_batches_of_one_task_and_seed_share_folds_and_decoded_images(jobs, monke
         labelled_evidence, "labelled_folds", lambda *own: folds.append(1) or compute(*own)
     )
     monkeypatch.setattr(split, "_fitted", lambda *own: decoded.append(own[1]) or decode(*own))
-    monkeypatch.setattr(shared, "features_of", lambda job, images, *_: _flat(images))
+    monkeypatch.setattr(shared, "sample_of", lambda job, images, *_: _flat(images))
     found = [record for batch in batches(jobs) for record in execute_batch(batch)]
     assert len(folds) == 1
     sizes = {r.run.source: (r.n_test + 10 + 10 + r.n_pool - r.n_ood, r.n_ood) for r in found}
@@ -168,7 +169,22 @@ def test_what_is_shared_is_forgotten_with_another_seed_or_protocol(bed):
 
 
 def _flat(images):
-    return images.reshape(len(images), -1).astype(np.float32)
+    rows = images.reshape(len(images), -1).astype(np.float32)
+    return Sample(None, np.arange(len(rows)), {"last": rows}, len(rows))
+
+
+def test_the_view_of_heads_is_chosen_and_recorded_and_distances_are_of_the_last_layer(bed):
+    section = bed.frozen.model_copy(update={"resolution": 64, "depth": "auto"})
+    own = bed.model_copy(update={"frozen": section})
+    (run,) = runs(own, CellFilter.parse(["source=gaussian,algorithm=mixmatch"]), 1)
+    job = job_for(own, run)
+    kept = shared.Shared()
+    record, network = shared.frozen_results(job, kept), kept.pool_of(job).labelled.network
+    assert (record["head"]["resolution"], record["head"]["depth"]) == (64, network.view.depth)
+    assert kept.pool_of(job).unlabelled.shape[1] == network.width
+    last = own.model_copy(update={"frozen": section.model_copy(update={"depth": "last"})})
+    other = shared.frozen_results(job_for(last, run), shared.Shared())
+    assert other["distances"] == record["distances"]
 
 
 def test_heads_of_one_pool_are_those_of_separate_fits(jobs, records):

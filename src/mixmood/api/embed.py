@@ -1,6 +1,8 @@
 """`mixmood.embed`: the features of images, cached."""
 
+from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,11 @@ from mixmood.features.sample import Extractor
 
 @with_options(ExtractionPlan)
 def embed(
-    images: Any, *, plan: ExtractionPlan, listener: Listener | None = None
+    images: Any,
+    *,
+    plan: ExtractionPlan,
+    view: Mapping[str, Any] | None = None,
+    listener: Listener | None = None,
 ) -> NDArray[np.float32]:
     """Features of the readable images of a pool, in its order, shape (n, d).
 
@@ -27,9 +33,14 @@ def embed(
 
     Args:
         images: Anything that `rank` takes as a pool.
+        view: The entry `view` of a record: the features are those of that command. It replaces
+            backbone, resolution and depth.
         listener: Gets progress, warnings and notes.
     """
     listener = listener or Silent()
+    if view is not None:
+        own = {name: view[name] for name in ("backbone", "resolution", "depth")}
+        plan = replace(plan, **own)
     with open_cache(plan.cache, listener) or nullcontext() as store:
         pool = open_pool(images, seed=plan.seed, cache=store, frames=plan.frames)
         network = None if isinstance(pool, FeatureSource) else largest_asked(plan, listener)

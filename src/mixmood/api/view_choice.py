@@ -15,10 +15,10 @@ from mixmood.core.seeds import rng_for
 from mixmood.data.images.labels import group_codes, group_names, needed_labels
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 from mixmood.evidence.view import ChosenView, ViewChoice, ViewEvidence
-from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.backbones.backbone import Backbone, asked_views
 from mixmood.features.backbones.registry import is_auto, load_backbone, names_to_compare
-from mixmood.features.backbones.view import LAST, BackboneView, View
-from mixmood.features.plan import AUTO, ViewPlan
+from mixmood.features.backbones.view import BackboneView
+from mixmood.features.plan import ViewPlan
 from mixmood.features.sample import Extractor
 
 MOST_LABELLED = 500
@@ -61,7 +61,7 @@ def choose_view(
     candidates = tuple(
         BackboneView(name, view)
         for name, network in networks.items()
-        for view in _asked_views(network, plan)
+        for view in asked_views(network, plan.resolution, plan.depth)
     )
 
     def chosen(choice: ViewChoice, evidence: ViewEvidence | None = None) -> ChosenView:
@@ -85,18 +85,12 @@ def choose_view(
 def largest_asked(plan: ViewPlan, listener: Listener) -> Backbone:
     """The backbone in the view that was asked for; in its largest where no labels can decide."""
     network = _loaded(plan.backbone, plan, listener)
-    return network.at(_asked_views(network, plan)[-1])
+    return network.at(asked_views(network, plan.resolution, plan.depth)[-1])
 
 
 def _loaded(name: str, plan: ViewPlan, listener: Listener) -> Backbone:
     side = plan.resolution if isinstance(plan.resolution, int) else None
     return load_backbone(name, side, plan.device, listener=listener)
-
-
-def _asked_views(network: Backbone, plan: ViewPlan) -> tuple[View, ...]:
-    """The views that the options allow, the cheapest first."""
-    depth = LAST if plan.depth is None else None if plan.depth == AUTO else plan.depth
-    return network.offer.views(None if plan.resolution == AUTO else network.resolution, depth)
 
 
 def _check_comparable(networks: Mapping[str, Backbone]) -> None:

@@ -146,7 +146,8 @@ class FrozenSection(_Section):
     """The features that a head is trained on in the regime `frozen`; see `mixmood.heads`."""
 
     backbone: str = DEFAULT_BACKBONE
-    resolution: int | None = None
+    resolution: int | Literal["auto"] | None = None
+    depth: Literal["auto", "last", "middle", "both"] | None = None
 
 
 class DistanceSection(_Section):
@@ -255,6 +256,7 @@ def _check_training(config: Config, section: TrainingSection | TunedSection) -> 
 
 
 def _check_heads(config: Config) -> None:
+    from mixmood.features.backbones.backbone import asked_views
     from mixmood.features.backbones.registry import load_backbone
     from mixmood.heads.registry import HEADS
 
@@ -262,4 +264,6 @@ def _check_heads(config: Config) -> None:
     for algorithm in config.grid.algorithms:
         if algorithm not in known:
             raise unknown_name("algorithm of frozen features", algorithm, known)
-    load_backbone(config.frozen.backbone, config.frozen.resolution)
+    section = config.frozen
+    side = section.resolution if isinstance(section.resolution, int) else None
+    asked_views(load_backbone(section.backbone, side), section.resolution, section.depth)

@@ -11,17 +11,21 @@ from mixmood.core.arrays import Array
 from mixmood.core.seeds import rng_for
 from mixmood.data.splits import NONE, Decoded, Pixels, Scenario, Split, data_fingerprint
 from mixmood.testbed.measured import (
+    chosen_network,
     distance_plan,
     distances_between,
-    features_of,
+    loaded_backbone,
     probe_values,
     probed_algorithm,
+    sample_of,
     share_values,
 )
 from mixmood.testbed.run import Job, description, drawn
 
 if TYPE_CHECKING:
     from mixmood.evidence.labelled import JudgedPart, LabelledEvidence
+    from mixmood.features.backbones.backbone import Backbone
+    from mixmood.features.sample import Sample
     from mixmood.heads.problem import HeadProblem
 
 N_KEPT = 8
@@ -33,20 +37,20 @@ class Shared:
     """Decoded images, features and labelled sets that runs of one task and seed share."""
 
     decoded: Decoded = field(default_factory=dict)
-    _features: dict[bytes, Array] = field(default_factory=dict)
+    _samples: dict[bytes, "Sample"] = field(default_factory=dict)
     _labelled: dict[tuple[object, ...], "SharedLabelled"] = field(default_factory=dict)
     _last: "FrozenPool | None" = None
 
-    def features(self, job: Job, images: Pixels, backbone: str, resolution: int | None) -> Array:
+    def sample(self, job: Job, images: Pixels, network: "Backbone") -> "Sample":
         """Features of images; computed once for the same images, also in another split."""
-        network = f"{backbone} {resolution}".encode()
-        key = hashlib.sha256(images.tobytes() + network).digest()
-        found = self._features.pop(key, None)
+        seen_as = f"{network.fingerprint} {network.view}".encode()
+        key = hashlib.sha256(images.tobytes() + seen_as).digest()
+        found = self._samples.pop(key, None)
         if found is None:
-            found = features_of(job, images, backbone, resolution)
-        self._features[key] = found
-        while len(self._features) > N_KEPT:
-            del self._features[next(iter(self._features))]
+            found = sample_of(job, images, network)
+        self._samples[key] = found
+        while len(self._samples) > N_KEPT:
+            del self._samples[next(iter(self._samples))]
         return found
 
     def forget_sources(self, task: str) -> None:
@@ -77,12 +81,19 @@ class SharedLabelled:
     shared: Shared
 
     @cached_property
+    def network(self) -> "Backbone":
+        """The backbone, in the view that was asked for or chosen on these images."""
+        return chosen_network(self.job, self.split.labelled, self.split.labels)
+
+    @cached_property
+    def sample(self) -> "Sample":
+        """The labelled images in this view."""
+        return self.shared.sample(self.job, self.split.labelled, self.network)
+
+    @property
     def features(self) -> Array:
         """Features that heads are trained on."""
-        section = self.job.config.frozen
-        return self.shared.features(
-            self.job, self.split.labelled, section.backbone, section.resolution
-        )
+        return self.sample.features
 
     @cached_property
     def evidence(self) -> "LabelledEvidence":
@@ -139,28 +150,35 @@ class FrozenPool:
         return self.shared.labelled_set(self.job, self.split)
 
     @cached_property
+    def pool(self) -> "Sample":
+        """The pool in the view of the labelled images."""
+        return self.shared.sample(self.job, self.split.unlabelled, self.labelled.network)
+
+    @property
     def unlabelled(self) -> Array:
         """Features of the pool."""
-        return self._features(self.split.unlabelled)
+        return self.pool.features
 
     @cached_property
     def test(self) -> Array:
         """Features of the test images."""
-        return self._features(self.split.test)
+        return self.shared.sample(self.job, self.split.test, self.labelled.network).features
 
     @cached_property
     def distances(self) -> dict[str, Any]:
-        """Every measure between pool and labelled images."""
-        section, frozen = self.job.config.distances, self.job.config.frozen
-        place, plan = (section.backbone, section.resolution), distance_plan(self.job)
-        labelled, pool = self.labelled.features, self.unlabelled
-        if place != (frozen.backbone, frozen.resolution):
+        """Every measure between pool and labelled images: of the last layer, at the resolution of
+        the heads unless another one was asked for."""
+        section, network = self.job.config.distances, self.labelled.network
+        plan, side = distance_plan(self.job), section.resolution or network.resolution
+        labelled, pool = self.labelled.sample, self.pool
+        if (section.backbone, side) != (self.job.config.frozen.backbone, network.resolution):
             some = self.split.unlabelled[: plan.sample_size * plan.draws]
+            other = loaded_backbone(section.backbone, section.resolution)
             labelled, pool = (
-                self.shared.features(self.job, images, *place)
+                self.shared.sample(self.job, images, other)
                 for images in (self.split.labelled, some)
             )
-        return distances_between(labelled, pool, plan)
+        return distances_between(labelled.last, pool.last, plan)
 
     @cached_property
     def problem(self) -> "HeadProblem":
@@ -171,10 +189,6 @@ class FrozenPool:
     def judged(self) -> "JudgedPart":
         """The images of the pool that its probe needs, with their useful share."""
         return self.labelled.evidence.part(self.unlabelled)
-
-    def _features(self, images: Pixels) -> Array:
-        section = self.job.config.frozen
-        return self.shared.features(self.job, images, section.backbone, section.resolution)
 
 
 def frozen_results(job: Job, shared: Shared) -> dict[str, Any]:
@@ -202,7 +216,7 @@ def frozen_results(job: Job, shared: Shared) -> dict[str, Any]:
             "training": None,
             "head": {
                 "backbone": job.config.frozen.backbone,
-                "resolution": job.config.frozen.resolution,
+                **pool.labelled.network.view.describe(),
                 "settings": asdict(head_named(run.algorithm).head),  # type: ignore[call-overload]
             },
             "accuracy": {"test": float(is_right.mean())},

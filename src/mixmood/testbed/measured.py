@@ -1,11 +1,12 @@
 """What is measured of the pool of a run: distances, useful share and probe."""
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.cache import open_cache
+from mixmood.core.errors import InputError
 from mixmood.core.listener import Recorder
 from mixmood.core.seeds import rng_for
 from mixmood.data.readers.array import ImageArray
@@ -15,6 +16,7 @@ from mixmood.testbed.run import Job
 if TYPE_CHECKING:
     from mixmood.evidence.labelled import JudgedPart, LabelledEvidence
     from mixmood.features.backbones.backbone import Backbone
+    from mixmood.features.sample import Sample
     from mixmood.ranking.plan import RankingPlan
 
 N_PERMUTATIONS = 99
@@ -49,11 +51,41 @@ def distance_plan(job: Job) -> "RankingPlan":
 
 def features_of(job: Job, images: Pixels, backbone: str, resolution: int | None) -> Array:
     """Features of images in the given order, shape (n, d); cached if the job has a cache."""
+    return sample_of(job, images, loaded_backbone(backbone, resolution)).features
+
+
+def sample_of(job: Job, images: Pixels, network: "Backbone") -> "Sample":
+    """Images in the given order, in the view of the backbone; cached if the job has a cache."""
     from mixmood.features.sample import Extractor
 
-    network = loaded_backbone(backbone, resolution)
     with open_cache(job.cache, Recorder()) or nullcontext() as kept:
-        return Extractor(network, 1, kept).read(ImageArray(images, "images")).features
+        return Extractor(network, 1, kept).read(ImageArray(images, "images"))
+
+
+def chosen_network(job: Job, images: Pixels, labels: Codes) -> "Backbone":
+    """The backbone of heads, in the view that was asked for or that the labelled images choose."""
+    from mixmood.evidence.labelled import MOST_LABELLED
+    from mixmood.evidence.view import ViewEvidence
+    from mixmood.features.backbones.backbone import asked_views
+    from mixmood.features.backbones.view import BackboneView
+    from mixmood.features.sample import Extractor
+
+    section = job.config.frozen
+    side = section.resolution if isinstance(section.resolution, int) else None
+    name, network = section.backbone, loaded_backbone(section.backbone, side)
+    views = asked_views(network, section.resolution, section.depth)
+    view = views[-1]
+    if len(views) > 1:
+        pool, rows = ImageArray(images, "images"), range(min(len(images), MOST_LABELLED))
+        wanted = [BackboneView(name, one) for one in views]
+        with open_cache(job.cache, Recorder()) or nullcontext() as kept:
+            found = Extractor(None, 1, kept).read_views({name: network}, wanted, pool, rows)
+        features = {one: sample.features for one, sample in found.items()}
+        # Without a class of two images nothing can be compared: the largest view is used.
+        with suppress(InputError):
+            evidence = ViewEvidence(features, labels[: len(rows)], found[wanted[0]].digests)
+            view = evidence.choice.chosen.view
+    return network.at(view, with_last=True)
 
 
 @cache

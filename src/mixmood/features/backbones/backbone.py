@@ -16,6 +16,7 @@ from mixmood.features.backbones.view import LAST, RESOLUTIONS, Offer, View, join
 DEFAULT_RESOLUTION = 96
 SMALLEST_RESOLUTION = 64
 STEP = 32
+AUTO = "auto"
 PREPROCESSING = "pillow-bilinear-square"
 """The whole image is resized to a square, bilinear with antialiasing. Part of every cache key."""
 
@@ -105,6 +106,18 @@ class OneView:
                 f"{view.resolution}. Leave the resolution out."
             )
         return self
+
+
+def asked_views(
+    backbone: Backbone, resolution: int | str | None, depth: str | None
+) -> tuple[View, ...]:
+    """The views that these options allow, the cheapest first: several where one of them is auto.
+
+    The backbone must have been loaded at the resolution, if it is a number. None stands for the
+    backbone's own resolution, and for its last layer.
+    """
+    side = None if resolution == AUTO else backbone.resolution
+    return backbone.offer.views(side, LAST if depth is None else None if depth == AUTO else depth)
 
 
 def viewed(backbone: Backbone, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
