@@ -10,7 +10,6 @@ result or in an error meant for the user. Anything else is a finding: it is kept
 findings, and the exit code is 1.
 """
 
-import argparse
 import json
 import os
 import shutil
@@ -23,6 +22,7 @@ from importlib import import_module
 from pathlib import Path
 
 from fuzz.child import FELL, feed, input_of, lay_out
+from fuzz.killing import parser_of
 from fuzz.reader import READ, REFUSED, UNREADABLE, WARNED
 from fuzz.readers import READERS
 
@@ -121,13 +121,10 @@ def line(name: str, counts: Counter[str]) -> str:
 
 def main() -> int:
     """Feed the readers that were asked for; 1 if there is a finding."""
-    first, _, _ = (__doc__ or "").partition("\n")
-    parser = argparse.ArgumentParser(prog="python -m fuzz", description=first)
+    parser = parser_of("fuzz", __doc__, list(READERS))
     parser.add_argument("--count", type=int, default=800, help="inputs for each reader")
     parser.add_argument("--seconds", type=float, default=3600, help="stop after so long")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--start", type=int, default=0, help="number of the first input")
-    parser.add_argument("--only", nargs="+", choices=READERS, default=list(READERS))
     parser.add_argument("--findings", type=Path, default=Path("fuzz/findings"))
     parser.add_argument(
         "--messages", action="store_true", help="show what refused inputs were told"

@@ -8,7 +8,6 @@ once, in one line meant for the user, and leave no process behind. Anything else
 the exit code is 1.
 """
 
-import argparse
 import contextlib
 import os
 import random
@@ -20,7 +19,7 @@ import time
 from pathlib import Path
 
 from fuzz.kill_scenes import CacheScene, TrainScene
-from fuzz.killing import MIXMOOD, is_over, members
+from fuzz.killing import MIXMOOD, is_over, members, parser_of
 from fuzz.tiny_bed import TINY
 
 INTERRUPTED = (130, -signal.SIGINT)
@@ -82,11 +81,8 @@ def findings(command: list[str], seconds: float, again_s: float | None) -> list[
 
 def main() -> int:
     """Interrupt what was asked for; 1 if anything was not as it should be."""
-    first, _, _ = (__doc__ or "").partition("\n")
-    parser = argparse.ArgumentParser(prog="python -m fuzz.interrupts", description=first)
+    parser = parser_of("fuzz.interrupts", __doc__, list(COMMANDS))
     parser.add_argument("--count", type=int, default=40, help="times for each command")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", nargs="+", choices=[*COMMANDS], default=[*COMMANDS])
     asked = parser.parse_args()
     # What a shell sends to the background ignores Ctrl-C, and so would its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,10 +1,12 @@
 """Runs processes that are killed, and processes that are not."""
 
+import argparse
 import os
 import signal
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, NoReturn
 
@@ -85,3 +87,12 @@ def is_over(session: int) -> bool:
     while members(session) and time.monotonic() < deadline:
         time.sleep(0.05)
     return not members(session)
+
+
+def parser_of(program: str, text: str | None, names: Sequence[str]) -> argparse.ArgumentParser:
+    """The options that all programs here have; `text` is what they say of themselves."""
+    first, _, _ = (text or "").partition("\n")
+    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=first)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="+", choices=names, default=list(names))
+    return parser

@@ -9,7 +9,6 @@ under its final name must be complete. When the same command then runs to its en
 be those of a process that was never killed. Anything else is a finding, and the exit code is 1.
 """
 
-import argparse
 import random
 import sys
 import tempfile
@@ -19,7 +18,7 @@ from pathlib import Path
 
 from fuzz.kill_scenes import SCENES, Scene
 from fuzz.killed_bed import kill_bed_repeatedly
-from fuzz.killing import is_killed, run_to_end
+from fuzz.killing import is_killed, parser_of, run_to_end
 
 BED = "testbed"
 
@@ -57,12 +56,8 @@ def kill_repeatedly(scene: Scene, n_kills: int, rng: random.Random) -> Outcome:
 
 def main() -> int:
     """Kill the scenes that were asked for; 1 if there is a finding."""
-    first, _, _ = (__doc__ or "").partition("\n")
-    parser = argparse.ArgumentParser(prog="python -m fuzz.kills", description=first)
+    parser = parser_of("fuzz.kills", __doc__, [*SCENES, BED])
     parser.add_argument("--kills", type=int, default=25, help="kills in each scene")
-    parser.add_argument("--seed", type=int, default=0)
-    names = [*SCENES, BED]
-    parser.add_argument("--only", nargs="+", choices=names, default=names)
     asked = parser.parse_args()
     print(f"{'scene':10}{'kills':>8}{'ended':>8}{'leftovers':>11}{'findings':>10}{'seconds':>9}")
     n_findings = n_kills = 0

@@ -183,16 +183,16 @@ def draw(
     family: Family,
     n_labelled: int,
     seed: int,
-    n_pool: int = N_POOL,
-    n_test: int | None = N_TEST,
     view: View | None = None,
+    **sizes: int | None,
 ) -> Task:
     """The features of one task, and those of every source of foreign images.
 
-    They are in the chosen view, or in the one that is given.
+    They are in the chosen view, or in the one that is given. `sizes` are `n_pool` and `n_test` of
+    `draw_rows`.
     """
     pack = pack_of(folder, family.pack)
-    task = draw_rows(pack.labels, family, n_labelled, seed, n_pool, n_test)
+    task = draw_rows(pack.labels, family, n_labelled, seed, **sizes)
     used = view or chosen_view(pack, task.labelled, task.codes)
     foreign = {}
     for source in family.sources:

@@ -1,6 +1,7 @@
 """The images that are measured: made from photos that come with scikit-learn, or from packs."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -59,3 +60,19 @@ def five_pools(folder: Path, n_labelled: int, n_images: int) -> tuple[Path, dict
     """A labelled folder and five pools of small JPEGs, one of each look."""
     labelled = small_jpegs(folder / "labelled", n_labelled, seed=1)
     return labelled, {look: small_jpegs(folder / look, n_images, look) for look in LOOKS}
+
+
+class PreparedFiles:
+    """A data set for a plain loop of torch: files decoded by Pillow and prepared in its workers."""
+
+    def __init__(self, folder: Path, prepare: Callable[[Image.Image], object]) -> None:
+        """Read the files of a folder."""
+        self.paths, self.prepare = sorted(folder.iterdir()), prepare
+
+    def __len__(self) -> int:
+        """How many files."""
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> object:
+        """What is made of one file."""
+        return self.prepare(Image.open(self.paths[index]).convert("RGB"))

@@ -16,19 +16,7 @@ import warnings
 
 import benchmarks.peers.torchvision_operators  # noqa: F401 - before torchvision
 import torch
-from benchmarks.speed.updates import (
-    BATCH,
-    N_CLASSES,
-    N_LABELLED,
-    N_POOL,
-    N_UPDATES,
-    PEAK_RATE,
-    SETTINGS,
-    WEIGHT_DECAY,
-    labels,
-    our_loop,
-    rounds_of,
-)
+from benchmarks.speed import updates
 
 UNUSED = ("aim", "progress", "ruamel", "skimage", "tensorboard", "timm", "torchaudio")
 UNUSED += ("tqdm", "transformers", "wandb")
@@ -69,7 +57,7 @@ class OnCpu(MixMatch):
 
     def set_dataset(self):
         """The data set that its users make of arrays: a `BasicDataset` each."""
-        setting = SETTINGS[self.args.setting]
+        setting = updates.SETTINGS[self.args.setting]
         side = setting.side
         weak = transforms.Compose(
             [
@@ -80,16 +68,18 @@ class OnCpu(MixMatch):
                 transforms.Normalize([0.5] * setting.channels, [0.25] * setting.channels),
             ]
         )
-        plain = {"transform": weak, "num_classes": N_CLASSES}
-        images = setting.pixels(N_LABELLED, seed=1)
-        pool = setting.pixels(N_POOL)
+        plain = {"transform": weak, "num_classes": updates.N_CLASSES}
+        images = setting.pixels(updates.N_LABELLED, seed=1)
+        pool = setting.pixels(updates.N_POOL)
         if setting.channels == 1:
             images, pool = images[..., 0], pool[..., 0]
-        labelled = semilearn.BasicDataset(self.algorithm, images, labels(N_LABELLED), **plain)
+        labelled = semilearn.BasicDataset(
+            self.algorithm, images, updates.labels(updates.N_LABELLED), **plain
+        )
         unlabelled = semilearn.BasicDataset(
             self.algorithm, pool, is_ulb=True, strong_transform=weak, **plain
         )
-        unlabelled.targets = labels(N_POOL)  # carried along, never used
+        unlabelled.targets = updates.labels(updates.N_POOL)  # carried along, never used
         return {"train_lb": labelled, "train_ulb": unlabelled, "eval": labelled, "test": None}
 
     def process_batch(self, input_args=None, **batch):
@@ -119,21 +109,21 @@ class Usb:
 
     def __init__(self, name):
         """Prepare the first update."""
-        setting = SETTINGS[name]
+        setting = updates.SETTINGS[name]
         shape = (setting.channels, setting.side, setting.side)
         config = semilearn.get_config(
             {
                 "algorithm": "mixmatch",
                 "dataset": "none",
-                "num_classes": N_CLASSES,
+                "num_classes": updates.N_CLASSES,
                 "epoch": 1,
-                "num_train_iter": N_UPDATES,
-                "num_eval_iter": N_UPDATES,
-                "num_log_iter": N_UPDATES,
+                "num_train_iter": updates.N_UPDATES,
+                "num_eval_iter": updates.N_UPDATES,
+                "num_log_iter": updates.N_UPDATES,
                 "optim": "AdamW",
-                "lr": PEAK_RATE,
-                "weight_decay": WEIGHT_DECAY,
-                "batch_size": BATCH,
+                "lr": updates.PEAK_RATE,
+                "weight_decay": updates.WEIGHT_DECAY,
+                "batch_size": updates.BATCH,
                 "num_workers": 0,
                 "distributed": False,
                 "rank": 0,
@@ -144,7 +134,7 @@ class Usb:
             }
         )
         self.usb = OnCpu(
-            config, lambda **_: Answers(setting.spec.build(shape, N_CLASSES)), None, None
+            config, lambda **_: Answers(setting.spec.build(shape, updates.N_CLASSES)), None, None
         )
         self.usb.model.train()
         # Its timer asks a GPU for the time; tests and checkpoints are not part of an update. Its
@@ -177,9 +167,9 @@ def main(name, n_rounds, n_each):
     torch.set_num_threads(1)
     with contextlib.redirect_stdout(sys.stderr):
         peer = Usb(name)
-        ours = our_loop(SETTINGS[name], augment="flip-crop")
+        ours = updates.our_loop(updates.SETTINGS[name], augment="flip-crop")
         works = {"ours": ours.update, "usb": peer.update, "usb_step": peer.step}
-        times = rounds_of(works, n_rounds, n_each)
+        times = updates.rounds_of(works, n_rounds, n_each)
     print(json.dumps(times))
 
 

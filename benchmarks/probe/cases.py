@@ -190,7 +190,7 @@ def main() -> None:
         todo = cases_of(family, n_labelled, seed, given.mixed)
         todo = [case for case in todo if case.key not in done]
         if todo:
-            task = draw(given.features, family, n_labelled, seed, N_POOL, n_test=None)
+            task = draw(given.features, family, n_labelled, seed, n_pool=N_POOL, n_test=None)
             append(given.rows, rows_of_task(task, todo, given.draws))
 
 

@@ -28,6 +28,11 @@ def mean(value: dict, digits: int = 2, with_interval: bool = True) -> str:
     return f"{words} ({low:.{digits}f} to {high:.{digits}f})" if with_interval else words
 
 
+def heading(columns: str) -> list[str]:
+    """The head of a table whose columns are parted by `|`."""
+    return [f"| {columns} |", "|---" * (columns.count("|") + 1) + "|"]
+
+
 def share(found: dict) -> str:
     """A share with its counts."""
     return (
@@ -42,8 +47,7 @@ def orders(summary: dict, n_labelled: int) -> list[str]:
         f"{table['n_tasks']} tasks, {table['n_task_seeds']} tasks and seeds, {table['n_pools']} "
         "pools.",
         "",
-        "| order by | Pearson | Spearman | regret, points | picks worse than no pool |",
-        "|---|---|---|---|---|",
+        *heading("order by | Pearson | Spearman | regret, points | picks worse than no pool"),
     ]
     found = table["predictors"]
     for who in sorted(found, key=lambda name: -(found[name]["pearson"]["mean"] or 0)):
@@ -63,11 +67,10 @@ def orders(summary: dict, n_labelled: int) -> list[str]:
 
 def heads(summary: dict) -> list[str]:
     """Every number of labels and head in a line."""
-    lines = [
-        "| labels, head | pools | Pearson | Spearman | regret (oracle) | of `use`, harm > 0.5 "
-        "points | of gains >= 2 points, `use` | intervals that contain the truth | mean error |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+    lines = heading(
+        "labels, head | pools | Pearson | Spearman | regret (oracle) | of `use`, harm > 0.5 points "
+        "| of gains >= 2 points, `use` | intervals that contain the truth | mean error"
+    )
     for name, table in summary["report"].items():
         gain, advice, probe = table["predictors"]["probe: gain"], table["advice"], table["probe"]
         regret = mean(gain["regret_points"], with_interval=False)
@@ -85,10 +88,7 @@ def chances(summary: dict, part: str) -> list[str]:
     """How often pools help, by what p_helps says."""
     if part not in summary:
         return NOT_RUN
-    lines = [
-        "| `p_helps` | pools | mean `p_helps` | helped |",
-        "|---|---|---|---|",
-    ]
+    lines = heading("`p_helps` | pools | mean `p_helps` | helped")
     probe = summary[part][MAIN]["probe"]
     for span, one in probe["bins"].items():
         few = "" if one["n"] >= FILLED else ", few"
@@ -104,11 +104,10 @@ def chances(summary: dict, part: str) -> list[str]:
 
 def tasks(summary: dict) -> list[str]:
     """Where the gain is predicted well, and where it is not; 60 labels, mixmatch."""
-    lines = [
-        "| task | seeds | right without a pool | true gain of the clean pool | Pearson | Spearman "
-        "| regret, points | root mean square error |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    lines = heading(
+        "task | seeds | right without a pool | true gain of the clean pool | Pearson | Spearman "
+        "| regret, points | root mean square error"
+    )
     for name, one in summary["by task"].items():
         numbers = [
             mean(one[key], with_interval=False) for key in ("pearson", "spearman", "regret_points")
@@ -128,8 +127,7 @@ def scratch(summary: dict) -> list[str]:
     lines = [
         f"{table['n_task_seeds']} tasks and seeds, {table['n_pools']} pools.",
         "",
-        "| order by | Pearson | Spearman | regret, points |",
-        "|---|---|---|---|",
+        *heading("order by | Pearson | Spearman | regret, points"),
     ]
     for who, one in table["predictors"].items():
         lines.append(

@@ -9,9 +9,9 @@ import torch
 from PIL import Image
 from scripts.export_backbone import EPSILON, blocks, read_weights, same_pads, worst_cosine
 from torch import nn
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 
-from benchmarks.measuring.material import large_jpegs, small_jpegs
+from benchmarks.measuring.material import PreparedFiles, large_jpegs, small_jpegs
 from benchmarks.measuring.row import Effort, Row, SkippedError, interleaved, ratios
 from benchmarks.speed.extraction import Engine
 
@@ -74,24 +74,6 @@ class EagerLite0(nn.Module):
         return self.layers((images.float() - 127) / 128).mean((2, 3))
 
 
-class Files(Dataset):
-    """The images of a folder, decoded and resized by Pillow."""
-
-    def __init__(self, paths, side):
-        """Remember where they are."""
-        self.paths, self.side = paths, side
-
-    def __len__(self):
-        """How many there are."""
-        return len(self.paths)
-
-    def __getitem__(self, index):
-        """One image, shape (3, side, side)."""
-        image = Image.open(self.paths[index]).convert("RGB")
-        image = image.resize((self.side, self.side), Image.Resampling.BILINEAR)
-        return torch.from_numpy(np.array(image)).permute(2, 0, 1)
-
-
 def against_torch(effort: Effort) -> list[Row]:
     """Small and large JPEGs: the engine against eager PyTorch with the same weights."""
     try:
@@ -112,9 +94,15 @@ def against_torch(effort: Effort) -> list[Row]:
 
 def _compare(model, folder, size, n_images, n_rounds) -> Row:
     engine = Engine(folder, n_images)
+    size_of = (engine.side, engine.side)
+
+    def resized(image):
+        smaller = image.resize(size_of, Image.Resampling.BILINEAR)
+        return torch.from_numpy(np.array(smaller)).permute(2, 0, 1)
+
     # The workers live on from round to round: starting them is not held against PyTorch.
     loader = DataLoader(
-        Files(sorted(folder.iterdir()), engine.side),
+        PreparedFiles(folder, resized),
         batch_size=64,
         num_workers=2,
         persistent_workers=True,

@@ -10,26 +10,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from benchmarks.measuring.material import PreparedFiles
 from benchmarks.measuring.row import Effort, Row, SkippedError, interleaved, ratios
 
 AGAINST = "a plain loop: transformers' model and processor, DataLoader of 2 workers, batches of 16"
-
-
-class Files:
-    """A data set of files for a plain loop: decoded, resized and standardised in its workers."""
-
-    def __init__(self, paths, processor):
-        """Read these files, and prepare them with the processor."""
-        self.paths, self.processor = paths, processor
-
-    def __len__(self):
-        """How many files."""
-        return len(self.paths)
-
-    def __getitem__(self, index):
-        """The pixels of one file."""
-        image = Image.open(self.paths[index]).convert("RGB")
-        return self.processor(images=image, return_tensors="pt")["pixel_values"][0]
 
 
 def against_plain_loop(effort: Effort) -> list[Row]:
@@ -87,7 +71,12 @@ def _plain_loop(folder, images):
     from transformers import AutoImageProcessor, AutoModel
 
     model = AutoModel.from_pretrained(folder).eval()
-    files = Files(sorted(images.iterdir()), AutoImageProcessor.from_pretrained(folder))
+    processor = AutoImageProcessor.from_pretrained(folder)
+
+    def pixels(image):
+        return processor(images=image, return_tensors="pt")["pixel_values"][0]
+
+    files = PreparedFiles(images, pixels)
 
     @torch.inference_mode()
     def work():

@@ -77,7 +77,7 @@ def main() -> None:
     file = RowsFile(given.out / f"{given.part}.csv", KEYS, VALUES)
     for seed in range(given.seeds):
         for family in PARTS[given.part].values():
-            task = draw(given.features, family, given.labels, seed, N_POOL)
+            task = draw(given.features, family, given.labels, seed, n_pool=N_POOL)
             rows_of(family, task, given.labels, seed, file)
             print(family.name, seed, flush=True)
 

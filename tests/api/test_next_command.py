@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from tests.fixtures.class_features import of_class
 from typer.testing import CliRunner
 
 from mixmood.api.rank import rank, with_command
@@ -17,18 +18,17 @@ WIDTH, N_CLASSES = 48, 4
 POSITIONAL = pytest.mark.xfail(reason="train takes no positional words yet", strict=False)
 
 
-def of_class(rng, codes):
-    return np.abs(rng.normal(size=(len(codes), WIDTH))) + 2.5 * np.eye(WIDTH)[codes]
-
-
 @pytest.fixture
 def places(tmp_path, monkeypatch):
     """A labelled set with classes and three pools, as files in the working directory."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     codes = np.arange(60) % N_CLASSES
-    np.savez("mine.npz", features=of_class(rng, codes), labels=codes)
-    own, foreign = of_class(rng, rng.integers(0, N_CLASSES, 500)), of_class(rng, np.full(500, 9))
+    np.savez("mine.npz", features=of_class(rng, codes, WIDTH), labels=codes)
+    own, foreign = (
+        of_class(rng, rng.integers(0, N_CLASSES, 500), WIDTH),
+        of_class(rng, np.full(500, 9), WIDTH),
+    )
     np.save("more of the same.npy", own)
     np.save("foreign.npy", foreign + 4)
     np.save("mixed.npy", rng.permutation(np.concatenate([own[:200], foreign[:300] + 4])))

@@ -101,20 +101,19 @@ def test_images_and_labels_in_the_folder_of_the_images_are_never_the_output(run,
     assert (tmp_path / name).read_bytes() == before
 
 
-def test_files_that_are_no_images_are_named_on_stderr(run, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("b.heic", "1 file was passed over: 1 .heic (convert it first"),
+        ("b.png", "could not be read and was left out"),
+    ],
+)
+def test_files_that_are_no_images_are_named_on_stderr(name, message, run, tmp_path):
     Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
-    (tmp_path / "b.heic").write_bytes(b"photo")
+    (tmp_path / name).write_bytes(b"broken")
     result = invoke("--model", run / "run", tmp_path)
     assert result.exit_code == 0
-    assert "1 file was passed over: 1 .heic (convert it first" in result.stderr
-
-
-def test_unreadable_images_are_counted_on_stderr(run, tmp_path):
-    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
-    (tmp_path / "b.png").write_bytes(b"broken")
-    result = invoke("--model", run / "run", tmp_path)
-    assert result.exit_code == 0
-    assert "could not be read and was left out" in result.stderr
+    assert message in result.stderr
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_work(run, tmp_path):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.fixtures.class_features import of_class
 
 from mixmood.core.errors import InputError
 from mixmood.evidence.gain import N_PART, labelled_folds, parts_of, pool_effect
@@ -9,22 +10,17 @@ from mixmood.evidence.gain import N_PART, labelled_folds, parts_of, pool_effect
 WIDTH = 96
 
 
-def of_class(rng, codes):
-    """Features of classes that few labels do not tell apart: a pool can help."""
-    return np.abs(rng.normal(size=(len(codes), WIDTH))) + 2.5 * np.eye(WIDTH)[codes]
-
-
 @pytest.fixture(scope="module")
 def labelled():
     rng = np.random.default_rng(0)
     codes = np.arange(40) % 4
-    return labelled_folds(of_class(rng, codes), codes, 4, np.random.default_rng(1))
+    return labelled_folds(of_class(rng, codes, WIDTH), codes, 4, np.random.default_rng(1))
 
 
 def test_a_pool_of_the_same_kind_changes_more_than_a_foreign_one(labelled):
     rng = np.random.default_rng(2)
-    same = of_class(rng, rng.integers(0, 4, 400))
-    foreign = of_class(rng, np.full(400, 9))
+    same = of_class(rng, rng.integers(0, 4, 400), WIDTH)
+    foreign = of_class(rng, np.full(400, 9), WIDTH)
     own, other = (
         pool_effect(labelled, pool, "mixmatch", np.random.default_rng(3))
         for pool in (same, foreign)
@@ -67,9 +63,9 @@ def test_images_of_one_group_count_together():
     """Four copies of every image are no further evidence: the error must not shrink by half."""
     rng = np.random.default_rng(0)
     codes = np.arange(24) % 3
-    features = of_class(rng, codes)
+    features = of_class(rng, codes, WIDTH)
     tiled, groups = np.tile(features, (4, 1)), np.tile(np.arange(24), 4)
-    pool = of_class(rng, rng.integers(0, 3, 100))
+    pool = of_class(rng, rng.integers(0, 3, 100), WIDTH)
     copied = labelled_folds(tiled, np.tile(codes, 4), 3, np.random.default_rng(1))
     grouped = labelled_folds(tiled, np.tile(codes, 4), 3, np.random.default_rng(1), groups)
     assert copied.accuracy == 1.0  # every held-out image has a copy in training
@@ -85,7 +81,7 @@ def test_images_of_one_group_count_together():
 def test_a_class_with_one_image_is_trained_on_and_never_held_out():
     rng = np.random.default_rng(0)
     codes = np.array([0] * 10 + [1] * 10 + [2])
-    folds = labelled_folds(of_class(rng, codes), codes, 3, rng)
+    folds = labelled_folds(of_class(rng, codes, WIDTH), codes, 3, rng)
     assert np.isnan(folds.p_right[:, -1]).all()
     assert np.isfinite(pool_effect(folds, rng.normal(size=(50, WIDTH)), "mixmatch", rng).error)
 
@@ -100,7 +96,7 @@ def test_a_few_images_that_are_all_right_do_not_make_the_probe_sure():
     """Their changes hardly differ: the usual spread of changes stands in for theirs."""
     rng = np.random.default_rng(0)
     codes = np.array([0, 0, 0, 0, 1, 2, 3])  # only class 0 can be held out
-    folds = labelled_folds(9 * of_class(rng, codes), codes, 4, rng)
-    effect = pool_effect(folds, of_class(rng, np.zeros(60, int)), "mixmatch", rng)
+    folds = labelled_folds(9 * of_class(rng, codes, WIDTH), codes, 4, rng)
+    effect = pool_effect(folds, of_class(rng, np.zeros(60, int), WIDTH), "mixmatch", rng)
     assert effect.n_held_out == 4
     assert effect.error > 4

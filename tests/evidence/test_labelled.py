@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.fixtures.class_features import class_sets
 
 import mixmood
 from mixmood.core.errors import InputError
@@ -10,19 +11,9 @@ from mixmood.evidence.labelled import N_FIRST, N_POOL, LabelledEvidence
 WIDTH = 32
 
 
-def of_class(rng, codes):
-    return (np.abs(rng.normal(size=(len(codes), WIDTH))) + 3 * np.eye(WIDTH)[codes]).astype("f4")
-
-
 @pytest.fixture(scope="module")
 def sets():
-    rng = np.random.default_rng(0)
-    codes = np.arange(60) % 4
-    pools = {
-        "same": of_class(rng, rng.integers(0, 4, 1500)),
-        "foreign": of_class(rng, rng.integers(20, 24, 1500)),
-    }
-    return of_class(rng, codes), codes, pools
+    return class_sets(60, 1500, (20, 24), WIDTH, 3)
 
 
 def evidence(codes):

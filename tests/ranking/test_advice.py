@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
+from tests.fixtures.class_features import class_sets, of_class
 
 import mixmood
 from mixmood.core.errors import InputError, OptionError, ShapeError
@@ -124,19 +125,9 @@ class Labelled(FeatureArray):
         return Labels(self.codes.astype(np.int32), names)
 
 
-def of_class(rng, codes):
-    return np.abs(rng.normal(size=(len(codes), WIDTH))) + 2.5 * np.eye(WIDTH)[codes]
-
-
 @pytest.fixture(scope="module")
 def sets():
-    rng = np.random.default_rng(0)
-    codes = np.arange(40) % 4
-    pools = {
-        "same": of_class(rng, rng.integers(0, 4, 500)),
-        "foreign": np.abs(rng.normal(size=(500, WIDTH))) + 2.5 * np.eye(WIDTH)[9],
-    }
-    return of_class(rng, codes), codes, pools
+    return class_sets(40, 500, (9, 10), WIDTH)
 
 
 @pytest.fixture(scope="module")
@@ -272,8 +263,11 @@ def test_reading_fewer_labelled_images_for_distances_does_not_move_the_probe():
     """Rounds of ten draws of 8 need 160 labelled images, the first round 32."""
     rng = np.random.default_rng(0)
     codes = np.arange(180) % 3
-    labelled = Labelled(of_class(rng, codes), codes)
-    pools = {"same": of_class(rng, rng.integers(0, 3, 90)), "far": 9 + of_class(rng, codes)}
+    labelled = Labelled(of_class(rng, codes, WIDTH), codes)
+    pools = {
+        "same": of_class(rng, rng.integers(0, 3, 90), WIDTH),
+        "far": 9 + of_class(rng, codes, WIDTH),
+    }
     early, full = (
         mixmood.rank(labelled, pools, draws=10, sample_size=8, until=until) for until in (0.6, None)
     )

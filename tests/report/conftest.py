@@ -1,5 +1,8 @@
 """A small ranking whose names are hostile, and the pictures of its page."""
 
+import os
+from pathlib import Path
+
 import pytest
 from tests.fixtures.hostile_names import BREAKOUT, EVIL, PIXEL
 
@@ -15,6 +18,7 @@ from mixmood.core.records.ranking import (
     Tile,
 )
 from mixmood.features.backbones.onnx_network import InputFormat
+from mixmood.report import page as render
 
 NORMALISED = InputFormat("nchw", "float32", 1.0, (0.5, 0.4, 0.3), (0.2, 0.2, 0.2))
 
@@ -123,3 +127,22 @@ def material(ranking):
         variance=(0.31, 0.12),
         versions={"numpy": "2.4.6"},
     )
+
+
+@pytest.fixture
+def assert_golden(monkeypatch):
+    """Asserts that a page is the golden one from its heading on.
+
+    Style and script are left out; MIXMOOD_WRITE_GOLDEN=1 writes the file anew.
+    """
+    monkeypatch.setattr(render, "_asset", lambda name: f"/* {name} */")
+
+    def check(name, draw, *values):
+        text = draw(*values)
+        text = text[text.index('<header class="top">') :]
+        path = Path(__file__).parent / "golden" / f"{name}.html"
+        if os.environ.get("MIXMOOD_WRITE_GOLDEN"):
+            path.write_text(text, "utf-8")
+        assert text == path.read_text("utf-8")
+
+    return check

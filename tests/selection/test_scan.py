@@ -49,7 +49,9 @@ def test_a_file_that_is_no_part_is_refused(parts, values):
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000])
 def test_a_scan_whose_head_is_damaged_is_begun_again(parts, content):
     (parts.folder / "scan.json").write_bytes(content)
-    with pytest.raises(InputError, match=r"scan.json is damaged: .* Delete that folder and scan"):
+    with pytest.raises(
+        InputError, match=r"Cannot read .*scan.json: .* Delete that folder and scan"
+    ):
         parts.begin({"pool": "a"}, resume=True)
     parts.remove()
     parts.begin({"pool": "a"}, resume=True)

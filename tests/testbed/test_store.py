@@ -105,7 +105,7 @@ def test_a_store_that_cannot_be_made_is_told(tmp_path, tiny):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [('{"key": ', "Cannot read the record .* Delete it"), ("[]", "is no record. Delete it")],
+    [('{"key": ', "Cannot read .* Delete it"), ("[]", "it is no JSON object. Delete it")],
 )
 def test_a_broken_record_is_named(store, text, message):
     (store.folder / "runs" / "0a.json").write_text(text)
@@ -156,7 +156,7 @@ def test_a_failed_record_must_say_why(store, make_record):
 @pytest.mark.parametrize("text", ["[" * 100_000, "{", "\xff"])
 def test_a_record_that_is_no_json_is_told(store, text):
     (store.folder / "runs" / "0123456789.json").write_text(text, encoding="latin-1")
-    with pytest.raises(InputError, match=r"Cannot read the record .*0123456789\.json"):
+    with pytest.raises(InputError, match=r"Cannot read .*0123456789\.json"):
         store.records()
 
 

@@ -1,6 +1,7 @@
 """Files: written whole or not at all, read without trusting sizes, locked between processes."""
 
 import csv
+import json
 import os
 import secrets
 import sqlite3
@@ -11,9 +12,9 @@ from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO
+from typing import IO, Any
 
-from mixmood.core.errors import OutputError, UnreadableImageError, reason
+from mixmood.core.errors import InputError, OutputError, UnreadableImageError, reason
 
 _STREAMS = (1, 2)
 """The file descriptors of this process's stdout and stderr."""
@@ -256,3 +257,14 @@ def hold(path: Path, statement: str = TAKE, patience_s: float = 0.0) -> sqlite3.
             return None
         raise
     return lock
+
+
+def read_json(path: Path, advice: str) -> dict[str, Any]:
+    """The object in a file of ours; a damaged file is refused with the advice."""
+    try:
+        content = json.loads(path.read_bytes())
+        if not isinstance(content, dict):
+            raise ValueError("it is no JSON object")
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"Cannot read {path}: {reason(error)}. {advice}") from error
+    return content

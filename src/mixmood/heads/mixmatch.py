@@ -9,13 +9,13 @@ from mixmood.core.arrays import Array
 from mixmood.heads.linear import LinearHeads
 from mixmood.heads.problem import HeadProblem
 from mixmood.numerics.calibration import softmax
-from mixmood.numerics.checks import check_setting
+from mixmood.numerics.checks import RangedSettings, ranged
 
 F32 = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class MixMatchHead:
+class MixMatchHead(RangedSettings):
     """A linear MixMatch head, trained by gradient steps that start from the supervised head.
 
     In every update the head guesses class probabilities p for a batch of the pool. The guesses
@@ -33,23 +33,13 @@ class MixMatchHead:
     Source: Berthelot et al., "MixMatch", 2019.
     """
 
-    temperature: float = 0.5
-    alpha: float = 2.0
-    gamma: float = 25.0
-    ramp_share: float = 0.32
-    n_updates: int = 200
-    batch_size: int = 128
-    rate: float = 1.8
-
-    def __post_init__(self) -> None:
-        """Refuse settings outside their ranges."""
-        check_setting("temperature", self.temperature, 1e-3)
-        check_setting("alpha", self.alpha, 1e-3)
-        check_setting("gamma", self.gamma, 0)
-        check_setting("ramp_share", self.ramp_share, 0, 1)
-        check_setting("n_updates", self.n_updates, 1)
-        check_setting("batch_size", self.batch_size, 1)
-        check_setting("rate", self.rate, 0)
+    temperature: float = ranged(0.5, 1e-3)
+    alpha: float = ranged(2.0, 1e-3)
+    gamma: float = ranged(25.0, 0)
+    ramp_share: float = ranged(0.32, 0, 1)
+    n_updates: int = ranged(200, 1)
+    batch_size: int = ranged(128, 1)
+    rate: float = ranged(1.8, 0)
 
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The MixMatch heads of all problems; they share batches and partners."""

@@ -9,7 +9,7 @@ from mixmood.core.arrays import Array
 from mixmood.heads.linear import LinearHeads
 from mixmood.heads.problem import HeadProblem
 from mixmood.numerics.calibration import softmax
-from mixmood.numerics.checks import check_setting
+from mixmood.numerics.checks import RangedSettings, ranged
 from mixmood.numerics.neighbours import cosine_neighbours
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PropagationHead:
+class PropagationHead(RangedSettings):
     """The geometric mean of logistic regression and label spreading, as one linear head.
 
     Labels spread from the training rows over the graph of the `n_neighbours` nearest rows, with
@@ -31,19 +31,11 @@ class PropagationHead:
     Source of the spreading: Zhou et al., "Learning with local and global consistency", 2004.
     """
 
-    n_neighbours: int = 5
-    reach: float = 0.9
-    n_steps: int = 30
-    pool_weight: float = 10.0
-    graph_share: float = 0.5
-
-    def __post_init__(self) -> None:
-        """Refuse settings outside their ranges."""
-        check_setting("n_neighbours", self.n_neighbours, 1)
-        check_setting("reach", self.reach, 0, 0.999)
-        check_setting("n_steps", self.n_steps, 1)
-        check_setting("pool_weight", self.pool_weight, 0)
-        check_setting("graph_share", self.graph_share, 0, 1)
+    n_neighbours: int = ranged(5, 1)
+    reach: float = ranged(0.9, 0, 0.999)
+    n_steps: int = ranged(30, 1)
+    pool_weight: float = ranged(10.0, 0)
+    graph_share: float = ranged(0.5, 0, 1)
 
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The propagation heads of all problems."""

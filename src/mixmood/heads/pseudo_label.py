@@ -9,14 +9,14 @@ from mixmood.core.arrays import Array
 from mixmood.heads.linear import LinearHeads
 from mixmood.heads.problem import HeadProblem
 from mixmood.numerics.calibration import softmax
-from mixmood.numerics.checks import check_setting
+from mixmood.numerics.checks import RangedSettings, ranged
 
 FULL_SHARE = 0.2
 """Pseudo-labels have their full weight where they are at least this share of the pool."""
 
 
 @dataclass(frozen=True)
-class PseudoLabelHead:
+class PseudoLabelHead(RangedSettings):
     """Self-training with the same number of images of each class.
 
     In every round the head predicts the pool. The most confident images of each class then train
@@ -32,15 +32,9 @@ class PseudoLabelHead:
     -12.3, -8.1 and propagation +1.9, +1.4, +1.2, +0.3, +0.1.
     """
 
-    n_rounds: int = 2
-    last_share: float = 0.9
-    pool_weight: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Refuse settings outside their ranges."""
-        check_setting("n_rounds", self.n_rounds, 1)
-        check_setting("last_share", self.last_share, 0, 1)
-        check_setting("pool_weight", self.pool_weight, 0)
+    n_rounds: int = ranged(2, 1)
+    last_share: float = ranged(0.9, 0, 1)
+    pool_weight: float = ranged(1.0, 0)
 
     def fit(self, problem: HeadProblem, rng: np.random.Generator) -> LinearHeads:
         """The self-trained heads of all problems."""

@@ -3,8 +3,7 @@
 import numpy as np
 
 from mixmood.core.arrays import Array, Mask
-from mixmood.core.errors import ShapeError
-from mixmood.measures.pairs import Table, centred, inner_products, stacked
+from mixmood.measures.pairs import Table, centred, check_two_rows, inner_products, stacked
 
 PENALTY = 1.0
 """The ridge penalty as a multiple of the mean squared distance of a row from the mean.
@@ -41,11 +40,7 @@ def classifier_distance(x: Array, y: Array) -> float:
 
 def classifier_between_subsets(rows: Array, first: Mask, second: Mask) -> Table:
     """`classifier_distance` between k pairs of subsets of the same rows, shape (k,)."""
-    if min(first.sum(axis=1).min(), second.sum(axis=1).min()) < 2:
-        raise ShapeError(
-            "The classifier needs at least 2 rows on either side: one to fit, one to test. "
-            "Use larger samples, or 'energy'."
-        )
+    check_two_rows(first, second, "The classifier", "one to fit, one to test")
     products = inner_products(centred(rows))
     found = np.empty(len(first))
     used = first | second

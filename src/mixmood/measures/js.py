@@ -15,14 +15,7 @@ def js_distance(x: Array, y: Array, bins: int = N_BINS, overflow: Overflow = "co
     histograms are equal and d * sqrt(ln 2) when they share no bin; it is not symmetric, because
     x alone sets the bins, and it does not change when a feature is scaled or shifted.
 
-    Args:
-        x: First sample, shape (n, d).
-        y: Second sample, shape (m, d); m may differ from n.
-        bins: Equal bins over the range of each feature of x.
-        overflow: "count" puts values of y outside that range in two outer bins; "drop" leaves
-            them out, as the paper's authors did; an empty histogram then has the largest distance.
-
-    Source: Calderon-Ramirez, Oala et al., "MixMOOD", 2020, section 3.2.
+    Arguments and source are those of `cosine_distance`.
 
     >>> x, y = np.array([[0.0], [1.0]]), np.array([[7.0], [8.0]])
     >>> bool(np.isclose(js_distance(x, y), np.sqrt(np.log(2))))

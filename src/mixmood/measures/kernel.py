@@ -4,7 +4,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Mask
 from mixmood.core.errors import ShapeError
-from mixmood.measures.pairs import Table, inner_products, pair_sums, stacked
+from mixmood.measures.pairs import Table, check_two_rows, inner_products, pair_sums, stacked
 
 DEGREE = 3
 
@@ -30,11 +30,9 @@ def kernel_distance(x: Array, y: Array) -> float:
 
 def kernel_between_subsets(rows: Array, first: Mask, second: Mask) -> Table:
     """`kernel_distance` between k pairs of subsets of the same rows, shape (k,)."""
-    if min(first.sum(axis=1).min(), second.sum(axis=1).min()) < 2:
-        raise ShapeError(
-            "The kernel distance needs at least 2 rows on either side, since it leaves out the "
-            "pair of a row with itself. Use larger samples, or 'energy'."
-        )
+    check_two_rows(
+        first, second, "The kernel distance", "it leaves out the pair of a row with itself"
+    )
     with np.errstate(over="ignore"):
         table = (inner_products(rows) / rows.shape[1] + 1.0) ** DEGREE
     if not np.isfinite(table).all():

@@ -29,14 +29,7 @@ def l1_distance(x: Array, y: Array) -> float:
 def l2_distance(x: Array, y: Array) -> float:
     """Mean Euclidean distance from a row of x to its nearest row of y.
 
-    mean_i min_j sqrt(sum_r (x_ir - y_jr)^2). It is 0 when every row of x is also in y, and
-    unbounded as the samples move apart; it is not symmetric, and it scales with the features.
-
-    Args:
-        x: First sample, shape (n, d).
-        y: Second sample, shape (m, d); m may differ from n.
-
-    Source: Calderon-Ramirez, Oala et al., "MixMOOD", 2020, section 3.2.
+    mean_i min_j sqrt(sum_r (x_ir - y_jr)^2), with the limits and the source of `l1_distance`.
 
     >>> l2_distance(np.zeros((4, 2)), np.array([[3.0, 4.0], [9.0, 9.0]]))
     5.0

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Mask
+from mixmood.core.errors import ShapeError
 from mixmood.numerics.checks import checked_features
 
 Table = NDArray[np.float64]
@@ -69,3 +70,11 @@ def pair_distances(x: Array, y: Array, metric: Metric) -> Table:
 def pair_sums(table: Table, first: Mask, second: Mask) -> Table:
     """The sum of a table over all pairs of rows of two subsets, for k pairs of subsets, (k,)."""
     return np.asarray(np.einsum("kn,kn->k", first.astype(np.float64) @ table, second))
+
+
+def check_two_rows(first: Mask, second: Mask, what: str, why: str) -> None:
+    """Refuse subsets of one row, for measures that leave a row out."""
+    if min(first.sum(axis=1).min(), second.sum(axis=1).min()) < 2:
+        raise ShapeError(
+            f"{what} needs at least 2 rows on either side: {why}. Use larger samples, or 'energy'."
+        )

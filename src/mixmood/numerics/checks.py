@@ -1,5 +1,8 @@
 """The checks of features that heads, measures and scores have in common."""
 
+from dataclasses import field, fields
+from typing import Any
+
 import numpy as np
 
 from mixmood.core.arrays import Array
@@ -45,3 +48,22 @@ def check_setting(name: str, value: float, low: float, high: float = np.inf) -> 
     if not low <= value <= high:
         most = "" if high == np.inf else f" and at most {high:g}"
         raise OptionError(f"{name} must be at least {low:g}{most}; got {value:g}.")
+
+
+def ranged(default: float | None, low: float, high: float = np.inf) -> Any:
+    """A field of a dataclass with a default and the range of its values; see `ranges_of`."""
+    return field(default=default, metadata={"range": (low, high)})
+
+
+def ranges_of(settings: Any) -> dict[str, tuple[float, float]]:
+    """The least and the largest value of each `ranged` field of a dataclass."""
+    return {one.name: one.metadata["range"] for one in fields(settings) if "range" in one.metadata}
+
+
+class RangedSettings:
+    """Base class of dataclasses whose `ranged` fields must lie within their ranges."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings outside their ranges."""
+        for name, (low, high) in ranges_of(self).items():
+            check_setting(name, getattr(self, name), low, high)

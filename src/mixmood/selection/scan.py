@@ -19,7 +19,7 @@ import numpy as np
 from mixmood.core.arrays import packed_arrays, read_arrays
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OutputError, reason
-from mixmood.core.files import make_folder, write_atomic
+from mixmood.core.files import make_folder, read_json, write_atomic
 from mixmood.core.listener import Listener, Recorder
 from mixmood.data.images.pool import Pool
 from mixmood.features.backbones.backbone import Backbone
@@ -130,16 +130,9 @@ class PartFolder:
         return part
 
     def _check_same(self, head: Mapping[str, Any]) -> None:
-        path = self.folder / HEAD
-        try:
-            found = json.loads(path.read_bytes())
-        except (OSError, ValueError, RecursionError) as error:
-            # Parts without it would be taken for files of somebody else.
-            raise InputError(
-                f"{path} is damaged: {reason(error)}. Delete that folder and scan again."
-            ) from error
+        # Parts without it would be taken for files of somebody else.
+        known = read_json(self.folder / HEAD, "Delete that folder and scan again.")
         wanted = json.loads(json.dumps(head))
-        known = found if isinstance(found, dict) else {}
         different = sorted(key for key in wanted if known.get(key) != wanted[key])
         if different:
             raise InputError(

@@ -40,11 +40,11 @@ class Status:
     n_failed: int = 0
     n_earlier: int = 0
     n_failed_earlier: int = 0
-    started: float = 0.0
+    started: float = field(default_factory=time.time)
     updated: float = 0.0
     elapsed_s: float = 0.0
-    pid: int = 0
-    host: str = ""
+    pid: int = field(default_factory=os.getpid)
+    host: str = field(default_factory=platform.node)
     running: list[str] = field(default_factory=list)
 
     @property
@@ -143,7 +143,6 @@ class _Report:
         self._path = store.folder / DRIVER
         self._running: dict[str, str] = {}
         self._start = time.monotonic()
-        status.started, status.pid, status.host = time.time(), os.getpid(), platform.node()
         self._write(None)
 
     def started(self, jobs: Sequence[Job]) -> None:

@@ -12,15 +12,8 @@ from PIL import Image
 
 from mixmood.data.splits import Pixels, Split
 from mixmood.ssl.record import N_LAST
+from mixmood.testbed import measured
 from mixmood.testbed.config import SCRATCH, TUNED
-from mixmood.testbed.measured import (
-    distance_plan,
-    distances_between,
-    features_of,
-    probe_values,
-    probed_algorithm,
-    share_values,
-)
 from mixmood.testbed.run import Job, description, drawn
 
 if TYPE_CHECKING:
@@ -67,19 +60,21 @@ def measured_pool(job: Job, split: Split) -> dict[str, Any]:
     """Distances, useful share and probe of the run's pool."""
     from mixmood.evidence.labelled import N_POOL, LabelledEvidence
 
-    section, plan = job.config.distances, distance_plan(job)
+    section, plan = job.config.distances, measured.distance_plan(job)
     # The pool is in random order, so that its first images are a random sample.
     some = split.unlabelled[: max(plan.sample_size * plan.draws, N_POOL)]
     labelled, pool = (
-        features_of(job, images, section.backbone, section.resolution)
+        measured.features_of(job, images, section.backbone, section.resolution)
         for images in (split.labelled, some)
     )
     evidence = LabelledEvidence(labelled, split.labels, job.run.seed)
     part = evidence.part(pool)
     return {
-        "distances": distances_between(labelled, pool, plan),
-        "useful_share": share_values(part),
-        "probe": probe_values(evidence, part, probed_algorithm(job.run.algorithm)),
+        "distances": measured.distances_between(labelled, pool, plan),
+        "useful_share": measured.share_values(part),
+        "probe": measured.probe_values(
+            evidence, part, measured.probed_algorithm(job.run.algorithm)
+        ),
     }
 
 

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from mixmood.core.errors import InputError, OutputError, reason
-from mixmood.core.files import LOOK, TAKE, hold, make_folder, sweep, write_atomic
+from mixmood.core.errors import InputError, OutputError
+from mixmood.core.files import LOOK, TAKE, hold, make_folder, read_json, sweep, write_atomic
 from mixmood.testbed.config import Config
 from mixmood.testbed.record import SCHEMA, AnyRecord, FailedRun, RunRecord, first_problem
 
@@ -172,12 +172,4 @@ def _record(path: Path, kind: type[R]) -> R:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"Cannot read the record {path}: {reason(error)}. Delete it to have it made again."
-        ) from error
-    if not isinstance(content, dict):
-        raise InputError(f"{path} is no record. Delete it to have it made again.")
-    return content
+    return read_json(path, "Delete it to have it made again.")

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import AvifImagePlugin, Image, ImageOps
+from tests.fixtures.mutations import edited
 
 from mixmood.core.errors import UnreadableImageError
 from mixmood.data.images import decode as decode_module
@@ -232,10 +233,8 @@ def test_draft_mode_changes_a_shrunk_photo_by_little(encoded):
     cut=st.one_of(st.none(), st.integers(0, 10**6)),
 )
 def test_mutated_files_give_a_picture_or_the_one_error(format, edits, cut, encoded):
-    raw = bytearray(encoded(Image.fromarray(COLOUR), format))
-    for place, value in edits:
-        raw[place % len(raw)] = value
-    data = bytes(raw[: cut % len(raw)] if cut is not None else raw)
+    raw = edited(encoded(Image.fromarray(COLOUR), format), edits)
+    data = raw[: cut % len(raw)] if cut is not None else raw
     try:
         picture = decode(data, "x", side=8)
     except UnreadableImageError as error:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from tests.fixtures.mutations import EDITS, assert_images_or_known_errors
 
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.readers.files import FolderSource
@@ -123,19 +123,10 @@ def test_an_archive_that_shrank_gives_unreadable_images(kind, pack, opened):
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(edits=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=8))
+@given(edits=EDITS)
 def test_a_mutated_archive_gives_images_or_the_known_errors(kind, edits, pack, opened):
     path = pack(kind, {"a/1.png": 1, "b/2.png": 2})
-    data = bytearray(path.read_bytes())
-    for place, value in edits:
-        data[place % len(data)] = value
-    path.write_bytes(data)
-    try:
-        source = opened(path)
-    except InputError:
-        return
-    for picture in source.read(range(len(source))):
-        assert isinstance(picture, np.ndarray | UnreadableImageError)
+    assert_images_or_known_errors(path, edits, opened)
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar"])

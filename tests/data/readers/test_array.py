@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.fixtures.mutations import EDITS, assert_images_or_known_errors
 
 from mixmood.core.errors import InputError, ShapeError, UnreadableImageError
 from mixmood.data.images.labels import labels_from_values
@@ -120,21 +121,25 @@ def test_the_fingerprint_follows_content_and_not_name_or_file(tmp_path):
     assert array_pool(FEATURES, "a").fingerprint != array_pool(FEATURES * 2, "a").fingerprint
 
 
-def test_a_file_that_shrinks_gives_unreadable_images_and_not_a_crash(tmp_path):
-    """A memory map would end the process with a bus error."""
-    path = tmp_path / "a.npy"
-    np.save(path, IMAGES)
-    pool = open_npy(path, "a")
+def shrunk(path, array):
+    """The pool of a file that loses its end after it was opened.
+
+    A memory map would end the process with a bus error.
+    """
+    np.save(path, array)
+    pool = open_npy(path, path.stem)
     os.truncate(path, 200)
+    return pool
+
+
+def test_a_file_that_shrinks_gives_unreadable_images_and_not_a_crash(tmp_path):
+    pool = shrunk(tmp_path / "a.npy", IMAGES)
     with pytest.raises(UnreadableImageError, match=r"a\.npy\[6\]: 60 bytes expected, but the file"):
         pool.fetch(6)
 
 
 def test_features_of_a_file_that_shrinks_are_an_error(tmp_path):
-    path = tmp_path / "f.npy"
-    np.save(path, FEATURES)
-    pool = open_npy(path, "f")
-    os.truncate(path, 200)
+    pool = shrunk(tmp_path / "f.npy", FEATURES)
     with pytest.raises(InputError, match=r"The features of f cannot be read: f\.npy\[8\]"):
         pool.features(np.array([8]))
 
@@ -220,7 +225,7 @@ def test_labels_that_do_not_fit_are_refused(labels, names, message, tmp_path):
 )
 @given(
     write=st.sampled_from([saved, packed, None]),
-    edits=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=8),
+    edits=EDITS,
 )
 def test_a_mutated_file_gives_a_pool_or_the_known_errors(write, edits, tmp_path):
     path = tmp_path / "a.npz"
@@ -229,16 +234,7 @@ def test_a_mutated_file_gives_a_pool_or_the_known_errors(write, edits, tmp_path)
     else:
         path = tmp_path / "a.npy"
         np.save(path, IMAGES)
-    data = bytearray(path.read_bytes())
-    for place, value in edits:
-        data[place % len(data)] = value
-    path.write_bytes(data)
-    try:
-        pool = (open_npz if write else open_npy)(path, "a")
-    except InputError:
-        return
-    if isinstance(pool, ImageArray):
-        list(pool.read(range(min(len(pool), 10))))
+    assert_images_or_known_errors(path, edits, open_npz if write else open_npy, "a")
 
 
 def test_two_classes_of_one_name_are_refused(tmp_path):

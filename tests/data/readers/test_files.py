@@ -165,30 +165,32 @@ def test_a_folder_of_links_to_elsewhere_is_refused_with_the_reason(tree):
         FolderSource(root, "pool")
 
 
-def test_a_folder_that_cannot_be_listed_is_refused(tree, monkeypatch):
-    root = tree({"a/1.png": 1})
+@pytest.fixture
+def listing_fails(monkeypatch):
+    """Makes the listing of the folder `a` fail."""
     scandir = os.scandir
 
-    def refusing(path):
-        if path.endswith(b"a/"):
-            raise PermissionError(13, "Permission denied")
-        return scandir(path)
+    def make(error):
+        def failing(path):
+            if path.endswith(b"a/"):
+                raise error
+            return scandir(path)
 
-    monkeypatch.setattr(os, "scandir", refusing)
+        monkeypatch.setattr(os, "scandir", failing)
+
+    return make
+
+
+def test_a_folder_that_cannot_be_listed_is_refused(tree, listing_fails):
+    root = tree({"a/1.png": 1})
+    listing_fails(PermissionError(13, "Permission denied"))
     with pytest.raises(InputError, match=r"Cannot list the folder .*a/: Permission denied"):
         FolderSource(root, "pool")
 
 
-def test_a_folder_that_vanishes_while_listed_has_no_images(tree, monkeypatch):
+def test_a_folder_that_vanishes_while_listed_has_no_images(tree, listing_fails):
     root = tree({"a/1.png": 1, "2.png": 2})
-    scandir = os.scandir
-
-    def vanishing(path):
-        if path.endswith(b"a/"):
-            raise FileNotFoundError(2, "No such file or directory")
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", vanishing)
+    listing_fails(FileNotFoundError(2, "No such file or directory"))
     assert names_of(FolderSource(root, "pool")) == ["2.png"]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.fixtures.mutations import edited
 
 import mixmood
 from mixmood.core.cache import FILE_NAME, FeatureCache
@@ -186,10 +187,7 @@ def test_an_index_with_the_stamp_of_another_archive_is_not_believed():
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=6))
 def test_whatever_is_believed_lies_within_the_archive(edits):
-    data = bytearray(index())
-    for place, value in edits:
-        data[place % len(data)] = value
-    found = index_from_bytes(bytes(data), STAMP, 2000)
+    found = index_from_bytes(edited(index(), edits), STAMP, 2000)
     if found is not None:
         assert len(found.names) == len(found.rows) == 2
         assert (found.rows["offset"] + found.rows["size"] <= 2000).all()

@@ -3,10 +3,9 @@
 import json
 import sys
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from tests.fixtures.mutations import EDITS, assert_images_or_known_errors
 
 from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError
 from mixmood.data.open import open_pool
@@ -239,19 +238,10 @@ def test_a_table_without_rows_is_refused(tmp_path):
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(edits=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=6))
+@given(edits=EDITS)
 def test_a_mutated_file_gives_images_or_the_known_errors(edits, written):
     path = written([1, 2, 3, 4], metadata=FEATURES, kind=[0, 1, 0, 1])
-    data = bytearray(path.read_bytes())
-    for place, value in edits:
-        data[place % len(data)] = value
-    path.write_bytes(data)
-    try:
-        pool = open_pool(path)
-    except InputError:
-        return
-    for picture in pool.read(range(min(len(pool), 10))):
-        assert isinstance(picture, np.ndarray | UnreadableImageError)
+    assert_images_or_known_errors(path, edits, open_pool)
 
 
 @pytest.mark.parametrize(

@@ -124,22 +124,26 @@ def test_batches_are_halved_where_memory_does_not_suffice(saved, monkeypatch):
     assert np.allclose(backbone.embed(images(40, 32)), whole, atol=1e-5)
     assert backbone.batch_size == 16
 
-    def no_memory(batch):
-        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
-    monkeypatch.setattr(backbone, "_output", no_memory)
-    with pytest.raises(BackboneError, match="needs more memory on the device cpu than there is"):
-        backbone.embed(images(2, 32))
-
-
-def test_another_error_of_torch_is_not_taken_for_a_lack_of_memory(saved, monkeypatch):
+@pytest.mark.parametrize(
+    ("said", "error", "message"),
+    [
+        (
+            "DefaultCPUAllocator: can't allocate memory",
+            BackboneError,
+            "needs more memory on the device cpu than there is",
+        ),
+        ("shapes do not fit", RuntimeError, "shapes do not fit"),
+    ],
+)
+def test_only_a_lack_of_memory_is_called_so(said, error, message, saved, monkeypatch):
     backbone = load_backbone(f"hf:{saved['vit']}")
 
     def broken(batch):
-        raise RuntimeError("shapes do not fit")
+        raise RuntimeError(said)
 
     monkeypatch.setattr(backbone, "_output", broken)
-    with pytest.raises(RuntimeError, match="shapes do not fit"):
+    with pytest.raises(error, match=message):
         backbone.embed(images(2, 32))
 
 

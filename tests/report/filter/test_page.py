@@ -1,27 +1,18 @@
 """The page and the lines of a filter: what they hold, and what they never do."""
 
 import json
-import os
 from dataclasses import replace
-from pathlib import Path
 
 from tests.fixtures.html_tags import Tags
 
 from mixmood.core.records.filtering import FilterMaterial
-from mixmood.report import page as render
 from mixmood.report.filter import filter_lines, filter_page
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "filter.html"
 COMMAND = "mixmood filter labels/ '<script>alert(1)</script>' --out kept.csv && true"
 
 
-def test_the_page_is_the_golden_page(filtering, filter_material, monkeypatch):
-    """Style and script are left out; MIXMOOD_WRITE_GOLDEN=1 writes the file anew."""
-    monkeypatch.setattr(render, "_asset", lambda name: f"/* {name} */")
-    text = filter_page(filtering, filter_material, COMMAND)
-    if os.environ.get("MIXMOOD_WRITE_GOLDEN"):
-        GOLDEN.write_text(text, "utf-8")
-    assert text == GOLDEN.read_text("utf-8")
+def test_the_page_is_the_golden_page(assert_golden, filtering, filter_material):
+    assert_golden("filter", filter_page, filtering, filter_material, COMMAND)
 
 
 def test_hostile_names_make_no_element_and_no_attribute(filtering, filter_material):

@@ -2,20 +2,16 @@
 
 import hashlib
 import json
-import os
 import re
 from base64 import b64encode
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tests.fixtures.html_tags import Tags
 
-from mixmood.report import page as render
 from mixmood.report.charts import Axis
 from mixmood.report.ranking.page import coverage, ranking_page
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "ranking.html"
 COMMAND = "mixmood rank labels/ clinic=a.zip '<script>alert(1)</script>=b' && true"
 
 
@@ -24,13 +20,8 @@ def page(ranking, material):
     return ranking_page(ranking, material, COMMAND, 12.3)
 
 
-def test_the_page_is_the_golden_page(ranking, material, monkeypatch):
-    """Style and script are left out; MIXMOOD_WRITE_GOLDEN=1 writes the file anew."""
-    monkeypatch.setattr(render, "_asset", lambda name: f"/* {name} */")
-    text = ranking_page(ranking, material, COMMAND, 12.3)
-    if os.environ.get("MIXMOOD_WRITE_GOLDEN"):
-        GOLDEN.write_text(text, "utf-8")
-    assert text == GOLDEN.read_text("utf-8")
+def test_the_page_is_the_golden_page(assert_golden, ranking, material):
+    assert_golden("ranking", ranking_page, ranking, material, COMMAND, 12.3)
 
 
 def test_hostile_names_make_no_element_and_no_attribute(page):

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.fixtures.browser import all_of, one
+from tests.fixtures.browser import all_of, assert_quiet_and_offline, copied_record, one, point_at
 
 from mixmood.core.records.ranking import Probe, ShareRecord
 from mixmood.report.ranking.page import ranking_page
@@ -40,15 +40,7 @@ def background(page):
 
 
 def test_the_page_loads_without_a_complaint_and_without_the_network(page):
-    assert page.get_log("browser") == []
-    messages = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
-    addresses = [
-        message["params"]["request"]["url"]
-        for message in messages
-        if message["method"] == "Network.requestWillBeSent"
-    ]
-    assert addresses
-    assert {address.partition(":")[0] for address in addresses} <= {"file", "data"}
+    assert_quiet_and_offline(page)
 
 
 def test_a_hostile_name_is_shown_and_not_run(page, ranking):
@@ -87,10 +79,7 @@ def test_the_table_sorts_from_the_keyboard(page):
 
 def test_the_pointer_on_a_point_shows_its_picture(page):
     hover, point = one(page, "#hover"), all_of(page, ".point")[0]
-    assert not hover.is_displayed()
-    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", point)
-    ActionChains(page).move_to_element(point).perform()
-    assert hover.is_displayed()
+    point_at(page, point, hover)
     assert hover.find_element(By.TAG_NAME, "img").get_attribute("src").startswith("data:image")
     assert point.get_attribute("data-place") in hover.text
     ActionChains(page).move_to_element(one(page, "h1")).perform()
@@ -126,16 +115,7 @@ def test_the_legend_takes_a_set_off_the_map_and_puts_it_back(page):
 
 
 def test_the_button_copies_the_record(page, ranking):
-    page.execute_cdp_cmd(
-        "Browser.grantPermissions",
-        {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]},
-    )
-    one(page, "#copy").click()
-    text = page.execute_async_script(
-        "const done = arguments[0]; navigator.clipboard.readText().then(done, () => done(null))"
-    )
-    assert one(page, "#copied").text == "Copied."
-    assert json.loads(text) == json.loads(ranking.to_json())
+    assert copied_record(page) == json.loads(ranking.to_json())
 
 
 def test_where_copying_is_not_allowed_the_record_is_selected(page, ranking):

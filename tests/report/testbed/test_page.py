@@ -1,11 +1,9 @@
 """The page of a test bed as text: what it holds, and what it never does."""
 
 import json
-import os
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,6 @@ from mixmood.report.testbed.page import overview_page
 from mixmood.testbed.analysis.tables import Gaps
 from mixmood.testbed.cells import SUPERVISED
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "testbed.html"
 COMMAND = "mixmood testbed report --store '<script>alert(1)</script>'"
 
 
@@ -72,16 +69,8 @@ def page(bed):
     return drawn(bed)
 
 
-def test_the_page_is_as_it_was_when_last_looked_at(bed, monkeypatch):
-    """Style and script are left out: they change without changing what the page says.
-
-    Write it anew with MIXMOOD_WRITE_GOLDEN=1, and look at it.
-    """
-    monkeypatch.setattr(render, "_asset", lambda name: f"/* {name} */")
-    text = drawn(bed)
-    if os.environ.get("MIXMOOD_WRITE_GOLDEN"):
-        GOLDEN.write_text(text, "utf-8")
-    assert text == GOLDEN.read_text("utf-8")
+def test_the_page_is_the_golden_page(assert_golden, bed):
+    assert_golden("testbed", drawn, bed)
 
 
 def test_hostile_names_make_no_element_and_no_attribute(page):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.fixtures.browser import all_of, one
+from tests.fixtures.browser import all_of, assert_quiet_and_offline, copied_record, one, point_at
 
 from mixmood.report.testbed.page import overview_page
 
@@ -40,15 +40,7 @@ def choose(page, name, place):
 
 
 def test_the_page_loads_without_a_complaint_and_without_the_network(page):
-    assert page.get_log("browser") == []
-    messages = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
-    addresses = [
-        message["params"]["request"]["url"]
-        for message in messages
-        if message["method"] == "Network.requestWillBeSent"
-    ]
-    assert addresses
-    assert {address.partition(":")[0] for address in addresses} <= {"file", "data"}
+    assert_quiet_and_offline(page)
 
 
 def test_a_hostile_name_is_shown_and_not_run(page):
@@ -129,10 +121,7 @@ def test_table_3_sorts_from_the_keyboard(page):
 
 def test_the_pointer_on_a_point_shows_its_cell_value_and_spread(page):
     tip, point = one(page, "#tip"), all_of(page, ".canvas .point")[0]
-    assert not tip.is_displayed()
-    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", point)
-    ActionChains(page).move_to_element(point).perform()
-    assert tip.is_displayed()
+    point_at(page, point, tip)
     assert "svhn 50\u202f%\naccuracy 0.800 ± 0.020, 3 runs; cosine 5 ± 0.5" in tip.text
     ActionChains(page).move_to_element(one(page, "#scatter")).perform()
     assert not tip.is_displayed()
@@ -165,14 +154,7 @@ def test_the_page_fits_on_paper(opened, address):
 
 
 def test_the_button_copies_the_record(page, bed):
-    permissions = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
-    page.execute_cdp_cmd("Browser.grantPermissions", permissions)
-    one(page, "#copy").click()
-    text = page.execute_async_script(
-        "const done = arguments[0]; navigator.clipboard.readText().then(done, () => done(null))"
-    )
-    assert one(page, "#copied").text == "Copied."
-    assert json.loads(text) == json.loads(bed.to_json())
+    assert copied_record(page) == json.loads(bed.to_json())
 
 
 def test_every_picture_has_a_text_and_every_control_a_name(page):

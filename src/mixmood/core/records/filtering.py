@@ -1,10 +1,9 @@
 """The record of a filtered pool, and the pictures of its page."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from mixmood.core.records.ranking import ShareRecord
+from mixmood.core.records.ranking import JsonRecord, ShareRecord
 
 SCHEMA = 1
 
@@ -53,7 +52,7 @@ class GainChange:
 
 
 @dataclass(frozen=True)
-class Filtering:
+class Filtering(JsonRecord):
     """The images of a pool that were kept, and how they were chosen.
 
     Attributes:
@@ -100,14 +99,6 @@ class Filtering:
     backbone: dict[str, Any]
     warnings: tuple[str, ...]
     view: dict[str, Any] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The record as plain lists and dictionaries."""
-        return asdict(self)
-
-    def to_json(self) -> str:
-        """The record as JSON text; equal inputs and seeds give equal bytes."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,19 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class JsonRecord:
+    """A record that can be written: frozen dataclasses of numbers, texts and such records."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain lists and dictionaries."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """The record as JSON text; equal inputs and seeds give equal bytes."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+@dataclass(frozen=True)
 class ShareRecord:
     """The part of a pool that looks like the labelled classes.
 
@@ -200,7 +213,7 @@ class SetAside:
 
 
 @dataclass(frozen=True)
-class Ranking:
+class Ranking(JsonRecord):
     """Pools in the order `by`: by gain, highest first, or by distance, nearest first.
 
     `answer` says what to do in one sentence, `next` is the command that does it (None if the sets
@@ -235,14 +248,6 @@ class Ranking:
     def ordered_by(self, measure: str) -> tuple[Candidate, ...]:
         """The pools in the order of one measure, nearest first."""
         return tuple(sorted(self.candidates, key=lambda one: one.measures[measure].rank))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The ranking as plain lists and dictionaries."""
-        return asdict(self)
-
-    def to_json(self) -> str:
-        """The ranking as JSON text; equal inputs and seeds give equal bytes."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What an algorithm is: its input at each update, its losses, the checks of its settings."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, Protocol
@@ -10,7 +10,13 @@ from torch import Tensor, nn
 
 from mixmood.core.errors import OptionError
 from mixmood.core.options import check_kinds
-from mixmood.ssl.algorithms.losses import Balanced, check_balanced
+from mixmood.numerics.checks import ranged, ranges_of
+from mixmood.ssl.algorithms.losses import (
+    Balanced,
+    check_balanced,
+    confident_guess_loss,
+    soft_cross_entropy,
+)
 from mixmood.ssl.models.network import Network
 
 
@@ -91,16 +97,11 @@ def ramp(update: int, length: int) -> float:
     return min(1.0, update / length) if length > 0 else 1.0
 
 
-Ranges = Mapping[str, tuple[float, float]]
-"""The least and the largest value of each setting."""
-
-
 class CheckedSettings:
     """Base class of the algorithms that learn from a pool; their settings are their fields.
 
     Attributes:
         name: The name in the registry.
-        ranges: The ranges of the settings that are numbers.
         balanced: Which losses have class weights.
         ood_mask: The confidence below which an image of the pool is left out; None for no mask. An
             algorithm need not have this setting.
@@ -108,7 +109,7 @@ class CheckedSettings:
 
     name: ClassVar[str]
     needs_pool: ClassVar[bool] = True
-    ranges: ClassVar[Ranges]
+    teacher_decay: float = 0.0
     balanced: Balanced
     ood_mask: float | None
 
@@ -116,8 +117,33 @@ class CheckedSettings:
         """Refuse settings of another type or outside their ranges."""
         check_kinds(self)
         check_balanced(self.balanced)
-        for setting, (low, high) in {**self.ranges, "ood_mask": (0, 1)}.items():
-            value = getattr(self, setting, None)
+        for setting, (low, high) in ranges_of(self).items():
+            value = getattr(self, setting)
             if value is not None and not low <= value <= high:
                 limits = f"at least {low:g}" if high == inf else f"between {low:g} and {high:g}"
                 raise OptionError(f"{setting} of {self.name} must be {limits}; got {value:g}.")
+
+
+@dataclass(frozen=True)
+class ConfidentGuesses(CheckedSettings):
+    """Base class of the algorithms whose targets are the guesses of at least `threshold`."""
+
+    gamma: float = ranged(1.0, 0)
+    threshold: float = ranged(0.95, 0, 1)
+    balanced: Balanced = "labelled"
+    ood_mask: float | None = ranged(None, 0, 1)
+
+    def loss_of(
+        self, step: Step, logits: Tensor, pool_logits: Tensor, guesses: Tensor, weight: float
+    ) -> StepLoss:
+        """Cross-entropy of labelled images plus `weight` times that of the sure guesses."""
+        supervised = soft_cross_entropy(logits, step.targets, step.class_weights)
+        unsupervised, is_sure, is_kept = confident_guess_loss(
+            pool_logits,
+            guesses,
+            step.pool_weights,
+            threshold=self.threshold,
+            ood_mask=self.ood_mask,
+        )
+        total = supervised + weight * unsupervised
+        return StepLoss(total, supervised, unsupervised, guesses, is_kept, is_sure)

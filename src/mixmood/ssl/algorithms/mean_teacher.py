@@ -1,11 +1,11 @@
 """Mean teacher: consistency with an exponential moving average of the weights."""
 
 from dataclasses import dataclass
-from math import inf
 from typing import ClassVar
 
 from mixmood.core.errors import TrainingError
-from mixmood.ssl.algorithms.algorithm import CheckedSettings, Ranges, Step, StepLoss, ramp
+from mixmood.numerics.checks import ranged
+from mixmood.ssl.algorithms.algorithm import CheckedSettings, Step, StepLoss, ramp
 from mixmood.ssl.algorithms.losses import (
     Balanced,
     kept_by,
@@ -26,17 +26,12 @@ class MeanTeacher(CheckedSettings):
     """
 
     name: ClassVar[str] = "mean-teacher"
-    ranges: ClassVar[Ranges] = {
-        "gamma": (0, inf),
-        "teacher_decay": (1e-6, 1),
-        "ramp_updates": (0, inf),
-    }
 
-    gamma: float = 25.0
-    teacher_decay: float = 0.99
-    ramp_updates: int = 3000
+    gamma: float = ranged(25.0, 0)
+    teacher_decay: float = ranged(0.99, 1e-6, 1)
+    ramp_updates: int = ranged(3000, 0)
     balanced: Balanced = "labelled"
-    ood_mask: float | None = None
+    ood_mask: float | None = ranged(None, 0, 1)
 
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update."""

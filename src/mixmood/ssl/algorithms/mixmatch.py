@@ -1,7 +1,6 @@
 """MixMatch as the paper uses it."""
 
 from dataclasses import dataclass
-from math import inf
 from typing import ClassVar, get_args
 
 import numpy as np
@@ -10,7 +9,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from mixmood.core.text import unknown_name
-from mixmood.ssl.algorithms.algorithm import CheckedSettings, Ranges, Step, StepLoss, ramp
+from mixmood.numerics.checks import ranged
+from mixmood.ssl.algorithms.algorithm import CheckedSettings, Step, StepLoss, ramp
 from mixmood.ssl.algorithms.losses import (
     Balanced,
     kept_by,
@@ -47,25 +47,17 @@ class MixMatch(CheckedSettings):
     """
 
     name: ClassVar[str] = "mixmatch"
-    ranges: ClassVar[Ranges] = {
-        "views": (1, inf),
-        "temperature": (1e-6, inf),
-        "alpha": (1e-6, inf),
-        "gamma": (0, inf),
-        "ramp_updates": (0, inf),
-    }
-    teacher_decay: ClassVar[float] = 0.0
 
-    views: int = 2
-    temperature: float = 0.5
-    alpha: float = 0.75
-    gamma: float = 25.0
-    ramp_updates: int = 3000
+    views: int = ranged(2, 1)
+    temperature: float = ranged(0.5, 1e-6)
+    alpha: float = ranged(0.75, 1e-6)
+    gamma: float = ranged(25.0, 0)
+    ramp_updates: int = ranged(3000, 0)
     balanced: Balanced = "labelled"
     mixup: bool = True
     per_sample_lambda: bool = False
     batch_norm: BatchNorm = "joint"
-    ood_mask: float | None = None
+    ood_mask: float | None = ranged(None, 0, 1)
     hard_targets: bool = False
     weighted_mean: bool = False
     squared_weights: bool = False
