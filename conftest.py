@@ -1,15 +1,19 @@
 """Fixtures that tests of several layers share, and one thread for each process of the tests."""
 
+import gc
 import os
 
 # Read by the libraries when they are first imported, and by every process that a test starts.
 # Two processes of two threads each would wait for one another on two cores.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+# Tests of several threads: those that wait leave the core to the other process.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 pytest_plugins = [
     "tests.fixtures.backbone",
     "tests.fixtures.browser",
+    "tests.fixtures.cluster",
     "tests.fixtures.few_draws",
     "tests.fixtures.once",
     "tests.fixtures.scheduling",
@@ -25,3 +29,9 @@ def pytest_addoption(parser):
         action="store_true",
         help="Write what the examples of the documentation print into its pages.",
     )
+
+
+def pytest_collection_finish():
+    """What is imported by now stays: to look through it again and again took 5 % of all time."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)

@@ -84,8 +84,13 @@ def held(*folders):
 def young_objects_only():
     """What earlier tests made is not searched for garbage: with torch loaded that takes long."""
     gc.freeze()
-    yield
-    gc.unfreeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_cluster():
+    """A Ray that other tests share starts and ends processes when it likes."""
+    if "ray" in sys.modules:
+        sys.modules["ray"].shutdown()
 
 
 @pytest.fixture

@@ -41,14 +41,13 @@ def test_a_closed_stream_changes_no_exit_code(line, code):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
-def test_a_ranking_is_written_though_streams_are_closed(tmp_path, rank_pools, closed):
-    """With stdout closed, the first file opened takes its number: the cache, perhaps."""
+def test_a_ranking_is_written_though_streams_are_closed(tmp_path, rank_pools):
+    """Files that are opened then take their numbers: the cache, perhaps."""
     words = shlex.join(
         [*rank_pools, "--json", f"{tmp_path}/ranking.json", "--cache", f"{tmp_path}"]
     )
-    done = run(f"mixmood {words} {closed}")
-    assert (done.returncode, done.stderr) == (0, "")
+    done = run(f"mixmood {words} <&- >&- 2>&-")
+    assert done.returncode == 0
     assert (tmp_path / "ranking.json").read_text().startswith('{\n  "schema"')
 
 

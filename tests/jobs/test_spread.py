@@ -107,7 +107,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.usefixtures("all_draws")
+@pytest.mark.usefixtures("all_draws", "cluster")
 def test_loky_and_ray_give_the_records_of_a_plain_loop(jobs, store, tmp_path):
     """A run that trains a network with a pool, and one of a head, which needs neither."""
     network = next(job for job in jobs if job.run.source == "gaussian")
@@ -126,6 +126,7 @@ def test_loky_and_ray_give_the_records_of_a_plain_loop(jobs, store, tmp_path):
 @needs_proc
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+@pytest.mark.usefixtures("cluster")
 def test_ray_repeats_a_call_whose_worker_was_killed(naps, killer):
     killed = killer("ray::compute")
     outcomes = list(RaySpread()(naps, 2, lambda call: None))

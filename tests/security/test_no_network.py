@@ -1,5 +1,6 @@
 """Ranking is offline: nothing is fetched, nothing is reported to anyone."""
 
+import json
 import subprocess
 import sys
 
@@ -33,12 +34,14 @@ def test_the_guard_works(guarded):
 
 
 def test_rank_opens_no_socket(guarded, tmp_path):
+    """Nor does anything write to the streams beside it."""
     rng = np.random.default_rng(0)
     for name in ("labelled", "pool"):
         np.save(tmp_path / f"{name}.npy", rng.integers(0, 256, (16, 16, 16, 3), dtype=np.uint8))
     words = ("labelled.npy", "pool.npy", "noise:gaussian", "--draws", 2, "--measure", "l2")
-    found = guarded("-m", "mixmood", "rank", *words, "--html", "page.html")
-    assert found.returncode == 0, found.stderr
+    found = guarded("-m", "mixmood", "rank", *words, "--html", "page.html", "--json", "-")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert len(json.loads(found.stdout)["candidates"]) == 2
     assert (tmp_path / "page.html").exists()
 
 

@@ -13,7 +13,6 @@ from mixmood.core.errors import InputError
 from mixmood.core.listener import Silent
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.readers.array import array_pool
-from mixmood.jobs.cluster import RaySpread
 from mixmood.selection.cluster import SharedPool, scan_ray
 from mixmood.selection.scan import PartFolder, Scan, ranges, scan_local
 from mixmood.selection.scorer import Scorer, fit_filter
@@ -24,23 +23,6 @@ pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore"),  # Ray's own, at import and at its end
 ]
-
-
-@pytest.fixture(scope="module")
-def started():
-    """A Ray of this machine, started once: that takes longer than all scans here."""
-    ray = RaySpread().connected(2)
-    yield ray
-    ray.shutdown()
-
-
-@pytest.fixture
-def cluster(started, monkeypatch):
-    """Scans find it started, and leave it so."""
-    monkeypatch.setattr(RaySpread, "connected", lambda spread, n_jobs: started)
-    with monkeypatch.context() as patch:
-        patch.setattr(started, "shutdown", lambda: None)
-        yield
 
 
 class DiesOnce(FeatureSource):
