@@ -6,6 +6,7 @@ not imported here: a case runs in a process of its own, which loads only what it
 
 CASES: dict[str, tuple[str, str]] = {
     "small": ("speed.extraction:small", "files to features, small JPEGs"),
+    "photos": ("speed.extraction:photos", "files to features at 224 pixels, photographs"),
     "large": ("speed.extraction:large", "files to features, large JPEGs"),
     "torch": ("speed.eager:against_torch", "the same in eager PyTorch"),
     "hub": ("speed.hub_models:against_plain_loop", "a model of the hub in a plain torch loop"),

@@ -66,7 +66,7 @@ def throughput(folder: Path, _: int) -> dict[str, float]:
     scorer = fit_scorer(labelled, pool, FilterPlan(), extractor)
     side = backbone.resolution
     ready = np.stack([decode_square(pool.fetch(i), str(i), side) for i in range(N_IMAGES)])
-    session, name = backbone._session, backbone._input
+    session, name = backbone._session, backbone.input_name
     scan = Scan(pool, scorer, backbone, jobs=1, cache=None)
 
     def bare() -> None:

@@ -31,10 +31,12 @@ def pack(name: str) -> tuple[np.ndarray, np.ndarray]:
         return content["images"], content["labels"]
 
 
-def small_jpegs(folder: Path, n_images: int, look: str = "same", seed: int = 0) -> Path:
+def small_jpegs(
+    folder: Path, n_images: int, look: str = "same", seed: int = 0, side: int = 64
+) -> Path:
     """A folder of JPEGs of 64 x 64 pixels, patches of photos; the look is one of LOOKS."""
     folder.mkdir(parents=True)
-    patches = photo_patches(n_images, 64, np.random.default_rng([seed, *look.encode()]))
+    patches = photo_patches(n_images, side, np.random.default_rng([seed, *look.encode()]))
     for number, patch in enumerate(patches):
         LOOKS[look](Image.fromarray(patch)).save(folder / f"{number:06}.jpg", quality=90)
     return folder

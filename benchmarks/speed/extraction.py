@@ -17,18 +17,20 @@ from mixmood.core.cores import checked_jobs
 from mixmood.data.images.decode import decode_square
 from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
+from mixmood.features.backbones.view import View
 from mixmood.features.extract import extract
 
 MICRO_BATCH = 16
+DEFAULT = View(96)
 
 
 class Engine:
     """The steps of an extraction from one folder, together and alone, on the same threads."""
 
-    def __init__(self, folder: Path, n_images: int) -> None:
+    def __init__(self, folder: Path, n_images: int, view: View = DEFAULT) -> None:
         """Open the folder; if it has fewer images than wanted, they are repeated."""
         self.source = FolderSource(folder, folder.name)
-        self.backbone = load_backbone()
+        self.backbone = load_backbone().at(view)
         self.side = self.backbone.resolution
         self.jobs = checked_jobs(None)
         self.indices = np.arange(n_images) % len(self.source)
@@ -43,7 +45,7 @@ class Engine:
 
     def inference(self) -> None:
         """The ONNX session alone, on arrays in memory, one thread for each core."""
-        session, name = self.backbone._session, self.backbone._input
+        session, name = self.backbone._session, self.backbone.input_name
         starts = range(0, len(self.ready), MICRO_BATCH)
         with ThreadPoolExecutor(self.jobs) as threads:
             batches = (self.ready[start : start + MICRO_BATCH] for start in starts)
@@ -104,6 +106,28 @@ def small(effort: Effort) -> list[Row]:
             at_least=0.9,
             note=f"In processor time: {by_cpu:.2f}; {bare_ms:.2f} ms an image for the session, "
             f"{decode_ms:.2f} ms for decoding alone. Both want the same cores.",
+        )
+    ]
+
+
+def photos(effort: Effort) -> list[Row]:
+    """JPEGs of 300 x 300 pixels seen at 224 pixels by both layers: the engine and the session."""
+    n_images = effort.images(512, least=64)
+    with tempfile.TemporaryDirectory() as folder:
+        source = small_jpegs(Path(folder) / "photos", n_images // 4, side=300)
+        engine = Engine(source, n_images, View(224, "both"))
+        works = {"engine": engine.together, "bare": engine.inference, "decode": engine.decoding}
+        spent = interleaved(works, effort.rounds(7), both_clocks)
+    of_cores = {name: [cpu for _, cpu in found] for name, found in spent.items()}
+    ms = {name: 1000 * statistics.median(found) / n_images for name, found in of_cores.items()}
+    return [
+        Row(
+            "folder of 300 x 300 JPEGs at 224 pixels, both layers, processor time",
+            "the bare ONNX Runtime session on ready arrays, same threads",
+            *ratios(of_cores["bare"], of_cores["engine"]),
+            f"{ms['engine']:.1f} / {ms['bare']:.1f} ms an image",
+            at_least=0.85,
+            note=f"Decoding alone takes {ms['decode']:.1f} ms an image.",
         )
     ]
 
