@@ -19,6 +19,7 @@ from mixmood.core.options import (
 from mixmood.features.plan import (
     BACKBONE_WORDS,
     cache_option,
+    checked_view,
     depth_option,
     device_option,
     jobs_option,
@@ -167,6 +168,7 @@ class TrainingPlan(Recipe):
     def __post_init__(self) -> None:
         """Refuse values that no run can have."""
         super().__post_init__()
+        object.__setattr__(self, "resolution", checked_view(self.resolution, self.depth))
         _check_count("updates", self.updates)
         _check_count("threads", self.threads)
         _check_count("pool_limit", self.pool_limit)
