@@ -1,8 +1,10 @@
 """The program: its commands, and how errors are shown."""
 
 import errno
+import os
 import signal
 import sys
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
@@ -24,6 +26,7 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> object:
         """Run the command; `--debug` lets an error through with its traceback."""
+        words = list(ctx.args)  # those of the command
         try:
             return super().invoke(ctx)
         except MixmoodError as error:
@@ -32,8 +35,16 @@ class Commands(TyperGroup):
             say(f"Error: {error}", style="bold red")
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
-            say("Interrupted. The same command continues from its cache or store, if it has one.")
+            continues = " The same command continues from its cache or store, if it has one."
+            say(f"Interrupted.{'' if _is_uncached(words) else continues}")
             raise typer.Exit(INTERRUPTED) from None
+
+
+def _is_uncached(words: list[str]) -> bool:
+    """Whether a command keeps nothing: by its words, or by the variable of the environment."""
+    if any(word.startswith("--cache") for word in words):
+        return "--cache=none" in words or ("--cache", "none") in pairwise(words)
+    return os.environ.get("MIXMOOD_CACHE") == "none"
 
 
 app = typer.Typer(

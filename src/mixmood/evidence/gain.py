@@ -7,7 +7,7 @@ from math import erf, hypot, sqrt
 import numpy as np
 
 from mixmood.core.arrays import Array, Codes
-from mixmood.evidence.accuracy import fit_in_parts, mean_and_error
+from mixmood.evidence.accuracy import SPREAD, accuracy_interval, fit_in_parts, mean_and_error
 from mixmood.heads.linear import directions
 from mixmood.heads.problem import HeadProblem, head_problem
 from mixmood.heads.registry import HEADS, Head, head_named
@@ -44,7 +44,7 @@ class LabelledFolds:
         problems: The fitting problem of each part, without a pool yet: the supervised heads are
             fitted once and used for all pools.
         p_right: Calibrated probability of the right class, shape (parts, n); NaN if never held out.
-        is_right: 1 if the predicted class is the right one, else 0; the same shape.
+        predicted: The predicted class, the same shape; NaN if never held out.
     """
 
     features: Array
@@ -54,12 +54,42 @@ class LabelledFolds:
     folds: Folds
     problems: tuple[HeadProblem, ...]
     p_right: Array
-    is_right: Array
+    predicted: Array
+
+    @property
+    def is_right(self) -> Array:
+        """1 if the predicted class is the right one, else 0; the same shape."""
+        return _is_right(self.predicted, self.codes)
 
     @property
     def accuracy(self) -> float:
         """The cross-validated accuracy of the supervised head."""
         return float(np.nanmean(self.is_right))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the accuracy."""
+        right = _over_parts(self.is_right)
+        is_seen = np.isfinite(right)
+        found = accuracy_interval(right[is_seen], self.groups[is_seen], SPREAD)
+        return found.low, found.high
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """The mean over classes of the accuracy, over those with images that were held out."""
+        right = self.is_right
+        of_classes = [right[:, self.codes == code] for code in self.seen_classes]
+        return float(np.mean([np.nanmean(one) for one in of_classes]))
+
+    @property
+    def seen_classes(self) -> Codes:
+        """The classes of the images that were held out."""
+        return np.unique(self.codes[np.isfinite(self.predicted).any(axis=0)])
+
+    @property
+    def never_predicted(self) -> Codes:
+        """The classes of held-out images that no image is predicted to have."""
+        return np.setdiff1d(self.seen_classes, self.predicted[np.isfinite(self.predicted)])
 
     @property
     def is_learnable(self) -> bool:
@@ -114,8 +144,8 @@ def labelled_folds(
         _predicted(HEADS["supervised"].head, problem, rows, codes, row, rng)
         for problem, row in zip(problems, folds, strict=True)
     ]
-    p_right, is_right = (np.stack(part) for part in zip(*found, strict=True))
-    return LabelledFolds(features, codes, n_classes, members, folds, problems, p_right, is_right)
+    p_right, predicted = (np.stack(part) for part in zip(*found, strict=True))
+    return LabelledFolds(features, codes, n_classes, members, folds, problems, p_right, predicted)
 
 
 def pool_effect(
@@ -144,7 +174,8 @@ def pool_effect(
         )
     ]
     p_right = np.stack([p for p, _ in found]) - labelled.p_right
-    is_right = np.stack([right for _, right in found]) - labelled.is_right
+    predicted = np.stack([classes for _, classes in found])
+    is_right = _is_right(predicted, labelled.codes) - labelled.is_right
     means, changes = np.nanmean(p_right, axis=1), _over_parts(p_right)
     is_seen = np.isfinite(changes)
     return PoolEffect(
@@ -170,7 +201,7 @@ def _predicted(
     folds: Codes,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
-    """Calibrated probability of the right class, and whether it is predicted; shape (n,).
+    """Calibrated probability of the right class, and the predicted class; shape (n,).
 
     Both are NaN for rows that are never held out.
     """
@@ -178,11 +209,16 @@ def _predicted(
     is_seen = folds >= 0
     fit_of = np.unique(folds[is_seen], return_inverse=True)[1]
     own, seen = logits[fit_of, np.flatnonzero(is_seen)], codes[is_seen]
-    p_right, is_right = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
+    p_right, predicted = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
     # Calibrated, so that a head that is only more confident does not look better.
     p_right[is_seen] = np.exp(log_likelihood(own / fit_temperature(own, seen), seen))
-    is_right[is_seen] = own.argmax(axis=1) == seen
-    return p_right, is_right
+    predicted[is_seen] = own.argmax(axis=1)
+    return p_right, predicted
+
+
+def _is_right(predicted: Array, codes: Codes) -> Array:
+    """1 if the predicted class is the right one, else 0; NaN where nothing is predicted."""
+    return np.where(np.isfinite(predicted), predicted == codes, np.nan)
 
 
 def _over_parts(changes: Array) -> Array:

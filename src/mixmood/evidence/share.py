@@ -276,7 +276,8 @@ def _note(near: float | None, n: int, m: int) -> str:
     if near < TRUSTED_AUROC:
         return (
             "Foreign images that are as similar as the labelled classes are to each other would "
-            f"partly count as useful: they are found with AUROC {near:.2f} only."
+            f"partly count as useful: in {1 - near:.0%} of the cases they score above a labelled "
+            "image."
         )
     return ""
 

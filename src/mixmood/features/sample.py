@@ -122,7 +122,7 @@ class Sample:
     @property
     def codes(self) -> NDArray[np.int64]:
         """The class of each image, shape (n,); InputError if the pool has no classes."""
-        return needed_labels(self.pool, "labelled pool").codes[self.rows].astype(np.int64)
+        return needed_labels(self.pool).codes[self.rows].astype(np.int64)
 
     def not_empty(self) -> Self:
         """The sample; InputError if no image could be read."""

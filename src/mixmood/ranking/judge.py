@@ -9,7 +9,7 @@ import numpy as np
 
 from mixmood.core.arrays import Codes
 from mixmood.core.listener import PROBE, Listener
-from mixmood.core.records.ranking import Probe, ShareRecord
+from mixmood.core.records.ranking import LabelledAccuracy, Probe, ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.advice import (
     NO_CLASSES,
@@ -71,6 +71,14 @@ class PoolGains:
     answer: Answer
     evidence: LabelledEvidence
     why_no_gain: str | None
+
+    @property
+    def accuracy(self) -> LabelledAccuracy | None:
+        """How often a classifier without a pool is right; None if no gain was measured."""
+        labels = self.labelled.pool.labels
+        if labels is None or not any(self.probes.values()):
+            return None
+        return self.evidence.accuracy(labels.names)
 
     @property
     def shares(self) -> dict[str, ShareRecord | None]:

@@ -68,24 +68,34 @@ def rank(
     base = Reading.begin(labelled, most, plan.seed, LABELLED, extractor)
     base = base.read_on(max(2 * plan.sample_size, MIN_LABELLED))
     used = _fitted(plan, len(base.sample), backbone)
+    left = {name: pool for name, pool in candidates.items() if name not in aside}
+    short = {name: pool for name, pool in left.items() if len(pool) < used.sample_size}
+    if short:
+        base = base.read_on(most)
+        read = [
+            Reading.begin(pool, len(pool), plan.seed, POOL, extractor).read_on(
+                len(pool), base.sample
+            )
+            for pool in short.values()
+        ]
+        used = used.for_pools([len(pool.sample) for pool in read])
     pools = {
         name: Reading.begin(pool, used.sample_size * used.draws, plan.seed, POOL, extractor)
-        for name, pool in candidates.items()
-        if name not in aside
+        for name, pool in left.items()
     }
     n_threads = checked_jobs(plan.jobs)
     is_probed = plan.probe and labelled.labels is not None
     rounds = read_in_rounds(base, pools, used, n_threads, least=N_FIRST if is_probed else 0)
     aside |= rounds.too_small
-    left = {name: pool for name, pool in rounds.pools.items() if name not in aside}
-    check_left(left, aside, plan.strict)
+    ranked = {name: pool for name, pool in rounds.pools.items() if name not in aside}
+    check_left(ranked, aside, plan.strict)
     progress.start("statistics", None)
-    features = {name: pool.sample.last for name, pool in left.items()}
+    features = {name: pool.sample.last for name, pool in ranked.items()}
     # Our threads use all cores already; threads of BLAS would only slow them down.
     with threadpool_limits(1, user_api="blas"):
         scores = score(rounds.labelled.sample.last, features, used, n_threads)
         progress.finish("statistics")
-        judged = judge(rounds.labelled, left, scores, used, progress, n_threads, groups)
+        judged = judge(rounds.labelled, ranked, scores, used, progress, n_threads, groups)
     situation = Situation(plan, used, backbone, rounds, aside)
     record = ranking_record(judged, scores, situation)
     return RankedPools(record, judged.gains.labelled, judged.gains.pools)

@@ -13,7 +13,7 @@ from mixmood.core.records.ranking import (
     Ranking,
     SetAside,
 )
-from mixmood.core.text import either_form, listed
+from mixmood.core.text import counted, either_form, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.pool import ImageSource
 from mixmood.evidence.advice import Nearness, chance_words, is_foreign
@@ -167,7 +167,7 @@ def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) ->
     order = sorted(pools, key=lambda name: judged.places[name].rank)
     labels = labelled.pool.labels
     classes = None if labels is None else labels.counts()
-    labelled_set = LabelledSet(**labelled.counts, classes=classes)
+    labelled_set = LabelledSet(**labelled.counts, classes=classes, accuracy=judged.gains.accuracy)
     shares = pool_class_shares(labelled, pools) or {}
     candidates = tuple(
         _candidate(name, judged, scores, labelled_set, shares.get(name)) for name in order
@@ -189,7 +189,11 @@ def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) ->
         noise_floor=scores.noise_floor,
         warnings=tuple(
             f"{labelled.pool.name}: {warning}"
-            for warning in (*labelled.warnings, labelled.pool.why_unlabelled)
+            for warning in (
+                *labelled.warnings,
+                labelled.pool.why_unlabelled,
+                _never_predicted(labelled_set),
+            )
             if warning
         ),
         notes=(
@@ -204,17 +208,40 @@ def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) ->
     )
 
 
+def _never_predicted(labelled: LabelledSet) -> str:
+    """A warning about classes that a classifier without a pool never predicts; empty if none."""
+    names = labelled.accuracy.never_predicted if labelled.accuracy else ()
+    if not names:
+        return ""
+    sizes = labelled.classes or {}
+    n_images = counted(sum(sizes.get(name, 0) for name in names), "image")
+    of_them = either_form(len(names), "it", "them")
+    return (
+        f"{either_form(len(names), 'the class', 'the classes')} {_listed(names)} ({n_images}) "
+        f"{either_form(len(names), 'is', 'are')} never predicted: accuracy and gains say nothing "
+        f"about {of_them}. Label more images of {of_them}."
+    )
+
+
 def _notes(labelled: Reading, situation: Situation) -> Iterator[str]:
     """Where the sample size is not the one asked for, and how deep images were scaled."""
     asked, used = situation.asked, situation.used
     if used.sample_size < asked.sample_size:
+        n_labelled = len(labelled.sample)
+        is_by_labels = used.sample_size == n_labelled // 2
+        why = f"each draw takes two samples from {n_labelled} labelled images"
+        small = f"the smallest pool has {used.sample_size} images that can be used"
         yield (
-            f"The sample size is {used.sample_size} instead of {asked.sample_size}: each draw "
-            f"takes two samples from {len(labelled.sample)} labelled images."
+            f"The sample size is {used.sample_size} instead of {asked.sample_size}: "
+            f"{why if is_by_labels else small}."
         )
     pool = labelled.pool
     if isinstance(pool, ImageSource) and (fitted := pool.pixel_range) is not None:
         yield fitted.sentence()
+
+
+WORTH_SAYING = 0.75
+"""Early reading is mentioned where at most this share of the images was read."""
 
 
 def _reading_note(
@@ -229,7 +256,7 @@ def _reading_note(
             f"All images were read: {situation.backbone.name} makes features that depend on the "
             "batch, so that reading cannot stop early."
         )
-    elif rounds.n_done < rounds.n_all and n_read < n_all:
+    elif rounds.n_done < rounds.n_all and n_read <= WORTH_SAYING * n_all:
         settled = "settle which is the nearest" if len(pools) > 1 else "are enough for one pool"
         of_pools = either_form(len(pools), "pool", "pools")
         yield (

@@ -44,8 +44,26 @@ def test_images_beside_the_class_folders_are_named_as_the_reason_for_no_labels(t
     source = FolderSource(tree({"cat/1.png": 1, "dog/1.png": 2, "3.png": 3}), "pool")
     assert source.labels is None
     assert source.why_unlabelled.startswith("1 of 3 images is in no class folder, such as 3.png:")
-    with pytest.raises(InputError, match=r"has no classes\. 1 of 3 images is in no class folder"):
+    with pytest.raises(
+        InputError, match=r"does not have two classes\. 1 of 3 images is in no class folder"
+    ):
         needed_labels(source)
+
+
+def test_a_single_class_folder_is_said_to_be_one_class(tree):
+    source = FolderSource(tree({"cat/1.png": 1, "cat/2.png": 2}), "pool")
+    with pytest.raises(InputError, match="All images are in one folder, 'cat': as a class it is"):
+        needed_labels(source)
+
+
+def test_the_columns_of_a_table_without_classes_are_named(tree):
+    root = tree({"1.png": 1, "2.png": 2, "labels.csv": b"path,animal,age\n1.png,cat,3\n"})
+    found = "has the columns path, animal, age, and none of them is called label, "
+    with pytest.raises(InputError, match=f"labels.csv {found}"):
+        needed_labels(FolderSource(root, "pool"))
+    (root / "labels.csv").rename(root / "list.csv")
+    with pytest.raises(InputError, match=f"list.csv {found}"):
+        needed_labels(ManifestSource(root / "list.csv", "pool"))
 
 
 @pytest.mark.parametrize("files", [("1.png",), ("a/1.png", "2.png"), ("a/1.png", "b/1.png")])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mixmood.core.records.ranking import LabelWorth, Probe, ShareRecord, Union
+from mixmood.core.records.ranking import LabelledAccuracy, LabelWorth, Probe, ShareRecord, Union
 from mixmood.report.ranking.page import gains, ranking_page
 from mixmood.report.ranking.text import (
     MOST_POOLS,
@@ -29,6 +29,7 @@ def probed(ranking):
     return replace(
         ranking,
         by="gain",
+        labelled=replace(ranking.labelled, accuracy=LabelledAccuracy(0.8, (0.71, 0.87), 0.75)),
         candidates=(
             replace(
                 first,
@@ -58,12 +59,41 @@ def test_the_page_has_a_chart_of_gains_only_where_something_was_probed(ranking, 
     assert "<b>+4.0</b>" not in page
 
 
-def test_the_chance_is_that_of_the_order_that_was_asked_for(ranking, probed):
+def test_the_page_says_what_each_probability_is_of(ranking, probed):
     by_gain, by_distance = ranking_page(probed), ranking_page(ranking)
-    assert "<dt>Chance of being best</dt>" in by_gain
-    assert "<dt>Chance of being nearest</dt>" in by_distance
-    assert ('data-label="Best?"' in by_gain, 'data-label="Nearest?"' in by_gain) == (True, False)
-    assert 'data-label="Nearest?"' in by_distance
+    assert "Chance of being best" not in by_gain + by_distance
+    for page in (by_gain, by_distance):
+        assert "<dt>Chance of being nearest</dt>" in page
+        assert 'data-label="Nearest?"' in page
+    assert ("that it gains most" in by_gain, "that it gains most" in by_distance) == (True, False)
+
+
+def test_the_headline_of_the_page_is_the_answer_and_nearness_comes_second(probed):
+    page = ranking_page(probed)
+    headline = page[page.index("<h1") : page.index("</h1>")]
+    assert "Use clinic" in headline
+    order = [page.index(title) for title in ("What each pool would gain", "How near each pool is")]
+    assert order == sorted(order)
+
+
+def test_the_noise_floor_is_one_number_in_terminal_and_page(ranking):
+    upper = ranking.noise_floor["cosine"].upper
+    assert f"noise floor (:): up to {upper}" in plain_text(ranking_view(ranking, True), 120)
+    assert f"<dt>Noise floor, up to</dt><dd>{upper}</dd>" in ranking_page(ranking)
+
+
+def test_a_pool_within_the_noise_floor_is_not_said_to_be_as_near(probed):
+    assert "as near as one part" not in ranking_page(probed)
+    assert "a pool inside it may still differ" in ranking_page(probed)
+
+
+def test_classes_of_different_sizes_have_a_balanced_accuracy_beside_the_other(probed):
+    def first_line(cat, dog):
+        labelled = replace(probed.labelled, classes={"cat": cat, "dog": dog})
+        return plain_text(ranking_view(replace(probed, labelled=labelled)), 200).splitlines()[0]
+
+    assert first_line(66, 34).endswith("80 % right without a pool (71 to 87)")
+    assert first_line(68, 33).endswith("(71 to 87), 75 % as the mean over classes")
 
 
 def test_only_a_pool_to_use_is_said_to_be_worth_labels(probed):
@@ -88,14 +118,16 @@ def test_the_chart_holds_zero_and_every_interval(probed):
 
 def test_the_terminal_answers_first_in_80_columns(probed):
     lines = plain_text(ranking_view(probed, is_plain=True), 80).splitlines()
-    assert max(map(len, lines)) <= 80
-    assert lines[0] == "my & labels: 100 labelled images, 2 classes: 80 % right without a pool"
+    assert max(map(len, lines[2:])) <= 80
+    assert lines[0] == (
+        "my & labels: 100 labelled images, 2 classes: 80 % right without a pool (71 to 87)"
+    )
     assert lines[1].startswith("Use clinic")
     assert lines[3].split() == ["pool", "advice", "gain", "(95", "%)", "helps", "useful", "share",
                                 "near?"]  # fmt: skip
     assert lines[4].split()[:7] == ["clinic", "use", "+4.0", "(+2.0", "to", "+7.0)", "98"]
     assert "Next: mixmood train x" in lines
-    assert not any("noise floor" in line or "P(best)" in line for line in lines)
+    assert not any("noise floor" in line or "P(nearest)" in line for line in lines)
 
 
 @pytest.mark.parametrize("is_plain", [True, False])
@@ -111,7 +143,13 @@ def test_five_pools_take_about_twelve_lines(probed, is_plain):
 
 def test_verbose_adds_distances_reasons_and_notes(probed):
     short, long = (plain_text(ranking_view(probed, True, verbose), 120) for verbose in (0, 1))
-    for word in ("noise floor", "P(best)", "seed 7", "clinic: use; gain", probed.notes[0]):
+    for word in (
+        "noise floor",
+        "P(nearest)",
+        "P(gains most) 0.90, rank 1-2",
+        "seed 7",
+        probed.notes[0],
+    ):
         assert word not in short
         assert word in long
 
@@ -140,7 +178,7 @@ def test_pools_to_avoid_are_a_group_in_order_of_their_names(probed):
 def test_by_distance_the_table_is_that_of_distances(probed):
     text = plain_text(ranking_view(replace(probed, by="distance"), is_plain=True), 120)
     assert "noise floor" in text
-    assert "P(best)" in text
+    assert "P(nearest)" in text
     assert "Use clinic" in text
 
 

@@ -46,7 +46,7 @@ def result(distance, low, high):
 
 def test_the_table_shows_every_pool_measure_and_the_verdict(report):
     text = report.to_text()
-    for word in ("rank", "images", "cosine", "js", "95 % interval", "P(best)", "noise floor"):
+    for word in ("rank", "images", "cosine", "js", "95 % interval", "P(nearest)", "noise floor"):
         assert word in text
     assert "is the nearest pool (P > 0.99) and cannot be told apart" in text
     assert text.count("=evil()") == 2  # in both tables
@@ -97,7 +97,7 @@ def test_nothing_is_cut_or_wrapped_at_the_usual_widths(five_pools, width, is_pla
     lines = text.splitlines()
     heads = next(line for line in lines if line.startswith("rank "))
     assert heads.split()[:4] == ["rank", "pool", "images", "cosine"]
-    assert heads.endswith("p (Holm)  P(best)  ranks")
+    assert heads.endswith("p (Holm)  P(nearest)  ranks")
     for own in five_pools:
         (line,) = (line for line in lines if line.lstrip().startswith(f"{own.rank}  {own.name}"))
         assert f" 12,345  {12.34 * own.rank:6.3g}  " in line
@@ -138,7 +138,7 @@ def test_the_bar_shrinks_before_names_wrap_and_goes_last():
 def test_a_terminal_too_narrow_for_all_numbers_gets_fewer_of_them_and_those_whole(five_pools):
     text = plain_text(ranking_view(ranking_of(five_pools), True), 40)
     assert "…" not in text
-    assert "rank  pool             cosine  P(best)" in text
+    assert "rank  pool             cosine  P(nearest)" in text
     assert "   1  more digits 0-4    12.3   > 0.99" in text
 
 

@@ -159,8 +159,29 @@ class Union:
 
 
 @dataclass(frozen=True)
+class LabelledAccuracy:
+    """How often a classifier is right on labelled images that it was not trained on.
+
+    Attributes:
+        value: The share of right predictions, from 0 to 1.
+        interval: Its 95 % interval.
+        balanced: The mean over classes of the share of right predictions: each class counts the
+            same, however many images it has.
+        never_predicted: Classes that are not predicted for any image.
+    """
+
+    value: float
+    interval: tuple[float, float]
+    balanced: float
+    never_predicted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class LabelledSet:
-    """The labelled side of a ranking; `n_distinct` of the `n_read` images are distinct."""
+    """The labelled side of a ranking; `n_distinct` of the `n_read` images are distinct.
+
+    `accuracy` is that of a classifier without a pool; None if no gain was measured.
+    """
 
     name: str
     n_images: int
@@ -169,6 +190,13 @@ class LabelledSet:
     fingerprint: str
     classes: dict[str, int] | None
     n_distinct: int | None = None
+    accuracy: LabelledAccuracy | None = None
+
+    @property
+    def is_imbalanced(self) -> bool:
+        """Whether the largest class has more than twice the images of the smallest."""
+        sizes = (self.classes or {}).values()
+        return bool(sizes) and max(sizes) > 2 * min(sizes)
 
 
 @dataclass(frozen=True)

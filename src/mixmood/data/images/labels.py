@@ -38,14 +38,23 @@ def labels_from_folders(names: Sequence[bytes]) -> Labels | None:
     return labels_from_table(codes, table) if len(table) > 1 else None
 
 
-def images_without_class_folder(names: Sequence[bytes]) -> str:
-    """A sentence about images beside the class folders; empty if there are none of either.
+def why_no_class_folders(names: Sequence[bytes]) -> str:
+    """A sentence about a single folder, or about images beside class folders; else empty.
 
-    >>> images_without_class_folder([b"cat/1.png", b"dog/2.png", b"3.png"])
+    >>> why_no_class_folders([b"cat/1.png", b"dog/2.png", b"3.png"])
     '1 of 3 images is in no class folder, such as 3.png: the set counts as unlabelled.'
+    >>> why_no_class_folders([b"cat/1.png", b"cat/2.png"])
+    "All images are in one folder, 'cat': as a class it is the only one, and two are needed."
     """
     folders = Counter(_class_folders(names))
     n_outside = folders.pop(b"", 0)
+    parents = {name.rpartition(b"/")[0] for name in names}
+    if len(parents) == 1 and parents != {b""}:
+        (folder,) = parents
+        return (
+            f"All images are in one folder, '{shown_bytes(folder)}': as a class it is the only "
+            "one, and two are needed."
+        )
     if not n_outside or len(folders) < 2:
         return ""
     first = next(
@@ -130,6 +139,15 @@ def label_column(head: Sequence[str], wanted: str | None) -> int | None:
             raise unknown_name("label column", wanted, head)
         return head.index(wanted.lower())
     return next((head.index(name) for name in LABEL_COLUMNS if name in head), None)
+
+
+def why_no_label_column(path: Path, head: Sequence[str]) -> str:
+    """A sentence about a table none of whose columns has the usual name of classes."""
+    return (
+        f"{path.name} has the columns {', '.join(head)[:200]}, and none of them is called "
+        f"{', '.join(LABEL_COLUMNS[:-1])} or {LABEL_COLUMNS[-1]}: rename one, or name it with "
+        "?label=COLUMN behind the path of the set."
+    )
 
 
 def lines_of(path: Path) -> Iterator[bytes]:
@@ -281,8 +299,8 @@ def needed_labels(pool: Pool, role: str = "labelled set") -> Labels:
         why = pool.why_unlabelled
         because = " ".join([*getattr(pool, "notes", ()), *([why] if why else [])])
         raise InputError(
-            f"The {role} {pool.name} has no classes. {because + ' ' if because else ''}"
-            f"Give them in one of these ways: {WAYS}."
+            f"The {role} {pool.name} does not have two classes. "
+            f"{because + ' ' if because else ''}Give them in one of these ways: {WAYS}."
         )
     return pool.labels
 

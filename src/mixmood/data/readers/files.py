@@ -22,7 +22,6 @@ from mixmood.data.images.detection import labels_from_coco, labels_from_yolo
 from mixmood.data.images.dicom import DICOM_START, is_dicom
 from mixmood.data.images.labels import (
     LABEL_FILES,
-    images_without_class_folder,
     label_column,
     label_file_in,
     labels_from_file,
@@ -31,6 +30,8 @@ from mixmood.data.images.labels import (
     lines_of,
     path_column,
     table_rows,
+    why_no_class_folders,
+    why_no_label_column,
 )
 from mixmood.data.images.names import (
     Names,
@@ -76,8 +77,8 @@ class PathSource(ImageSource):
 
     @property
     def why_unlabelled(self) -> str:
-        """A sentence about images beside the class folders; empty if there are none."""
-        return images_without_class_folder(self._names) if self.labels is None else ""
+        """A sentence about folders that are no classes; empty without folders."""
+        return why_no_class_folders(self._names) if self.labels is None else ""
 
 
 class Listing(NamedTuple):
@@ -210,9 +211,13 @@ class FolderSource(PathSource):
 
     @property
     def why_unlabelled(self) -> str:
-        """A sentence about images beside the class folders; with labels.csv, a note says more."""
-        folder = Path(os.fsdecode(self._root))
-        return "" if label_file_in(folder) is not None else super().why_unlabelled
+        """A sentence about folders that are no classes, or a table without a column of classes."""
+        table = label_file_in(Path(os.fsdecode(self._root)))
+        if self.labels is not None or table is None:
+            return super().why_unlabelled
+        _, head = next(table_rows(table))
+        # Of a table with such a column, a note says what is wrong.
+        return why_no_label_column(table, head) if label_column(head, None) is None else ""
 
     def fetch(self, index: int) -> bytes:
         """The bytes of the file."""
@@ -365,7 +370,9 @@ class ManifestSource(PathSource):
 
     @property
     def why_unlabelled(self) -> str:
-        """A sentence about blank labels; empty if there are none."""
+        """A sentence about blank labels, or a table without a column of classes."""
+        if self._is_table and not self._table:
+            return why_no_label_column(self._path, next(table_rows(self._path))[1])
         if b"" not in self._table:
             return ""
         blank = self._table[b""]

@@ -14,7 +14,7 @@ from mixmood.core.records.ranking import (
 )
 from mixmood.report.charts import LABELLED, Axis, Bar, Mark, bars, mark
 from mixmood.report.page import fragment, inert_json, render
-from mixmood.report.ranking.text import answer_cells, side_lines, table_cells
+from mixmood.report.ranking.text import answer_cells, by_advice, side_lines, table_cells
 
 N_TILES = 8
 """Images in a row of the gallery."""
@@ -46,6 +46,9 @@ def ranking_page(
             "command": command,
             "elapsed_s": elapsed_s,
             "rows": marked(ranking),
+            "by_distance": sorted(
+                marked(ranking), key=lambda row: row.candidate.measures[ranking.measure].rank
+            ),
             "axes": {measure: _distance_axis(ranking, measure) for measure in ranking.noise_floor},
             "nearest_by": nearest_by(ranking),
             "distributions": [histograms(ranking, measure) for measure in ranking.noise_floor],
@@ -111,7 +114,7 @@ def nearest_by(ranking: Ranking) -> dict[str, list[str]]:
 
 
 class Gains(NamedTuple):
-    """All pools that were probed, the highest gain first, on an axis that includes 0."""
+    """All pools that were probed, in the order of their advice, on an axis that includes 0."""
 
     rows: list[MarkedPool]
     axis: Axis
@@ -122,7 +125,7 @@ def gains(ranking: Ranking) -> Gains | None:
     known = [(row.candidate.probe, row) for row in marked(ranking) if row.candidate.probe]
     if not known:
         return None
-    known.sort(key=lambda pair: -pair[0].gain)
+    known.sort(key=lambda pair: by_advice(pair[1].candidate))
     axis = Axis.of_values([0.0, *(end for probe, _ in known for end in probe.interval)])
     return Gains([row for _, row in known], axis)
 

@@ -13,7 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from mixmood.core.files import csv_text
-from mixmood.core.records.ranking import SIGNIFICANT, Candidate, Dissimilarity, Ranking
+from mixmood.core.records.ranking import (
+    SIGNIFICANT,
+    Candidate,
+    Dissimilarity,
+    LabelledSet,
+    Ranking,
+)
 from mixmood.core.text import counted, either_form
 from mixmood.evidence.advice import percent
 from mixmood.report.text import in_view, printable
@@ -41,7 +47,7 @@ LEAST_NAME = 12
 GAP = 2
 """Spaces between columns."""
 INTERVAL = "95 % interval"
-OPTIONAL = ("images", "ranks", "p (Holm)", "P(best)")
+OPTIONAL = ("images", "ranks", "p (Holm)", "P(nearest)")
 """Columns that are left out, in this order, if the terminal is too narrow for all."""
 STYLES = {"use": "green", "avoid": "red", "filter": "yellow", None: "", "unsure": ""}
 
@@ -75,16 +81,15 @@ def interval_bars(
 
 
 def table_cells(ranking: Ranking, measure: str) -> dict[str, list[Text]]:
-    """The table of one measure: the cells of each column by its head.
+    """The table of distances by one measure, nearest first: the cells of each column by its head.
 
-    The table of the measure that ranks is in the order that was asked for, by gain or by distance,
-    and has gain and advice.
+    In a ranking by distance, the table of the measure that ranks also has gain and advice.
     """
-    is_main, pools = measure == ranking.measure, _ordered(ranking, measure)
+    is_main, pools = measure == ranking.measure, ranking.ordered_by(measure)
+    is_main &= ranking.by == "distance"
     results = [pool.measures[measure] for pool in pools]
-    places = pools if is_main else results
     cells = {
-        "rank": [Text(str(place.rank)) for place in places],
+        "rank": [Text(str(result.rank)) for result in results],
         "pool": [Text(printable(pool.name) + (" !" if pool.warnings else "")) for pool in pools],
         "images": [Text(f"{pool.n_images:,}") for pool in pools],
         measure: [Text(f"{result.distance:.3g}") for result in results],
@@ -93,8 +98,8 @@ def table_cells(ranking: Ranking, measure: str) -> dict[str, list[Text]]:
             Text(f"{result.p_holm:.2g}", style="" if result.p_holm <= SIGNIFICANT else "green")
             for result in results
         ],
-        "P(best)": [Text(_chance(place.p_best)) for place in places],
-        "ranks": [Text("-".join(map(str, dict.fromkeys(p.rank_interval)))) for p in places],
+        "P(nearest)": [Text(_chance(result.p_best)) for result in results],
+        "ranks": [Text(_span(result.rank_interval)) for result in results],
     }
     if is_main and any(pool.probe for pool in pools):
         cells["gain"] = [Text(f"{pool.probe.gain:+.1f}" if pool.probe else "-") for pool in pools]
@@ -103,8 +108,9 @@ def table_cells(ranking: Ranking, measure: str) -> dict[str, list[Text]]:
     return cells
 
 
-def _ordered(ranking: Ranking, measure: str) -> tuple[Candidate, ...]:
-    return ranking.candidates if measure == ranking.measure else ranking.ordered_by(measure)
+def _span(ranks: tuple[int, int]) -> str:
+    """Possible ranks: `2`, or `1-3`."""
+    return "-".join(map(str, dict.fromkeys(ranks)))
 
 
 @dataclass(frozen=True)
@@ -144,8 +150,7 @@ class RankingTable:
             show_edge=False,
             padding=(0, GAP if self.is_plain else GAP - 1, 0, 0),  # a box has a space of its own
             pad_edge=False,
-            caption=f"noise floor ({marks.floor}): {floor.distance:.3g}, "
-            f"95 % of it below {floor.upper:.3g}",
+            caption=f"noise floor ({marks.floor}): up to {floor.upper:.3g}",
             caption_justify="left",
         )
         shown = [head for head in cells if widths[head] and head in {"pool", INTERVAL, *others}]
@@ -164,8 +169,8 @@ class RankingTable:
 
     def _bars(self, width: int, marks: Marks) -> tuple[str, list[Text]]:
         """The head of the column, and the intervals on a common scale."""
-        results = [p.measures[self.measure] for p in _ordered(self.ranking, self.measure)]
-        floor = self.ranking.noise_floor[self.measure].distance
+        results = [p.measures[self.measure] for p in self.ranking.ordered_by(self.measure)]
+        floor = self.ranking.noise_floor[self.measure].upper
         bars, is_log = interval_bars(results, floor, width, marks)
         log_or_not = " (log)" if is_log else ""
         head = f"{INTERVAL}{log_or_not}"
@@ -235,18 +240,18 @@ ADVICE_ORDER = ("use", "filter", "unsure", "avoid", None)
 NEAR = {"same": "same", "different": "differs", "nearer": "too near"}
 
 
-def answer_cells(ranking: Ranking) -> dict[str, list[Text]]:
-    """The table of the answer: the cells of each column by its head.
+def by_advice(pool: Candidate) -> tuple[int, float, str]:
+    """What orders pools: their advice, then their gain.
 
-    Pools stand in the order of their advice and then of their gain. The order among pools that
-    are to be avoided says nothing: they are ordered by name.
+    The order among pools that are to be avoided says nothing: they are ordered by name.
     """
+    gain = pool.probe.gain if pool.probe and pool.advice != "avoid" else 0.0
+    return ADVICE_ORDER.index(pool.advice), -gain, pool.name
 
-    def place(pool: Candidate) -> tuple[int, float, str]:
-        gain = pool.probe.gain if pool.probe and pool.advice != "avoid" else 0.0
-        return ADVICE_ORDER.index(pool.advice), -gain, pool.name
 
-    pools = sorted(ranking.candidates, key=place)
+def answer_cells(ranking: Ranking) -> dict[str, list[Text]]:
+    """The table of the answer: the cells of each column by its head."""
+    pools = sorted(ranking.candidates, key=by_advice)
     probes, shares = [p.probe for p in pools], [p.useful_share for p in pools]
     return {
         "pool": [Text(printable(p.name) + (" !" if p.warnings else "")) for p in pools],
@@ -335,9 +340,10 @@ def _doubts(ranking: Ranking) -> Iterator[str]:
 def _distance_parts(ranking: Ranking, is_plain: bool) -> Iterator[RenderableType]:
     """A table for each measure, how it was made, and which pool is the nearest."""
     measures = list(ranking.candidates[0].measures)
+    seen = f" at {in_view(ranking.view)}" if ranking.view else ""
     yield Text(
         f"\n{ranking.draws} draws of {ranking.sample_size}, seed {ranking.seed}, "
-        f"{printable(str(ranking.backbone['name']))}"
+        f"{printable(str(ranking.backbone['name']))}{seen}"
     )
     for measure in measures:
         if not is_plain:
@@ -358,7 +364,10 @@ def _reasons(ranking: Ranking) -> Iterator[str]:
     """Why each pool should be used, filtered or avoided, with the numbers."""
     advised = [pool for pool in ranking.candidates if pool.advice and pool.advice_reason]
     for pool in advised[:MOST_POOLS]:
-        yield f"{pool.name}: {pool.advice}; {pool.advice_reason}."
+        order = ""
+        if ranking.by == "gain" and len(ranking.candidates) > 1:
+            order = f"; P(gains most) {_chance(pool.p_best)}, rank {_span(pool.rank_interval)}"
+        yield f"{pool.name}: {pool.advice}; {pool.advice_reason}{order}."
     if len(advised) > MOST_POOLS:
         yield f"{counted(len(advised) - MOST_POOLS, 'more pool')}: see {IN_FULL}."
 
@@ -367,11 +376,21 @@ def _headline(ranking: Ranking) -> str:
     labelled = ranking.labelled
     n_classes = len(labelled.classes or ())
     classes = f", {counted(n_classes, 'class', 'classes')}" if n_classes else ""
-    probe = next((pool.probe for pool in ranking.candidates if pool.probe), None)
-    right = f": {probe.accuracy:.0f} % right without a pool" if probe else ""
     size = counted(labelled.n_images, "labelled image")
-    seen = f" (seen at {in_view(ranking.view)})" if ranking.view else ""
-    return f"{printable(labelled.name)}: {size}{classes}{right}{seen}"
+    seen = f", {ranking.view['resolution']} px" if ranking.view else ""
+    return f"{printable(labelled.name)}: {size}{classes}{seen}{_right(labelled)}"
+
+
+def _right(labelled: LabelledSet) -> str:
+    """How often a classifier is right without a pool; also by class where their sizes differ."""
+    accuracy = labelled.accuracy
+    if accuracy is None:
+        return ""
+    low, high = (f"{100 * end:.0f}" for end in accuracy.interval)
+    words = f": {100 * accuracy.value:.0f} % right without a pool ({low} to {high})"
+    if labelled.is_imbalanced:
+        words += f", {100 * accuracy.balanced:.0f} % as the mean over classes"
+    return words
 
 
 def ranking_csv(ranking: Ranking) -> str:
