@@ -2,10 +2,13 @@
 
 import io
 
+import pytest
 from rich.console import Console
 from rich.progress import Progress
+from typer.testing import CliRunner
 
-from mixmood.cli.terminal import Bars, Pace, speed_of
+from mixmood.cli.main import app
+from mixmood.cli.terminal import INTERRUPTED, Bars, Pace, speed_of
 from mixmood.cli.train import epoch_line
 from mixmood.core.listener import PROBE
 from mixmood.ssl.record import EpochRecord
@@ -66,3 +69,25 @@ def test_the_speed_of_the_probe_is_counted_in_pools_and_that_of_reading_in_image
         "40 images/s",
         "0.25 pools/s",
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "variable", "is_uncached"),
+    [
+        (["--cache", "none"], "", True),
+        (["--cache=none"], "", True),
+        (["a", "--cache", "there"], "none", False),
+        (["a", "none"], "", False),
+        (["a"], "none", True),
+    ],
+)
+def test_ctrl_c_promises_to_continue_only_from_a_cache(words, variable, is_uncached, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("MIXMOOD_CACHE", variable)
+    monkeypatch.setattr("mixmood.api.rank.rank", interrupted)
+    result = CliRunner().invoke(app, ["rank", "labelled", "pool", *words])
+    assert result.exit_code == INTERRUPTED
+    assert "Interrupted." in result.stderr
+    assert ("continues from its cache" in result.stderr) != is_uncached

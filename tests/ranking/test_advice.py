@@ -273,3 +273,24 @@ def test_reading_fewer_labelled_images_for_distances_does_not_move_the_probe():
     )
     by_name = [{c.name: c.probe for c in report.candidates} for report in (early, full)]
     assert by_name[0] == by_name[1]
+
+
+def test_a_class_that_is_never_predicted_gets_a_warning_and_a_balanced_accuracy():
+    """42 images of one class and 2 of the other: always saying the first is right in 95 %."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1], [42, 2])
+    report = mixmood.rank(
+        Labelled(rng.normal(size=(44, WIDTH)), codes), {"a": rng.normal(size=(90, WIDTH))}, **QUICK
+    )
+    accuracy = report.labelled.accuracy
+    assert (accuracy.value, accuracy.balanced) == (pytest.approx(42 / 44), 0.5)
+    assert accuracy.interval[0] < accuracy.value < accuracy.interval[1]
+    assert accuracy.never_predicted == ("class 1",)
+    assert "mine: the class class 1 (2 images) is never predicted" in report.warnings[0]
+
+
+def test_equal_classes_that_are_learnt_get_no_warning(ranked):
+    accuracy = ranked.labelled.accuracy
+    assert accuracy.never_predicted == ()
+    assert accuracy.balanced == pytest.approx(accuracy.value)
+    assert 100 * accuracy.value == pytest.approx(ranked.candidates[0].probe.accuracy)

@@ -213,3 +213,41 @@ def test_a_small_sample_size_needs_no_fewer_labelled_images_than_there_are(sets)
     report = mixmood.rank(labelled, pools, sample_size=1)
     assert report.sample_size == 1
     assert report.best == "near"
+
+
+def test_a_pool_smaller_than_a_sample_is_ranked_with_smaller_samples():
+    rng = np.random.default_rng(0)
+    pools = {"small": rng.normal(size=(60, 4)), "large": rng.normal(size=(300, 4))}
+    report = mixmood.rank(rng.normal(size=(200, 4)), pools, draws=4)
+    assert {pool.name for pool in report.candidates} == {"small", "large"}
+    assert report.sample_size == 60
+    note = "The sample size is 60 instead of 80: the smallest pool has 60 images that can be used."
+    assert note in report.notes
+
+
+def test_a_tiny_pool_does_not_shrink_the_samples_of_the_others():
+    rng = np.random.default_rng(0)
+    pools = {"tiny": rng.normal(size=(19, 4)), "large": rng.normal(size=(300, 4))}
+    report = mixmood.rank(rng.normal(size=(200, 4)), pools, draws=4)
+    assert report.sample_size == 80
+    assert [one.name for one in report.set_aside] == ["tiny"]
+
+
+def test_copies_of_labelled_images_do_not_count_in_a_small_pool():
+    rng = np.random.default_rng(0)
+    labelled = rng.normal(size=(200, 4))
+    pools = {"small": np.concatenate([rng.normal(size=(50, 4)), labelled[:10]])}
+    report = mixmood.rank(labelled, pools, draws=4)
+    assert report.sample_size == 50
+
+
+def test_reading_that_stops_early_is_mentioned_only_where_it_saves_a_quarter():
+    rng = np.random.default_rng(0)
+    labelled = rng.normal(size=(40, 4))
+
+    def notes(n_far):
+        pools = {"near": rng.normal(size=(60, 4)), "far": rng.normal(9, size=(n_far, 4))}
+        return " ".join(mixmood.rank(labelled, pools, draws=30).notes)
+
+    assert "Reading stopped early" in notes(600)
+    assert "Reading stopped early" not in notes(60)

@@ -117,11 +117,10 @@ def test_the_chart_holds_zero_and_every_interval(probed):
 
 
 def test_the_terminal_answers_first_in_80_columns(probed):
-    lines = plain_text(ranking_view(probed, is_plain=True), 80).splitlines()
-    assert max(map(len, lines[2:])) <= 80
-    assert lines[0] == (
-        "my & labels: 100 labelled images, 2 classes: 80 % right without a pool (71 to 87)"
-    )
+    named = replace(probed, labelled=replace(probed.labelled, name="mine"))
+    lines = plain_text(ranking_view(named, is_plain=True), 80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "mine: 100 labelled images, 2 classes: 80 % right without a pool (71 to 87)"
     assert lines[1].startswith("Use clinic")
     assert lines[3].split() == ["pool", "advice", "gain", "(95", "%)", "helps", "useful", "share",
                                 "near?"]  # fmt: skip

@@ -101,7 +101,7 @@ def test_nothing_is_cut_or_wrapped_at_the_usual_widths(five_pools, width, is_pla
     for own in five_pools:
         (line,) = (line for line in lines if line.lstrip().startswith(f"{own.rank}  {own.name}"))
         assert f" 12,345  {12.34 * own.rank:6.3g}  " in line
-        assert line.endswith(f"   0.013   > 0.99    {own.rank}-{own.rank + 1}")
+        assert line.split()[-4:] == ["0.013", ">", "0.99", f"{own.rank}-{own.rank + 1}"]
         assert "●" in line or "o" in line
 
 
@@ -138,8 +138,8 @@ def test_the_bar_shrinks_before_names_wrap_and_goes_last():
 def test_a_terminal_too_narrow_for_all_numbers_gets_fewer_of_them_and_those_whole(five_pools):
     text = plain_text(ranking_view(ranking_of(five_pools), True), 40)
     assert "…" not in text
-    assert "rank  pool             cosine  P(nearest)" in text
-    assert "   1  more digits 0-4    12.3   > 0.99" in text
+    assert "rank  pool            cosine  P(nearest)" in text
+    assert ["1", "more", "digits", "12.3", ">", "0.99"] in [line.split() for line in text.splitlines()]
 
 
 def test_a_name_of_any_length_wraps_and_leaves_the_numbers_whole():

@@ -299,7 +299,7 @@ def needed_labels(pool: Pool, role: str = "labelled set") -> Labels:
         why = pool.why_unlabelled
         because = " ".join([*getattr(pool, "notes", ()), *([why] if why else [])])
         raise InputError(
-            f"The {role} {pool.name} does not have two classes. "
+            f"The {role} {pool.name} {'does not have two' if why else 'has no'} classes. "
             f"{because + ' ' if because else ''}Give them in one of these ways: {WAYS}."
         )
     return pool.labels
