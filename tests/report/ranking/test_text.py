@@ -139,7 +139,9 @@ def test_a_terminal_too_narrow_for_all_numbers_gets_fewer_of_them_and_those_whol
     text = plain_text(ranking_view(ranking_of(five_pools), True), 40)
     assert "…" not in text
     assert "rank  pool            cosine  P(nearest)" in text
-    assert ["1", "more", "digits", "12.3", ">", "0.99"] in [line.split() for line in text.splitlines()]
+    assert ["1", "more", "digits", "12.3", ">", "0.99"] in [
+        line.split() for line in text.splitlines()
+    ]
 
 
 def test_a_name_of_any_length_wraps_and_leaves_the_numbers_whole():
