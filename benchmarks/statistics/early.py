@@ -35,7 +35,7 @@ from mixmood.features.sample import Extractor
 from mixmood.ranking.distance import Scores, score
 from mixmood.ranking.judge import judge
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.read import LABELLED, POOL, Reading
+from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.ranking.rounds import read_in_rounds
 
 TASKS = ("cifar10", "mnist", "fashion_mnist", "svhn")

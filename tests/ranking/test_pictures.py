@@ -21,7 +21,7 @@ from mixmood.ranking.pictures import (
     principal_axes,
     traits_of,
 )
-from mixmood.ranking.read import Reading
+from mixmood.features.reading import Reading
 
 
 def noise(rng, n, side=8):

@@ -40,10 +40,10 @@ from mixmood.features.backbones.backbone import Backbone, network_digest
 from mixmood.features.backbones.registry import is_auto, load_backbone
 from mixmood.features.backbones.view import LAST
 from mixmood.features.plan import AUTO
+from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Extractor
 from mixmood.ranking.distance import distances_of
 from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
-from mixmood.ranking.read import LABELLED, POOL, Reading
 from mixmood.report.filter import (
     ListContent,
     check_names,

@@ -89,7 +89,7 @@ def log_head(log: MlflowLog, record: "HeadRecord", folder: Path | None) -> str:
         "accuracy_test": record.accuracy.test,
         "n_labelled": record.n_labelled,
         "n_unlabelled": record.n_unlabelled,
-        **{f"gain/{gain.algorithm}": gain.points for gain in record.gains},
+        **{f"gain/{pool.name}": pool.gain for pool in record.pools},
     }
     rows = _rows(metrics.items())
     return log.log(params, rows, name="train head", tags=TAGS | {KIND: "train"}, files=files)

@@ -1,14 +1,16 @@
-"""`mixmood.train`: a classifier from a few labelled images and a pool of unlabelled ones."""
+"""`mixmood.train`: a classifier from a few labelled images and pools of unlabelled ones."""
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mixmood.api.mlflow_runs import log_head, mlflow_log
+from mixmood.api.pool_choice import as_pools, decide, only_pool
 from mixmood.api.predict import predict
 from mixmood.api.view_choice import choose_view
 from mixmood.core.arrays import Rows
@@ -70,7 +72,9 @@ def train(
     listener: Listener | None = None,
     on_epoch: Callable[[EpochRecord], None] = lambda epoch: None,
 ) -> TrainedModel:
-    """A model trained on a few labelled images and a pool of unlabelled ones, and its record.
+    """A model trained on a few labelled images and pools of unlabelled ones, and its record.
+
+    Of several pools a head uses those that `rank` advises, and says why.
 
     The sets are given in the same ways as pools for `rank`; the classes come from class folders,
     tables or annotations. With `out`, the folder receives `record.json` and `model.onnx`; for a
@@ -79,7 +83,8 @@ def train(
 
     Args:
         labelled: Images with classes.
-        unlabelled: The pool; not needed for `supervised`.
+        unlabelled: The pools: a dictionary from names to pools, a list of paths, or one pool; not
+            needed for `supervised`. A network takes one.
         memory_limit_bytes: For networks: larger sets are read from disk during training.
         listener: Gets progress, warnings and notes, such as automatic choices.
         on_epoch: Called with each finished epoch of a network.
@@ -89,7 +94,7 @@ def train(
         return _trained_head(labelled, unlabelled, plan, listener)
     record = train_on_images(
         labelled,
-        unlabelled,
+        only_pool(unlabelled),
         plan=plan,
         memory_limit_bytes=memory_limit_bytes,
         listener=listener,
@@ -117,7 +122,13 @@ def _trained_head(
             listener.note(found.choice.reason)
         return found
 
-    run = train_head_on_images(labelled, unlabelled, plan=plan, listener=listener, choose=choose)
+    run = train_head_on_images(
+        labelled,
+        plan=plan,
+        listener=listener,
+        choose=choose,
+        decide=partial(decide, unlabelled, plan),
+    )
     if plan.folder is not None:
         write_head(plan.folder, run)
     if log is not None:
@@ -135,7 +146,7 @@ def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:
         )
     if algorithm not in known:
         raise unknown_name("algorithm", str(algorithm), (*known, *NETWORK_ONLY))
-    if unlabelled is None and algorithm in HEADS and HEADS[algorithm].uses_pool:
+    if not len(as_pools(unlabelled)) and algorithm in HEADS and HEADS[algorithm].uses_pool:
         raise OptionError(
             f"{algorithm} needs unlabelled images; got none. "
             "Give a pool, or train with 'supervised'."
@@ -161,7 +172,6 @@ def training_report(run: HeadRun, command: str | None = None) -> str:
     names = run.record.class_names
     pictures = TrainingPictures(
         labelled=run.labelled.pool.name,
-        pool=None if run.pool is None else run.pool.pool.name,
         mistakes=_mistakes(run, names),
         surest=_surest(run, names) if len(names) <= MOST_CLASSES else {},
     )
@@ -185,16 +195,23 @@ def _mistakes(run: HeadRun, names: tuple[str, ...]) -> tuple[Mistakes, ...]:
 
 
 def _surest(run: HeadRun, names: tuple[str, ...]) -> dict[str, tuple[Tile, ...]]:
-    if run.pool is None or not len(run.pool.features):
+    if not run.pools:
         return {}
-    chances = run.trained.head.predict_proba(run.pool.features)
+    features = np.concatenate([sample.features for sample in run.pools])
+    chances = run.trained.head.predict_proba(features)
     likeliest = chances.argmax(axis=1)
+    starts = np.cumsum([0, *map(len, run.pools)])
     found = {}
     for code, name in enumerate(names):
         rows = np.flatnonzero(likeliest == code)
         order = np.argsort(-chances[rows, code], kind="stable")[:N_TILES]
         if len(rows):
-            found[name] = _tiles(run.pool, rows[order])
+            places = [(int(np.searchsorted(starts, row, "right")) - 1, row) for row in rows[order]]
+            found[name] = tuple(
+                tile
+                for k, row in places
+                for tile in _tiles(run.pools[k], np.array([row - starts[k]]))
+            )
     return found
 
 

@@ -1,4 +1,4 @@
-"""`mixmood train`: a model from a few labelled images and a pool of unlabelled ones."""
+"""`mixmood train`: a model from a few labelled images and pools of unlabelled ones."""
 
 import sys
 from dataclasses import replace
@@ -9,6 +9,7 @@ import typer
 
 from mixmood.cli.options import takes
 from mixmood.cli.terminal import INTERRUPTED, Bars, say
+from mixmood.core.errors import OptionError
 from mixmood.core.interrupt import ends_at_once
 from mixmood.core.text import counted
 from mixmood.ssl.plan import TrainingRunPlan
@@ -20,10 +21,21 @@ if TYPE_CHECKING:
 
 @takes(TrainingRunPlan)
 def train(
+    sets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="LABELLED [POOL...]",
+            help="The labelled images (class folders, a list, ...), then any number of pools: "
+            "PATH or NAME=PATH.",
+            show_default=False,
+        ),
+    ] = None,
     *,
-    labelled: Annotated[str, typer.Option(help="Labelled images: class folders, a manifest, ...")],
+    labelled: Annotated[
+        str | None, typer.Option(help="The labelled images, if not the first word.")
+    ] = None,
     unlabelled: Annotated[
-        str | None, typer.Option(help="The pool; not needed for supervised.")
+        list[str] | None, typer.Option(help="A pool; repeatable, beside those that are words.")
     ] = None,
     plan: TrainingRunPlan,
     setting: Annotated[
@@ -33,10 +45,19 @@ def train(
         ),
     ] = None,
 ) -> None:
-    """Train a classifier with a pool of unlabelled images, and estimate its accuracy.
+    """Train a classifier on labelled images and the pools that help, and estimate its accuracy.
 
-    Example: mixmood train --labelled labelled/ --unlabelled crawl.zip --out run/
+    Of the pools, those are used that `mixmood rank` would advise; the others are left out, and
+    the reason is given. With --algorithm, all pools are used.
+
+    Example: mixmood train labelled/ crawl.zip clinic=scans/ --out run/
     """
+    words = [*(sets or [])]
+    if labelled is None:
+        if not words:
+            raise OptionError("Give the labelled images: mixmood train LABELLED POOL... --out DIR.")
+        labelled = words.pop(0)
+    pools = [*words, *(unlabelled or [])]
     with ends_at_once():  # there is nothing to save yet
         from mixmood.api.train import train as train_model
         from mixmood.ssl.image_training import load_torch, parsed_settings
@@ -53,7 +74,7 @@ def train(
 
         try:
             trained = train_model(
-                labelled, unlabelled, plan=plan, listener=bars, on_epoch=show_epoch
+                labelled, pools or None, plan=plan, listener=bars, on_epoch=show_epoch
             )
         except KeyboardInterrupt:
             say(_stopped(out))
@@ -107,9 +128,25 @@ def _head_lines(record: "HeadRecord", out: Path) -> list[str]:
         f"{record.algorithm}: {record.reason}",
         f"{record.n_labelled} labelled images of {len(record.class_names)} classes, "
         f"{record.n_unlabelled} of {counted(record.n_pool, 'pool image')} used",
+        *_pool_lines(record),
         refused,
         f"{record.elapsed_s:.1f} s; model.onnx, record.json and report.html in {out}",
     ]
+
+
+MOST_POOLS = 8
+"""Pools that the summary names; record.json and the page name all."""
+
+
+def _pool_lines(record: "HeadRecord") -> list[str]:
+    """What was done with each pool, and why."""
+    lines = [
+        f"  {pool.name}: {f'{pool.n_used:,} images used' if pool.n_used else 'not used'}; "
+        f"{f'{pool.advice}: ' if pool.advice else ''}{pool.reason}"
+        for pool in record.pools[:MOST_POOLS]
+    ]
+    n_more = len(record.pools) - MOST_POOLS
+    return [*lines, f"  {counted(n_more, 'more pool')}: see record.json"] if n_more > 0 else lines
 
 
 def _network_lines(record: "TrainingRecord", out: Path) -> list[str]:

@@ -199,7 +199,9 @@ MEASURE_NAMES = (
     "classifier",
     "typicality",
 )
-PROBE_ALGORITHMS = ("mixmatch", "pseudo-label", "propagation")
+PROBE_ALGORITHMS = ("pseudo-label", "propagation", "mixmatch")
+DEFAULT_PROBE = "pseudo-label"
+"""The head for which gains are measured, and which `train` uses with a pool."""
 BACKBONE_NAMES = ("efficientnet-lite0", "wide-resnet50-2", "untrained-wrn")
 HEAD_ALGORITHMS = ("supervised", "mixmatch", "pseudo-label", "propagation")
 NETWORK_ALGORITHMS = ("supervised", "mixmatch", "pseudo-label", "fixmatch", "mean-teacher")

@@ -100,6 +100,7 @@ def all_logits(
     pool: Array | None,
     weights: NDArray[np.float64],
     rng: np.random.Generator,
+    useful: Array | None = None,
 ) -> tuple[dict[str, LinearHead], dict[str, Array]]:
     """Each head fitted to the first problem, and its logits for every labelled row, (B, n, k).
 
@@ -114,8 +115,9 @@ def all_logits(
         pool: Of the unlabelled images, shape (m, d); none if None.
         weights: 1 where a row trains, shape (B, n), such as those of a `NestedPlan`.
         rng: Decides every random choice.
+        useful: The chance of each pool image to be useful, shape (m,); 1 if None.
     """
-    problem = head_problem(features, codes, n_classes, pool, weights)
+    problem = head_problem(features, codes, n_classes, pool, weights, useful)
     rows, seed = directions(features), int(rng.integers(2**63))
     fits = {
         name: fit_in_parts(head, problem, rows, [seed, *name.encode()])

@@ -28,10 +28,10 @@ from mixmood.evidence.labelled import (
     LabelledEvidence,
     interleaved,
 )
+from mixmood.features.reading import Reading
 from mixmood.ranking.certainty import N_POSSIBLE, chances_of_best, rank_intervals
 from mixmood.ranking.distance import Scores
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.read import Reading
 
 Result = TypeVar("Result")
 

@@ -11,7 +11,7 @@ from mixmood.core.records.ranking import PageMaterial, SetPictures, Tile
 from mixmood.core.version import package_version
 from mixmood.data.images.decode import thumbnail
 from mixmood.data.images.pool import FeatureSource
-from mixmood.ranking.read import Reading
+from mixmood.features.reading import Reading
 from mixmood.scores.registry import fit_score
 
 UNLIKE_SIZE = 2.0

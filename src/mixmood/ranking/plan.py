@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.options import (
     DEFAULT_MEASURE,
+    DEFAULT_PROBE,
     MEASURE_NAMES,
     PROBE_ALGORITHMS,
     either,
@@ -47,7 +48,7 @@ class RankingPlan(LoggedPlan):
         True, "Measure the gain of each pool; needs classes.", flag="--probe/--no-probe"
     )
     probe_algorithm: str = option(
-        "mixmatch",
+        DEFAULT_PROBE,
         f"The head that is trained with each pool: {either(PROBE_ALGORITHMS)}.",
     )
     by: str = option(

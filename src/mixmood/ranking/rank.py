@@ -14,11 +14,11 @@ from mixmood.data.images.labels import group_codes, group_names
 from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.evidence.labelled import N_FIRST
 from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Extractor
 from mixmood.ranking.distance import score, why_widths_differ
 from mixmood.ranking.judge import judge
 from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
-from mixmood.ranking.read import LABELLED, POOL, Reading
 from mixmood.ranking.record import Situation, ranking_record
 from mixmood.ranking.rounds import read_in_rounds
 

@@ -19,10 +19,10 @@ from mixmood.data.images.pool import ImageSource
 from mixmood.evidence.advice import Nearness, chance_words, is_foreign
 from mixmood.evidence.share import class_probabilities, class_shares
 from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.reading import Reading
 from mixmood.ranking.distance import Scores
 from mixmood.ranking.judge import JudgedPools
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.read import Reading
 from mixmood.ranking.rounds import Rounds
 
 MOST_NAMED = 5

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from threadpoolctl import threadpool_limits
 
 from mixmood.core.seeds import rng_for
+from mixmood.features.reading import Reading
 from mixmood.features.sample import named_problems
 from mixmood.ranking.certainty import chances_of_best
 from mixmood.ranking.distance import measure
 from mixmood.ranking.draws import why_too_small
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.read import Reading
 
 N_ROUNDS = 8
 

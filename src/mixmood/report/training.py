@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from mixmood.core.records.ranking import Tile
 from mixmood.core.text import counted
 from mixmood.core.version import __version__
-from mixmood.evidence.choice import CLEAR
 from mixmood.report.page import fragment, render
-from mixmood.report.text import signed
 from mixmood.ssl.record import HeadRecord, TrainingRecord
 
 MOST_CLASSES = 20
@@ -31,11 +29,10 @@ class TrainingPictures:
 
     labelled: str
     """The name of the labelled set."""
-    pool: str | None
     mistakes: tuple[Mistakes, ...]
     """The most frequent first."""
     surest: Mapping[str, tuple[Tile, ...]]
-    """The images of the pool with the highest confidence, for each class."""
+    """The pool images with the highest confidence, for each class."""
 
 
 def training_page(
@@ -51,7 +48,6 @@ def training_page(
             "pictures": pictures,
             "command": command,
             "confusion": record.confusion if is_small else (),
-            "clear": CLEAR,
             "mixmood": __version__,
         },
     )
@@ -67,11 +63,10 @@ def _head_facts(record: HeadRecord) -> Iterator[tuple[str, str]]:
     if record.accuracy.test is not None:
         yield "test", f"{record.accuracy.test:.3f} on {counted(record.n_test, 'image')}"
     yield "algorithm", f"{record.algorithm}: {record.reason}"
-    for gain in record.gains:
-        low, high = (signed(value, 1) for value in gain.interval)
-        yield f"gain of {gain.algorithm}", f"{signed(gain.points, 1)} points ({low} to {high})"
+    for pool in record.pools:
+        yield pool.name, f"{pool.advice or 'asked for'}; {pool.n_used} of {pool.n_images} used"
     yield "labelled", f"{record.n_labelled} images of {len(record.class_names)} classes"
-    yield "pool", f"{record.n_unlabelled} of {counted(record.n_pool, 'image')} used"
+    yield "pools", f"{record.n_unlabelled} of {counted(record.n_pool, 'image')} used"
 
 
 def _network_facts(record: TrainingRecord) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Training a head on pools of images: features, choice of the algorithm, record; no torch."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,25 +19,27 @@ from mixmood.data.images.labels import group_codes, group_names, minus_one_note,
 from mixmood.data.images.pool import ImageSource, Labels, Pool, fit_pixel_range
 from mixmood.data.open import open_pool
 from mixmood.evidence.choice import BASE, TrainedHead, train_head
+from mixmood.evidence.share import share_and_chances
 from mixmood.evidence.view import ChosenView
+from mixmood.features.reading import Reading, copy_warning
 from mixmood.features.sample import Extractor, Sample
 from mixmood.heads.linear import check_amount
 from mixmood.ssl.head_model import FEATURES, Typicality, check_model, fit_typicality, model_file
 from mixmood.ssl.plan import TrainingPlan, TrainingRunPlan
 from mixmood.ssl.pools import codes_among, first_names
-from mixmood.ssl.record import AlgorithmGain, HeadAccuracy, HeadRecord
+from mixmood.ssl.record import HeadAccuracy, HeadRecord, MeasuredGain, PoolUse
 
 
 def warn_of_copies(
-    images: Sample, labelled: Sample, consequence: str, listener: Listener
+    images: Sample, others: Sample, consequence: str, listener: Listener, role: str = "labelled"
 ) -> NDArray[np.bool_]:
-    """Which images are labelled images too; warns of them, with the consequence that it has."""
-    is_copy = images.is_copy_of(labelled)
+    """Which images are among the others too; warns of them, with the consequence that it has."""
+    is_copy = images.is_copy_of(others)
     count = int(is_copy.sum())
     if count:
         are = either_form(count, "is", "are")
         listener.warn(
-            f"{images.pool.name}: {counted(count, 'image')} {are} also among the labelled images"
+            f"{images.pool.name}: {counted(count, 'image')} {are} also among the {role} images"
             f"{consequence}"
         )
     return is_copy
@@ -45,6 +47,36 @@ def warn_of_copies(
 
 ChooseView = Callable[[Pool, FeatureCache | None], ChosenView | None]
 """From the labelled images to the backbone in its view; None for features."""
+LEAST_OF_POOL = 200
+"""Of every pool that is used, at least so many images are taken, if it has them."""
+
+
+@dataclass(frozen=True)
+class PoolPart:
+    """What to use of a pool, and why.
+
+    Attributes:
+        use: The entry in the record; how many images are used is filled in when they are read.
+        reading: Reads the first images in the order of the judgement; None if nothing is used.
+        weight: How many useful images the pool is thought to have.
+    """
+
+    use: PoolUse
+    reading: Reading | None
+    weight: float
+
+
+@dataclass(frozen=True)
+class PoolDecision:
+    """The head to train and the pools to train it with."""
+
+    algorithm: str
+    reason: str
+    parts: tuple[PoolPart, ...] = ()
+
+
+Decide = Callable[[Pool, Extractor, Listener], PoolDecision]
+"""From the labelled images and a reader to what is used; asks the same questions as `rank`."""
 
 
 class HeadTask:
@@ -53,19 +85,19 @@ class HeadTask:
     def __init__(
         self,
         labelled: Any,
-        unlabelled: Any,
         plan: TrainingRunPlan,
         cache: FeatureCache | None,
         listener: Listener,
         choose: ChooseView,
+        decide: Decide,
     ) -> None:
         """Open and embed all images; the listener is told of images that are left out."""
         self._plan, self._cache, self._listener = plan, cache, listener
-        base = open_pool(labelled, seed=plan.seed, cache=cache, role="labelled pool")
+        base = open_pool(labelled, seed=plan.seed, cache=cache, role="labelled set")
         # Checked before images are read: embedding many of them takes minutes.
-        check_amount(len(base), len(needed_labels(base, "labelled pool").names))
+        check_amount(len(base), len(needed_labels(base, "labelled set").names))
         self.pixel_range = fit_pixel_range(base)
-        images = self._open(base, "labelled")
+        images = self._open(base, "labelled set")
         self.view = choose(images, cache)
         self.backbone = None if self.view is None else self.view.backbone
         self._extractor = Extractor(self.backbone, plan.threads, cache, listener)
@@ -74,26 +106,53 @@ class HeadTask:
         self.groups = None
         if plan.groups is not None:
             self.groups = group_codes(group_names(base, plan.groups))[self.labelled.rows]
-        self.n_pool, self.pool = 0, None
-        if unlabelled is not None:
-            pool = self._open(unlabelled, "unlabelled")
-            self.n_pool = len(pool)
-            sampled = self._read(pool, self._sampled_rows(pool))
-            # They would be counted twice.
-            is_copy = warn_of_copies(
-                sampled, self.labelled, ", and left out of the pool.", listener
-            )
-            self.pool = sampled.where(~is_copy)
         self.test = None
         if plan.test is not None:
-            self.test = self._read(self._open(plan.test, "test"))
-            own = needed_labels(self.test.pool, "test pool")
+            self.test = self._read(self._open(plan.test, "test set"))
+            own = needed_labels(self.test.pool, "test set")
             self.test_codes = codes_among(self.labels.names, own.names, self.test.codes)
             warn_of_copies(self.test, self.labelled, ": their accuracy is too good.", listener)
+        self.decision = decide(images, self._extractor, listener)
+        self.pools, self.uses = self._read_pools()
+
+    @property
+    def pool(self) -> Array | None:
+        """The features of all pool images that are used, shape (m, d); None if there are none."""
+        rows = [sample.features for sample in self.pools]
+        return np.concatenate(rows) if rows else None
+
+    def _read_pools(self) -> tuple[tuple[Sample, ...], tuple[PoolUse, ...]]:
+        """The images that are used of each pool, and what was used of all of them."""
+        parts, samples, uses = self.decision.parts, [], []
+        quotas = shared_out(
+            self._plan.pool_limit,
+            [part.weight if part.reading else 0.0 for part in parts],
+            [part.use.n_images for part in parts],
+        )
+        for part, quota in zip(parts, quotas, strict=True):
+            n_used = 0
+            if part.reading is not None:
+                sample = part.reading.read_on(quota, self.labelled, beyond=True).sample
+                for text in (*sample.warnings, *copy_warning(sample)):
+                    self._listener.warn(f"{part.use.name}: {text}")
+                sample = sample.where(np.arange(len(sample)) < quota)
+                if self.test is not None:
+                    left_out = ", and left out of the pool."
+                    is_copy = warn_of_copies(sample, self.test, left_out, self._listener, "test")
+                    sample = sample.where(~is_copy)
+                n_used = len(sample)
+                samples += [sample] if n_used else []
+                if quota < part.use.n_images:
+                    self._listener.note(
+                        f"{part.use.name}: a random sample of {quota:,} of its "
+                        f"{part.use.n_images:,} images is used; --pool-limit changes that."
+                    )
+            uses.append(replace(part.use, n_used=n_used))
+        return tuple(samples), tuple(uses)
 
     def _open(self, what: Any, role: str) -> Pool:
         """The pool; images of more than eight bits are scaled like the labelled ones."""
-        pool = open_pool(what, seed=self._plan.seed, cache=self._cache, role=f"{role} pool")
+        pool = open_pool(what, seed=self._plan.seed, cache=self._cache, role=role)
         for note in getattr(pool, "notes", ()):
             self._listener.warn(f"{pool.name}: {note}")
         if isinstance(pool, ImageSource) and self.pixel_range is not None:
@@ -106,18 +165,6 @@ class HeadTask:
         for text in found.warnings:
             self._listener.warn(f"{pool.name}: {text}")
         return found.not_empty()
-
-    def _sampled_rows(self, pool: Pool) -> Rows | None:
-        """A random sample of a pool larger than `pool_limit`, with a warning; None for all rows."""
-        most = self._plan.pool_limit
-        if len(pool) <= most:
-            return None
-        self._listener.warn(
-            f"{pool.name}: a random sample of {most} of its {len(pool)} images is used; "
-            "--pool-limit changes that."
-        )
-        rng = rng_for(self._plan.seed, "pool sample")
-        return np.sort(rng.choice(len(pool), most, replace=False))
 
     def known(self) -> dict[str, Any]:
         """Facts about the model that `predict` needs."""
@@ -134,9 +181,34 @@ class HeadTask:
         }
 
 
+def shared_out(limit: int, weights: Sequence[float], sizes: Sequence[int]) -> list[int]:
+    """How many images of each pool are used: in proportion to the weights, but not too few.
+
+    >>> shared_out(3000, [900.0, 100.0, 0.0], [5000, 1000, 800])
+    [2700, 300, 0]
+    >>> shared_out(1000, [900.0, 1.0], [5000, 5000]), shared_out(3000, [5.0], [40])
+    ([800, 200], [40])
+    """
+    is_used, total = [weight > 0 for weight in weights], sum(weights)
+    least = [
+        min(LEAST_OF_POOL, size) if used else 0 for used, size in zip(is_used, sizes, strict=True)
+    ]
+    fair = [
+        max(low, min(size, round(limit * weight / total))) if used else 0
+        for low, size, weight, used in zip(least, sizes, weights, is_used, strict=True)
+    ]
+    # Pools that were raised to the least number are paid for by the largest.
+    while (over := sum(fair) - limit) > 0:
+        largest = max(range(len(fair)), key=lambda k: fair[k] - least[k])
+        if fair[largest] == least[largest]:
+            break
+        fair[largest] -= min(over, fair[largest] - least[largest])
+    return fair
+
+
 def _used_labels(labelled: Sample, listener: Listener) -> tuple[Labels, NDArray[np.int64]]:
     """The classes that have a readable image, and the code of every image among them."""
-    labels, codes = needed_labels(labelled.pool, "labelled pool"), labelled.codes
+    labels, codes = needed_labels(labelled.pool, "labelled set"), labelled.codes
     counts = np.bincount(codes, minlength=len(labels.names))
     without_image = [name for name, count in zip(labels.names, counts, strict=True) if count == 0]
     if without_image:
@@ -176,7 +248,7 @@ def record_of(
 ) -> HeadRecord:
     """The record; time and warnings are added when the run ends."""
     names = task.labels.names
-    pool = None if task.pool is None else task.pool.features
+    pool = task.pool
     shares, n_changed = None, None
     if pool is not None:
         guesses = trained.head.predict(pool)
@@ -186,32 +258,25 @@ def record_of(
             n_changed = int((trained.others[BASE].predict(pool) != guesses).sum())
     test = None if task.test is None else trained.head.predict(task.test.features)
     estimate = trained.accuracy
-    uses_pool = trained.name != BASE
     return HeadRecord(
         algorithm=trained.name,
         asked=plan.algorithm,
-        reason=trained.reason,
+        reason=task.decision.reason or trained.reason,
         accuracy=HeadAccuracy(
             None if estimate is None else estimate.value,
             None if estimate is None else (estimate.low, estimate.high),
             None if test is None else float((test == task.test_codes).mean()),
         ),
-        gains=tuple(
-            AlgorithmGain(
-                one.name,
-                100 * one.gain.value,
-                (100 * one.gain.low, 100 * one.gain.high),
-                one.is_clear,
-            )
-            for one in trained.comparisons
-        ),
+        measured=None
+        if (gain := trained.gain) is None
+        else MeasuredGain(100 * gain.value, (100 * gain.low, 100 * gain.high)),
         class_names=names,
         class_counts=tuple(np.bincount(task.codes, minlength=len(names)).tolist()),
         n_labelled=len(task.codes),
-        n_pool=task.n_pool,
-        n_unlabelled=len(pool) if pool is not None and uses_pool else 0,
+        n_pool=sum(use.n_images for use in task.uses),
+        n_unlabelled=0 if pool is None else len(pool),
         n_test=0 if task.test is None else len(task.test.features),
-        n_unreadable=sum(len(read.unreadable) for read in (task.labelled, task.pool) if read),
+        n_unreadable=sum(len(read.unreadable) for read in (task.labelled, *task.pools)),
         n_groups=None if task.groups is None else len(np.unique(task.groups)),
         backbone=None if task.backbone is None else task.backbone.describe(),
         view=None if task.view is None else task.view.describe(),
@@ -222,6 +287,7 @@ def record_of(
         confusion=confusion(trained.logits, task.codes, len(names)),
         pool_shares=shares,
         n_changed=n_changed,
+        pools=task.uses,
         seed=plan.seed,
         elapsed_s=0.0,
     )
@@ -259,31 +325,37 @@ class HeadRun:
     labelled: Sample
     codes: NDArray[np.int64]
     """The class of each labelled image, as an index of the record's class names."""
-    pool: Sample | None
+    pools: tuple[Sample, ...]
+    """The pool images that were trained with, by pool."""
     trained: TrainedHead
 
 
 def train_head_on_images(
     labelled: Any,
-    unlabelled: Any,
     *,
     plan: TrainingRunPlan,
     listener: Listener,
     choose: ChooseView,
+    decide: Decide,
 ) -> HeadRun:
-    """A head on the frozen features of labelled images and a pool, in the view that is chosen."""
+    """A head on the frozen features of labelled images and pools, in the view that is chosen."""
     start, recorder = time.perf_counter(), Recorder(listener)
     with open_cache(plan.cache, listener) or nullcontext() as store:
-        task = HeadTask(labelled, unlabelled, plan, store, recorder, choose)
+        task = HeadTask(labelled, plan, store, recorder, choose, decide)
         if task.pixel_range is not None:
             listener.note(task.pixel_range.sentence())
+        pool, useful = task.pool, None
+        if pool is not None:
+            rng = rng_for(plan.seed, "share", "pool")
+            useful = share_and_chances(task.labelled.features, pool, rng, task.codes)[1]
         trained = train_head(
             task.labelled.features,
             task.codes,
             len(task.labels.names),
-            None if task.pool is None else task.pool.features,
+            pool,
             rng_for(plan.seed, "head"),
-            algorithm=plan.algorithm,
+            algorithm=task.decision.algorithm,
+            useful=useful,
             groups=task.groups,
             views=None if task.view is None else task.view.evidence,
         )
@@ -308,4 +380,4 @@ def train_head_on_images(
     record = record_of(task, trained, typicality, takes, plan)
     took_s = time.perf_counter() - start
     record = replace(record, elapsed_s=took_s, warnings=tuple(recorder.warnings))
-    return HeadRun(record, model, task.labelled, task.codes, task.pool, trained)
+    return HeadRun(record, model, task.labelled, task.codes, task.pools, trained)

@@ -199,15 +199,28 @@ class HeadAccuracy:
 
 
 @dataclass(frozen=True)
-class AlgorithmGain:
-    """An algorithm that uses the pool compared with the supervised head on held-out images."""
+class MeasuredGain:
+    """The accuracy of the head minus that of the supervised one, on the same held-out images."""
 
-    algorithm: str
     points: float
-    """Difference of the accuracies in percentage points."""
     interval: tuple[float, float]
-    is_clear: bool
-    """Whether it is clearly better; see `evidence.choice.CLEAR`."""
+
+
+@dataclass(frozen=True)
+class PoolUse:
+    """What was done with one pool, and why."""
+
+    name: str
+    n_images: int
+    n_used: int
+    """How many of its images were trained with."""
+    advice: str | None
+    """What `rank` would say of it; None if the algorithm was named, so that it was not asked."""
+    reason: str
+    gain: float | None = None
+    """Its expected gain in points, alone; None if it was not measured."""
+    interval: tuple[float, float] | None = None
+    p_helps: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -220,14 +233,15 @@ class HeadRecord(_Record):
     reason: str
     """One sentence: why this algorithm."""
     accuracy: HeadAccuracy
-    gains: tuple[AlgorithmGain, ...]
+    measured: MeasuredGain | None
+    """Against the supervised head; None if no pool was used."""
     class_names: tuple[str, ...]
     class_counts: tuple[int, ...]
     n_labelled: int
     n_pool: int
-    """Images in the pool."""
+    """Images in the pools."""
     n_unlabelled: int
-    """Images of the pool that were used for training."""
+    """Images of the pools that were used for training."""
     n_test: int
     n_unreadable: int
     n_groups: int | None
@@ -250,6 +264,7 @@ class HeadRecord(_Record):
     warnings: tuple[str, ...] = ()
     view: dict[str, Any] | None = None
     """Resolution and depth of the features, and what they were compared with."""
+    pools: tuple[PoolUse, ...] = ()
     model: str = field(default=HEAD, init=False)
 
     def summary_line(self) -> str:
@@ -277,7 +292,9 @@ class HeadRecord(_Record):
                 raise ValueError(f"it is of schema {content['schema']}, model {content['model']}")
             values = {one.name: content[one.name] for one in fields(cls) if one.init}
             values["accuracy"] = HeadAccuracy(**_tuples(values["accuracy"]))
-            values["gains"] = tuple(AlgorithmGain(**_tuples(gain)) for gain in values["gains"])
+            values["pools"] = tuple(PoolUse(**_tuples(pool)) for pool in values["pools"])
+            if values["measured"] is not None:
+                values["measured"] = MeasuredGain(**_tuples(values["measured"]))
             return cls(**_tuples(values))
 
 

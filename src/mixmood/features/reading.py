@@ -9,11 +9,12 @@ from mixmood.core.arrays import Array, Rows
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import either_form
 from mixmood.data.images.pool import FeatureSource, Pool
-from mixmood.evidence.labelled import N_POOL
 from mixmood.features.sample import Extractor, Sample
 
 SPARE = 4
 """At most so many images are tried for each one wanted: bounds the time with broken files."""
+LEAST_ORDER = 1000
+"""An order has at least SPARE times so many images: gains need them, distances may not."""
 MOST_SHUFFLED = 2**20
 """Larger pools are not shuffled as a whole: it would take a second for ten million images."""
 LABELLED, POOL = "labelled", "pool"
@@ -65,7 +66,7 @@ class Reading:
     ) -> "Reading":
         """A reading of no image yet; `among` are the images that may be read, all if None."""
         n_images = len(pool) if among is None else len(among)
-        order = random_order(n_images, SPARE * max(most, N_POOL), seed, side)
+        order = random_order(n_images, SPARE * max(most, LEAST_ORDER), seed, side)
         order = order if among is None else among[order]
         return cls(extractor.nothing(pool), order, min(most, n_images), extractor)
 
@@ -120,21 +121,19 @@ class Reading:
         """Facts about this pool that may make its result wrong."""
         notes = () if isinstance(self.pool, FeatureSource) else self.pool.notes
         sample = self.sample
-        return (*notes, *sample.warnings, *_copy_warning(sample), *sample.repetition_warning)
+        return (*notes, *sample.warnings, *copy_warning(sample), *sample.repetition_warning)
 
 
 def _without(sample: Sample, left_out: Sample | None) -> Sample:
     return sample if left_out is None else sample.where(~sample.is_copy_of(left_out))
 
 
-def _copy_warning(sample: Sample) -> tuple[str, ...]:
+def copy_warning(sample: Sample) -> tuple[str, ...]:
+    """A sentence if copies of labelled images were left out of a sample; else nothing."""
     n_copies = sample.n_left_out
     if not n_copies:
         return ()
     are_copies = either_form(
         n_copies, "is a copy of a labelled one and was", "are copies of labelled ones and were"
     )
-    return (
-        f"{n_copies} of {sample.n_tried} images tried {are_copies} left out: copies would distort "
-        "the distance.",
-    )
+    return (f"{n_copies} of {sample.n_tried} images tried {are_copies} left out.",)

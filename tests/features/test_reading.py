@@ -8,7 +8,7 @@ from mixmood.data.images.pool import ImageSource
 from mixmood.data.open import open_pool
 from mixmood.features.backbones.backbone import OneView
 from mixmood.features.sample import Extractor
-from mixmood.ranking.read import LABELLED, POOL, Reading, random_order
+from mixmood.features.reading import LABELLED, POOL, Reading, random_order
 
 
 class Brightness(OneView):
@@ -109,7 +109,7 @@ def test_how_many_images_the_draws_need_does_not_change_the_order():
 
 
 def test_a_large_pool_is_not_shuffled_as_a_whole(monkeypatch):
-    monkeypatch.setattr("mixmood.ranking.read.MOST_SHUFFLED", 400)
+    monkeypatch.setattr("mixmood.features.reading.MOST_SHUFFLED", 400)
     few, many = (random_order(500, n, 0, POOL).tolist() for n in (30, 500))
     assert many[:30] == few
     assert sorted(many) == list(range(500))

@@ -1,0 +1,157 @@
+"""Which pools does `train` use? Those that `rank` advises, by the same question and numbers."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mixmood.core.cores import checked_jobs
+from mixmood.core.errors import InputError
+from mixmood.core.listener import Listener
+from mixmood.core.options import DEFAULT_PROBE
+from mixmood.core.records.ranking import Probe
+from mixmood.core.text import listed
+from mixmood.data.images.labels import group_codes, group_names
+from mixmood.data.images.pool import ImageSource, Pool
+from mixmood.data.open import open_candidates
+from mixmood.evidence.advice import PoolAdvice
+from mixmood.evidence.choice import BASE
+from mixmood.evidence.labelled import MOST_LABELLED, N_FIRST, N_POOL
+from mixmood.features.reading import LABELLED, POOL, Reading
+from mixmood.features.sample import Extractor
+from mixmood.ranking.judge import PoolGains, gains_of
+from mixmood.ranking.rank import why_not_comparable
+from mixmood.ssl.head import PoolDecision, PoolPart
+from mixmood.ssl.plan import AUTO, TrainingRunPlan
+from mixmood.ssl.record import PoolUse
+
+NO_POOL = "No pool was given: the supervised head is used."
+UNKNOWN_SHARE = 0.5
+
+
+def as_pools(unlabelled: Any) -> Mapping[str, Any] | Sequence[Any]:
+    """What the user gave as pools: a dictionary, a list of paths, or one pool.
+
+    >>> as_pools(None), as_pools("crawl/"), as_pools(["a/", "b.zip"])
+    ([], ['crawl/'], ['a/', 'b.zip'])
+    """
+    if unlabelled is None:
+        return []
+    is_list = isinstance(unlabelled, list | tuple) and bool(unlabelled)
+    if isinstance(unlabelled, Mapping) or (
+        is_list and all(isinstance(one, str | os.PathLike) for one in unlabelled)
+    ):
+        return unlabelled  # type: ignore[no-any-return]
+    return [unlabelled]
+
+
+def decide(
+    unlabelled: Any,
+    plan: TrainingRunPlan,
+    labelled: Pool,
+    extractor: Extractor,
+    listener: Listener,
+) -> PoolDecision:
+    """The head and the pools to train with; nothing is read of pools if `supervised` was asked.
+
+    Args:
+        unlabelled: The pools as the user gave them.
+        plan: The options of the training.
+        labelled: The labelled images.
+        extractor: Reads features in the chosen view.
+        listener: Gets progress, and the pools that cannot be used.
+    """
+    opened = open_candidates(as_pools(unlabelled), labelled, plan.seed, extractor.cache)
+    pools, aside = _usable(opened.pools, labelled), dict(opened.set_aside)
+    readings = {}
+    for name, pool in pools.items():
+        reading = Reading.begin(pool, N_POOL, plan.seed, POOL, extractor).read_on(N_FIRST)
+        if len(reading.sample):
+            readings[name] = reading
+        else:
+            aside[name] = f"it has no readable image among {reading.sample.n_tried}."
+    for name, reason in aside.items():
+        listener.warn(f"{name} is set aside: {reason}")
+    if not readings:
+        if aside and plan.algorithm not in (AUTO, BASE):
+            raise InputError(f"No pool can be used. {' '.join(aside.values())}")
+        return PoolDecision(BASE if plan.algorithm == AUTO else plan.algorithm, NO_POOL)
+    if plan.algorithm != AUTO:
+        is_used = plan.algorithm != BASE
+        return PoolDecision(
+            plan.algorithm,
+            "",
+            tuple(
+                PoolPart(
+                    PoolUse(name, len(one.pool), 0, None, "the algorithm was named"),
+                    one if is_used else None,
+                    float(len(one.pool)),
+                )
+                for name, one in readings.items()
+            ),
+        )
+    own = Reading.begin(labelled, MOST_LABELLED, plan.seed, LABELLED, extractor)
+    groups = None if plan.groups is None else group_codes(group_names(labelled, plan.groups))
+    gains = gains_of(
+        own.read_on(MOST_LABELLED),
+        readings,
+        algorithm=DEFAULT_PROBE,
+        seed=plan.seed,
+        listener=listener,
+        n_threads=checked_jobs(plan.threads),
+        groups=groups,
+    )
+    return _advised(gains)
+
+
+def _usable(pools: Mapping[str, Pool], labelled: Pool) -> dict[str, Pool]:
+    """The pools that hold the same kind of input, scaled like the labelled images."""
+    found: dict[str, Pool] = {}
+    for name, pool in pools.items():
+        if why := why_not_comparable(labelled, pool):
+            raise InputError(f"{name}: {why}")
+        if isinstance(pool, ImageSource) and isinstance(labelled, ImageSource):
+            fitted = labelled.pixel_range
+            found[name] = pool if fitted is None else pool.scaled_by(fitted)
+        else:
+            found[name] = pool
+    return found
+
+
+def _advised(gains: PoolGains) -> PoolDecision:
+    """The decision by the advice: what `rank` would use is used."""
+    union = gains.answer.union
+    used = union.pools if union else ()
+
+    def part(name: str) -> PoolPart:
+        reading, share = gains.pools[name], gains.parts[name].share
+        useful = (UNKNOWN_SHARE if share is None else share.share) * len(reading.pool)
+        use = _use(name, len(reading.pool), gains.advice[name], gains.probes[name])
+        return PoolPart(use, reading if name in used else None, max(useful, 1.0))
+
+    reason = gains.answer.sentence if gains.why_no_gain is None else gains.why_no_gain
+    if not used:
+        reason = f"{reason} The supervised head is used."
+    algorithm = DEFAULT_PROBE if used else BASE
+    return PoolDecision(algorithm, reason, tuple(map(part, gains.pools)))
+
+
+def _use(name: str, n_images: int, advice: PoolAdvice, probe: Probe | None) -> PoolUse:
+    if probe is None:
+        return PoolUse(name, n_images, 0, advice.word, advice.reason)
+    return PoolUse(
+        name, n_images, 0, advice.word, advice.reason, probe.gain, probe.interval, probe.p_helps
+    )
+
+
+def only_pool(unlabelled: Any) -> Any:
+    """The one pool of a network; InputError if there are several."""
+    pools = as_pools(unlabelled)
+    if len(pools) > 1:
+        names = listed([str(one) for one in pools])
+        raise InputError(
+            f"A network is trained with one pool; got {names}. Train a head (--model head) with "
+            "all of them, or give the one that `mixmood rank` advises."
+        )
+    if not pools:
+        return None
+    return next(iter(pools.values())) if isinstance(pools, Mapping) else pools[0]
