@@ -31,11 +31,11 @@ from mixmood.evidence.labelled import N_FIRST
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extract import extract
+from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Extractor
 from mixmood.ranking.distance import Scores, score
 from mixmood.ranking.judge import judge
 from mixmood.ranking.plan import RankingPlan
-from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.ranking.rounds import read_in_rounds
 
 TASKS = ("cifar10", "mnist", "fashion_mnist", "svhn")

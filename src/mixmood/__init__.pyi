@@ -40,7 +40,7 @@ def demo(
     draws: int = 30,
     until: float | None = 0.99,
     probe: bool = True,
-    probe_algorithm: str = "mixmatch",
+    probe_algorithm: str = "pseudo-label",
     by: str = "gain",
     groups: str | None = None,
     paper: bool = False,
@@ -67,8 +67,8 @@ def demo(
         until: Stop reading once one pool is the nearest with this probability; none reads all
             images.
         probe: Measure the gain of each pool; needs classes.
-        probe_algorithm: The head that is trained with each pool: mixmatch, pseudo-label or
-            propagation.
+        probe_algorithm: The head that is trained with each pool: pseudo-label, propagation or
+            mixmatch.
         by: Order the pools by gain or by distance; without a probe, by distance.
         groups: Labelled images of one group are held out together. A column of the table, or a
             pattern for the path, such as 'patient(\\d+)'.
@@ -232,7 +232,7 @@ def rank(
     draws: int = 30,
     until: float | None = 0.99,
     probe: bool = True,
-    probe_algorithm: str = "mixmatch",
+    probe_algorithm: str = "pseudo-label",
     by: str = "gain",
     groups: str | None = None,
     paper: bool = False,
@@ -262,8 +262,8 @@ def rank(
         until: Stop reading once one pool is the nearest with this probability; none reads all
             images.
         probe: Measure the gain of each pool; needs classes.
-        probe_algorithm: The head that is trained with each pool: mixmatch, pseudo-label or
-            propagation.
+        probe_algorithm: The head that is trained with each pool: pseudo-label, propagation or
+            mixmatch.
         by: Order the pools by gain or by distance; without a probe, by distance.
         groups: Labelled images of one group are held out together. A column of the table, or a
             pattern for the path, such as 'patient(\\d+)'.
@@ -408,7 +408,9 @@ def train(
     weight_decay: float = 0.0001,
     ema: float = 0.0,
 ) -> TrainedModel:
-    """A model trained on a few labelled images and a pool of unlabelled ones, and its record.
+    """A model trained on a few labelled images and pools of unlabelled ones, and its record.
+
+    Of several pools a head uses those that `rank` advises, and says why.
 
     The sets are given in the same ways as pools for `rank`; the classes come from class folders,
     tables or annotations. With `out`, the folder receives `record.json` and `model.onnx`; for a
@@ -417,7 +419,8 @@ def train(
 
     Args:
         labelled: Images with classes.
-        unlabelled: The pool; not needed for `supervised`.
+        unlabelled: The pools: a dictionary from names to pools, a list of paths, or one pool; not
+            needed for `supervised`. A network takes one.
         memory_limit_bytes: For networks: larger sets are read from disk during training.
         listener: Gets progress, warnings and notes, such as automatic choices.
         on_epoch: Called with each finished epoch of a network.

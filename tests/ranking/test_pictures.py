@@ -12,6 +12,7 @@ import mixmood
 from mixmood.core.errors import UnreadableImageError
 from mixmood.data.images.decode import THUMBNAIL_SIDE, thumbnail
 from mixmood.data.readers.array import ImageArray, array_pool
+from mixmood.features.reading import Reading
 from mixmood.features.sample import Extractor, Sample
 from mixmood.ranking.pictures import (
     N_EXTREME,
@@ -21,7 +22,6 @@ from mixmood.ranking.pictures import (
     principal_axes,
     traits_of,
 )
-from mixmood.features.reading import Reading
 
 
 def noise(rng, n, side=8):

@@ -111,7 +111,7 @@ def test_neither_torch_nor_onnx_nor_scikit_learn_is_needed(photos, tmp_path):
     command = [sys.executable, "-c", code, *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == 5
+    assert len(done.stdout.splitlines()) == 6  # one of them for the pool
     assert "cross-validated" in done.stdout.splitlines()[0]
 
 
@@ -142,11 +142,13 @@ def test_every_algorithm_can_be_asked_for(photos, algorithm):
 def test_without_a_pool_the_head_is_supervised_and_says_so(photos):
     record = train(photos / "labelled").record
     assert (record.algorithm, record.n_pool, record.pool_shares) == ("supervised", 0, None)
-    assert record.reason == "There is no pool image to learn from: the supervised head is used."
+    assert record.reason == "No pool was given: the supervised head is used."
 
 
 def test_a_large_pool_is_sampled_and_that_is_said(photos, told):
-    record = train(photos / "labelled", photos / "pool", pool_limit=7, listener=told).record
+    record = train(
+        photos / "labelled", photos / "pool", pool_limit=7, algorithm="mixmatch", listener=told
+    ).record
     assert record.n_pool == 30
     assert (
         "pool: a random sample of 7 of its 30 images is used; --pool-limit changes that."
@@ -160,7 +162,7 @@ def test_labelled_images_in_the_pool_are_left_out_of_it(photos, told):
         photos / "labelled", photos / "labelled", algorithm="propagation", listener=told
     ).record
     assert any(
-        "24 images are also among the labelled images, and left out of the pool." in t
+        "24 of 24 images tried are copies of labelled ones and were left out." in t
         for t in told.warnings
     )
     assert record.n_unlabelled == 0
@@ -208,7 +210,7 @@ def test_features_are_taken_as_they_are(photos):
 
 
 def test_a_pool_of_other_features_is_refused(photos):
-    with pytest.raises(ShapeError, match="The pool must have 1280 features a row; got"):
+    with pytest.raises(InputError, match="No pool can be used.*features cannot be mixed with"):
         train(photos / "labelled", np.ones((5, 7), np.float32), algorithm="propagation")
 
 
@@ -246,7 +248,7 @@ def test_one_image_of_every_class_trains_untested(tmp_path, make_photos, told):
 
 
 def test_images_without_classes_are_refused(photos):
-    with pytest.raises(InputError, match="The labelled pool pool has no classes. Give them"):
+    with pytest.raises(InputError, match="The labelled set pool has no classes. Give them"):
         train(photos / "pool")
 
 
@@ -261,7 +263,7 @@ def test_a_list_with_blank_labels_is_refused_and_says_how_many(photos, tmp_path)
 
 def test_a_pool_without_a_readable_image_is_refused(photos, tmp_path, told):
     (tmp_path / "a.png").write_bytes(b"broken")
-    with pytest.raises(InputError, match="has no readable image among 1. Check the files"):
+    with pytest.raises(InputError, match="No pool can be used.*has no readable image among 1"):
         train(photos / "labelled", tmp_path, listener=told)
 
 
@@ -306,7 +308,7 @@ def labelled(rng):
 def test_images_beside_labelled_features_are_refused(labelled):
     images = np.zeros((3, 8, 8), np.uint8)
     message = "array holds images, but the labelled set holds features. Give both as images"
-    with pytest.raises(ShapeError, match=message):
+    with pytest.raises(InputError, match="No pool can be used.*features cannot be mixed with"):
         train(labelled, images)
     with pytest.raises(ShapeError, match=message):
         train(labelled, test=(images, np.array(["cat", "dog", "cat"])))
@@ -391,3 +393,48 @@ def test_a_confusion_table_counts_every_repeat_by_its_share_and_leaves_out_who_w
     logits = np.array([[[1, 0], [1, 0], nothing], [[1, 0], [0, 1], nothing]])
     assert confusion(logits, np.array([0, 1, 1]), 2) == ((1.0, 0.0), (0.5, 0.5))
     assert confusion(logits, np.array([0, 1, 1]), 1000) is None
+
+
+def test_train_uses_what_rank_advises_with_the_same_numbers(rng, world):
+    """One answer: the same pools, gains and advice in both commands, and the rest left out."""
+    labelled, codes = world.useful(60)
+    pools = {
+        "more": world.useful(300)[0],
+        "again": world.useful(200)[0],
+        "foreign": world.foreign(300),
+    }
+    ranked = mixmood.rank((labelled, codes), pools, seed=3, draws=2)
+    record = train((labelled, codes), pools, seed=3).record
+    told = {pool.name: pool for pool in ranked.candidates}
+    assert {pool.name for pool in record.pools} == set(pools)
+    for pool in record.pools:
+        probe = told[pool.name].probe
+        assert (pool.advice, pool.gain, pool.interval, pool.p_helps) == (
+            told[pool.name].advice, probe.gain, probe.interval, probe.p_helps,
+        )  # fmt: skip
+    used = {pool.name for pool in record.pools if pool.n_used}
+    assert used == set(ranked.union.pools if ranked.union else ())
+    assert record.reason.startswith(ranked.answer)
+    assert record.algorithm == ("pseudo-label" if used else "supervised")
+    assert "foreign" not in used
+
+
+def test_a_pool_that_cannot_be_used_is_set_aside_and_named(photos, tmp_path, told):
+    (tmp_path / "a.png").write_bytes(b"broken")
+    pools = [str(photos / "pool"), str(tmp_path)]
+    record = train(photos / "labelled", pools, listener=told).record
+    assert [pool.name for pool in record.pools] == ["pool"]
+    assert any("is set aside: it has no readable image among 1" in text for text in told.warnings)
+
+
+def test_with_a_named_algorithm_all_pools_are_used(photos, told):
+    pools = {"a": photos / "pool", "b": photos / "labelled"}
+    record = train(photos / "labelled", pools, algorithm="mixmatch", listener=told).record
+    assert [(pool.name, pool.n_used, pool.advice) for pool in record.pools] == [
+        ("a", 30, None), ("b", 0, None),  # b holds the labelled images, which are left out
+    ]  # fmt: skip
+
+
+def test_a_network_takes_one_pool(photos):
+    with pytest.raises(InputError, match="A network is trained with one pool; got"):
+        train(photos / "labelled", {"a": photos / "pool", "b": photos / "pool"}, model="wrn-tiny")

@@ -61,19 +61,23 @@ def decide(
         listener: Gets progress, and the pools that cannot be used.
     """
     opened = open_candidates(as_pools(unlabelled), labelled, plan.seed, extractor.cache)
-    pools, aside = _usable(opened.pools, labelled), dict(opened.set_aside)
-    readings = {}
-    for name, pool in pools.items():
+    aside, readings = dict(opened.set_aside), {}
+    for name, one in opened.pools.items():
+        if why := why_not_comparable(labelled, one):
+            aside[name] = why
+            continue
+        pool = _scaled_like(labelled, one)
         reading = Reading.begin(pool, N_POOL, plan.seed, POOL, extractor).read_on(N_FIRST)
         if len(reading.sample):
             readings[name] = reading
         else:
             aside[name] = f"it has no readable image among {reading.sample.n_tried}."
+    if aside and not readings:
+        reasons = " ".join(f"'{name}': {reason}" for name, reason in aside.items())
+        raise InputError(f"No pool can be used. {reasons}")
     for name, reason in aside.items():
         listener.warn(f"{name} is set aside: {reason}")
     if not readings:
-        if aside and plan.algorithm not in (AUTO, BASE):
-            raise InputError(f"No pool can be used. {' '.join(aside.values())}")
         return PoolDecision(BASE if plan.algorithm == AUTO else plan.algorithm, NO_POOL)
     if plan.algorithm != AUTO:
         is_used = plan.algorithm != BASE
@@ -103,18 +107,12 @@ def decide(
     return _advised(gains)
 
 
-def _usable(pools: Mapping[str, Pool], labelled: Pool) -> dict[str, Pool]:
-    """The pools that hold the same kind of input, scaled like the labelled images."""
-    found: dict[str, Pool] = {}
-    for name, pool in pools.items():
-        if why := why_not_comparable(labelled, pool):
-            raise InputError(f"{name}: {why}")
-        if isinstance(pool, ImageSource) and isinstance(labelled, ImageSource):
-            fitted = labelled.pixel_range
-            found[name] = pool if fitted is None else pool.scaled_by(fitted)
-        else:
-            found[name] = pool
-    return found
+def _scaled_like(labelled: Pool, pool: Pool) -> Pool:
+    """The pool; images of more than eight bits are scaled like the labelled ones."""
+    if isinstance(pool, ImageSource) and isinstance(labelled, ImageSource):
+        fitted = labelled.pixel_range
+        return pool if fitted is None else pool.scaled_by(fitted)
+    return pool
 
 
 def _advised(gains: PoolGains) -> PoolDecision:

@@ -143,7 +143,7 @@ class HeadTask:
                 n_used = len(sample)
                 samples += [sample] if n_used else []
                 if quota < part.use.n_images:
-                    self._listener.note(
+                    self._listener.warn(
                         f"{part.use.name}: a random sample of {quota:,} of its "
                         f"{part.use.n_images:,} images is used; --pool-limit changes that."
                     )
@@ -190,9 +190,8 @@ def shared_out(limit: int, weights: Sequence[float], sizes: Sequence[int]) -> li
     ([800, 200], [40])
     """
     is_used, total = [weight > 0 for weight in weights], sum(weights)
-    least = [
-        min(LEAST_OF_POOL, size) if used else 0 for used, size in zip(is_used, sizes, strict=True)
-    ]
+    most = min(LEAST_OF_POOL, limit // max(sum(is_used), 1))
+    least = [min(most, size) * used for used, size in zip(is_used, sizes, strict=True)]
     fair = [
         max(low, min(size, round(limit * weight / total))) if used else 0
         for low, size, weight, used in zip(least, sizes, weights, is_used, strict=True)

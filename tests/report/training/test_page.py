@@ -4,7 +4,7 @@ import re
 
 from mixmood.core.records.ranking import Tile
 from mixmood.report.training import Mistakes, TrainingPictures, training_page
-from mixmood.ssl.record import AlgorithmGain, HeadAccuracy, HeadRecord
+from mixmood.ssl.record import HeadAccuracy, HeadRecord, MeasuredGain, PoolUse
 
 NASTY = "<script>alert(1)</script>"
 
@@ -13,7 +13,8 @@ def record(**changes):
     values = {
         "algorithm": "mixmatch", "asked": "auto", "reason": "mixmatch is clearly better.",
         "accuracy": HeadAccuracy(0.8, (0.7, 0.9), None),
-        "gains": (AlgorithmGain("mixmatch", 5.0, (1.0, 9.0), True),),
+        "measured": MeasuredGain(5.0, (1.0, 9.0)),
+        "pools": (PoolUse(NASTY, 20, 20, "use", NASTY, 2.5, (0.5, 4.5), 0.97),),
         "class_names": (NASTY, "b"), "class_counts": (5, 5), "n_labelled": 10, "n_pool": 20,
         "n_unlabelled": 20, "n_test": 0, "n_unreadable": 0, "n_groups": None, "backbone": None,
         "pixel_range": None, "takes": "features", "temperature": 1.0, "threshold": None,
@@ -25,7 +26,7 @@ def record(**changes):
 
 def pictures():
     tile = Tile(NASTY, "data:image/webp;base64,AAAA", None)
-    return TrainingPictures(NASTY, NASTY, (Mistakes(NASTY, "b", 1, (tile,)),), {NASTY: (tile,)})
+    return TrainingPictures(NASTY, (Mistakes(NASTY, "b", 1, (tile,)),), {NASTY: (tile,)})
 
 
 def test_names_are_shown_and_never_obeyed():
@@ -39,7 +40,8 @@ def test_the_headline_gives_the_accuracy_with_its_interval():
     page = training_page(record(), pictures())
     assert "The expected accuracy on new images like the labelled ones is 80" in page
     assert "+5.0" in page
-    untested = record(accuracy=HeadAccuracy(None, None, None), gains=(), confusion=None)
+    assert "+2.5" in page
+    untested = record(accuracy=HeadAccuracy(None, None, None), measured=None, confusion=None)
     assert "The accuracy is unknown: no image was held out." in training_page(untested, pictures())
 
 
