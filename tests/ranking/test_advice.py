@@ -143,7 +143,7 @@ def test_a_labelled_set_with_classes_is_probed(sets, ranked):
     same, foreign = (
         next(c for c in report.candidates if c.name == name) for name in ("same", "foreign")
     )
-    assert same.probe.algorithm == "mixmatch"
+    assert same.probe.algorithm == "pseudo-label"
     assert same.probe.gain > foreign.probe.gain
     assert same.probe.n_pool == 500
     assert same.useful_share.share > foreign.useful_share.share

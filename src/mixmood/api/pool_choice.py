@@ -87,7 +87,8 @@ def decide(
             tuple(
                 PoolPart(
                     PoolUse(name, len(one.pool), 0, None, "the algorithm was named"),
-                    one if is_used else None,
+                    one,
+                    is_used,
                     float(len(one.pool)),
                 )
                 for name, one in readings.items()
@@ -124,7 +125,7 @@ def _advised(gains: PoolGains) -> PoolDecision:
         reading, share = gains.pools[name], gains.parts[name].share
         useful = (UNKNOWN_SHARE if share is None else share.share) * len(reading.pool)
         use = _use(name, len(reading.pool), gains.advice[name], gains.probes[name])
-        return PoolPart(use, reading if name in used else None, max(useful, 1.0))
+        return PoolPart(use, reading, name in used, max(useful, 1.0))
 
     reason = gains.answer.sentence if gains.why_no_gain is None else gains.why_no_gain
     if not used:

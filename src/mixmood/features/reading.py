@@ -121,15 +121,14 @@ class Reading:
         """Facts about this pool that may make its result wrong."""
         notes = () if isinstance(self.pool, FeatureSource) else self.pool.notes
         sample = self.sample
-        return (*notes, *sample.warnings, *copy_warning(sample), *sample.repetition_warning)
+        return (*notes, *sample.warnings, *_copy_warning(sample), *sample.repetition_warning)
 
 
 def _without(sample: Sample, left_out: Sample | None) -> Sample:
     return sample if left_out is None else sample.where(~sample.is_copy_of(left_out))
 
 
-def copy_warning(sample: Sample) -> tuple[str, ...]:
-    """A sentence if copies of labelled images were left out of a sample; else nothing."""
+def _copy_warning(sample: Sample) -> tuple[str, ...]:
     n_copies = sample.n_left_out
     if not n_copies:
         return ()

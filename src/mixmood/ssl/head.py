@@ -21,7 +21,7 @@ from mixmood.data.open import open_pool
 from mixmood.evidence.choice import BASE, TrainedHead, train_head
 from mixmood.evidence.share import share_and_chances
 from mixmood.evidence.view import ChosenView
-from mixmood.features.reading import Reading, copy_warning
+from mixmood.features.reading import Reading
 from mixmood.features.sample import Extractor, Sample
 from mixmood.heads.linear import check_amount
 from mixmood.ssl.head_model import FEATURES, Typicality, check_model, fit_typicality, model_file
@@ -57,12 +57,14 @@ class PoolPart:
 
     Attributes:
         use: The entry in the record; how many images are used is filled in when they are read.
-        reading: Reads the first images in the order of the judgement; None if nothing is used.
+        reading: The images that were judged; it reads more in the same order.
+        is_used: Whether it is trained with.
         weight: How many useful images the pool is thought to have.
     """
 
     use: PoolUse
-    reading: Reading | None
+    reading: Reading
+    is_used: bool
     weight: float
 
 
@@ -126,15 +128,17 @@ class HeadTask:
         parts, samples, uses = self.decision.parts, [], []
         quotas = shared_out(
             self._plan.pool_limit,
-            [part.weight if part.reading else 0.0 for part in parts],
+            [part.weight * part.is_used for part in parts],
             [part.use.n_images for part in parts],
         )
         for part, quota in zip(parts, quotas, strict=True):
-            n_used = 0
-            if part.reading is not None:
-                sample = part.reading.read_on(quota, self.labelled, beyond=True).sample
-                for text in (*sample.warnings, *copy_warning(sample)):
-                    self._listener.warn(f"{part.use.name}: {text}")
+            n_used, reading = 0, part.reading
+            if part.is_used:
+                reading = reading.read_on(quota, self.labelled, beyond=True)
+            for text in reading.warnings:
+                self._listener.warn(f"{part.use.name}: {text}")
+            if part.is_used:
+                sample = reading.sample
                 sample = sample.where(np.arange(len(sample)) < quota)
                 if self.test is not None:
                     left_out = ", and left out of the pool."
