@@ -4,6 +4,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError
 from mixmood.core.listener import Listener
@@ -96,15 +98,17 @@ def decide(
         )
     own = Reading.begin(labelled, MOST_LABELLED, plan.seed, LABELLED, extractor)
     groups = None if plan.groups is None else group_codes(group_names(labelled, plan.groups))
-    gains = gains_of(
-        own.read_on(MOST_LABELLED),
-        readings,
-        algorithm=DEFAULT_PROBE,
-        seed=plan.seed,
-        listener=listener,
-        n_threads=checked_jobs(plan.threads),
-        groups=groups,
-    )
+    # Our threads use all cores already; threads of BLAS would only slow them down.
+    with threadpool_limits(1, user_api="blas"):
+        gains = gains_of(
+            own.read_on(MOST_LABELLED),
+            readings,
+            algorithm=DEFAULT_PROBE,
+            seed=plan.seed,
+            listener=listener,
+            n_threads=checked_jobs(plan.threads),
+            groups=groups,
+        )
     return _advised(gains)
 
 
