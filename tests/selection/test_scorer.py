@@ -41,6 +41,6 @@ def test_a_classifier_of_other_features_is_refused(saved, name, values):
 
 def test_other_arrays_are_no_saved_filter(tmp_path):
     np.savez(tmp_path / "images.npz", images=np.zeros((3, 8, 8), np.uint8))
-    message = "images.npz is not a saved filter: A saved filter must have .* Save it again with"
+    message = "images.npz is not a saved filter: format .* Give a file written by --save"
     with pytest.raises(InputError, match=message):
         load_scorer(tmp_path / "images.npz")

@@ -51,6 +51,15 @@ class MissingExtraError(MixmoodError):
         )
 
 
+@contextmanager
+def needing(feature: str, extra: str) -> Iterator[None]:
+    """Within, a package that is not installed is a MissingExtraError."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtraError(feature, extra) from None
+
+
 def reason(error: BaseException) -> str:
     """The cause in one line: the system's text for a system error, else the error's text."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
@@ -67,9 +76,7 @@ def errors_as(
     stay as they are.
 
     Args:
-        kind: The class of the new error.
         start: The start of its message, such as the file that cannot be opened.
-        advice: The end of its message.
         names_class: Whether the message names the class of the error, as for errors of a network.
     """
     try:

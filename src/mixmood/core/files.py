@@ -14,7 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
 
-from mixmood.core.errors import InputError, OutputError, UnreadableImageError, reason
+from mixmood.core.errors import InputError, OutputError, UnreadableImageError, errors_as, reason
 
 _STREAMS = (1, 2)
 """The file descriptors of this process's stdout and stderr."""
@@ -118,11 +118,7 @@ def expanded(path: str | Path) -> Path:
 
 
 def own_place(find: Callable[[str], str]) -> Path | None:
-    """The directory that `find` gives for mixmood; None for a user without a home directory.
-
-    Args:
-        find: A function of platformdirs, such as `user_cache_dir`.
-    """
+    """The directory that `find` gives for mixmood; None for a user without a home directory."""
     try:
         return Path(find("mixmood")).expanduser()
     except RuntimeError:
@@ -131,10 +127,8 @@ def own_place(find: Callable[[str], str]) -> Path | None:
 
 def make_folder(path: Path, advice: str = "Choose another place.") -> Path:
     """The folder, made with its parents if it does not exist; OutputError if that fails."""
-    try:
+    with errors_as(OutputError, f"Cannot make the folder {path}", advice):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"Cannot make the folder {path}: {reason(error)}. {advice}") from error
     return path
 
 
@@ -152,7 +146,7 @@ def read_image_file(path: str | bytes, where: str) -> bytes:
 
     It is opened without blocking and checked first: reading a FIFO would block for ever.
     """
-    try:
+    with errors_as(UnreadableImageError, f"{where}: cannot be read"):
         handle = os.open(path, _FLAGS)
         try:
             status = os.fstat(handle)
@@ -162,8 +156,6 @@ def read_image_file(path: str | bytes, where: str) -> bytes:
             return _read_all(handle, status.st_size)
         finally:
             os.close(handle)
-    except (OSError, ValueError) as error:
-        raise UnreadableImageError(f"{where}: cannot be read: {reason(error)}.") from error
 
 
 def _read_all(handle: int, size: int) -> bytes:
@@ -180,12 +172,9 @@ def read_at(path: str | Path, offset: int, size: int, where: str) -> bytes:
     The file is opened each time, so that no handle is shared between threads or processes. A file
     that shrinks meanwhile gives an error; with a memory map it would end the process.
     """
-    try:
-        with Path(path).open("rb") as file:
-            file.seek(offset)
-            data = file.read(size)
-    except (OSError, ValueError, OverflowError) as error:
-        raise UnreadableImageError(f"{where}: cannot be read: {reason(error)}.") from error
+    with errors_as(UnreadableImageError, f"{where}: cannot be read"), Path(path).open("rb") as file:
+        file.seek(offset)
+        data = file.read(size)
     if len(data) != size:
         raise UnreadableImageError(f"{where}: {size} bytes expected, but the file ends before.")
     return data
@@ -244,7 +233,6 @@ def hold(path: Path, statement: str = TAKE, patience_s: float = 0.0) -> sqlite3.
     not such a lock, or cannot be made.
 
     Args:
-        path: The file of the lock.
         statement: TAKE or LOOK.
         patience_s: How long to wait for the lock.
     """
@@ -261,10 +249,8 @@ def hold(path: Path, statement: str = TAKE, patience_s: float = 0.0) -> sqlite3.
 
 def read_json(path: Path, advice: str) -> dict[str, Any]:
     """The object in a file of ours; a damaged file is refused with the advice."""
-    try:
+    with errors_as(InputError, f"Cannot read {path}", advice):
         content = json.loads(path.read_bytes())
         if not isinstance(content, dict):
             raise ValueError("it is no JSON object")
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"Cannot read {path}: {reason(error)}. {advice}") from error
-    return content
+        return content

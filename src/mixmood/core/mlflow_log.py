@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mixmood.core.errors import MissingExtraError, OutputError, reason
+from mixmood.core.errors import OutputError, needing, reason
 
 EXPERIMENT = "mixmood"
 """The experiment of rankings, filters and trained models; a test bed has its own."""
@@ -29,10 +29,8 @@ class MlflowLog:
 
     def __init__(self, uri: str, experiment: str, artifacts: str | None = None) -> None:
         """Find the experiment, or make it; `artifacts` is the place of its files, if given."""
-        try:
+        with needing("--mlflow", "train"):
             from mlflow.tracking import MlflowClient
-        except ImportError as error:
-            raise MissingExtraError("--mlflow", "train") from error
         self._uri = uri
         with self._errors(), _few_retries():
             self._client = MlflowClient(tracking_uri=uri)

@@ -76,7 +76,6 @@ def plan_from(plan: type[P], options: Mapping[str, Any], start: Any = None) -> P
     """The plan with these options; an unknown name is refused, and the nearest name offered.
 
     Args:
-        plan: The kind of plan.
         options: Values by the name of their field. NumPy's numbers become Python's, which can be
             written as JSON; a path becomes text where a word is wanted.
         start: A plan of this kind, or of one that it extends, which gives the other values; the

@@ -40,10 +40,7 @@ class Unpacked(NamedTuple):
 def unpack(form: str, paths: Sequence[Path], shape: tuple[int, ...]) -> Unpacked:
     """The content of a data set's files.
 
-    Args:
-        form: A key of FORMS.
-        paths: The files.
-        shape: The shape of one image.
+    `form` is a key of FORMS, `shape` that of one image.
     """
     advice = "Delete it and get the data set again."
     with errors_as(InputError, f"Cannot unpack {paths[0]}", advice):

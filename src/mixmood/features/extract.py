@@ -226,11 +226,9 @@ def extract_each(
     The values depend on neither `jobs` nor the cache nor the other backbones, to the last bit.
 
     Args:
-        source: The pool.
         indices: The images wanted, in the order wanted.
         backbones: The networks that compute the features; only one may depend on the batch, alone.
         jobs: Working threads; all cores that the process may use if None.
-        cache: Where features are looked up and kept; None for no cache.
         progress: Called after every image, with the name of the pool.
     """
     asked = np.asarray(indices, dtype=np.int64)

@@ -144,7 +144,6 @@ class _Training:
         Args:
             rows: Shape (n, r + 1).
             gradients: Of the loss in the logits of these rows, shape (k, n, B).
-            rate: The learning rate.
         """
         by_row = gradients.transpose(1, 0, 2).reshape(len(rows), -1)
         gradient = (rows.T @ by_row).reshape(self._parameters.shape)

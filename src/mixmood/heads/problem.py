@@ -223,7 +223,6 @@ def head_problem(
     Args:
         features: Of the labelled images, shape (n, d).
         codes: Their classes, 0 to n_classes - 1, shape (n,).
-        n_classes: How many classes there are.
         pool: Of the unlabelled images, shape (m, d); none if None.
         weights: 1 where a row trains, shape (B, n); one problem with all rows if None.
         useful: The chance of each row of the pool to belong to a labelled class, shape (m,); 1

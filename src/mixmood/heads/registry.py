@@ -73,9 +73,7 @@ def fit_head(
         name: One of HEADS.
         features: Of the labelled images, shape (n, d).
         codes: Their classes, 0 to n_classes - 1, shape (n,).
-        n_classes: How many classes there are.
         pool: Of the unlabelled images, shape (m, d); none if None.
-        rng: Decides every random choice.
 
     >>> rng = np.random.default_rng(0)
     >>> codes = np.arange(20) % 2

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mixmood.core.errors import InputError, MissingExtraError, OptionError, reason
+from mixmood.core.errors import InputError, OptionError, needing, reason
 from mixmood.jobs.local import Call, Outcome, compute
 
 MOST_RETRIES = 3
@@ -47,10 +47,8 @@ class RaySpread:
         """The module `ray`, connected; a Ray started here gets `n_jobs` cores, or all with 0."""
         for name, value in _QUIET.items():
             os.environ.setdefault(name, value)
-        try:
+        with needing("--backend ray", "cluster"):
             import ray
-        except ImportError as error:
-            raise MissingExtraError("--backend ray", "cluster") from error
         _check_answers(self.address)
         here = {"num_cpus": n_jobs or None, "include_dashboard": False}
         options = here if self.address is None else {"address": self.address}

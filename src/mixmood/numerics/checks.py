@@ -16,7 +16,6 @@ def checked_features(
     """The features as an array; refuse anything but an (n, d) array of finite numbers.
 
     Args:
-        features: Rows of numbers.
         what: The name of the features in messages, such as "The pool".
         width: How many features a row must have; any number if None.
         fewest: The smallest number of rows.

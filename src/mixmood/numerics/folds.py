@@ -30,7 +30,6 @@ def repeated_folds(
         codes: The class of each row, shape (n,).
         n_folds: How many folds; at least 2.
         n_repeats: How often the rows are divided again.
-        rng: Decides the division.
         groups: The group of each row, shape (n,), any integers; if None, each row is a group.
 
     >>> repeated_folds(np.array([0, 0, 0, 1, 1, 2]), 2, 1, np.random.default_rng(0)).tolist()

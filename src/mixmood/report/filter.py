@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.errors import MissingExtraError, OptionError, OutputError
+from mixmood.core.errors import OptionError, OutputError, needing
 from mixmood.core.files import atomic_file, csv_text
 from mixmood.core.records.filtering import Filtering, FilterMaterial, GainInterval
 from mixmood.data.images.pool import Pool
@@ -174,11 +174,9 @@ def _write_parquet(file: IO[bytes], content: ListContent) -> None:
 
 
 def _pyarrow() -> tuple[Any, Any]:
-    try:
+    with needing("Writing Parquet", "hub"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError:
-        raise MissingExtraError("Writing Parquet", "hub") from None
     return pyarrow, pyarrow.parquet
 
 
@@ -187,13 +185,7 @@ WRITERS = {".csv": _write_csv, ".parquet": _write_parquet, ".txt": _write_text}
 
 
 def filter_page(record: Filtering, material: FilterMaterial, command: str | None = None) -> str:
-    """The page of a filtered pool, as HTML text.
-
-    Args:
-        record: The record.
-        material: The histogram of scores and the pictures.
-        command: The command that made it.
-    """
+    """The page of a filtered pool, as HTML text."""
     scores = material.histogram
     return render(
         "filter/filter.html",

@@ -237,7 +237,6 @@ def fit_fold_models(
         targets: Shape (n,).
         importance: Of each row, shape (n,).
         folds: The fold of each row, 0 and up, shape (n,).
-        penalty: Of the weights.
     """
     # The matrix is symmetric, and its transpose is already in the memory order of LAPACK.
     system = np.array(gram.T, order="F")

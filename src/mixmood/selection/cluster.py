@@ -87,7 +87,6 @@ def scan_ray(
     Args:
         scan: Pool, scorer and backbone; `jobs` is the number of actors. If it is None, there is
             one for each core, or for each GPU if the backbone uses GPUs.
-        shared: How workers on other machines open the same pool.
         ranges: The first index of each part, and the index after its last one.
         folder: Where the driver writes the parts; workers need not see it.
         progress: Called after every range.

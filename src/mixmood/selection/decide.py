@@ -100,8 +100,6 @@ def balanced(
     Args:
         scores: Shape (n,); the best of a class stay, of equal scores the lower index.
         classes: The predicted class of each image, 0 to n_classes - 1.
-        is_kept: Which images are kept so far.
-        n_classes: How many classes there are.
     """
     sizes = np.bincount(classes[is_kept], minlength=n_classes)
     if not sizes.any():
@@ -205,8 +203,6 @@ def decide(
     a count, the next best images are kept instead.
 
     Args:
-        pool: The scanned pool.
-        rule: What to keep.
         auto_threshold: The threshold of `--keep auto`, from the fitted filter.
         n_balanced_classes: The number of classes to balance; 0 for no balance.
     """

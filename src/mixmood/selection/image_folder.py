@@ -22,8 +22,6 @@ def fill_folder(
     """Put the images at these indices into a folder that `check_empty` has checked.
 
     Args:
-        pool: The pool of the images.
-        indices: The indices of the images in the pool.
         folder: The folder to fill; files of the same name are replaced.
         progress: Called after every image.
         with_links: Make hard links if the pool has files on the same disk; otherwise copies.

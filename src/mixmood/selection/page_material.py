@@ -33,8 +33,6 @@ def gather_filter_material(
     """The histogram and the galleries of a filtered pool.
 
     Args:
-        job: The filter that has run.
-        decision: What it decided.
         threshold: The score around which images are borderline; None shows no such images.
         labelled: The labelled set; None with a saved filter.
     """

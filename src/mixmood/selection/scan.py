@@ -18,7 +18,7 @@ import numpy as np
 
 from mixmood.core.arrays import packed_arrays, read_arrays
 from mixmood.core.cache import FeatureCache
-from mixmood.core.errors import InputError, OutputError, reason
+from mixmood.core.errors import InputError, OutputError, errors_as
 from mixmood.core.files import make_folder, read_json, write_atomic
 from mixmood.core.listener import Listener, Recorder
 from mixmood.data.images.pool import Pool
@@ -119,15 +119,12 @@ class PartFolder:
 
     def _read(self, start: int, n_rows: int) -> ScanPart:
         path = self.folder / _name(start)
-        try:
+        with errors_as(InputError, f"{path} is damaged", "Delete it and continue with --resume."):
             part: ScanPart = read_arrays(path)["part"].view(np.recarray)
             wanted = empty_part(n_rows, part.problems.dtype.itemsize // 4)
-        except Exception as error:
-            # A damaged archive raises a dozen kinds of errors.
-            raise _damaged(path, reason(error)) from error
-        if (part.shape, part.dtype.descr) != (wanted.shape, wanted.dtype.descr):
-            raise _damaged(path, "it holds other values")
-        return part
+            if (part.shape, part.dtype.descr) != (wanted.shape, wanted.dtype.descr):
+                raise ValueError("it holds other values")
+            return part
 
     def _check_same(self, head: Mapping[str, Any]) -> None:
         # Parts without it would be taken for files of somebody else.
@@ -148,10 +145,6 @@ def write_part(folder: Path, start: int, part: ScanPart) -> None:
 
 def _name(start: int) -> str:
     return f"part-{start:012d}.npz"
-
-
-def _damaged(path: Path, why: str) -> InputError:
-    return InputError(f"{path} is damaged: {why}. Delete it and continue with --resume.")
 
 
 LONGEST_PROBLEM = 200

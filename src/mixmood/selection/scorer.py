@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Codes, Rows, packed_arrays, read_arrays
-from mixmood.core.errors import InputError, reason
+from mixmood.core.errors import InputError, errors_as
 from mixmood.core.files import write_atomic
 from mixmood.core.options import DEFAULT_SCORE
 from mixmood.core.seeds import rng_for
@@ -160,10 +160,7 @@ def filter_from_arrays(arrays: FitArrays) -> FittedFilter:
     missing = [name for name in wanted if name not in arrays]
     if missing or int(arrays["format"]) != FORMAT:
         found = f"no {', '.join(missing)}" if missing else f"format {int(arrays['format'])}"
-        raise InputError(
-            f"A saved filter must have format {FORMAT} and all its arrays; got {found}. "
-            "Save it again with `mixmood filter --save` of this version."
-        )
+        raise ValueError(f"format {FORMAT} and all arrays were wanted; it has {found}")
     score = score_from_arrays(_with_prefix(arrays, "score_"))
     useful = json.loads(str(arrays["useful"]))
     lists = {name: tuple(value) for name, value in useful.items() if isinstance(value, list)}
@@ -236,15 +233,8 @@ def save_scorer(path: Path, scorer: Scorer) -> None:
 
 def load_scorer(path: Path) -> Scorer:
     """Read what `save_scorer` wrote; refuse anything else."""
-    try:
+    with errors_as(InputError, f"{path} is not a saved filter", "Give a file written by --save."):
         return _from_arrays(read_arrays(path))
-    except InputError as error:
-        raise InputError(f"{path} is not a saved filter: {error}") from error
-    except Exception as error:
-        # A damaged archive raises a dozen kinds of errors.
-        raise InputError(
-            f"{path} is not a saved filter: {reason(error)}. Give a file written by --save."
-        ) from error
 
 
 def _from_arrays(arrays: FitArrays) -> Scorer:

@@ -306,7 +306,6 @@ def confusion(
     Args:
         logits: Out-of-fold logits, shape (repeats, n, k); NaN for rows that were never held out.
         codes: The class of each image, shape (n,).
-        n_classes: How many classes there are.
     """
     if n_classes > MOST_CONFUSION_CLASSES:
         return None

@@ -87,9 +87,7 @@ def model_file(
     the file holds the head without the backbone, and its input is features.
 
     Args:
-        head: The classifier.
         typicality: How much an image resembles the labelled ones.
-        backbone: The backbone that computed the features.
         known: Facts that `predict` needs; they are written into the metadata of the file.
     """
     outputs: Values = {

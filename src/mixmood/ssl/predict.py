@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.cores import checked_jobs
-from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, reason
+from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, errors_as
 from mixmood.core.files import csv_text
 from mixmood.core.listener import Listener
 from mixmood.core.text import counted
@@ -102,7 +103,7 @@ class Classifier:
         """
         n_threads = checked_jobs(jobs)
         self._file = "The model" if isinstance(model, bytes) else str(_file_of(Path(model)))
-        try:
+        with self._no_model():
             content = model if isinstance(model, bytes) else Path(self._file).read_bytes()
             if has_external_data(content):
                 # A forged model could name any file of this machine.
@@ -112,9 +113,6 @@ class Classifier:
                 self._session.get_modelmeta().custom_metadata_map[METADATA]
             )
             self._read(known)
-        except Exception as error:
-            # ONNX Runtime raises its own error classes, which have no public base class.
-            raise self._no_model(error) from error
         self._asked_device, self.device, self._listener = device, CPU, listener
         self.is_batch_dependent = False
         if self.input == INPUT and not is_surely_cpu(check_device(device)):
@@ -146,7 +144,7 @@ class Classifier:
         if self.input == INPUT and self._channels == 1:
             # Trained on grey images: their three channels are equal.
             given = given[..., :1]
-        try:
+        with self._no_model():
             found = self._session.run(None, {self.input: given})
             answer: NDArray[np.float32] = found[0]
             if answer.shape != (len(given), len(self.class_names)) or answer.dtype != np.float32:
@@ -156,8 +154,6 @@ class Classifier:
                 raise ValueError(f"it gives {len(typical)} values of typicality")
             if not np.isfinite(answer).all():
                 raise ValueError("its probabilities are not finite")
-        except Exception as error:
-            raise self._no_model(error) from error
         return answer, typical
 
     @property
@@ -183,11 +179,9 @@ class Classifier:
         self.is_batch_dependent = backbone.is_batch_dependent
         return backbone
 
-    def _no_model(self, error: Exception) -> InputError:
-        return InputError(
-            f"{self._file} is no model written by `mixmood train`: {reason(error)}. "
-            "Give the folder of a finished run."
-        )
+    def _no_model(self) -> AbstractContextManager[None]:
+        start = f"{self._file} is no model written by `mixmood train`"
+        return errors_as(InputError, start, "Give the folder of a finished run.")
 
 
 def _file_of(path: Path) -> Path:

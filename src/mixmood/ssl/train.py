@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mixmood.core.errors import MissingExtraError, OptionError, OutputError, reason
+from mixmood.core.errors import OptionError, OutputError, errors_as, needing
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
 from mixmood.core.seeds import rng_for
@@ -82,11 +82,8 @@ def train(
     `model` is trained in place.
 
     Args:
-        labelled: The labelled images.
-        labels: Their classes.
         unlabelled: The pool; algorithms without a pool ignore it.
         test: Images to test on after each epoch; no choice depends on them.
-        test_labels: Their classes.
         validation: Images and labels to select the epoch by.
         class_names: Names of the classes; their numbers if left out.
         out: A folder for checkpoints and metrics.
@@ -323,37 +320,29 @@ def to_onnx(
     """An ONNX model from uint8 images to class probabilities, with metadata for `predict`.
 
     Args:
-        model: The network.
-        standardise: How its pixels are standardised.
         shape: Channels, height and width of the images.
         class_names: The classes in the order of the outputs.
         pixel_range: How images of more than eight bits were scaled, if there were any.
     """
-    try:
+    with needing("Writing ONNX models", "train"):
         import onnx
-    except ImportError:
-        raise MissingExtraError("Writing ONNX models", "train") from None
     channels, height, width = shape
     whole = _FromPixels(copy.deepcopy(model), standardise).cpu().eval()
     example = torch.zeros(2, height, width, channels, dtype=torch.uint8)
     buffer: Any = io.BytesIO()
-    try:
-        with warnings.catch_warnings():
-            # The newer exporter needs another package; the older one warns at every call.
-            warnings.simplefilter("ignore")
-            torch.onnx.export(
-                whole,
-                (example,),
-                buffer,
-                dynamo=False,
-                input_names=[INPUT],
-                output_names=["probabilities"],
-                dynamic_axes={INPUT: {0: "n"}, "probabilities": {0: "n"}},
-            )
-    except Exception as error:
-        raise OutputError(
-            f"The model cannot be written as ONNX: {reason(error)}. Its weights are in model.pt."
-        ) from error
+    start = "The model cannot be written as ONNX"
+    with errors_as(OutputError, start, "Its weights are in model.pt."), warnings.catch_warnings():
+        # The newer exporter needs another package; the older one warns at every call.
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            whole,
+            (example,),
+            buffer,
+            dynamo=False,
+            input_names=[INPUT],
+            output_names=["probabilities"],
+            dynamic_axes={INPUT: {0: "n"}, "probabilities": {0: "n"}},
+        )
     made = onnx.load_from_string(buffer.getvalue())
     known = {"schema": 1, "class_names": class_names, "height": height, "width": width}
     known |= {"channels": channels, "pixel_range": pixel_range}

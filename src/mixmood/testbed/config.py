@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from mixmood.core.errors import InputError, OptionError, reason
+from mixmood.core.errors import InputError, OptionError, errors_as, reason
 from mixmood.core.files import expanded
 from mixmood.core.options import DEFAULT_BACKBONE
 from mixmood.core.text import unknown_name
@@ -186,10 +186,8 @@ def load_config(word: str | Path) -> Config:
     if path.suffix != ".toml":
         error = unknown_name("preset", str(word), PRESETS)
         raise OptionError(f"{error} Or give a file that ends in .toml.")
-    try:
+    with errors_as(InputError, f"Cannot read the test bed {path}"):
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"Cannot read the test bed {path}: {reason(error)}.") from error
     return parse_config(text, str(path))
 
 

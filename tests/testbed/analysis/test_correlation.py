@@ -179,7 +179,7 @@ def test_a_table_of_another_form_is_refused(tmp_path, content, message):
 
 def test_a_file_that_is_not_text_or_not_there_is_refused(tmp_path):
     (tmp_path / "image.csv").write_bytes(b"\xff\xd8\xff\xe0\x00")
-    with pytest.raises(InputError, match="not a CSV table in UTF-8"):
+    with pytest.raises(InputError, match="as a CSV table in UTF-8"):
         read_distances(tmp_path / "image.csv")
-    with pytest.raises(InputError, match="Cannot read .*missing.csv: No such file"):
+    with pytest.raises(InputError, match="Cannot read .*missing.csv .*: No such file"):
         read_distances(tmp_path / "missing.csv")

@@ -186,8 +186,6 @@ def labels_from_file(
     without its suffix. InputError if no row names an image, or the table cannot be read.
 
     Args:
-        path: The table.
-        names: The images of the folder.
         column: The column with the classes; by default one with a usual name.
     """
     with errors_as(InputError, f"Cannot read the labels in {path}"):
@@ -322,7 +320,6 @@ def group_names(pool: Pool, column_or_pattern: str) -> list[str]:
     """The group of every image of a pool.
 
     Args:
-        pool: The pool.
         column_or_pattern: A column of the pool, if it is a CSV or TSV list of paths or a Parquet
             table; or a regular expression that is searched for in the path of each image. Its
             first capture group is the name of the image's group, as in `patient(\\d+)`; without

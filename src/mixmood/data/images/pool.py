@@ -110,7 +110,6 @@ class ImageSource(Source):
         """One RGB image, shape (height, width, 3); raises UnreadableImageError.
 
         Args:
-            index: The index of the image.
             side: The side to which the caller will shrink the picture: a large JPEG is then
                 decoded at reduced size, never below twice that side.
         """

@@ -97,7 +97,6 @@ def list_members(
 
     Args:
         members: The name of each member, whether it is an image, and its row.
-        dtype: The type of a row.
     """
     names: list[bytes] = []
     passed_over = Counter[str]()
@@ -164,8 +163,6 @@ class FolderSource(PathSource):
         """List the images below `path`; refuse a folder that has none or cannot be listed.
 
         Args:
-            path: The folder.
-            name: The name of the pool in results.
             label: The column of labels.csv with the classes; by default one with a usual name.
         """
         self.name = name
@@ -231,9 +228,7 @@ class FolderSource(PathSource):
 def is_read_by_a_folder(file: Path, folder: Path) -> bool:
     """Whether a file exists that belongs to a folder of images: an image, or its labels.csv.
 
-    Args:
-        file: The file, as a resolved path.
-        folder: The folder, as a resolved path.
+    Both are resolved paths.
     """
     is_own = is_image_name(os.fsencode(file.name)) and file.is_relative_to(folder)
     is_table = file.name in LABEL_FILES and file.parent == folder
@@ -323,8 +318,6 @@ class ManifestSource(PathSource):
         """Read the list, not the images; refuse a file that is not a list of images.
 
         Args:
-            path: The list.
-            name: The name of the pool in results.
             label: The column with the classes; by default one of LABEL_COLUMNS.
         """
         self.name = name

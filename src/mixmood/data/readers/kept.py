@@ -226,8 +226,6 @@ def open_kept(path: Path, name: str, open_base: Callable[[str], Pool]) -> Pool:
     """The pool of the images that a list keeps.
 
     Args:
-        path: The list.
-        name: The name of the new pool.
         open_base: Opens the pool that the list names.
     """
     pool, indices, paths = _read(path)

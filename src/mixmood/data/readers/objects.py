@@ -18,10 +18,10 @@ from PIL import Image
 
 from mixmood.core.errors import (
     InputError,
-    MissingExtraError,
     OptionError,
     UnreadableImageError,
     errors_as,
+    needing,
 )
 from mixmood.core.files import read_image_file
 from mixmood.data.images.decode import Raw
@@ -199,10 +199,8 @@ def open_hub(text: str, name: str | None) -> ObjectSource:
 
 
 def _load(where: str, config: str | None, split: str) -> Any:
-    try:
+    with needing(f"Reading {HUB_PREFIX}", "hub"):
         import datasets
-    except ImportError:
-        raise MissingExtraError(f"Reading {HUB_PREFIX}", "hub") from None
     start = f"Cannot open the data set {where}, configuration {config or 'default'}, split {split}"
     with errors_as(InputError, start, names_class=True):
         if any((Path(where) / file).is_file() for file in ("state.json", "dataset_dict.json")):

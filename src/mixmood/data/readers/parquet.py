@@ -15,9 +15,9 @@ import numpy as np
 
 from mixmood.core.errors import (
     InputError,
-    MissingExtraError,
     UnreadableImageError,
     errors_as,
+    needing,
     reason,
 )
 from mixmood.core.text import unknown_name
@@ -40,8 +40,6 @@ def choose_columns(path: Path, schema: Any, wanted: str | None) -> Columns:
     """The columns of a table; InputError if it has no images, OptionError without the one wanted.
 
     Args:
-        path: The file, for messages.
-        schema: Its schema in Arrow.
         wanted: The column with the classes; by default the ClassLabel of Hugging Face, or one with
             a usual name.
     """
@@ -130,8 +128,6 @@ class ParquetSource(ImageSource):
         """Read the metadata; refuse files that are broken or have no column of images.
 
         Args:
-            paths: The file or the files.
-            name: The name of the pool in results.
             label: The column with the classes; by default the ClassLabel of Hugging Face, or one
                 with a usual name.
         """
@@ -248,10 +244,8 @@ class ParquetSource(ImageSource):
 
 
 def _parquet_file(path: Path) -> Any:
-    try:
+    with needing("Reading Parquet", "hub"):
         import pyarrow.parquet
-    except ImportError:
-        raise MissingExtraError("Reading Parquet", "hub") from None
     return pyarrow.parquet.ParquetFile(path)
 
 

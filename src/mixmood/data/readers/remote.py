@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mixmood.core.errors import InputError, MissingExtraError, UnreadableImageError, errors_as
+from mixmood.core.errors import InputError, UnreadableImageError, errors_as, needing
 from mixmood.core.files import check_size
 from mixmood.data.images.names import (
     count_passed_over,
@@ -89,10 +89,8 @@ class _TemporaryFolder:
 
 
 def _connect(url: str) -> tuple[Any, str]:
-    try:
+    with needing("Reading URLs", "remote"):
         import fsspec
-    except ImportError:
-        raise MissingExtraError("Reading URLs", "remote") from None
     # An ImportError names the package that this kind of URL needs, such as s3fs.
     with errors_as(InputError, f"Cannot open {url}", names_class=True):
         system, path = fsspec.core.url_to_fs(url)

@@ -67,7 +67,6 @@ class Backbone(Protocol):
         """The same network with another view; OptionError if it does not offer it.
 
         Args:
-            view: Resolution and depth.
             with_last: Whether the last layer is computed also where the depth is without it.
         """
 

@@ -8,7 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mixmood.core.errors import BackboneError, MissingExtraError, OptionError, reason
+from mixmood.core.errors import (
+    BackboneError,
+    MissingExtraError,
+    OptionError,
+    errors_as,
+    needing,
+    reason,
+)
 from mixmood.core.files import expanded
 
 PREFIX = "hf:"
@@ -68,7 +75,7 @@ def check_folder(folder: Path) -> None:
             f"The model in {folder} brings its own code, which is never run. Choose a model "
             "whose family is part of transformers."
         )
-    if not _has_weights(folder):
+    if next(folder.glob(WEIGHTS), None) is None:
         is_pickled = any(next(folder.glob(pattern), None) for pattern in PICKLED)
         why = "only pickled weights, which are never loaded" if is_pickled else "no weights"
         raise BackboneError(
@@ -95,20 +102,12 @@ def _is_whole(folder: Path) -> bool:
     return (folder / SETTINGS).is_file()
 
 
-def _has_weights(folder: Path) -> bool:
-    return next(folder.glob(WEIGHTS), None) is not None
-
-
 def _json(path: Path) -> dict[str, Any]:
-    try:
+    with errors_as(BackboneError, f"Cannot read {path}", "Fetch or save the model again."):
         content = json.loads(path.read_bytes())
         if not isinstance(content, dict):
             raise ValueError("it holds no settings by name")
-    except (OSError, ValueError, RecursionError) as error:
-        raise BackboneError(
-            f"Cannot read {path}: {reason(error)}. Fetch or save the model again."
-        ) from error
-    return content
+        return content
 
 
 def _local_copy(name: str, revision: str | None) -> Path | None:
@@ -135,10 +134,8 @@ def _fetched(name: str, revision: str | None) -> Path:
 
 
 def _snapshot(name: str, revision: str | None, is_local: bool) -> Path:
-    try:
+    with needing("Models of the hub", "hf"):
         import huggingface_hub
-    except ImportError:
-        raise MissingExtraError("Models of the hub", "hf") from None
     return Path(
         huggingface_hub.snapshot_download(
             name,
@@ -156,11 +153,9 @@ VISION_TOWERS = {"clip": "CLIPVisionModelWithProjection", "siglip": "SiglipVisio
 
 def import_transformers() -> Any:
     """The library; MissingExtraError without it or without torch."""
-    try:
+    with needing("Models of the hub", "hf"):
         import torch  # noqa: F401 - transformers alone loads without it, and fails later
         import transformers
-    except ImportError:
-        raise MissingExtraError("Models of the hub", "hf") from None
     return transformers
 
 
@@ -212,7 +207,8 @@ def _family(folder: Path) -> str:
 def load_model(transformers: Any, folder: Path) -> tuple[Any, bool]:
     """The model, and whether the weights of its pooler were among the files."""
     options = {"local_files_only": True, "trust_remote_code": False}
-    try:
+    start = f"transformers cannot load the model in {folder}"
+    with errors_as(BackboneError, start, "Copy or fetch it again."):
         config = transformers.AutoConfig.from_pretrained(folder, **options)
         family = config.model_type
         tower = getattr(transformers, VISION_TOWERS.get(family, "AutoModel"))
@@ -224,11 +220,6 @@ def load_model(transformers: Any, folder: Path) -> tuple[Any, bool]:
         model, info = tower.from_pretrained(
             folder, config=config, use_safetensors=True, output_loading_info=True, **options
         )
-    except Exception as error:
-        raise BackboneError(
-            f"transformers cannot load the model in {folder}: {reason(error)}. Copy or fetch it "
-            "again."
-        ) from error
     missing = sorted(info["missing_keys"])
     others = [key for key in missing if "pooler" not in key]
     if others or info["mismatched_keys"]:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 
-from mixmood.core.errors import BackboneError, OptionError, reason
+from mixmood.core.errors import BackboneError, OptionError, errors_as
 from mixmood.core.text import unknown_name
 from mixmood.features.backbones.backbone import DEFAULT_RESOLUTION
 from mixmood.features.backbones.onnx_graph import has_external_data
@@ -23,13 +23,6 @@ from mixmood.features.backbones.view import RESOLUTIONS
 
 KEYS = ("layout", "range", "mean", "std", "resolution", "output")
 LAYOUTS = ("nhwc", "nchw")
-
-
-def check_settings(settings: Mapping[str, str]) -> None:
-    """Refuse settings of an ONNX file that have an unknown name."""
-    for key in settings:
-        if key not in KEYS:
-            raise unknown_name("option of an ONNX file", key, KEYS)
 
 
 def layout_setting(settings: Mapping[str, str]) -> str | None:
@@ -118,14 +111,10 @@ def load_onnx_file(name: str, resolution: int | None = None) -> OnnxBackbone:
 
 
 def _read(path: Path) -> bytes:
-    try:
+    with errors_as(BackboneError, f"Cannot read the backbone {path}"):
         model = path.read_bytes()
-    except OSError as error:
-        raise BackboneError(f"Cannot read the backbone {path}: {reason(error)}.") from error
-    try:
+    with errors_as(BackboneError, f"{path} is not an ONNX file"):
         is_split = has_external_data(model)
-    except ValueError as error:
-        raise BackboneError(f"{path} is not an ONNX file: {error}.") from error
     if is_split:
         raise BackboneError(
             f"{path} keeps its weights in another file, which is not opened for safety. "
@@ -135,15 +124,12 @@ def _read(path: Path) -> bytes:
 
 
 def _open(model: bytes, path: str) -> Any:
-    try:
+    with errors_as(BackboneError, f"ONNX Runtime cannot load {path}"):
         session = open_session(model)
         # Names are decoded when they are asked for; some may not be valid text.
         _ = session.get_modelmeta().custom_metadata_map
         _ = [(node.name, node.shape) for node in (*session.get_inputs(), *session.get_outputs())]
-    except Exception as error:
-        # ONNX Runtime has no public base class of its errors.
-        raise BackboneError(f"ONNX Runtime cannot load {path}: {reason(error)}.") from error
-    return session
+        return session
 
 
 def _settings(session: Any, query: str) -> dict[str, str]:
@@ -154,8 +140,11 @@ def _settings(session: Any, query: str) -> dict[str, str]:
         if key.startswith(PREFIX)
     }
     typed = dict(parse_qsl(query, keep_blank_values=True))
-    check_settings({**stated, **typed})
-    return {**stated, **typed}
+    settings = {**stated, **typed}
+    for key in settings:
+        if key not in KEYS:
+            raise unknown_name("option of an ONNX file", key, KEYS)
+    return settings
 
 
 def _only_input(session: Any, path: str) -> Any:

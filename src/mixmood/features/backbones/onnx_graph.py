@@ -310,11 +310,8 @@ def extended(
     """A model with nodes before and after its own, and other inputs and outputs.
 
     Args:
-        model: The ONNX file.
         before: Nodes before the model; they compute its old inputs, if the inputs change.
         after: Nodes after the model, which use its values.
-        inputs: Type and shape of each input.
-        outputs: Type and shape of each output.
         metadata: Properties of the file; those of the same name are replaced.
         is_pruned: Whether nodes and constants that no output needs are left out. ONNX Runtime
             would compute them. Only for graphs without other graphs in their nodes.

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.errors import BackboneError, OptionError, ShapeError, reason
+from mixmood.core.errors import BackboneError, OptionError, ShapeError, errors_as
 from mixmood.core.listener import Listener
 from mixmood.features.backbones.backbone import PREPROCESSING
 from mixmood.features.backbones.devices import (
@@ -172,9 +172,6 @@ class OnnxBackbone:
         """Take the network as the bytes of its file; it is loaded when it is first needed.
 
         Args:
-            name: The name in records.
-            model: The ONNX file.
-            resolution: The side of the images.
             resolutions: Other sides that may be chosen; the given one only by default.
             session: The session for `model`, if it is already open.
             input_format: How pixels are prepared; unchanged uint8 by default.
@@ -357,19 +354,12 @@ class OnnxBackbone:
             n_missing = self.batch_size - n_images
             batch = np.pad(batch, ((0, n_missing), (0, 0), (0, 0), (0, 0)), mode="edge")
         inputs = {self.input_name: self._format.apply(batch)}
-        try:
-            # A graphics card runs one batch at a time, and DirectML's sessions require that.
-            with nullcontext() if self.device == CPU else self._sessions.running:
-                session = self._sessions.get(self._names)
-                found = session.run(
-                    [self._output if name == LAST else name for name in self._names], inputs
-                )
-        except Exception as error:
-            # ONNX Runtime has no public base class of its errors.
-            raise BackboneError(
-                f"{self.name} cannot embed images of {self.resolution} x {self.resolution} pixels: "
-                f"{reason(error)}. Choose another resolution or layout."
-            ) from error
+        outputs = [self._output if name == LAST else name for name in self._names]
+        start = f"{self.name} cannot embed images of {self.resolution} x {self.resolution} pixels"
+        # A graphics card runs one batch at a time, and DirectML's sessions require that.
+        turn = nullcontext() if self.device == CPU else self._sessions.running
+        with errors_as(BackboneError, start, "Choose another resolution or layout."), turn:
+            found = self._sessions.get(self._names).run(outputs, inputs)
         parts = [self._checked(self._pooled(np.asarray(one)), len(batch)) for one in found]
         return (parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1))[:n_images]
 

@@ -7,12 +7,9 @@ only its first use needs torch.
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from mixmood.core.cache import cache_directory
-from mixmood.core.errors import BackboneError, MissingExtraError, OutputError
+from mixmood.core.errors import BackboneError, OutputError, needing
 from mixmood.core.files import make_folder, own_place, write_atomic
 from mixmood.features.backbones.backbone import check_resolution
 from mixmood.features.backbones.onnx_graph import (
@@ -102,10 +99,8 @@ def is_on_this_machine() -> bool:
 
 def read_weights(path: Path) -> Weights:
     """The tensors of the official file as float32; nothing in it is executed."""
-    try:
+    with needing(f"The first use of the backbone {NAME}", "train"):
         import torch
-    except ImportError as error:
-        raise MissingExtraError(f"The first use of the backbone {NAME}", "train") from error
     state = torch.load(path, weights_only=True, map_location="cpu")
     return {name: tensor.float().numpy() for name, tensor in state.items()}
 
@@ -116,7 +111,6 @@ def build(weights: Weights, first: int) -> bytes:
     A bottleneck has convolutions to `planes` * 2 channels, within these (with the stride), and to
     `planes` * 4 channels. The shortcut is added, then ReLU.
     """
-    check_weights(weights, first)
     graph = ConvGraph()
     stem, bias = folded(weights, "conv1", "bn1", EPSILON)
     images = graph.images(IMAGENET_MEAN, IMAGENET_DEVIATION)
@@ -149,35 +143,3 @@ def bottlenecks(first: int = FIRST) -> Iterator[tuple[str, int, int]]:
         for block in range(n_blocks):
             stride = 2 if stage and not block else 1
             yield f"layer{stage + 1}.{block}", stride, first * 2**stage
-
-
-def expected_shapes(first: int = FIRST) -> dict[str, tuple[int, ...]]:
-    """The shape of every tensor, by its official name."""
-    shapes: dict[str, tuple[int, ...]] = {}
-
-    def layer(conv: str, norm: str, *shape: int) -> None:
-        shapes[f"{conv}.weight"] = shape
-        for part in ("weight", "bias", "running_mean", "running_var"):
-            shapes[f"{norm}.{part}"] = shape[:1]
-
-    layer("conv1", "bn1", first, 3, 7, 7)
-    before = first
-    for name, _, planes in bottlenecks(first):
-        layer(f"{name}.conv1", f"{name}.bn1", planes * 2, before, 1, 1)
-        layer(f"{name}.conv2", f"{name}.bn2", planes * 2, planes * 2, 3, 3)
-        layer(f"{name}.conv3", f"{name}.bn3", planes * 4, planes * 2, 1, 1)
-        if name.endswith(".0"):
-            layer(f"{name}.downsample.0", f"{name}.downsample.1", planes * 4, before, 1, 1)
-        before = planes * 4
-    return shapes
-
-
-def check_weights(weights: Weights, first: int) -> None:
-    """Refuse the weights of another network."""
-    for name, shape in expected_shapes(first).items():
-        found: Any = np.shape(weights[name]) if name in weights else "nothing"
-        if found != shape:
-            raise BackboneError(
-                f"The weights are not those of {NAME}: {name} must have shape {shape}; "
-                f"got {found}. Fetch the file {URL} again."
-            )

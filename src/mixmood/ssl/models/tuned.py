@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mixmood.core.errors import MissingExtraError
+from mixmood.core.errors import needing
 from mixmood.core.seeds import rng_for
 from mixmood.heads.registry import fit_head
 from mixmood.ssl.models.network import Standardise
@@ -125,7 +125,6 @@ class TunedNetwork(nn.Module):
         Args:
             images: Pixels of 0 to 255, shape (n, 3, side, side).
             codes: Their classes, shape (n,).
-            n_classes: How many classes there are.
         """
         scale = self.standardise()
         parts = [self.features(scale(part.float())) for part in torch.split(images, BATCH)]
@@ -136,10 +135,8 @@ class TunedNetwork(nn.Module):
 
 
 def _graph() -> Any:
-    try:
+    with needing("Fine-tuning the backbone", "train"):
         import onnx
-    except ImportError:
-        raise MissingExtraError("Fine-tuning the backbone", "train") from None
     content = files("mixmood.features.backbones").joinpath(WEIGHTS).read_bytes()
     return onnx.load_from_string(content).graph
 

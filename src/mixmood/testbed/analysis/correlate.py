@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mixmood.core.errors import InputError, reason
+from mixmood.core.errors import InputError, errors_as
 from mixmood.testbed.analysis.groups import PoolKey
 from mixmood.testbed.analysis.statistics import LEAST_CELLS, pearsons, regrets, spearmans
 
@@ -154,26 +154,21 @@ def _cell(row: dict[str, str], value: str, where: str) -> CellMean:
 
 def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
     """Every row of a table with its file and line; the columns are checked first."""
-    try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file, restval="")
-            _check_columns(path, reader.fieldnames or [], columns)
-            for row in reader:
-                if row["ood_percent"].strip():
-                    yield f"{path}, line {reader.line_num}", row
-    except OSError as error:
-        raise InputError(f"Cannot read {path}: {reason(error)}.") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} is not a CSV table in UTF-8: {error}.") from error
-
-
-def _check_columns(path: str | Path, found: Sequence[str], columns: tuple[str, ...]) -> None:
-    missing = [column for column in columns if column not in found]
-    if missing:
-        raise InputError(
-            f"{path} must have the columns {', '.join(columns)}; it lacks {', '.join(missing)}. "
-            "Accuracies come first, distances second."
-        )
+    start = f"Cannot read {path} as a CSV table in UTF-8"
+    with (
+        errors_as(InputError, start),
+        Path(path).open(newline="", encoding="utf-8-sig") as file,
+    ):
+        reader = csv.DictReader(file, restval="")
+        missing = [column for column in columns if column not in (reader.fieldnames or [])]
+        if missing:
+            raise InputError(
+                f"{path} must have the columns {', '.join(columns)}; it lacks "
+                f"{', '.join(missing)}. Accuracies come first, distances second."
+            )
+        for row in reader:
+            if row["ood_percent"].strip():
+                yield f"{path}, line {reader.line_num}", row
 
 
 def _number(row: dict[str, str], column: str, where: str) -> float:
