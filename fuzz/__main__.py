@@ -135,7 +135,7 @@ def main() -> int:
     print(f"{'reader':16}{'inputs':>8}" + "".join(f"{word:>12}" for word in OUTCOMES))
     for name in asked.only:
         if READERS[name].needs_torch:
-            import_module("torch._dynamo")
+            import_module("mixmood.ssl.train")
         run.feed_all(name, range(asked.start, asked.start + asked.count))
         print(line(name, run.tally[name]), flush=True)
     print(line("all", sum(run.tally.values(), Counter[str]())))

@@ -3,7 +3,7 @@
 from importlib import import_module
 
 MODULES = """
-    matplotlib.backends.backend_agg matplotlib.figure onnx onnxruntime torch.onnx torch._dynamo
+    matplotlib.backends.backend_agg matplotlib.figure onnx onnxruntime torch.onnx
     scipy.stats sklearn.datasets
     mixmood.api.rank mixmood.api.train mixmood.cli.main mixmood.features.backbones.registry
     mixmood.features.extract mixmood.evidence.gain mixmood.ranking.rank

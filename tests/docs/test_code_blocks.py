@@ -28,6 +28,7 @@ NOT_RUN = {
         "mixmood testbed run paper ",
     ],
     "docs/results.md": ["mixmood testbed", "python -m benchmarks"],
+    "docs/replication.md": ["sh benchmarks/"],
     "docs/performance.md": ["pip install", "ray start", "export", "mixmood filter"],
     "docs/faq.md": ["pip ", "mixmood data get", "mixmood rank labelled/ hf://"],
     "docs/medical.md": ["pip install"],
@@ -148,7 +149,7 @@ def test_every_block_of_a_page_runs(page, run_command, pytestconfig):
             if block.kind == "python":
                 printed = run_python(block, names, where)
             elif block.kind == "text" and block.follows and printed is not None:
-                check(printed.strip() == block.text.strip(), where, printed)
+                check(without_line_ends(printed) == without_line_ends(block.text), where, printed)
             elif is_shell(block):
                 run_shell(page, block, run_command, where)
         except DiffersError as error:
@@ -156,6 +157,10 @@ def test_every_block_of_a_page_runs(page, run_command, pytestconfig):
                 raise
             write_block(page, block, error.printed)
         printed = printed if block.kind == "python" else None
+
+
+def without_line_ends(text):
+    return [line.rstrip() for line in text.strip().splitlines()]
 
 
 def write_block(page, block, printed):

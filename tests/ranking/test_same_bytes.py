@@ -15,10 +15,9 @@ from typer.testing import CliRunner
 import mixmood
 from mixmood.cli.main import app
 from mixmood.features.backbones.onnx_network import OnnxBackbone
+from mixmood.ranking import distance
 
 OPTIONS = {"draws": 2, "sample_size": 6, "resolution": 64, "measures": ("cosine", "l2")}
-READING = OPTIONS | {"measures": ("l2",), "probe": False}
-"""For what changes how images are read: the distances then tell whether the features changed."""
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +44,20 @@ def expected(desk):
 
 
 @pytest.fixture(scope="module")
-def expected_of_reading(desk):
-    return record(desk, jobs=1, **READING)
+def reading(small_backbone):
+    """The options of a ranking whose distances tell whether the features changed."""
+    options = {"draws": 2, "sample_size": 6, "measures": ("l2",), "probe": False}
+    return options | {"backbone": small_backbone, "cache": None}
+
+
+@pytest.fixture(scope="module")
+def expected_of_reading(desk, reading):
+    return read(desk, reading, jobs=1)
+
+
+def read(desk, reading, pools=("near", "dark"), **options):
+    sets = {str(pool).partition(".")[0]: desk / pool for pool in pools}
+    return mixmood.rank(desk / "labelled", sets, **reading | options).to_json()
 
 
 @pytest.mark.parametrize("jobs", [2, 5])
@@ -55,13 +66,13 @@ def test_the_number_of_threads_changes_no_byte(desk, expected, jobs):
 
 
 @pytest.mark.parametrize("size", [1, 3, 64])
-def test_the_size_of_a_batch_changes_no_byte(desk, expected_of_reading, size, monkeypatch):
+def test_the_size_of_a_batch_changes_no_byte(desk, expected, size, monkeypatch):
     monkeypatch.setattr(OnnxBackbone, "batch_size", size)
-    assert record(desk, **READING) == expected_of_reading
+    assert record(desk) == expected
 
 
 def test_the_order_in_which_a_folder_is_listed_changes_no_byte(
-    desk, expected_of_reading, monkeypatch
+    desk, reading, expected_of_reading, monkeypatch
 ):
     scandir = os.scandir
 
@@ -77,7 +88,7 @@ def test_the_order_in_which_a_folder_is_listed_changes_no_byte(
             pass
 
     monkeypatch.setattr(os, "scandir", Backwards)
-    assert record(desk, **READING) == expected_of_reading
+    assert read(desk, reading) == expected_of_reading
 
 
 def packed(desk, kind, files):
@@ -94,19 +105,24 @@ def packed(desk, kind, files):
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz"])
-def test_the_order_in_which_an_archive_was_packed_changes_no_byte(desk, expected_of_reading, kind):
+def test_the_order_in_which_an_archive_was_packed_changes_no_byte(
+    desk, reading, expected_of_reading, kind
+):
     files = sorted((desk / "near").rglob("*.png"))
     shuffled = [files[place] for place in np.random.default_rng(1).permutation(len(files))]
     for some in (files, shuffled):
-        found = record(desk, (packed(desk, kind, some), "dark"), **READING)
+        found = read(desk, reading, (packed(desk, kind, some), "dark"))
         assert without_command(found) == without_command(expected_of_reading)
 
 
-def test_a_cold_a_half_warm_and_a_warm_cache_change_no_byte(desk, expected_of_reading, tmp_path):
-    mixmood.rank(desk / "labelled", [desk / "dark"], cache=tmp_path, **READING)
+def test_a_cold_a_half_warm_and_a_warm_cache_change_no_byte(
+    desk, reading, expected_of_reading, tmp_path
+):
+    mixmood.rank(desk / "labelled", [desk / "dark"], **reading | {"cache": tmp_path})
     sets = {name: desk / name for name in ("near", "dark")}
     half, warm = (
-        mixmood.rank(desk / "labelled", sets, cache=tmp_path, **READING).to_json() for _ in "ab"
+        mixmood.rank(desk / "labelled", sets, **reading | {"cache": tmp_path}).to_json()
+        for _ in "ab"
     )
     assert half == warm == expected_of_reading
 
@@ -118,49 +134,53 @@ def without_command(text):
 
 
 @pytest.mark.parametrize("form", ["{}/", "./{}", "../{here}/{}", "{}//", "{}/x/.."])
-def test_the_way_a_path_is_written_changes_no_byte(desk, expected_of_reading, form, monkeypatch):
+def test_the_way_a_path_is_written_changes_no_byte(
+    desk, reading, expected_of_reading, form, monkeypatch
+):
     monkeypatch.chdir(desk)
     path = form.format("near", here=desk.name)
     sets = {"near": path, "dark": "dark"}
-    found = mixmood.rank("labelled", sets, cache=None, **READING).to_json()
+    found = mixmood.rank("labelled", sets, **reading).to_json()
     assert without_command(found) == without_command(expected_of_reading)
 
 
-def with_another_hash_seed(words, folder):
-    """Run a command in a process whose seed of hashes is not the one of this process."""
+COMMANDS = """
+import json, sys
+import mixmood.ranking.distance
+from mixmood.cli.main import app
+
+mixmood.ranking.distance.N_DRAWS = int(sys.argv[1])
+for words in json.loads(sys.argv[2]):
+    app(words, standalone_mode=False)
+"""
+
+
+@pytest.mark.slow
+def test_the_seed_of_pythons_hashes_changes_no_byte(desk, tmp_path, monkeypatch, small_backbone):
+    """Of a ranking and of a training, in a process with another seed than this one."""
+    monkeypatch.chdir(desk)
+    quick = ["--model", "wrn-tiny", "--epochs", "2", "--updates", "4", "--batch-size", "4"]
+    sets = ["--labelled", "labelled", "--unlabelled", "near", "--threads", "1"]
+    pools = ["labelled", "near", "noise:gaussian", "--draws", "3"]
+    measures = ["--measure", "all", "--backbone", small_backbone]
+
+    def commands(folder):
+        files = [f"--json={folder / 'json'}", f"--csv={folder / 'csv'}"]
+        return [
+            ["rank", *pools, *measures, *files],
+            ["train", *sets, *quick, "--out", str(folder / "run")],
+        ]
+
+    own, other = (tmp_path / name for name in ("own", "other"))
+    for folder in (own, other):
+        folder.mkdir()
+    for words in commands(own):
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0, result.stderr
     seed = "1" if os.environ.get("PYTHONHASHSEED") == "0" else "0"
     subprocess.run(
-        [sys.executable, "-m", "mixmood", *words],
-        env=os.environ | {"PYTHONHASHSEED": seed, "OMP_NUM_THREADS": "1"},
-        cwd=folder, check=True, capture_output=True,
+        [sys.executable, "-c", COMMANDS, str(distance.N_DRAWS), json.dumps(commands(other))],
+        env=os.environ | {"PYTHONHASHSEED": seed}, check=True, capture_output=True,
     )  # fmt: skip
-
-
-def in_this_process(words):
-    result = CliRunner().invoke(app, words)
-    assert result.exit_code == 0, result.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("all_draws")
-def test_the_seed_of_pythons_hashes_changes_no_byte(desk, monkeypatch, small_backbone):
-    monkeypatch.chdir(desk)
-    words = ["rank", "labelled", "near", "noise:gaussian", "--draws", "3"]
-    words += ["--measure", "all", "--backbone", small_backbone]
-    names = [("json", "csv"), ("other.json", "other.csv")]
-    own, other = ([f"--json={json_}", f"--csv={csv}"] for json_, csv in names)
-    in_this_process([*words, *own])
-    with_another_hash_seed([*words, *other], desk)
-    for name, other_name in zip(*names, strict=True):
-        assert (desk / name).read_bytes() == (desk / other_name).read_bytes()
-
-
-@pytest.mark.slow
-def test_the_seed_of_pythons_hashes_changes_nothing_in_a_training(desk, tmp_path):
-    own, other = (tmp_path / name for name in ("own", "other"))
-    quick = ["--model", "wrn-tiny", "--epochs", "2", "--updates", "4", "--batch-size", "4"]
-    sets = ["--labelled", str(desk / "labelled"), "--unlabelled", str(desk / "near")]
-    words = ["train", *sets, *quick, "--threads", "1"]
-    in_this_process([*words, "--out", str(own)])
-    with_another_hash_seed([*words, "--out", str(other)], desk)
-    assert (own / "model.onnx").read_bytes() == (other / "model.onnx").read_bytes()
+    for name in ("json", "csv", "run/model.onnx"):
+        assert (own / name).read_bytes() == (other / name).read_bytes(), name
