@@ -8,29 +8,21 @@ import pytest
 from fuzz.tiny_bed import FROZEN
 
 from mixmood.core.seeds import rng_for
-from mixmood.data import splits as split
-from mixmood.evidence import labelled as labelled_evidence
 from mixmood.evidence.gain import PoolEffect, gain_of
 from mixmood.evidence.labelled import LabelledEvidence
-from mixmood.features.sample import Sample
 from mixmood.heads.registry import fit_head
 from mixmood.jobs.local import spread_local
 from mixmood.report.testbed.export import flat, records_csv_gz
 from mixmood.report.testbed.sheets import SHEETS, render_sheet
-from mixmood.testbed import frozen as shared
+from mixmood.testbed import measured
 from mixmood.testbed.analysis.overview import overview
 from mixmood.testbed.analysis.tables import make_tables
-from mixmood.testbed.cells import CellFilter, cells, runs
+from mixmood.testbed.cells import CellFilter, runs
 from mixmood.testbed.config import parse_config
 from mixmood.testbed.driver import drive, metrics_of
+from mixmood.testbed.frozen import FrozenPool, frozen_results
 from mixmood.testbed.run import batches, execute, execute_batch, job_for
 from mixmood.testbed.store import Store
-
-
-@pytest.fixture(autouse=True)
-def forget():
-    """A worker keeps what it found; every test begins as a new one."""
-    shared._shared.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +46,7 @@ def executed(jobs):
         return lambda *given: n_calls.update([name]) or compute(*given)
 
     with pytest.MonkeyPatch.context() as patch:
-        for place, name in ((shared, "distances_between"), (LabelledEvidence, "part")):
+        for place, name in ((measured, "distances_between"), (LabelledEvidence, "part")):
             patch.setattr(place, name, counted(place, name))
         records = [record for batch in batches(jobs) for record in execute_batch(batch)]
     return records, n_calls
@@ -126,78 +118,37 @@ def test_the_gain_of_a_record_follows_from_what_the_labelled_evidenced(records):
     assert again.interval == pytest.approx(probe.interval)
 
 
-def test_images_of_several_splits_are_embedded_once(bed, tmp_path, monkeypatch):
-    """The pool and the test images are the same for every number of labels."""
-    grid = bed.grid.model_copy(update={"n_labelled": [10, 12]})
-    more = bed.model_copy(update={"grid": grid})
-    wanted = runs(more, CellFilter.parse(["source=gaussian,algorithm=mixmatch"]), 1)
-    sizes, compute = [], shared.sample_of
-
-    def counted(job, images, *place):
-        sizes.append(len(images))
-        return compute(job, images, *place)
-
-    monkeypatch.setattr(shared, "sample_of", counted)
-    jobs = [job_for(more, run, cache=str(tmp_path)) for run in wanted]
-    (batch,) = batches(jobs)
-    one, two = execute_batch(batch)
-    assert sorted(sizes) == sorted([10, 12, one.n_pool, one.n_test])
-    assert two.n_test == one.n_test
-
-
-def test_batches_of_one_task_and_seed_share_folds_and_decoded_images(jobs, monkeypatch):
-    folds, decoded = [], []
-    compute, decode = labelled_evidence.labelled_folds, split._fitted
-    monkeypatch.setattr(
-        labelled_evidence, "labelled_folds", lambda *own: folds.append(1) or compute(*own)
-    )
-    monkeypatch.setattr(split, "_fitted", lambda *own: decoded.append(own[1]) or decode(*own))
-    monkeypatch.setattr(shared, "sample_of", lambda job, images, *_: _flat(images))
-    found = [record for batch in batches(jobs) for record in execute_batch(batch)]
-    assert len(folds) == 1
-    sizes = {r.run.source: (r.n_test + 10 + 10 + r.n_pool - r.n_ood, r.n_ood) for r in found}
-    assert len(decoded) == sizes["none"][0] + sizes["other_half"][1] + sizes["gaussian"][1]
-
-
-def test_what_is_shared_is_forgotten_with_another_seed_or_protocol(bed):
-    first, second = (job_for(bed, run) for run in runs(bed)[:: len(cells(bed))])
-    other = bed.model_copy(update={"frozen": bed.frozen.model_copy(update={"resolution": 96})})
-    kept = shared.shared_with(first)
-    assert shared.shared_with(first) is kept
-    assert shared.shared_with(job_for(other, first.run)) is not kept
-    assert shared.shared_with(second) is not kept
-
-
-def _flat(images):
-    rows = images.reshape(len(images), -1).astype(np.float32)
-    return Sample(None, np.arange(len(rows)), {"last": rows}, len(rows))
-
-
 def test_the_view_of_heads_is_chosen_and_recorded_and_distances_are_of_the_last_layer(bed):
     section = bed.frozen.model_copy(update={"resolution": 64, "depth": "auto"})
     own = bed.model_copy(update={"frozen": section})
     (run,) = runs(own, CellFilter.parse(["source=gaussian,algorithm=mixmatch"]), 1)
     job = job_for(own, run)
-    kept = shared.Shared()
-    record, network = shared.frozen_results(job, kept), kept.pool_of(job).labelled.network
+    pool = FrozenPool(job)
+    record, network = frozen_results(job, pool), pool.network
     assert (record["head"]["resolution"], record["head"]["depth"]) == (64, network.view.depth)
-    assert kept.pool_of(job).unlabelled.shape[1] == network.width
+    assert pool.unlabelled.features.shape[1] == network.width
     last = own.model_copy(update={"frozen": section.model_copy(update={"depth": "last"})})
-    other = shared.frozen_results(job_for(last, run), shared.Shared())
+    last_job = job_for(last, run)
+    other = frozen_results(last_job, FrozenPool(last_job))
     assert other["distances"] == record["distances"]
 
 
 def test_heads_of_one_pool_are_those_of_separate_fits(jobs, records):
     job = next(job for job in jobs if job.run.source == "gaussian")
-    pool = shared.Shared().pool_of(job)
+    pool = FrozenPool(job)
     for record in records:
         run = record.run
         if run.source == "gaussian":
             rng = rng_for(run.seed, "head", run.algorithm)
             head = fit_head(
-                run.algorithm, pool.labelled.features, pool.split.labels, 5, pool.unlabelled, rng
+                run.algorithm,
+                pool.labelled.features,
+                pool.split.labels,
+                5,
+                pool.unlabelled.features,
+                rng,
             )
-            assert np.mean(head.predict(pool.test) == pool.split.test_labels) == (
+            assert np.mean(head.predict(pool.test.features) == pool.split.test_labels) == (
                 record.accuracy.test
             )
 

@@ -196,26 +196,15 @@ class Split:
     class_names: tuple[str, ...]
 
 
-Decoded = dict[tuple[object, ...], Pixels]
-"""Decoded images; the keys contain everything on which the pixels depend."""
-
-
-def draw_split(
-    scenario: Scenario, home: Path | None = None, decoded: Decoded | None = None
-) -> Split:
-    """The images of a scenario; the same scenario and data give the same images.
-
-    Scenarios of one task and seed share most of their images. With the same dictionary `decoded`,
-    to which decoded images are added, each image is decoded once for all of them.
-    """
+def draw_split(scenario: Scenario, home: Path | None = None) -> Split:
+    """The images of a scenario; the same scenario and data give the same images."""
     task = open_set(scenario.task, home)
     parts = cut(scenario, task)
     shape = _shape_of(task, scenario.image_scale)
     source, rows = _ood(scenario, task, parts, shape, home)
-    known = {} if decoded is None else decoded
 
     def images(rows: Rows, source: ImageSource = task) -> Pixels:
-        found = _stack(source, rows, shape, known, (scenario.task, scenario.seed, scenario.noise))
+        found = _stack(source, rows, shape)
         return np.repeat(found, 3, axis=3) if scenario.rgb and shape[2] == 1 else found
 
     inliers, ood = images(parts.inliers), images(rows, source)
@@ -299,25 +288,10 @@ def _shape_of(task: ImageSource, scale: float) -> Shape:
     return height, width, 1 if first.ndim == 2 or first.shape[2] == 1 else 3
 
 
-def _stack(
-    source: ImageSource,
-    rows: Iterable[int],
-    shape: Shape,
-    known: Decoded,
-    drawn: tuple[str, int, str],
-) -> Pixels:
-    """Pixels of a source in one array, all of this shape.
-
-    `drawn` (task, seed, kind of noise) and the name of the source determine the images.
-    """
-    task, seed, noise = drawn
-    pictures = []
+def _stack(source: ImageSource, rows: Iterable[int], shape: Shape) -> Pixels:
+    """Pixels of a source in one array, all of this shape."""
     with QUIET:
-        for row in rows:
-            key = (task, seed, source.name, noise, shape, int(row))
-            if key not in known:
-                known[key] = _fitted(source, int(row), shape)
-            pictures.append(known[key])
+        pictures = [_fitted(source, int(row), shape) for row in rows]
     return np.stack(pictures) if pictures else np.empty((0, *shape), dtype=np.uint8)
 
 

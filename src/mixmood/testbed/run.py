@@ -7,13 +7,12 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from mixmood.core.errors import InputError, MixmoodError, OptionError
 from mixmood.core.version import __version__, package_version
-from mixmood.data.splits import Decoded, Split, check_split, data_fingerprint, draw_split
+from mixmood.data.splits import Split, check_split, data_fingerprint, draw_split
 from mixmood.testbed.cells import Cell, Run
 from mixmood.testbed.config import FROZEN, Config
 from mixmood.testbed.record import SCHEMA, AnyRecord, FailedRun, RunError, RunRecord
@@ -79,27 +78,24 @@ def _check_samples(config: Config, cell: Cell) -> None:
 def batches(jobs: Sequence[Job]) -> list[tuple[Job, ...]]:
     """Jobs grouped into batches, one for a worker, in the order of their first jobs.
 
-    Frozen runs of one task, source and seed are a batch: they share images, so that features and
-    distances are computed once. Within it, runs of the same pool come one after the other. A run
-    that trains a network is a batch of its own.
+    Frozen runs of the same pool are a batch: features and distances are computed once for all
+    algorithms. A run that trains a network is a batch of its own.
     """
     found: dict[object, list[Job]] = {}
     for job in jobs:
-        run = job.run
-        together = (run.task, run.source, run.contamination, run.seed)
-        found.setdefault(together if run.regime == FROZEN else job.key, []).append(job)
-    order = attrgetter("run.percent", "run.n_labelled")
-    return [tuple(sorted(own, key=order)) for own in found.values()]
+        is_frozen = job.run.regime == FROZEN
+        found.setdefault(job.run.scenario(job.config) if is_frozen else job.key, []).append(job)
+    return [tuple(batch) for batch in found.values()]
 
 
 def execute_batch(jobs: Sequence[Job]) -> list[AnyRecord]:
     """The records of a batch of jobs."""
-    from mixmood.testbed.frozen import frozen_results, shared_with
+    from mixmood.testbed.frozen import FrozenPool, frozen_results
 
     if jobs[0].run.regime != FROZEN:
         return [execute(job) for job in jobs]
-    shared = shared_with(jobs[0])
-    return [execute(job, partial(frozen_results, shared=shared)) for job in jobs]
+    pool = FrozenPool(jobs[0])
+    return [execute(job, partial(frozen_results, pool=pool)) for job in jobs]
 
 
 def execute(job: Job, results: Results | None = None) -> AnyRecord:
@@ -139,7 +135,7 @@ def _head(job: Job) -> dict[str, Any]:
     }
 
 
-def drawn(job: Job, decoded: Decoded | None = None) -> Split:
+def drawn(job: Job) -> Split:
     """The split of a job; InputError if the data sets differ from those of the driver."""
     scenario = job.run.scenario(job.config)
     if data_fingerprint(scenario, job.home) != job.data:
@@ -147,7 +143,7 @@ def drawn(job: Job, decoded: Decoded | None = None) -> Split:
             f"The data sets of {job.run.task} and {job.run.source} are not the same "
             "here as where the test bed was started. Give all machines the same packs."
         )
-    return draw_split(scenario, job.home, decoded)
+    return draw_split(scenario, job.home)
 
 
 def description(job: Job, split: Split) -> dict[str, Any]:
