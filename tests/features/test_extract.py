@@ -8,6 +8,7 @@ import zlib
 
 import numpy as np
 import pytest
+from tests.fixtures.counted_pool import BatchMeans, Means, Pool, encoded
 
 from mixmood.core.errors import OptionError
 from mixmood.features import prepare
@@ -15,7 +16,7 @@ from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extract import extract, threads
 
 
-def test_rows_come_in_the_order_asked_for_and_only_those_images_are_read(pool, Means):
+def test_rows_come_in_the_order_asked_for_and_only_those_images_are_read(pool):
     indices = [7, 3, 49, 7, 0]
     result = extract(pool, indices, Means())
     assert result.kept.tolist() == indices
@@ -25,13 +26,13 @@ def test_rows_come_in_the_order_asked_for_and_only_those_images_are_read(pool, M
     assert (result.n_cached, result.n_computed, result.unreadable) == (0, 5, [])
 
 
-def test_no_indices_give_no_rows(pool, Means):
+def test_no_indices_give_no_rows(pool):
     result = extract(pool, [], Means())
     assert result.features.shape == (0, 3)
     assert len(result.kept) == 0
 
 
-def test_broken_and_vanished_images_are_left_out_and_named(pool, Means):
+def test_broken_and_vanished_images_are_left_out_and_named(pool):
     pool.images[3] = None
     pool.images[20] = b"not an image"
     pool.images[21] = b""
@@ -45,13 +46,13 @@ def test_broken_and_vanished_images_are_left_out_and_named(pool, Means):
     assert result.n_computed == 46
 
 
-def test_a_pool_of_broken_images_gives_no_rows(Pool, Means):
+def test_a_pool_of_broken_images_gives_no_rows():
     result = extract(Pool([b"x"] * 5), range(5), Means())
     assert result.features.shape == (0, 3)
     assert len(result.unreadable) == 5
 
 
-def test_images_of_extreme_shapes_are_embedded(Pool, Means, encoded):
+def test_images_of_extreme_shapes_are_embedded():
     one = np.full((1, 1, 3), 77, np.uint8)
     long = np.full((1, 30_000, 3), 77, np.uint8)
     result = extract(Pool([encoded(one), encoded(long), one, long]), range(4), Means())
@@ -65,7 +66,7 @@ def test_images_of_extreme_shapes_are_embedded(Pool, Means, encoded):
         (40_000, "Image size (1600000000 pixels) exceeds limit of "),
     ],
 )
-def test_a_decompression_bomb_is_unreadable_and_says_its_size(side, told, Pool, Means, encoded):
+def test_a_decompression_bomb_is_unreadable_and_says_its_size(side, told):
     plain = encoded(np.zeros((1, 1, 3), np.uint8))
     head = b"IHDR" + side.to_bytes(4, "big") * 2 + plain[24:29]
     bomb = plain[:12] + head + zlib.crc32(head).to_bytes(4, "big") + plain[33:]
@@ -83,9 +84,7 @@ def test_the_number_of_threads_changes_no_bit(pool):
         assert one.unreadable == other.unreadable
 
 
-def test_features_that_depend_on_the_batch_come_from_the_same_batches_whatever_the_threads(
-    pool, BatchMeans
-):
+def test_features_that_depend_on_the_batch_come_from_the_same_batches_whatever_the_threads(pool):
     pool.images[5] = b"broken"
     pool.images[6] = None
     one, four = BatchMeans(), BatchMeans()
@@ -96,7 +95,7 @@ def test_features_that_depend_on_the_batch_come_from_the_same_batches_whatever_t
     assert one.batches == [4] * 12, "48 readable images"
 
 
-def test_a_short_last_batch_is_filled_with_the_images_before_it(pool, Means, BatchMeans):
+def test_a_short_last_batch_is_filled_with_the_images_before_it(pool):
     backbone = BatchMeans()
     features = extract(pool, range(6), backbone, jobs=1).features
     assert backbone.batches == [4, 4]
@@ -105,7 +104,7 @@ def test_a_short_last_batch_is_filled_with_the_images_before_it(pool, Means, Bat
     assert np.allclose(features[4:], means[4:] - means[2:].mean(axis=0), atol=1e-4)
 
 
-def test_a_slow_backbone_stops_the_readers(pictures, Pool, Means, encoded):
+def test_a_slow_backbone_stops_the_readers(pictures):
     """Otherwise a pool of a million large photos would gather in memory."""
     pool = Pool([encoded(pictures[0])] * 3000)
     may_go_on = threading.Event()
@@ -129,7 +128,7 @@ def test_a_slow_backbone_stops_the_readers(pictures, Pool, Means, encoded):
     assert result[0].n_computed == 3000
 
 
-def test_large_files_are_not_kept_while_they_wait(rng, monkeypatch, Pool, Means, encoded):
+def test_large_files_are_not_kept_while_they_wait(rng, monkeypatch):
     """A large file is decoded by its reader: only its small square waits for the backbone."""
 
     monkeypatch.setattr(prepare, "MOST_WAITING", 100)
@@ -142,7 +141,7 @@ def test_large_files_are_not_kept_while_they_wait(rng, monkeypatch, Pool, Means,
     assert "image 1" in broken.problem
 
 
-def test_no_more_threads_compute_than_asked_for(monkeypatch, pool, Means):
+def test_no_more_threads_compute_than_asked_for(monkeypatch, pool):
     """Readers that decode and workers that embed share the cores."""
     busy, most_busy, lock = 0, 0, threading.Lock()
 
@@ -183,7 +182,7 @@ def test_ctrl_c_while_threads_are_waited_for_comes_when_they_have_ended():
     assert ended
 
 
-def test_progress_counts_every_image_once(pool, Means):
+def test_progress_counts_every_image_once(pool):
     class Listener:
         def __init__(self):
             self.heard = []
@@ -206,6 +205,6 @@ def test_progress_counts_every_image_once(pool, Means):
 
 
 @pytest.mark.parametrize("jobs", [0, -1])
-def test_fewer_than_one_thread_is_refused(pool, jobs, Means):
+def test_fewer_than_one_thread_is_refused(pool, jobs):
     with pytest.raises(OptionError, match=f"jobs must be at least 1; got {jobs}"):
         extract(pool, [0], Means(), jobs=jobs)

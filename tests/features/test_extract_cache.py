@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.fixtures.counted_pool import BatchMeans, Means, Pool, encoded
 
 from mixmood.core.cache import FeatureCache
 from mixmood.core.listener import Recorder
@@ -16,7 +17,7 @@ from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extract import extract
 
 
-def test_a_second_run_does_no_inference_and_gives_the_same_bits(pool, cache, Means):
+def test_a_second_run_does_no_inference_and_gives_the_same_bits(pool, cache):
     first, again = Means(), Means()
     one = extract(pool, range(50), first, cache=cache)
     two = extract(pool, range(50), again, cache=cache)
@@ -47,7 +48,7 @@ def test_a_half_warm_cache_gives_the_same_bits(pool, cache):
     assert (warm.n_cached, warm.n_computed) == (14, 26)
 
 
-def test_a_renamed_or_moved_file_hits_the_cache(tmp_path, pool, cache, Means):
+def test_a_renamed_or_moved_file_hits_the_cache(tmp_path, pool, cache):
     here, there = tmp_path / "here", tmp_path / "there" / "deeper"
     here.mkdir()
     there.mkdir(parents=True)
@@ -59,13 +60,13 @@ def test_a_renamed_or_moved_file_hits_the_cache(tmp_path, pool, cache, Means):
     assert moved.n_cached == 50
 
 
-def test_a_file_changed_in_place_misses_the_cache(pool, pictures, cache, Means, encoded):
+def test_a_file_changed_in_place_misses_the_cache(pool, pictures, cache):
     extract(pool, range(50), Means(), cache=cache)
     pool.images[0] = encoded(255 - pictures[0])
     assert extract(pool, range(50), Means(), cache=cache).n_computed == 1
 
 
-def test_arrays_hit_the_cache_by_their_pixels_and_their_shape(cache, Pool, Means):
+def test_arrays_hit_the_cache_by_their_pixels_and_their_shape(cache):
     flat = np.arange(48, dtype=np.uint8).reshape(2, 8, 3)
     extract(Pool([flat]), [0], Means(), cache=cache)
     assert extract(Pool([flat.copy()]), [0], Means(), cache=cache).n_cached == 1
@@ -73,12 +74,12 @@ def test_arrays_hit_the_cache_by_their_pixels_and_their_shape(cache, Pool, Means
     assert extract(Pool([flat + 1]), [0], Means(), cache=cache).n_cached == 0
 
 
-def test_another_backbone_never_gets_the_rows_of_this_one(pool, cache, Means):
+def test_another_backbone_never_gets_the_rows_of_this_one(pool, cache):
     extract(pool, range(50), Means("one"), cache=cache)
     assert extract(pool, range(50), Means("other"), cache=cache).n_cached == 0
 
 
-def test_a_cache_that_fails_changes_nothing_but_warns(pool, tmp_path, Means):
+def test_a_cache_that_fails_changes_nothing_but_warns(pool, tmp_path):
     (tmp_path / "file").write_text("")
     with FeatureCache(tmp_path / "file", listener=Recorder()) as broken:
         result = extract(pool, range(50), Means(), cache=broken)
@@ -86,13 +87,13 @@ def test_a_cache_that_fails_changes_nothing_but_warns(pool, tmp_path, Means):
     assert np.array_equal(result.features, extract(pool, range(50), Means()).features)
 
 
-def test_features_that_depend_on_the_batch_are_never_cached(pool, cache, BatchMeans):
+def test_features_that_depend_on_the_batch_are_never_cached(pool, cache):
     extract(pool, range(50), BatchMeans(), cache=cache)
     assert cache.info().n_images == 0
     assert extract(pool, range(50), BatchMeans(), cache=cache).n_cached == 0
 
 
-def test_a_failing_backbone_ends_the_extraction_and_what_was_done_is_kept(pool, cache, Means):
+def test_a_failing_backbone_ends_the_extraction_and_what_was_done_is_kept(pool, cache):
     class Failing(Means):
         def embed(self, batch):
             if len(self.batches) == 3:
@@ -108,9 +109,7 @@ INTERRUPTED = """
 import sys, threading
 import numpy as np
 sys.path.insert(0, {here!r})
-from conftest import Means, Pool, encoded
-from mixmood.core.cache import FeatureCache
-from mixmood.features.extract import extract
+from tests.fixtures.counted_pool import Means, Pool, encoded
 from mixmood.core.cache import FeatureCache
 from mixmood.features.extract import extract
 
@@ -134,7 +133,7 @@ with FeatureCache(sys.argv[1]) as cache:
 
 
 def test_an_interruption_stops_soon_and_keeps_what_was_computed(tmp_path):
-    code = INTERRUPTED.format(here=str(Path(__file__).parent))
+    code = INTERRUPTED.format(here=str(Path(__file__).parents[2]))
     with subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
     ) as process:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.fixtures.counted_pool import Means
 
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.open import open_pool
@@ -20,7 +21,7 @@ def scans(tmp_path):
 
 
 @pytest.mark.parametrize("with_cache", [True, False])
-def test_constant_images_and_copies_are_counted(scans, cache, Means, with_cache):
+def test_constant_images_and_copies_are_counted(scans, cache, with_cache):
     store = cache if with_cache else None
     pool = scans.scaled_by(PixelRange(0, 4095))
     for _ in range(2):
@@ -29,7 +30,7 @@ def test_constant_images_and_copies_are_counted(scans, cache, Means, with_cache)
         assert found.contents[0] == found.contents[1] != found.contents[4]
 
 
-def test_a_range_that_does_not_fit_is_counted_also_from_the_cache(tmp_path, cache, Means):
+def test_a_range_that_does_not_fit_is_counted_also_from_the_cache(tmp_path, cache):
     from PIL import Image
 
     rng = np.random.default_rng(0)
@@ -43,7 +44,7 @@ def test_a_range_that_does_not_fit_is_counted_also_from_the_cache(tmp_path, cach
     assert np.array_equal(first.features, again.features)
 
 
-def test_the_range_is_part_of_the_cache_key(scans, cache, Means):
+def test_the_range_is_part_of_the_cache_key(scans, cache):
     extract(scans, range(6), Means(), cache=cache)
     other = extract(scans.scaled_by(PixelRange(0, 4095)), range(6), Means(), cache=cache)
     assert other.n_cached == 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mixmood.core.records.ranking import Tile
 from mixmood.core.text import counted
@@ -13,8 +14,7 @@ MOST_CLASSES = 20
 """With more classes, the page has no confusion matrix; the record has it."""
 
 
-@dataclass(frozen=True)
-class Mistakes:
+class Mistakes(NamedTuple):
     """Labelled images of one class that were predicted as another when they were held out."""
 
     true: str

@@ -7,16 +7,7 @@ import pytest
 import torch
 
 from mixmood.core.errors import OptionError, ShapeError
-from mixmood.ssl.algorithms.losses import (
-    balanced_weights,
-    class_weights,
-    masked_mean,
-    sharpen,
-    soft_cross_entropy,
-    squared_error_rows,
-    weighted_mean_cross_entropy,
-    weighted_squared_error_rows,
-)
+from mixmood.ssl.algorithms import losses
 from mixmood.ssl.algorithms.registry import ALGORITHMS
 from mixmood.ssl.train import train
 
@@ -25,20 +16,20 @@ EVEN = torch.zeros(1, 2)
 
 
 def test_cross_entropy_of_an_even_guess_is_the_logarithm_of_two():
-    loss = soft_cross_entropy(EVEN, torch.tensor([[1.0, 0.0]]), torch.ones(2))
+    loss = losses.soft_cross_entropy(EVEN, torch.tensor([[1.0, 0.0]]), torch.ones(2))
     assert loss.item() == pytest.approx(math.log(2))
 
 
 def test_cross_entropy_of_soft_targets_is_worked_by_hand():
     """Probabilities 0.8 and 0.2, targets 0.25 and 0.75, weights 1 and 2."""
     logits = torch.tensor([[math.log(0.8), math.log(0.2)]])
-    loss = soft_cross_entropy(logits, torch.tensor([[0.25, 0.75]]), torch.tensor([1.0, 2.0]))
+    loss = losses.soft_cross_entropy(logits, torch.tensor([[0.25, 0.75]]), torch.tensor([1.0, 2.0]))
     assert loss.item() == pytest.approx(-(0.25 * math.log(0.8) + 2 * 0.75 * math.log(0.2)))
 
 
 def test_cross_entropy_is_the_mean_over_rows():
     logits, targets = EVEN.repeat(2, 1), torch.tensor([[1.0, 0.0], [0.0, 1.0]])
-    loss = soft_cross_entropy(logits, targets, torch.tensor([1.0, 3.0]))
+    loss = losses.soft_cross_entropy(logits, targets, torch.tensor([1.0, 3.0]))
     assert loss.item() == pytest.approx(2 * math.log(2))
 
 
@@ -48,46 +39,48 @@ def test_cross_entropy_agrees_with_torch_on_random_rows():
     targets = torch.rand(6, 4, generator=generator).softmax(dim=1)
     weights = torch.tensor([0.1, 0.2, 0.3, 0.4])
     reference = torch.nn.functional.cross_entropy(logits, targets, weight=weights)
-    assert soft_cross_entropy(logits, targets, weights).item() == pytest.approx(reference.item())
+    assert losses.soft_cross_entropy(logits, targets, weights).item() == pytest.approx(
+        reference.item()
+    )
 
 
 def test_squared_error_is_weighted_by_the_class_of_the_largest_target():
     """Errors (0.5 - 0.9)^2 and (0.5 - 0.1)^2, mean 0.16; the first class weighs 3."""
-    rows = squared_error_rows(EVEN, torch.tensor([[0.9, 0.1]]), torch.tensor([3.0, 1.0]))
+    rows = losses.squared_error_rows(EVEN, torch.tensor([[0.9, 0.1]]), torch.tensor([3.0, 1.0]))
     assert rows.tolist() == pytest.approx([0.48])
 
 
 def test_balanced_weights_are_inverse_to_counts_and_sum_to_one():
-    assert balanced_weights(torch.tensor([1.0, 2.0, 4.0])).tolist() == pytest.approx(
+    assert losses.balanced_weights(torch.tensor([1.0, 2.0, 4.0])).tolist() == pytest.approx(
         [4 / 7, 2 / 7, 1 / 7]
     )
 
 
 def test_dropped_rows_add_nothing_but_still_count_in_the_mean():
     loss, is_kept = torch.tensor([1.0, 2.0, 3.0, 10.0]), torch.tensor([True, False, False, True])
-    assert masked_mean(loss, is_kept).item() == 2.75
-    assert masked_mean(loss, None).item() == 4.0
+    assert losses.masked_mean(loss, is_kept).item() == 2.75
+    assert losses.masked_mean(loss, None).item() == 4.0
 
 
 def test_a_mask_of_another_shape_is_refused():
     with pytest.raises(ShapeError, match=r"got \(4,\) and \(4, 1\)"):
-        masked_mean(torch.ones(4), torch.ones(4, 1, dtype=torch.bool))
+        losses.masked_mean(torch.ones(4), torch.ones(4, 1, dtype=torch.bool))
 
 
 def test_sharpening_at_half_squares_the_probabilities():
     """0.6 and 0.4 become 0.36 and 0.16, over 0.52."""
-    sharp = sharpen(torch.tensor([[0.6, 0.4]]), 0.5)
+    sharp = losses.sharpen(torch.tensor([[0.6, 0.4]]), 0.5)
     assert sharp[0].tolist() == pytest.approx([0.36 / 0.52, 0.16 / 0.52])
 
 
 def test_sharpening_at_one_changes_nothing():
     rows = torch.tensor([[0.7, 0.2, 0.1], [0.0, 0.5, 0.5]])
-    assert torch.allclose(sharpen(rows, 1.0), rows, atol=1e-6)
+    assert torch.allclose(losses.sharpen(rows, 1.0), rows, atol=1e-6)
 
 
 @pytest.mark.parametrize("temperature", [1e-2, 1e-4, 1e-6])
 def test_sharpening_towards_zero_gives_one_hot(temperature):
-    sharp = sharpen(torch.tensor([[0.31, 0.34, 0.35], [1.0, 0.0, 0.0]]), temperature)
+    sharp = losses.sharpen(torch.tensor([[0.31, 0.34, 0.35], [1.0, 0.0, 0.0]]), temperature)
     expected = torch.tensor([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
     assert torch.allclose(sharp, expected, atol=0.06)
     if temperature < 1e-3:
@@ -103,11 +96,11 @@ def test_an_unknown_kind_of_class_weights_is_refused(algorithm):
 
 def test_the_pool_is_weighted_only_if_both_losses_are():
     counts = torch.tensor([30.0, 10.0])
-    labelled, pool = class_weights("both", counts)
+    labelled, pool = losses.class_weights("both", counts)
     assert labelled.tolist() == pool.tolist() == [0.25, 0.75]
-    labelled, pool = class_weights("labelled", counts)
+    labelled, pool = losses.class_weights("labelled", counts)
     assert (labelled.tolist(), pool.tolist()) == ([0.25, 0.75], [0.5, 0.5])
-    labelled, pool = class_weights("none", counts)
+    labelled, pool = losses.class_weights("none", counts)
     assert labelled.tolist() == pool.tolist() == [1.0, 1.0]
 
 
@@ -133,14 +126,16 @@ def test_the_weighted_mean_is_torchs_cross_entropy_with_weights():
     logits, codes, weights = torch.randn(8, 3), torch.arange(8) % 3, torch.tensor([0.2, 0.3, 0.5])
     theirs = torch.nn.CrossEntropyLoss(weight=weights)(logits, codes)
     targets = torch.nn.functional.one_hot(codes, 3).float()
-    torch.testing.assert_close(weighted_mean_cross_entropy(logits, targets, weights), theirs)
-    torch.testing.assert_close(weighted_mean_cross_entropy(logits, targets, 7 * weights), theirs)
+    torch.testing.assert_close(losses.weighted_mean_cross_entropy(logits, targets, weights), theirs)
+    torch.testing.assert_close(
+        losses.weighted_mean_cross_entropy(logits, targets, 7 * weights), theirs
+    )
 
 
 def test_squared_weights_multiply_outputs_and_targets():
     """((0.2 (1 - 0.5))^2 + (0.8 (0 - 0.5))^2) / 2."""
     weights, target = torch.tensor([0.2, 0.8]), torch.tensor([[1.0, 0.0]])
-    assert weighted_squared_error_rows(EVEN, target, weights).item() == pytest.approx(0.085)
+    assert losses.weighted_squared_error_rows(EVEN, target, weights).item() == pytest.approx(0.085)
 
 
 def test_the_authors_loss_weighs_the_pool_a_ninth_of_the_texts(data, quick):

@@ -3,9 +3,8 @@
 import hashlib
 import json
 import threading
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +27,7 @@ LARGEST_SIDE = 4096
 TOLERANCE = 1e-3
 
 
-@dataclass(frozen=True)
-class PixelSteps:
+class PixelSteps(NamedTuple):
     """Centre crop, scale and standardisation of square images."""
 
     side: int
