@@ -1,6 +1,7 @@
 """The layers of the package, read from its imports: arrows point down only."""
 
 import ast
+import re
 from collections import defaultdict
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -39,10 +40,13 @@ OUTSIDE = ("benchmarks", "fuzz", "scripts")
 VAGUE = {"utils", "util", "helpers", "helper", "misc", "common", "manager"}
 
 
-UNFINISHED = {"testbed/runs"}
-"""A folder that is about to go."""
 SHORT = 60
 """A module of at most so many lines is part of another one, unless two modules import it."""
+
+
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text())
 
 
 def part_of(path):
@@ -78,7 +82,7 @@ def imports():
     """Every import of the package: the file, the name, and whether it is outside of functions."""
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text())
+        tree = tree_of(path)
         outside = {id(node) for node in tree.body}
         for node in ast.walk(tree):
             found += [(path, name, id(node) in outside) for name in imported(node)]
@@ -116,8 +120,6 @@ def test_folders_import_each_other_without_cycles():
     for home, paths in importers().items():
         for path in paths - {PACKAGE / "__init__.py"}:
             below[folder_of(path)] |= {folder_of(home)} - {folder_of(path)}
-    for folder in UNFINISHED:
-        below[folder] = set()
     try:
         TopologicalSorter(below).prepare()
     except CycleError as error:
@@ -182,7 +184,7 @@ def test_two_classes_never_share_a_name():
     """A reader who meets a name must not have to ask which of two things it is."""
     homes = defaultdict(list)
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.parse(path.read_text()).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(str(path.relative_to(PACKAGE)))
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
@@ -196,7 +198,7 @@ def names_of(module):
     if not source.exists():
         return None
     inside = {path.stem for path in place.glob("*")} if is_folder else set()
-    for node in ast.walk(ast.parse(source.read_text())):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             inside.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -212,7 +214,7 @@ def test_benchmarks_fuzzers_and_scripts_import_what_is_there():
     for path in (path for folder in OUTSIDE for path in (ROOT / folder).rglob("*.py")):
         if ".venv" in path.parts:
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if not isinstance(node, ast.ImportFrom) or node.module.split(".")[0] != "mixmood":
                 continue
             names = known.setdefault(node.module, names_of(node.module))
@@ -222,3 +224,28 @@ def test_benchmarks_fuzzers_and_scripts_import_what_is_there():
                 if names is None or alias.name not in names
             ]
     assert not missing
+
+
+def files_named_in(text):
+    """The modules that a text names in backquotes, as paths below the package."""
+    return re.findall(r"`([a-z_/]+\.pyi?)`", text)
+
+
+def test_pages_about_the_code_name_modules_that_exist():
+    known = {"tests/test_architecture.py", "registry.py", "plan.py", "sample.py"}
+    for page in ("docs/architecture.md", "CONTRIBUTING.md"):
+        named = files_named_in((ROOT / page).read_text())
+        assert len(named) > 9
+        places = [(ROOT / path, PACKAGE / path) for path in named if path not in known]
+        assert not [own for top, own in places if not (top.exists() or own.exists())], page
+
+
+def test_each_question_is_answered_by_at_most_four_files():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    _, _, table = page.partition("## Questions")
+    rows = [
+        row for row in table.partition("\n## ")[0].splitlines() if re.match(r"\| [A-Z].*\?", row)
+    ]
+    assert len(rows) == 5
+    for row in rows:
+        assert 1 <= len({*files_named_in(row)} - {"plan.py"}) <= 4, row

@@ -201,7 +201,7 @@ def _reference(pool: Any, out: Path) -> str:
 
 
 def _with_absolute_path(pool: Any) -> Any:
-    """The same pool for a worker with another working directory: a path is made absolute."""
+    """The pool as a worker with another working directory can open it: a path is made absolute."""
     if not isinstance(pool, str | Path) or is_url_or_noise(pool):
         return pool
     return expanded(pool).resolve()

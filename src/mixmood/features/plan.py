@@ -141,6 +141,6 @@ class ExtractionPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class LoggedPlan(ExtractionPlan):
-    """The same for commands whose result can be logged."""
+    """The options of commands on features whose result can be logged to MLflow."""
 
     mlflow: str | None = mlflow_option()

@@ -99,7 +99,7 @@ class Sample:
         return self.blocks[LAST]
 
     def at(self, depth: str) -> Self:
-        """The same images at another depth, whose blocks must be there."""
+        """These images at another depth, whose blocks must be there."""
         return replace(self, depth=depth)
 
     @cached_property
@@ -190,7 +190,7 @@ class Extractor:
         pool: ImageSource,
         rows: Sequence[int] | Rows,
     ) -> dict[BackboneView, Sample]:
-        """The same images by each candidate; every image is read and decoded once.
+        """One sample by each candidate, of the same images: each is read and decoded once.
 
         Args:
             networks: The backbones by the names that the candidates have.
@@ -222,7 +222,7 @@ class Extractor:
     def read_each(
         self, backbones: Sequence[Backbone], pool: ImageSource, rows: Sequence[int] | Rows
     ) -> tuple[Sample, ...]:
-        """The same images by each of these backbones; every image is read and decoded once."""
+        """One sample by each backbone, of the same images: each is read and decoded once."""
         found = extract_each(
             pool, rows, backbones, jobs=self.jobs, cache=self.cache, progress=self.listener
         )

@@ -174,7 +174,7 @@ class HeadProblem:
         return HeadProblem(replace(self.labelled, weights=weights), self.joint)
 
     def with_pool(self, features: Array, useful: Array | None = None) -> "HeadProblem":
-        """The same labelled rows and supervised heads with another pool; see `head_problem`."""
+        """This problem with another pool; the labelled rows and supervised heads stay."""
         checked_features(features, "The pool", self.pool.shape[1])
         return HeadProblem(self.labelled, _joint_rows(self.labelled.rows, features, useful))
 

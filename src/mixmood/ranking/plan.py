@@ -100,7 +100,7 @@ class RankingPlan(LoggedPlan):
         return "drop" if self.paper else "count"
 
     def fitted(self, n_labelled: int) -> "RankingPlan":
-        """The same plan with a sample size that this number of labelled images allows."""
+        """This plan with a sample size that so many labelled images allow."""
         if n_labelled < MIN_LABELLED:
             raise InputError(
                 f"Ranking needs at least {MIN_LABELLED} labelled images; got {n_labelled}. "
@@ -113,7 +113,7 @@ class RankingPlan(LoggedPlan):
         return fitted
 
     def for_pools(self, sizes: Sequence[int]) -> "RankingPlan":
-        """The same plan with a sample size that pools of these sizes allow.
+        """This plan with a sample size that pools of these sizes allow.
 
         A pool that is too small for any ranking does not count: it will be set aside.
         """

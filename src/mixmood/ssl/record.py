@@ -59,7 +59,7 @@ class _Record(ABC):
         return f"<{type(self).__name__}: {self.summary_line()}>"
 
     def _repr_html_(self) -> str:
-        """The same, for notebooks."""
+        """The page of the run, which notebooks show."""
         return f"<p>{escape(self.summary_line())}</p>"
 
 

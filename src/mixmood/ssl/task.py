@@ -50,7 +50,7 @@ class Images:
         """Say which images will be asked for next."""
 
     def to(self, device: torch.device) -> "Images":
-        """The same images on a device."""
+        """The images on a device."""
         return Images(self._pixels.to(device))
 
 
@@ -93,7 +93,7 @@ class StreamedImages(Images):
         return f"{self._source.fingerprint} {self.shape}".encode()
 
     def to(self, device: torch.device) -> "StreamedImages":
-        """The same: they stay where they are."""
+        """These images: they stay where they are."""
         return self
 
     def _read(self, rows: Rows) -> NDArray[np.uint8]:
@@ -174,7 +174,7 @@ class Labelled:
     codes: Tensor
 
     def to(self, device: torch.device) -> "Labelled":
-        """The same on a device."""
+        """The images and codes on a device."""
         return Labelled(self.images.to(device), self.codes.to(device))
 
 
@@ -205,7 +205,7 @@ class Task:
         return state.hexdigest()[:16]
 
     def to(self, device: torch.device) -> "Task":
-        """The same on a device."""
+        """All images and codes on a device."""
         return Task(
             self.labelled.to(device),
             None if self.unlabelled is None else self.unlabelled.to(device),

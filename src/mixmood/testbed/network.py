@@ -116,7 +116,7 @@ def n_updates_of(job: Job) -> int:
 
 
 def resized(split: Split, side: int) -> Split:
-    """The same split as square RGB images of this side, for fine-tuning the backbone."""
+    """The split as square RGB images of this side, for fine-tuning the backbone."""
     return replace(
         split,
         labelled=_squares(split.labelled, side),

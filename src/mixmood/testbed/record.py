@@ -205,7 +205,7 @@ class RunRecord(_Head):
         return accuracy.to_dict()
 
     def in_arm(self, arm: Arm) -> "RunRecord":
-        """The same run with the accuracies of an arm; unchanged if it has none."""
+        """This run with the accuracies of an arm; unchanged if it has none."""
         return self if self.arms is None else self.model_copy(update={"accuracy": self.arms[arm]})
 
     @property

@@ -75,7 +75,7 @@ class Dissimilarity:
 
 @dataclass(frozen=True)
 class RankedDissimilarity(Dissimilarity):
-    """The same, with the rank of the pool among the others by this measure.
+    """A distance with its certainty, and the rank of the pool among the others by this measure.
 
     Attributes:
         rank: The rank by distance; 1 is the nearest.

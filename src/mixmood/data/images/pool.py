@@ -101,7 +101,7 @@ class ImageSource(Source):
         return wide_values(self.fetch(index), self.locate(index))
 
     def scaled_by(self, pixel_range: PixelRange | None) -> Self:
-        """The same pool with its images of more than eight bits scaled by this range."""
+        """This pool with its images of more than eight bits scaled by this range."""
         pool = copy.copy(self)
         pool.pixel_range = pixel_range
         return pool

@@ -78,7 +78,7 @@ class FramesSource(ImageSource):
         return found.values if found.is_wide else None
 
     def scaled_by(self, pixel_range: PixelRange | None) -> Self:
-        """The same pool with its images of more than eight bits scaled by this range."""
+        """This pool with its images of more than eight bits scaled by this range."""
         pool = super().scaled_by(pixel_range)
         # The files may be frames themselves, of a list that `mixmood filter` wrote.
         pool._files = self._files.scaled_by(pixel_range)

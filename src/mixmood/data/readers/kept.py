@@ -202,7 +202,7 @@ class KeptImages(_KeptPart[ImageSource], ImageSource):
         return self._base.wide_values(int(self._indices[index]))
 
     def scaled_by(self, pixel_range: PixelRange | None) -> Self:
-        """The same pool with its images of more than eight bits scaled by this range."""
+        """This pool with its images of more than eight bits scaled by this range."""
         pool = super().scaled_by(pixel_range)
         # A pool of DICOM frames applies the range itself when it fetches a frame.
         pool._base = self._base.scaled_by(pixel_range)

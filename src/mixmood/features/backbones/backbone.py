@@ -64,7 +64,7 @@ class Backbone(Protocol):
         """The entry in a record: name, weights, resolution, width, preprocessing."""
 
     def at(self, view: View, *, with_last: bool = False) -> "Backbone":
-        """The same network with another view; OptionError if it does not offer it.
+        """This network with another view; OptionError if it does not offer it.
 
         Args:
             with_last: Whether the last layer is computed also where the depth is without it.

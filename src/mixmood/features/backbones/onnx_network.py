@@ -247,7 +247,7 @@ class OnnxBackbone:
         return True
 
     def at(self, view: View, *, with_last: bool = False) -> Self:
-        """The same network with another view; weights and sessions are shared."""
+        """This network with another view; weights and sessions are shared."""
         depths = (LAST,) if self._sessions.middle is None else tuple(DEPTHS)
         Offer(self.name, self._resolutions, depths).check_depth(view.depth)
         if view.resolution != self.resolution and len(self._resolutions) == 1:

@@ -247,7 +247,7 @@ class Standardise:
     deviation: Tensor
 
     def to(self, device: torch.device) -> "Standardise":
-        """The same statistics on a device."""
+        """The statistics on a device."""
         return Standardise(self.mean.to(device), self.deviation.to(device))
 
     def __call__(self, pixels: Tensor) -> Tensor:
