@@ -3,7 +3,7 @@
 import pytest
 
 from mixmood.report.testbed.page import overview_page
-from mixmood.testbed.analysis.agreement import predictor_agreements
+from mixmood.testbed.analysis.agreement import agreement_rows, overall_rows
 from mixmood.testbed.analysis.groups import fitted_lines
 from mixmood.testbed.analysis.overview import overview
 from mixmood.testbed.analysis.tables import outlook_rows
@@ -61,7 +61,8 @@ def test_every_cell_has_the_mean_share_and_gain_of_its_runs(records):
 
 
 def test_a_predictor_that_rises_with_accuracy_correlates_positively(records):
-    rows, means = predictor_agreements(records, "last")
+    rows = agreement_rows(records, "last", "predictors")
+    means = overall_rows(records, "last", "predictors")
     assert [(row.measure, row.n_labelled) for row in rows] == [
         ("useful share", 10), ("probe", 10), ("useful share", 20), ("probe", 20),
     ]  # fmt: skip
@@ -87,7 +88,8 @@ def test_the_line_of_a_predictor_has_its_own_values(records):
 
 def test_a_group_in_which_one_run_lacks_a_predictor_is_not_correlated_by_it(records):
     records[0] = records[0].model_copy(update={"probe": None})
-    rows, means = predictor_agreements(records, "last")
+    rows = agreement_rows(records, "last", "predictors")
+    means = overall_rows(records, "last", "predictors")
     assert [(row.measure, row.n_labelled) for row in rows if row.measure == "probe"] == [
         ("probe", 20)
     ]
@@ -97,7 +99,8 @@ def test_a_group_in_which_one_run_lacks_a_predictor_is_not_correlated_by_it(reco
 def test_records_of_earlier_versions_have_no_outlook(records):
     old = [one.model_copy(update={"useful_share": None, "probe": None}) for one in records]
     assert outlook_rows(old) == []
-    assert predictor_agreements(old, "last") == ([], [])
+    assert agreement_rows(old, "last", "predictors") == []
+    assert overall_rows(old, "last", "predictors") == []
     assert fitted_lines(old, "last", "predictors") == []
 
 

@@ -3,15 +3,15 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import permutations, product
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.core.seeds import rng_for
-from mixmood.testbed.analysis.groups import Group, GroupKey, Kind, groups
+from mixmood.testbed.analysis.groups import PREDICTORS, Group, GroupKey, Kind, groups
 from mixmood.testbed.analysis.statistics import (
     Interval,
     correlation_interval,
@@ -69,7 +69,10 @@ def agreement_rows(
 
 
 def _statistics(group: Group, measure: str, choice: Choice) -> tuple[Array, Array]:
-    """Pearson, Spearman and regret, shape (3,), and the same without each seed, (3, seeds)."""
+    """Pearson, Spearman and regret, shape (3,), and the same without each seed, (3, seeds).
+
+    A good measure has negative correlations, a good predictor positive ones.
+    """
     both = group.arrays(measure, choice)
     ends = both[0][:, group.finalists], both[1][:, group.finalists]
     parts = ((both, pearsons), (both, spearmans), (ends, regrets))
@@ -78,7 +81,9 @@ def _statistics(group: Group, measure: str, choice: Choice) -> tuple[Array, Arra
         for arrays, statistic in parts
     ]
     without = [each_left_out(*arrays, statistic) for arrays, statistic in parts]
-    return np.array(whole), np.array(without)
+    sign = -1.0 if measure in PREDICTORS else 1.0
+    signs = np.array([sign, sign, 1.0])
+    return signs * np.array(whole), signs[:, None] * np.array(without)
 
 
 def _with_intervals(whole: Array, without: Array) -> dict[str, Any]:
@@ -106,20 +111,18 @@ class OverallRow(AgreementIntervals):
     n_seeds: int
 
 
-Row = TypeVar("Row", AgreementRow, OverallRow)
-
-
 def overall_rows(
     records: Sequence[RunRecord], choice: Choice, kind: Kind = "measures"
 ) -> list[OverallRow]:
-    """One row for each measure, or predictor, the lowest mean correlation first."""
+    """One row for each measure, or predictor, the best mean correlation first."""
     found = groups(records)
     names = dict.fromkeys(name for group in found for name in getattr(group, kind))
     rows = [
         _overall_row(name, [group for group in found if name in getattr(group, kind)], choice)
         for name in names
     ]
-    return sorted(rows, key=lambda row: 2.0 if row.pearson is None else row.pearson)
+    best = -1 if kind == "measures" else 1
+    return sorted(rows, key=lambda row: 2.0 if row.pearson is None else -best * row.pearson)
 
 
 def _overall_row(measure: str, found: Sequence[Group], choice: Choice) -> OverallRow:
@@ -149,28 +152,6 @@ def _overall_row(measure: str, found: Sequence[Group], choice: Choice) -> Overal
         n_groups=len(found),
         n_seeds=len(seeds),
     )
-
-
-def predictor_agreements(
-    records: Sequence[RunRecord], choice: Choice
-) -> tuple[list[AgreementRow], list[OverallRow]]:
-    """Rows of PREDICTORS for each group and over all groups, where 1 is a perfect prediction.
-
-    The rows over all groups begin with the best predictor.
-    """
-    rows = agreement_rows(records, choice, "predictors")
-    overall = overall_rows(records, choice, "predictors")
-    return [_sign_reversed(row) for row in rows], [_sign_reversed(row) for row in overall]
-
-
-def _sign_reversed(row: Row) -> Row:
-    """The row with the signs of its correlations reversed."""
-    changed: dict[str, Any] = {}
-    for name in ("pearson", "spearman"):
-        value, ends = getattr(row, name), getattr(row, f"{name}_interval")
-        changed[name] = None if value is None else -value
-        changed[f"{name}_interval"] = None if ends is None else (-ends[1], -ends[0])
-    return replace(row, **changed)
 
 
 MOST_ARRANGEMENTS = 5000

@@ -17,9 +17,9 @@ from mixmood.testbed.analysis.agreement import (
     AgreementRow,
     Chance,
     OverallRow,
+    agreement_rows,
     chance_of_correlation,
     overall_rows,
-    predictor_agreements,
 )
 from mixmood.testbed.analysis.groups import GroupKey, GroupLine, fitted_lines
 from mixmood.testbed.analysis.tables import (
@@ -182,7 +182,6 @@ def overview(
     records = chosen_records(store, only, arm)
     tables = make_tables(store, choice, only, records, beside_paper, arm)
     overall = overall_rows(records, choice)
-    predictors, overall_predictors = predictor_agreements(records, choice)
     by_chance = chance_of_correlation(records, choice)
     ends = extremes(tables.accuracies, store.config.split.n_classes)
     is_learned = not ends or any(each.is_above_chance for each in ends)
@@ -202,8 +201,8 @@ def overview(
         overall=overall,
         tables=tables,
         outlook=outlook_rows(records),
-        predictors=predictors,
-        overall_predictors=overall_predictors,
+        predictors=agreement_rows(records, choice, "predictors"),
+        overall_predictors=overall_rows(records, choice, "predictors"),
         predictor_lines=fitted_lines(records, choice, "predictors"),
     )
 
