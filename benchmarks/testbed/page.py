@@ -141,14 +141,14 @@ TABLES: dict[str, Callable[[], list[str]]] = {
 }
 
 
-def filled(text: str) -> str:
+def filled(text: str, tables: dict[str, Callable[[], list[str]]] = TABLES) -> str:
     """The page with its tables as the records have them now."""
 
     def block(match: re.Match[str]) -> str:
         name = match[1]
-        if name not in TABLES:
+        if name not in tables:
             return match[0]
-        return "\n".join([f"<!-- {name} -->", "", *TABLES[name](), "", "<!-- end -->"])
+        return "\n".join([f"<!-- {name} -->", "", *tables[name](), "", "<!-- end -->"])
 
     return re.sub(r"<!-- ([a-z0-9 -]+?) -->\n.*?<!-- end -->", block, text, flags=re.DOTALL)
 

@@ -1,0 +1,263 @@
+"""Writes the tables, the verdict and the figure of docs/replication.md from the stores of its runs.
+
+    sh benchmarks/replication/run.sh STORES
+    python -m benchmarks.replication.page STORES
+
+A table is between `<!-- NAME -->` and `<!-- end -->`; it is replaced, and the text around it is not
+changed. A table whose runs are missing says so. The rule is that of the page, written before.
+"""
+
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.testbed.page import filled
+from mixmood.core.errors import InputError
+from mixmood.core.files import write_atomic
+from mixmood.testbed.analysis.arms import ARMS, MEAN, ArmAgreementRow, arm_agreement_rows
+from mixmood.testbed.analysis.published import published_accuracies, published_correlations
+from mixmood.testbed.record import RunRecord
+from mixmood.testbed.store import Store
+
+ROOT = Path(__file__).parents[2]
+PAGE, FIGURE = ROOT / "docs" / "replication.md", ROOT / "docs" / "images" / "replication.svg"
+CENTRAL = "paper-code-small"
+NOISES = ("gaussian", "salt_and_pepper")
+TASKS = ("mnist", "cifar10", "fashion_mnist")
+EPOCHS = ("best", "last")
+MOST_NOISE, MOST_CLEAN, MOST_R, LEAST_R = -8.0, 2.0, -0.75, -0.4
+"""The rule's limits: points on noise and on clean pools, r in the arm and in arm A."""
+VERDICTS = {
+    "B": "The pool's statistics explain the collapse.",
+    "C": "The batch-norm statistics of the guesses explain the collapse.",
+    "D": "Both, the pool's statistics and the batch-norm of the guesses, are needed.",
+}
+Records = Sequence[RunRecord]
+
+
+def records_of(stores: Path, name: str) -> list[RunRecord]:
+    """The finished runs of a store; none if it does not exist."""
+    try:
+        return Store(stores / name).records()
+    except InputError:
+        return []
+
+
+def accuracy(record: RunRecord, arm: str, epoch: str) -> float:
+    """Test accuracy in points."""
+    return 100 * record.in_arm(arm).accuracy.by(epoch)
+
+
+def on(records: Records, sources: Sequence[str], task: str | None = None) -> list[RunRecord]:
+    """Runs with pools that are wholly of these sources (`none`: clean), of one task or of all."""
+    return [
+        record
+        for record in records
+        if record.run.source in sources
+        and record.run.percent in (0, 100)
+        and task in (None, record.run.task)
+    ]
+
+
+def difference(records: Records, arm: str, epoch: str) -> tuple[float, float]:
+    """The mean of arm - A in points, pairs of one training, and its standard error."""
+    return mean_and_error([accuracy(r, arm, epoch) - accuracy(r, "A", epoch) for r in records])
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """The mean and its standard error; NaN if there are too few values."""
+    if not values:
+        return math.nan, math.nan
+    error = np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return float(np.mean(values)), float(error)
+
+
+def correlation(rows: Sequence[ArmAgreementRow], task: str, arm: str, epoch: str, measure: str):
+    """The row of a task or of the mean of the tasks."""
+    wanted = (task, arm, epoch, measure)
+    found = [row for row in rows if (row.task, row.arm, row.epoch, row.measure) == wanted]
+    return found[0] if found else None
+
+
+def plus_minus(pair: tuple[float, float]) -> str:
+    """A difference in points with its standard error."""
+    return f"{pair[0]:+.1f} ± {pair[1]:.1f}"
+
+
+def with_interval(row: ArmAgreementRow | None) -> str:
+    """r with its interval."""
+    if row is None or row.pearson is None:
+        return "-"
+    ends = "" if row.pearson_interval is None else " [{:.2f}, {:.2f}]".format(*row.pearson_interval)
+    return f"{row.pearson:.2f}{ends}"
+
+
+def rule(records: Records) -> list[str]:
+    """The numbers of the rule by arm, and its verdict."""
+    rows = arm_agreement_rows(records)
+    lines = [
+        "| arm | epoch | arm - A, 100 % noise (points) | arm - A, clean pools (points) | r of cosine, "
+        "mean of tasks | meets the rule |",
+        "|---|---|---|---|---|---|",
+    ]
+    met = []
+    for epoch in EPOCHS:
+        base = correlation(rows, MEAN, "A", epoch, "cosine")
+        for arm in ARMS:
+            row = correlation(rows, MEAN, arm, epoch, "cosine")
+            noise, clean = (
+                difference(on(records, sources), arm, epoch) for sources in (NOISES, ("none",))
+            )
+            is_met = (
+                arm != "A"
+                and row is not None
+                and noise[0] <= MOST_NOISE
+                and abs(clean[0]) <= MOST_CLEAN
+                and row.pearson <= MOST_R
+                and base.pearson >= LEAST_R
+            )
+            met += [arm] if is_met and epoch == "best" else []
+            cells = ["-", "-"] if arm == "A" else [plus_minus(noise), plus_minus(clean)]
+            word = "" if arm == "A" else "yes" if is_met else "no"
+            lines.append(
+                f"| {arm} | {epoch} | {' | '.join(cells)} | {with_interval(row)} | {word} |"
+            )
+    verdict = VERDICTS[met[0]] if met else "Not explained, by the rule."
+    return [f"**{verdict}**", "", *lines]
+
+
+def cells(records: Records) -> list[str]:
+    """The noise cells by arm, and how much of the paper's drop is reached."""
+    paper = published_accuracies()
+    lines = [
+        "| task | pool | A | B | C | D | paper | paper's drop from clean | reached by B | by D |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for task in TASKS:
+        means = {}
+        for source in ("none", *NOISES):
+            found = on(records, (source,), task)
+            if not found:
+                continue
+            own = {arm: np.mean([accuracy(r, arm, "best") for r in found]) for arm in ARMS}
+            means[source] = own
+            theirs = 100 * paper[task, source, 100.0 if source in NOISES else 0.0, 60]
+            drop = 100 * paper[task, "none", 0.0, 60] - theirs
+            shares = ["-", "-"]
+            if source in NOISES and "none" in means:
+                shares = [f"{(means['none'][arm] - own[arm]) / drop:.0%}" for arm in "BD"]
+            words = [f"{own[arm]:.1f}" for arm in ARMS]
+            lines.append(
+                f"| {task} | {'clean' if source == 'none' else source} | {' | '.join(words)} | "
+                f"{theirs:.1f} | {drop:.1f} | {' | '.join(shares)} |"
+            )
+    return lines
+
+
+def correlations(records: Records) -> list[str]:
+    """Table 3 by arm beside the paper's."""
+    rows, paper = arm_agreement_rows(records), published_correlations()
+    lines = ["| task | measure | A | B | C | D | paper |", "|---|---|---|---|---|---|---|"]
+    for task in (*TASKS, MEAN):
+        for measure in ("cosine", "js", "l1", "l2"):
+            found = [correlation(rows, task, arm, "best", measure) for arm in ARMS]
+            tasks = TASKS if task == MEAN else (task,)
+            theirs = np.mean([paper[one, 60, measure] for one in tasks])
+            words = " | ".join(map(with_interval, found))
+            lines.append(f"| {task} | {measure} | {words} | {theirs:.2f} |")
+    return lines
+
+
+def fingerprints(records: Records, more: Records) -> list[str]:
+    """Which noise is worse, and what more labels change."""
+    lines = [
+        "| task | B with Gaussian noise | B with salt and pepper | worse |",
+        "|---|---|---|---|",
+    ]
+    for task in TASKS:
+        values = [
+            np.mean([accuracy(r, "B", "best") for r in on(records, (noise,), task)])
+            for noise in NOISES
+        ]
+        worse = NOISES[int(np.argmin(values))].replace("_", " ")
+        lines.append(f"| {task} | {values[0]:.1f} | {values[1]:.1f} | {worse} |")
+    if not more:
+        return [*lines, "", "The runs with 150 labels are not finished."]
+    lines += ["", "| pools | arm | change from 60 to 150 labels (points) |", "|---|---|---|"]
+    for name, sources in (("clean", ("none",)), ("100 % noise", NOISES)):
+        for arm in ARMS:
+            changes = [
+                accuracy(late, arm, "best") - accuracy(early, arm, "best")
+                for late in on(more, sources)
+                for early in on(records, sources, late.run.task)
+                if (early.run.source, early.run.seed) == (late.run.source, late.run.seed)
+            ]
+            lines.append(f"| {name} | {arm} | {plus_minus(mean_and_error(changes))} |")
+    return lines
+
+
+def variants(stores: Path) -> list[str]:
+    """B - A and D - A where one thing is changed."""
+    lines = [
+        "| runs | B - A, noise | D - A, noise | B - A, clean | noise cells |",
+        "|---|---|---|---|---|",
+    ]
+    for name in (CENTRAL, "loss", "full-size", "text-noise", "labels-150", "all-settings"):
+        records = records_of(stores, name)
+        noise, clean = on(records, NOISES), on(records, ("none",))
+        if not noise:
+            lines.append(f"| `{name}` | not finished | | | |")
+            continue
+        words = [plus_minus(difference(noise, arm, "best")) for arm in "BD"]
+        words.append(plus_minus(difference(clean, "B", "best")) if clean else "-")
+        lines.append(f"| `{name}` | {' | '.join(words)} | {len(noise)} |")
+    return lines
+
+
+def figure(records: Records) -> None:
+    """r of cosine by arm: each task, their mean, and the paper's."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    rows, paper = arm_agreement_rows(records), published_correlations()
+    drawn = Figure(figsize=(6.4, 3.4), layout="constrained")
+    FigureCanvasSVG(drawn)
+    axes = drawn.subplots()
+    for shift, task in enumerate((*TASKS, MEAN)):
+        found = [correlation(rows, task, arm, "best", "cosine") for arm in ARMS]
+        places = [place + 0.12 * (shift - 1.5) for place in range(len(ARMS))]
+        values = [math.nan if row is None else row.pearson for row in found]
+        (line,) = axes.plot(places, values, "o" if task != MEAN else "D", label=task)
+        for place, row in zip(places, found, strict=True):
+            if row is not None and row.pearson_interval is not None:
+                axes.plot([place, place], row.pearson_interval, color=line.get_color())
+        if task != MEAN:
+            axes.plot(len(ARMS) + 0.12 * (shift - 1.5), paper[task, 60, "cosine"], "o",
+                      color=line.get_color())  # fmt: skip
+    axes.axhline(0, color="grey", linewidth=0.6)
+    axes.set_xticks(range(len(ARMS) + 1), [*ARMS, "paper"])
+    axes.set(ylim=(-1.05, 1.05), ylabel="r of cosine and accuracy", xlabel="arm")
+    axes.legend(fontsize="small")
+    drawn.savefig(FIGURE, metadata={"Date": None})
+
+
+def main() -> None:
+    """Replace the tables of the page."""
+    stores = Path(sys.argv[1])
+    records = records_of(stores, CENTRAL)
+    tables = {
+        "rule": lambda: rule(records),
+        "cells": lambda: cells(records),
+        "correlations": lambda: correlations(records),
+        "fingerprints": lambda: fingerprints(records, records_of(stores, "labels-150")),
+        "variants": lambda: variants(stores),
+    }
+    write_atomic(PAGE, filled(PAGE.read_text(encoding="utf-8"), tables))
+    figure(records)
+
+
+if __name__ == "__main__":
+    main()
