@@ -126,7 +126,7 @@ class ViewEvidence:
                 _mean(logits, self._codes),
                 held_out_accuracy(logits, self._codes, self.groups),
             )
-            for candidate, logits in self._outside.items()
+            for candidate, logits in self.held_out.items()
         )
         values = {one.candidate: one.log_likelihood for one in judged}
         chosen = _first_near_best(values)
@@ -156,11 +156,11 @@ class ViewEvidence:
         for (repeat, fold), candidate in self._chosen_without.items():
             if candidate != self.choice.chosen:
                 out = self.folds[repeat] == fold
-                found[repeat, out] = self._outside[candidate][repeat, out]
+                found[repeat, out] = self.held_out[candidate][repeat, out]
         return found
 
     @cached_property
-    def _outside(self) -> dict[BackboneView, Array]:
+    def held_out(self) -> dict[BackboneView, Array]:
         """Logits of held-out images in every view, shape (repeats, n, k)."""
         plan = nested_plan(self.folds, with_pairs=False)
         return {one: plan.out_of_fold(found) for one, found in self._logits(plan.weights).items()}

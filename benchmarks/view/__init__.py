@@ -1,0 +1,1 @@
+"""How much the view matters, and how well it is chosen."""
