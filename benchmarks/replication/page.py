@@ -99,8 +99,8 @@ def rule(records: Records) -> list[str]:
     """The numbers of the rule by arm, and its verdict."""
     rows = arm_agreement_rows(records)
     lines = [
-        "| arm | epoch | arm - A, 100 % noise (points) | arm - A, clean pools (points) | r of cosine, "
-        "mean of tasks | meets the rule |",
+        "| arm | epoch | arm - A, 100 % noise (points) | arm - A, clean pools (points) | "
+        "r of cosine, mean of tasks | meets the rule |",
         "|---|---|---|---|---|---|",
     ]
     met = []
@@ -168,7 +168,7 @@ def correlations(records: Records) -> list[str]:
             theirs = np.mean([paper[one, 60, measure] for one in tasks])
             words = " | ".join(map(with_interval, found))
             lines.append(f"| {task} | {measure} | {words} | {theirs:.2f} |")
-    return lines
+    return [*lines, "", "![r of cosine and accuracy by arm](images/replication.svg)"]
 
 
 def fingerprints(records: Records, more: Records) -> list[str]:

@@ -3,9 +3,9 @@
     python -m benchmarks.testbed.restore results/paper-tuned STORE
     mixmood testbed run paper-tuned --store STORE
 
-The name of the folder is that of the preset. `records.csv.gz` has less than the records: losses and
-the options of the training are not in it. Tables, pages and `records.csv.gz` do not need them: they
-are the same from the restored store.
+The name of the folder is that of the preset, unless --testbed names a file. `records.csv.gz` has
+less than the records: losses and the options of the training are not in it. Tables, pages and
+`records.csv.gz` do not need them: they are the same from the restored store.
 """
 
 import argparse
@@ -139,8 +139,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", type=Path)
     parser.add_argument("store", type=Path)
+    parser.add_argument("--testbed", help="its file, if the name of the folder is no preset")
     given = parser.parse_args()
-    n_made, n_rows = restore(given.results, given.store, load_config(given.results.name))
+    n_made, n_rows = restore(
+        given.results, given.store, load_config(given.testbed or given.results.name)
+    )
     print(f"{n_made} of {n_rows} runs are in {given.store}.")
 
 
