@@ -47,8 +47,8 @@ def demo(
     strict: bool = False,
     mlflow: str | None = None,
     backbone: str = "efficientnet-lite0",
-    resolution: int | str | None = None,
-    depth: str | None = None,
+    resolution: int | str = "auto",
+    depth: str = "auto",
     device: str = "auto",
     frames: str = "middle",
     seed: int = 0,
@@ -78,7 +78,8 @@ def demo(
         mlflow: Log the result to MLflow as well.
         backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;
             auto:NAME,NAME,... is the one whose classifier does best on the labelled images.
-        resolution: Pixels a side that the backbone sees; auto: the labelled images decide.
+        resolution: Pixels a side that the backbone sees, such as 96, 160 or 224; auto: the
+            labelled images decide.
         depth: Which layers of the backbone are used: last, middle or both; auto: the labelled
             images decide.
         device: Where the backbone computes: auto, cpu, cuda, directml or coreml; for hf: models
@@ -97,8 +98,8 @@ def embed(
     listener: Listener | None = None,
     plan: ExtractionPlan | None = None,
     backbone: str = "efficientnet-lite0",
-    resolution: int | str | None = None,
-    depth: str | None = None,
+    resolution: int | str = "auto",
+    depth: str = "auto",
     device: str = "auto",
     frames: str = "middle",
     seed: int = 0,
@@ -118,7 +119,8 @@ def embed(
         plan: The options as one object; options that are given by name replace its fields.
         backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;
             auto:NAME,NAME,... is the one whose classifier does best on the labelled images.
-        resolution: Pixels a side that the backbone sees; auto: the labelled images decide.
+        resolution: Pixels a side that the backbone sees, such as 96, 160 or 224; auto: the
+            labelled images decide.
         depth: Which layers of the backbone are used: last, middle or both; auto: the labelled
             images decide.
         device: Where the backbone computes: auto, cpu, cuda, directml or coreml; for hf: models
@@ -153,8 +155,8 @@ def filter(
     resume: bool = False,
     mlflow: str | None = None,
     backbone: str = "efficientnet-lite0",
-    resolution: int | str | None = None,
-    depth: str | None = None,
+    resolution: int | str = "auto",
+    depth: str = "auto",
     device: str = "auto",
     frames: str = "middle",
     seed: int = 0,
@@ -188,7 +190,8 @@ def filter(
         mlflow: Log the result to MLflow as well.
         backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;
             auto:NAME,NAME,... is the one whose classifier does best on the labelled images.
-        resolution: Pixels a side that the backbone sees; auto: the labelled images decide.
+        resolution: Pixels a side that the backbone sees, such as 96, 160 or 224; auto: the
+            labelled images decide.
         depth: Which layers of the backbone are used: last, middle or both; auto: the labelled
             images decide.
         device: Where the backbone computes: auto, cpu, cuda, directml or coreml; for hf: models
@@ -239,8 +242,8 @@ def rank(
     strict: bool = False,
     mlflow: str | None = None,
     backbone: str = "efficientnet-lite0",
-    resolution: int | str | None = None,
-    depth: str | None = None,
+    resolution: int | str = "auto",
+    depth: str = "auto",
     device: str = "auto",
     frames: str = "middle",
     seed: int = 0,
@@ -273,7 +276,8 @@ def rank(
         mlflow: Log the result to MLflow as well.
         backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;
             auto:NAME,NAME,... is the one whose classifier does best on the labelled images.
-        resolution: Pixels a side that the backbone sees; auto: the labelled images decide.
+        resolution: Pixels a side that the backbone sees, such as 96, 160 or 224; auto: the
+            labelled images decide.
         depth: Which layers of the backbone are used: last, middle or both; auto: the labelled
             images decide.
         device: Where the backbone computes: auto, cpu, cuda, directml or coreml; for hf: models
@@ -391,8 +395,8 @@ def train(
     augment: Any = None,
     algorithm: Any = "auto",
     backbone: str = "efficientnet-lite0",
-    resolution: int | str | None = None,
-    depth: str | None = None,
+    resolution: int | str = "auto",
+    depth: str = "auto",
     groups: str | None = None,
     pool_limit: int = 3000,
     settings: Mapping[str, float | int | bool | str | None] = ...,
@@ -441,7 +445,8 @@ def train(
         backbone: Backbone whose features a head classifies: efficientnet-lite0, wide-resnet50-2,
             untrained-wrn, FILE.onnx, hf:NAME or hf:DIR; auto:NAME,NAME,... is the one whose
             classifier does best on the labelled images.
-        resolution: Pixels a side that the backbone sees; auto: the labelled images decide.
+        resolution: Pixels a side that the backbone sees, such as 96, 160 or 224; auto: the
+            labelled images decide.
         depth: Which layers of the backbone are used: last, middle or both; auto: the labelled
             images decide.
         groups: Images of one group stay in one fold: a column of the table, or a pattern on the

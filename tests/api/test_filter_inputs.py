@@ -77,7 +77,7 @@ def test_a_saved_filter_refuses_features_that_it_was_not_fitted_with(tmp_path, r
     mixmood.filter(images[:8], images, save=saved, probe=False, resolution=64, cache="none")
     again = mixmood.filter(None, images, load=saved, resolution=64, cache="none")
     assert len(again.scores) == 9
-    message = r"of efficientnet-lite0, .* Leave out backbone and resolution \(64 there\), or fit"
+    message = r"of efficientnet-lite0, .* Leave out backbone, resolution and depth \(64 px"
     with pytest.raises(InputError, match=message):
         mixmood.filter(None, images, load=saved, cache="none", **other)
 

@@ -267,6 +267,13 @@ def test_views_that_there_are_not_are_refused(sets, options, message):
         mixmood.rank(sets / "labelled", {"pool": sets / "pool"}, **options, **QUICK)
 
 
+def test_a_number_on_the_command_line_is_a_number(sets):
+    words = ["train", "--labelled", str(sets / "labelled"), "--out", str(sets / "run")]
+    done = CliRunner().invoke(app, [*words, "--resolution", "64", "--depth", "last"])
+    assert done.exit_code == 0, done.output
+    assert "64 px, last" in done.stdout.splitlines()[0]
+
+
 def test_the_next_command_names_the_view_that_was_asked_for(sets):
     plan = RankingPlan(resolution=64, depth="both", seed=3)
     assert carried(plan, TrainingPlan) == ["--resolution", "64", "--depth", "both", "--seed", "3"]

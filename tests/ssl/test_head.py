@@ -202,7 +202,7 @@ def test_groups_by_a_column_of_the_table(photos, tmp_path):
 
 def test_features_are_taken_as_they_are(photos):
     features = mixmood.embed(photos / "labelled")
-    assert features.shape == (24, 1280)
+    assert features.shape == (24, 1280 + 2688), "without labels, the largest view"
     pool = mixmood.embed(photos / "pool")
     labelled = {"features": features}  # an array has no classes of its own
     with pytest.raises(InputError, match="has no classes"):

@@ -38,7 +38,7 @@ from mixmood.evidence.labelled import MOST_LABELLED, N_POOL, LabelledEvidence
 from mixmood.evidence.view import ChosenView
 from mixmood.features.backbones.backbone import Backbone, network_digest
 from mixmood.features.backbones.registry import is_auto, load_backbone
-from mixmood.features.backbones.view import LAST
+from mixmood.features.backbones.view import View
 from mixmood.features.plan import AUTO
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Extractor
@@ -263,8 +263,10 @@ def _with_saved_filter(source: Any, pool: Pool, plan: FilterPlan, listener: List
         is_named = plan.backbone != DEFAULT_BACKBONE and not is_auto(plan.backbone)
         name = plan.backbone if is_named else saved.backbone_name
         side = plan.resolution if isinstance(plan.resolution, int) else saved.resolution
-        depth = saved.depth if plan.depth in (None, AUTO) else plan.depth
-        network = load_backbone(name, side, plan.device, depth or LAST, listener=listener)
+        network = load_backbone(name, side, plan.device, listener=listener)
+        depth = saved.depth if plan.depth == AUTO else plan.depth
+        if depth in network.offer.depths:
+            network = network.at(View(side, depth))
     _check_same_network(saved, network, pool, plan)
     return _Inputs(saved, saved.scaled(pool), source, network)
 
@@ -305,9 +307,10 @@ def _check_same_network(
             "the same kind, or fit the filter on images."
         )
     if (network_digest(network) if network else "") != saved.backbone:
-        is_other = plan.backbone != DEFAULT_BACKBONE or plan.resolution is not None
+        is_other = plan.backbone != DEFAULT_BACKBONE or {plan.resolution, plan.depth} != {AUTO}
         can_leave_out = network is not None and is_other
-        own = f"Leave out backbone and resolution ({saved.resolution} there), or fit"
+        view = f"{saved.resolution} px, {saved.depth}"
+        own = f"Leave out backbone, resolution and depth ({view} there), or fit"
         advice = own if can_leave_out else "Fit"
         raise InputError(
             f"{plan.load} was fitted on features of {saved.backbone_name}, which {pool.name} "

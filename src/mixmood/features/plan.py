@@ -53,9 +53,9 @@ def device_option() -> Any:
 def resolution_option(only: str | None = None) -> Any:
     """The field `resolution` of a plan."""
     return option(
-        None,
-        "Pixels a side that the backbone sees; auto: the labelled images decide.",
-        shown="96",
+        AUTO,
+        "Pixels a side that the backbone sees, such as 96, 160 or 224; auto: the labelled images "
+        "decide.",
         metavar="auto|PIXELS",
         only=only,
     )
@@ -64,10 +64,9 @@ def resolution_option(only: str | None = None) -> Any:
 def depth_option(only: str | None = None) -> Any:
     """The field `depth` of a plan."""
     return option(
-        None,
+        AUTO,
         "Which layers of the backbone are used: last, middle or both; auto: the labelled images "
         "decide.",
-        shown="last",
         metavar="WORD",
         only=only,
     )
@@ -91,11 +90,11 @@ class ViewPlan(Protocol):
         """Its name."""
 
     @property
-    def resolution(self) -> int | str | None:
+    def resolution(self) -> int | str:
         """Pixels a side."""
 
     @property
-    def depth(self) -> str | None:
+    def depth(self) -> str:
         """Its layers."""
 
     @property
@@ -103,15 +102,15 @@ class ViewPlan(Protocol):
         """Where it computes."""
 
 
-def checked_view(resolution: Any, depth: Any) -> int | str | None:
+def checked_view(resolution: Any, depth: Any) -> int | str:
     """The resolution as a number, if it is one; OptionError for what no backbone offers."""
     if isinstance(resolution, str) and resolution.isascii() and resolution.isdigit():
         resolution = int(resolution)
-    if resolution not in (None, AUTO) and not isinstance(resolution, int):
+    if resolution != AUTO and not isinstance(resolution, int):
         raise OptionError(
             f"The resolution must be a number of pixels, or auto; got '{resolution}'."
         )
-    if depth not in (None, AUTO, *DEPTH_NAMES):
+    if depth not in (AUTO, *DEPTH_NAMES):
         raise unknown_name("depth", str(depth), (AUTO, *DEPTH_NAMES))
     return resolution  # type: ignore[no-any-return]
 
@@ -121,8 +120,8 @@ class ExtractionPlan:
     """How features are computed and where they are kept; plans of commands extend it."""
 
     backbone: str = option(DEFAULT_BACKBONE, f"{BACKBONE_WORDS}.")
-    resolution: int | str | None = resolution_option()
-    depth: str | None = depth_option()
+    resolution: int | str = resolution_option()
+    depth: str = depth_option()
     device: str = device_option()
     frames: str = option(
         "middle",

@@ -103,8 +103,8 @@ class TrainingPlan(Recipe):
     backbone: str = option(
         DEFAULT_BACKBONE, f"Backbone whose features a head classifies: {BACKBONE_WORDS}.", only=HEAD
     )
-    resolution: int | str | None = resolution_option(HEAD)
-    depth: str | None = depth_option(HEAD)
+    resolution: int | str = resolution_option(HEAD)
+    depth: str = depth_option(HEAD)
     groups: str | None = option(
         None,
         "Images of one group stay in one fold: a column of the table, or a pattern on the path "

@@ -377,7 +377,7 @@ def _headline(ranking: Ranking) -> str:
     n_classes = len(labelled.classes or ())
     classes = f", {counted(n_classes, 'class', 'classes')}" if n_classes else ""
     size = counted(labelled.n_images, "labelled image")
-    seen = f", {ranking.view['resolution']} px" if ranking.view else ""
+    seen = f", {in_view(ranking.view)}" if ranking.view else ""
     return f"{printable(labelled.name)}: {size}{classes}{seen}{_right(labelled)}"
 
 
