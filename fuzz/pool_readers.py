@@ -28,13 +28,13 @@ def _read_pool(folder: Path, name: str) -> str:
 
 
 def _read_image(folder: Path, name: str) -> str:
-    from mixmood.data.images.decode import decode_square
+    from mixmood.data.images.decode import decode_squares
     from mixmood.data.open import open_pool
 
     pool = open_pool(folder)
     found = _read_all(pool)
     with contextlib.suppress(UnreadableImageError):
-        decode_square(pool.fetch(0), name, 8)
+        decode_squares(pool.fetch(0), name, (8,))[0]
     return found
 
 

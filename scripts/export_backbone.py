@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mixmood.core.files import write_atomic
-from mixmood.features.backbones.onnx_graph import ConvGraph, Weights, folded
+from mixmood.features.backbones.onnx_graph import FLOAT, ConvGraph, Weights, folded
 
 FOLDER = Path(__file__).parent.parent / "src" / "mixmood" / "features" / "backbones" / "weights"
 WIDTH = 1280
@@ -44,6 +44,22 @@ NAMES = {
 }
 
 
+class LiteGraph(ConvGraph):
+    """A network whose values are cut to 0..6 after every layer."""
+
+    def clip(self, x: str) -> str:
+        """The name of the values cut to 0..6."""
+        return self.node("Clip", x, self.constant(np.float32(0)), self.constant(np.float32(6)))
+
+
+class HalfGraph(LiteGraph):
+    """The same with weights stored as 16-bit numbers; it computes with float32."""
+
+    def weight(self, value: np.ndarray) -> str:
+        """The name of a stored weight, cast back when it is loaded."""
+        return self.node("Cast", self.constant(value.astype(np.float16)), to=FLOAT)
+
+
 def blocks() -> Iterator[tuple[int, int, int, bool]]:
     """Kernel, stride, expansion and whether the input is added, block after block."""
     before = 32
@@ -65,31 +81,31 @@ def same_pads(kernel: int, stride: int) -> tuple[int, int]:
 
 
 def block(
-    graph: ConvGraph, x: str, weights: Weights, name: str, kernel: int, stride: int, expansion: int
+    graph: LiteGraph, x: str, weights: Weights, name: str, kernel: int, stride: int, expansion: int
 ) -> str:
     """An inverted bottleneck: widen, filter each channel, narrow; Lite has no squeeze-excite."""
     inner = x
     if expansion > 1:
         wide, bias = folded(weights, f"{name}._expand_conv", f"{name}._bn0", EPSILON)
-        inner = graph.clip(graph.conv(inner, wide, bias), 0, 6)
+        inner = graph.clip(graph.conv(inner, wide, bias))
     depth, bias = folded(weights, f"{name}._depthwise_conv", f"{name}._bn1", EPSILON)
     pads = same_pads(kernel, stride)
     inner = graph.conv(inner, depth, bias, stride=stride, pads=pads, groups=len(depth))
     narrow, bias = folded(weights, f"{name}._project_conv", f"{name}._bn2", EPSILON)
-    return graph.conv(graph.clip(inner, 0, 6), narrow, bias)
+    return graph.conv(graph.clip(inner), narrow, bias)
 
 
 def build(weights: Weights, *, half: bool = True, with_classes: bool = False) -> bytes:
     """The ONNX file; `with_classes` adds the 1000 class scores as a second output."""
-    graph = ConvGraph(half=half)
+    graph = HalfGraph() if half else LiteGraph()
     x = graph.images(mean=[127], deviation=[128])
     stem, bias = folded(weights, "_conv_stem", "_bn0", EPSILON)
-    x = graph.clip(graph.conv(x, stem, bias, stride=2, pads=same_pads(3, 2)), 0, 6)
+    x = graph.clip(graph.conv(x, stem, bias, stride=2, pads=same_pads(3, 2)))
     for number, (kernel, stride, expansion, is_added) in enumerate(blocks()):
         inner = block(graph, x, weights, f"_blocks.{number}", kernel, stride, expansion)
         x = graph.node("Add", inner, x) if is_added else inner
     head, bias = folded(weights, "_conv_head", "_bn1", EPSILON)
-    features = graph.pool(graph.clip(graph.conv(x, head, bias), 0, 6))
+    features = graph.pool(graph.clip(graph.conv(x, head, bias)))
     outputs = {"features": (features, WIDTH)}
     if with_classes:
         dense, bias = graph.weight(weights["_fc.weight"]), graph.weight(weights["_fc.bias"])

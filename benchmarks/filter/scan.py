@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.measuring.material import small_jpegs
 from mixmood.core.listener import Silent
-from mixmood.data.images.decode import decode_square
+from mixmood.data.images.decode import decode_squares
 from mixmood.data.images.pool import FeatureSource
 from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
@@ -65,7 +65,7 @@ def throughput(folder: Path, _: int) -> dict[str, float]:
     extractor = Extractor(backbone, 1, None, Silent())
     scorer = fit_scorer(labelled, pool, FilterPlan(), extractor)
     side = backbone.resolution
-    ready = np.stack([decode_square(pool.fetch(i), str(i), side) for i in range(N_IMAGES)])
+    ready = np.stack([decode_squares(pool.fetch(i), str(i), (side,))[0] for i in range(N_IMAGES)])
     session, name = backbone._session, backbone.input_name
     scan = Scan(pool, scorer, backbone, jobs=1, cache=None)
 

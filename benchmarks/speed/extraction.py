@@ -14,7 +14,7 @@ from PIL import Image
 from benchmarks.measuring.material import large_jpegs, small_jpegs
 from benchmarks.measuring.row import Effort, Row, interleaved, ratios
 from mixmood.core.cores import checked_jobs
-from mixmood.data.images.decode import decode_square
+from mixmood.data.images.decode import decode_squares
 from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.backbones.view import View
@@ -62,7 +62,7 @@ class Engine:
 
     def square(self, index: int) -> np.ndarray:
         """One image as the backbone wants it."""
-        return decode_square(self.source.fetch(int(index)), "image", self.side)
+        return decode_squares(self.source.fetch(int(index)), "image", (self.side,))[0]
 
     def _plain_square(self, index: int) -> np.ndarray:
         image = Image.open(io.BytesIO(self.source.fetch(int(index)))).convert("RGB")

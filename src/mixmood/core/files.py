@@ -188,9 +188,9 @@ def check_size(size: int, where: str) -> None:
         )
 
 
-def inflate(data: bytes, size: int, wbits: int = -zlib.MAX_WBITS) -> bytes:
+def inflate(data: bytes, size: int) -> bytes:
     """Unpacked deflate data, `size` bytes and never more; ValueError if it has another size."""
-    unpack = zlib.decompressobj(wbits)
+    unpack = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
         # Asking for one byte more shows a wrong size without unpacking all of it.
         result = unpack.decompress(data, size + 1)

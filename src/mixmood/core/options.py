@@ -11,7 +11,7 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from mixmood.core.errors import OptionError
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -91,8 +91,7 @@ def plan_from(plan: type[P], options: Mapping[str, Any], start: Any = None) -> P
     hints = get_type_hints(plan)
     known = [one.name for one in fields(plan)]  # type: ignore[arg-type]
     for name in options:
-        if name not in known:
-            raise unknown_name("option", name, known)
+        check_name("option", name, known)
     plain = {name: _plain(value, hints[name]) for name, value in options.items()}
     if start is None or isinstance(start, plan):
         return plan(**plain) if start is None else replace(start, **plain)  # type: ignore[type-var]

@@ -69,6 +69,12 @@ def unknown_name(kind: str, word: str, known: Iterable[str]) -> OptionError:
     return OptionError(f"Unknown {kind} '{word}'.{hint} Known: {', '.join(names)}.")
 
 
+def check_name(kind: str, word: str, known: Iterable[str]) -> None:
+    """Refuse a name of some kind that is not known; see `unknown_name`."""
+    if word not in (names := list(known)):
+        raise unknown_name(kind, word, names)
+
+
 def dotted(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Each value that is not a mapping, under its own name after those of its mappings.
 

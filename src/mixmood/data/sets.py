@@ -17,7 +17,7 @@ from PIL import Image
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.files import expanded, own_place
 from mixmood.core.seeds import rng_for
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name
 from mixmood.data.images.labels import labels_from_values
 from mixmood.data.images.pool import ImageSource, Labels
 from mixmood.data.readers.array import ImageArray, open_npz
@@ -181,8 +181,7 @@ def open_set(name: str, home: Path | None = None) -> ImageSource:
     if name in EMBEDDED:
         return EMBEDDED[name]()
     # Only names of this list become paths, so none can lead out of the folder.
-    if name not in known_sets(home):
-        raise unknown_name("data set", name, known_sets(home))
+    check_name("data set", name, known_sets(home))
     path = pack_path(name, home)
     if not path.is_file():
         raise InputError(

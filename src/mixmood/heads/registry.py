@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name
 from mixmood.heads.linear import LinearHead, LinearHeads
 from mixmood.heads.mixmatch import MixMatchHead
 from mixmood.heads.problem import HeadProblem, head_problem
@@ -54,8 +54,7 @@ HEADS: dict[str, HeadEntry] = {
 
 def head_named(name: str) -> HeadEntry:
     """The entry of this name; an unknown one is refused with the nearest known."""
-    if name not in HEADS:
-        raise unknown_name("head", name, HEADS)
+    check_name("head", name, HEADS)
     return HEADS[name]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from mixmood.core.errors import TrainingError
 from mixmood.core.interrupt import children_ignore_interrupt, uninterrupted
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name
 
 
 @dataclass(frozen=True)
@@ -178,5 +178,4 @@ BACKENDS = (LOCAL, RAY)
 
 def check_backend(name: str) -> None:
     """Refuse an unknown backend."""
-    if name not in BACKENDS:
-        raise unknown_name("backend", name, BACKENDS)
+    check_name("backend", name, BACKENDS)

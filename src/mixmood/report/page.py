@@ -74,8 +74,9 @@ def _environment() -> "Environment":
         "fixed",
         "signed",
         "in_view",
+        "printable",
     ]
-    environment.filters |= {name: getattr(text, name) for name in [*names, "printable"]}
+    environment.filters |= {name: getattr(text, name) for name in names}
     environment.filters |= {"in_words": in_words, "backbone_facts": backbone_facts}
     environment.globals["span"] = text.span
     return environment

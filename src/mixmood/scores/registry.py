@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.options import DEFAULT_SCORE
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name
 from mixmood.scores.classifier import apply_classifier, fit_classifier
 from mixmood.scores.combined import apply_combined, fit_combined
 from mixmood.scores.fitting import (
@@ -98,8 +98,7 @@ class FittedScore:
 
 def score_family(name: str) -> ScoreFamily:
     """The family of that name; refuse an unknown one."""
-    if name not in SCORES:
-        raise unknown_name("score", name, SCORES)
+    check_name("score", name, SCORES)
     return SCORES[name]
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from mixmood.core.errors import OptionError
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,7 @@ def augmentation(word: str | Augment) -> Augment:
     """The augmentation with this name; an `Augment` is returned unchanged."""
     if isinstance(word, Augment):
         return word
-    if word not in AUGMENTATIONS:
-        raise unknown_name("augmentation", word, AUGMENTATIONS)
+    check_name("augmentation", word, AUGMENTATIONS)
     return AUGMENTATIONS[word]
 
 

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from mixmood.core.errors import OptionError
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name, unknown_name
 from mixmood.data.splits import NONE, OTHER_HALF, Scenario
 from mixmood.testbed.config import SCRATCH, Config, Regime
 
@@ -134,8 +134,7 @@ class CellFilter:
             key, equals, value = word.partition("=")
             if not equals or not value:
                 raise OptionError(f"--only takes KEY=VALUE, such as task=mnist; got '{word}'.")
-            if key not in known:
-                raise unknown_name("key of --only", key, known)
+            check_name("key of --only", key, known)
             wanted.setdefault(key, set()).add(value)
         return cls({key: frozenset(values) for key, values in wanted.items()})
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from mixmood.core.errors import InputError, OptionError, errors_as, reason
 from mixmood.core.files import expanded
 from mixmood.core.options import DEFAULT_BACKBONE
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name, unknown_name
 from mixmood.data.splits import Contamination, Noise
 from mixmood.measures.registry import PAPER, check_measures
 from mixmood.ssl.plan import TUNING, Recipe, TrainingPlan
@@ -260,8 +260,7 @@ def _check_heads(config: Config) -> None:
 
     known = [name for name, entry in HEADS.items() if entry.uses_pool]
     for algorithm in config.grid.algorithms:
-        if algorithm not in known:
-            raise unknown_name("algorithm of frozen features", algorithm, known)
+        check_name("algorithm of frozen features", algorithm, known)
     section = config.frozen
     side = section.resolution if isinstance(section.resolution, int) else None
     asked_views(load_backbone(section.backbone, side), section.resolution, section.depth)

@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from mixmood.core.errors import InputError
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name
 from mixmood.ssl.record import Arm
 from mixmood.testbed.cells import Cell, Run
 
@@ -34,15 +34,13 @@ Proportion = Annotated[float, Field(ge=0, le=1)]
 
 def checked_choice(name: str) -> Choice:
     """The choice of an epoch that has this name."""
-    if name not in get_args(Choice):
-        raise unknown_name("selection", name, get_args(Choice))
+    check_name("selection", name, get_args(Choice))
     return cast(Choice, name)
 
 
 def checked_arm(name: str) -> Arm:
     """The arm that has this name."""
-    if name not in get_args(Arm):
-        raise unknown_name("arm", name, get_args(Arm))
+    check_name("arm", name, get_args(Arm))
     return cast(Arm, name)
 
 

@@ -7,7 +7,12 @@ import pytest
 from PIL import Image
 
 from mixmood.core.errors import UnreadableImageError
-from mixmood.data.images.decode import decode, decode_square, decode_squares
+from mixmood.data.images.decode import decode, decode_squares
+
+
+def decode_square(raw, where, side):
+    (square,) = decode_squares(raw, where, (side,))
+    return square
 
 
 def encoded(picture, format="PNG", **options):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_sample_images
 
-from mixmood.data.images.decode import decode_square
+from mixmood.data.images.decode import decode_squares
 from mixmood.features.backbones.registry import load_backbone
 
 WEIGHTS = files("mixmood.features.backbones").joinpath("weights")
@@ -34,7 +34,7 @@ def crops():
     for name, photo in zip(("china", "flower"), load_sample_images().images, strict=True):
         corners = rng.integers(0, [photo.shape[0] - 200, photo.shape[1] - 200], size=(48, 2))
         kinds[name] = np.stack(
-            [decode_square(photo[y : y + 200, x : x + 200], "crop", 96) for y, x in corners]
+            [decode_squares(photo[y : y + 200, x : x + 200], "crop", (96,))[0] for y, x in corners]
         )
     kinds["noise"] = rng.integers(0, 256, size=(48, 96, 96, 3), dtype=np.uint8)
     return kinds

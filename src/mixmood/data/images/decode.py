@@ -117,24 +117,15 @@ def decode(
         return _decoded(raw, side, pixel_range, {})
 
 
-def decode_square(
-    raw: Raw, where: str, side: int, pixel_range: PixelRange | None = None
-) -> Picture:
-    """The whole image as RGB uint8, resized to shape (side, side, 3) without its aspect ratio.
-
-    Pillow's bilinear filter becomes wider with the reduction: shrinking averages over all pixels.
-    Everything else is as in `decode`.
-    """
-    return decode_squares(raw, where, (side,), pixel_range)[0]
-
-
 def decode_squares(
     raw: Raw, where: str, sides: Sequence[int], pixel_range: PixelRange | None = None
 ) -> list[Picture]:
-    """The image as `decode_square` gives it at each of the sides, which must ascend.
+    """The whole image as RGB uint8, without its aspect ratio, at each of the sides, which ascend.
 
-    It is decoded once, but for large JPEGs: these are decoded at the reduced size that each side
-    alone would have, so that a square does not depend on the other sides.
+    Pillow's bilinear filter becomes wider with the reduction: shrinking averages over all pixels.
+    Everything else is as in `decode`. The image is decoded once, but for large JPEGs: these are
+    decoded at the reduced size that each side alone would have, so that a square does not depend
+    on the other sides.
     """
     with QUIET, errors_as(UnreadableImageError, f"{where}: cannot be decoded"):
         known: dict[tuple[int, int] | None, Picture] = {}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.errors import OptionError
 from mixmood.core.seeds import rng_for
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name
 from mixmood.data.images.names import NOISE_PREFIX
 from mixmood.data.images.pool import ImageSource
 
@@ -39,8 +39,7 @@ class NoiseSource(ImageSource):
         seed: int = 0,
     ) -> None:
         """Refuse an unknown kind and numbers out of range."""
-        if kind not in KINDS:
-            raise unknown_name("noise", kind, KINDS)
+        check_name("noise", kind, KINDS)
         for word, value, low, high in (
             ("count", count, 1, _MAX_COUNT),
             ("size", size, 2, _MAX_SIZE),
@@ -89,8 +88,7 @@ def open_noise(text: str, name: str | None, seed: int) -> NoiseSource:
             f"The options of noise are written like ?count=500&size=64, got '{query}'."
         ) from None
     for word, value in given:
-        if word not in _OPTIONS:
-            raise unknown_name("option of noise", word, _OPTIONS)
+        check_name("option of noise", word, _OPTIONS)
         try:
             options[word] = _OPTIONS[word](value)
         except ValueError:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mixmood.core.errors import BackboneError
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name
 from mixmood.core.version import package_version
 
 
@@ -43,8 +43,7 @@ ADVICE = {
 
 def check_device(device: str) -> str:
     """The device; OptionError if there is none of this name."""
-    if device not in DEVICES:
-        raise unknown_name("device", device, DEVICES)
+    check_name("device", device, DEVICES)
     return device
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.errors import BackboneError, OptionError, reason
 from mixmood.core.listener import Listener
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name
 from mixmood.features.backbones.backbone import PREPROCESSING, OneView
 from mixmood.features.backbones.hub_files import (
     file_hashes,
@@ -185,8 +185,7 @@ class HubBackbone(OneView):
         """Compute on this device from now on; BackboneError if it cannot be used."""
         import torch
 
-        if device not in DEVICES:
-            raise unknown_name("device of a model of the hub", device, DEVICES)
+        check_name("device of a model of the hub", device, DEVICES)
         is_available = {
             "cuda": torch.cuda.is_available(),
             "mps": torch.backends.mps.is_available(),

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 
 from mixmood.core.errors import BackboneError, OptionError, errors_as
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name, unknown_name
 from mixmood.features.backbones.backbone import DEFAULT_RESOLUTION
 from mixmood.features.backbones.onnx_graph import has_external_data
 from mixmood.features.backbones.onnx_network import (
@@ -142,8 +142,7 @@ def _settings(session: Any, query: str) -> dict[str, str]:
     typed = dict(parse_qsl(query, keep_blank_values=True))
     settings = {**stated, **typed}
     for key in settings:
-        if key not in KEYS:
-            raise unknown_name("option of an ONNX file", key, KEYS)
+        check_name("option of an ONNX file", key, KEYS)
     return settings
 
 
@@ -220,6 +219,5 @@ def _resolution(
 def _output(session: Any, settings: dict[str, str]) -> str:
     names: list[str] = [node.name for node in session.get_outputs()]
     name = settings.get("output", names[0])
-    if name not in names:
-        raise unknown_name("output", name, names)
+    check_name("output", name, names)
     return name

@@ -196,16 +196,9 @@ def add_grid(part: GraphPart, layer: str) -> str:
 class ConvGraph(GraphPart):
     """A convolutional network from `images`, uint8 (n, side, side, 3), layer by layer."""
 
-    def __init__(self, *, half: bool = False) -> None:
-        """Begin a graph; `half` stores the weights as 16-bit numbers, cast back when loaded."""
-        super().__init__()
-        self._half = half
-
     def weight(self, value: NDArray[np.float32]) -> str:
-        """The name of a stored weight; the network always computes with float32."""
-        if not self._half:
-            return self.constant(value.astype(np.float32))
-        return self.node("Cast", self.constant(value.astype(np.float16)), to=FLOAT)
+        """The name of a stored weight."""
+        return self.constant(value.astype(np.float32))
 
     def images(self, mean: Sequence[float], deviation: Sequence[float]) -> str:
         """The input as float32 (n, 3, side, side), normalised: (x - mean) / deviation."""
@@ -242,10 +235,6 @@ class ConvGraph(GraphPart):
     def relu(self, x: str) -> str:
         """The name of the values with the negative ones set to 0."""
         return self.node("Relu", x)
-
-    def clip(self, x: str, low: float, high: float) -> str:
-        """The name of the values cut to low..high."""
-        return self.node("Clip", x, self.constant(np.float32(low)), self.constant(np.float32(high)))
 
     def pool(self, x: str) -> str:
         """The name of the mean over both image axes, shape (n, channels)."""

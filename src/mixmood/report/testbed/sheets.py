@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from mixmood.core.files import csv_text
-from mixmood.core.text import counted, unknown_name
+from mixmood.core.text import check_name, counted
 from mixmood.report.testbed.choices import Choices, line_key, pivoted, value_of
 from mixmood.report.text import with_spread
 from mixmood.testbed.analysis.arms import ARMS, ArmRow
@@ -36,8 +36,7 @@ class Sheet:
 
 def render_sheet(sheet: Sheet, form: str) -> str:
     """The table as text, markdown or latex."""
-    if form not in FORMS:
-        raise unknown_name("format", form, FORMS)
+    check_name("format", form, FORMS)
     return FORMS[form](sheet)
 
 

@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
 from mixmood.core.errors import OptionError
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name
 from mixmood.ssl.algorithms.algorithm import Algorithm
 from mixmood.ssl.algorithms.fixmatch import FixMatch
 from mixmood.ssl.algorithms.mean_teacher import MeanTeacher
@@ -30,12 +30,10 @@ def algorithm_named(name: str, settings: Mapping[str, Any], n_updates: int) -> A
 
     If `ramp_updates` is not set, it is the paper's share of all updates: 3000 of 9400.
     """
-    if name not in ALGORITHMS:
-        raise unknown_name("algorithm", name, ALGORITHMS)
+    check_name("algorithm", name, ALGORITHMS)
     known = settings_of(name)
     for word in settings:
-        if word not in known:
-            raise unknown_name(f"setting of {name}", word, known)
+        check_name(f"setting of {name}", word, known)
     chosen = dict(settings)
     if "ramp_updates" in known:
         chosen.setdefault("ramp_updates", round(n_updates * PAPER_RAMP_SHARE))

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from mixmood.core.errors import OptionError
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name, unknown_name
 
 BatchNorm = Literal["joint", "separate", "interleaved"]
 """How the parts of a batch share batch-norm; see `Network.parts`."""
@@ -155,8 +155,7 @@ def _norms_of(model: nn.Module) -> list[_BatchNorm]:
 
 def is_mixed(precision: str, device: torch.device) -> bool:
     """Whether passes run in bfloat16: if `precision` says so, or by `auto` on GPUs with support."""
-    if precision not in get_args(Precision):
-        raise unknown_name("precision", precision, get_args(Precision))
+    check_name("precision", precision, get_args(Precision))
     if precision == "auto":
         # Emulated bfloat16 is slower than single precision.
         return device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from mixmood.core.errors import OptionError
-from mixmood.core.text import unknown_name
+from mixmood.core.text import check_name, unknown_name
 
 if TYPE_CHECKING:
     from torch import nn
@@ -38,8 +38,7 @@ class WideResNetSpec:
                 raise OptionError(
                     f"{name} of a Wide-ResNet must be at least {lowest}; got {value}."
                 )
-        if self.shortcut not in SHORTCUTS:
-            raise unknown_name("shortcut of a Wide-ResNet", self.shortcut, SHORTCUTS)
+        check_name("shortcut of a Wide-ResNet", self.shortcut, SHORTCUTS)
 
     def build(self, shape: tuple[int, int, int], n_classes: int) -> "nn.Module":
         """The network for images of (channels, height, width)."""
@@ -100,8 +99,7 @@ def model_spec(word: str) -> WideResNetSpec | TunedSpec:
     values: dict[str, Any] = {}
     for change in filter(None, changes.split(",")):
         key, _, value = change.partition("=")
-        if key not in known:
-            raise unknown_name("setting of a Wide-ResNet", key, known)
+        check_name("setting of a Wide-ResNet", key, known)
         if key != "shortcut" and not value.isdecimal():
             raise OptionError(f"{key} of a Wide-ResNet must be a whole number; got '{value}'.")
         values[key] = value if key == "shortcut" else int(value)

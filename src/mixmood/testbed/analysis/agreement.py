@@ -173,9 +173,7 @@ class Chance:
     n_arrangements: int
 
 
-def chance_of_correlation(
-    records: Sequence[RunRecord], choice: Choice, seed: int = 0
-) -> Chance | None:
+def chance_of_correlation(records: Sequence[RunRecord], choice: Choice) -> Chance | None:
     """A permutation test: could the best measure have predicted accuracy so well by chance?
 
     Cells of one source with different percentages, numbers of labels or tasks are not independent.
@@ -184,7 +182,7 @@ def chance_of_correlation(
     for the choice of the best measure among several. None if no correlation is defined.
     """
     found = groups(records)
-    moves = list(_moves(found, rng_for(seed, "chance")))
+    moves = list(_moves(found, rng_for(0, "chance")))
     values = [_correlations(group, choice, moves) for group in found]
     measures = dict.fromkeys(name for by_name in values for name in by_name)
     if not measures:
