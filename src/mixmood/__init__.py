@@ -9,7 +9,9 @@ from typing import Any
 from mixmood.core.version import __version__
 
 _HOMES = {
+    "Embedding": "api.embed",
     "Kept": "api.filter",
+    "PredictReport": "api.predict",
     "RankReport": "api.rank",
     "TestbedTables": "api.testbed",
     "TrainedModel": "api.train",
@@ -22,6 +24,7 @@ _HOMES = {
     "embed": "api.embed",
     "filter": "api.filter",
     "get_data_set": "api.data_sets",
+    "load": "api.load",
     "predict": "api.predict",
     "rank": "api.rank",
     "report_testbed": "api.testbed",

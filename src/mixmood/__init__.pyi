@@ -4,15 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from numpy import dtype, float32, ndarray
-
 from mixmood import measures as measures
 from mixmood.api.cache import cache_info as cache_info
 from mixmood.api.cache import clear_cache as clear_cache
 from mixmood.api.correlate import correlate as correlate
 from mixmood.api.data_sets import data_sets as data_sets
 from mixmood.api.data_sets import get_data_set as get_data_set
+from mixmood.api.embed import Embedding as Embedding
 from mixmood.api.filter import Kept as Kept
+from mixmood.api.load import load as load
+from mixmood.api.predict import PredictReport as PredictReport
 from mixmood.api.rank import RankReport as RankReport
 from mixmood.api.testbed import TestbedTables as TestbedTables
 from mixmood.api.testbed import testbed_status as testbed_status
@@ -23,7 +24,6 @@ from mixmood.ranking.distance import dissimilarity as dissimilarity
 from mixmood.ranking.plan import RankingPlan
 from mixmood.selection.plan import FilterPlan
 from mixmood.ssl.plan import PredictionPlan, TrainingRunPlan
-from mixmood.ssl.predict import Predictions
 from mixmood.ssl.record import EpochRecord
 from mixmood.testbed.driver import Status
 from mixmood.testbed.plan import TablesPlan, TestbedPlan
@@ -105,11 +105,11 @@ def embed(
     seed: int = 0,
     jobs: int | None = None,
     cache: str | Path | None = "default",
-) -> ndarray[tuple[Any, ...], dtype[float32]]:
+) -> Embedding:
     """Features of the readable images of a pool, in its order, shape (n, d).
 
-    Unreadable images have no row; a warning names them. Of a pool of features the features are
-    returned, as float32.
+    The array knows which image each row is; see `Embedding`. Unreadable images have no row; a
+    warning names them. Of a pool of features the features are returned, as float32.
 
     Args:
         images: Anything that `rank` takes as a pool.
@@ -211,7 +211,7 @@ def predict(
     plan: PredictionPlan | None = None,
     jobs: int | None = None,
     device: str = "auto",
-) -> Predictions:
+) -> PredictReport:
     """The class of every readable image of a pool.
 
     Args:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from mixmood.core.errors import InputError, OptionError
 from mixmood.data.open import noise_size, open_candidates, open_pool
@@ -127,7 +128,7 @@ def test_a_pool_is_passed_through_and_a_new_name_does_not_change_the_old_one():
 
 @pytest.mark.parametrize("what", [None, 3, {"a": 1}, object()])
 def test_other_objects_are_refused(what):
-    with pytest.raises(InputError, match=r"must be a path, an array, a list .*; got"):
+    with pytest.raises(InputError, match=r"must be a path, an array, an image, .*; got"):
         open_pool(what)
 
 
@@ -170,11 +171,56 @@ def test_an_image_of_an_archive_whose_name_is_no_text_can_be_printed(kind, tree,
     assert (pool.name, pool.locate(0)) == (r"caf\xe9", rf"caf\xe9.{kind}/1.png")
 
 
-def test_one_image_as_pool_is_refused_with_the_way_out(tree):
-    with pytest.raises(
-        InputError, match=r"1\.png is one image\. Give the folder .* or a \.txt file"
-    ):
-        open_pool(tree({"1.png": 1}) / "1.png")
+def test_one_image_is_a_pool(tree, values_of):
+    path = tree({"1.png": 7}) / "1.png"
+    image = Image.open(path)
+    for what in (path, str(path), image, [path], [image]):
+        assert values_of(open_pool(what)) == [7]
+    assert open_pool(path).name == "1.png"
+    assert open_pool(path).locate(0) == str(path)
+
+
+def test_a_list_of_paths_is_a_pool_in_its_order(tree, values_of, monkeypatch):
+    root = tree({"a/1.png": 1, "b/2.png": 2, "b/10.png": 3})
+    paths = [root / "b/10.png", root / "a/1.png", root / "b/2.png"]
+    pool = open_pool(paths)
+    assert values_of(pool) == [3, 1, 2]
+    assert pool.labels.names == ("a", "b")
+    assert pool.labels.codes.tolist() == [1, 0, 1]
+    monkeypatch.chdir(root)
+    named = open_pool(["b/10.png", "a/1.png"])
+    monkeypatch.chdir("/")
+    assert values_of(named) == [3, 1]
+    assert named.locate(0) == "b/10.png"
+
+
+def test_paths_may_come_with_classes_in_pairs_or_as_two_lists_or_as_a_table(tree, values_of):
+    pandas = pytest.importorskip("pandas")
+    root = tree({"1.png": 1, "2.png": 2, "3.png": 3})
+    paths, classes = [str(root / f"{k}.png") for k in (3, 1, 2)], ["x", "y", "x"]
+    table = pandas.DataFrame({"File": paths, "class": classes, "patient": [5, 5, 6]})
+    for what in (list(zip(paths, classes, strict=True)), (paths, classes), table):
+        pool = open_pool(what)
+        assert values_of(pool) == [3, 1, 2]
+        assert pool.labels.counts() == {"x": 2, "y": 1}
+    assert open_pool(table).column("patient") == ["5", "5", "6"]
+    assert open_pool(table).column("hospital") is None
+    blank = table.assign(**{"class": ["x", None, "y"]})
+    assert open_pool(blank).labels is None
+
+
+def test_a_list_of_names_that_are_no_files_is_refused(tree):
+    with pytest.raises(InputError, match="none of its first 2 paths is a file, such as 'a.png'"):
+        open_pool(["a.png", "b.png"])
+    root = tree({"1.png": 1})
+    with pytest.raises(InputError, match="one label per image is needed, got 2 labels for 1"):
+        open_pool(([str(root / "1.png")], [0, 1]))
+
+
+def test_a_table_of_features_stays_a_table_of_features():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(np.ones((3, 2)), columns=["width", "height"])
+    assert open_pool(table).width == 2
 
 
 def test_a_file_of_an_unknown_kind_is_refused_with_the_known_ones(tmp_path):

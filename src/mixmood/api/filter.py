@@ -18,7 +18,7 @@ from mixmood.api.view_choice import choose_view
 from mixmood.core.arrays import Rows
 from mixmood.core.cache import FeatureCache, open_cache
 from mixmood.core.errors import InputError, OptionError, ShapeError
-from mixmood.core.files import expanded, sweep, written
+from mixmood.core.files import data_frame, expanded, sweep, written
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import DEFAULT_BACKBONE, DEFAULT_MEASURE, DEFAULT_SCORE, with_options
 from mixmood.core.records.filtering import (
@@ -33,7 +33,7 @@ from mixmood.data.images.labels import group_codes, group_names
 from mixmood.data.images.names import is_url_or_noise, with_frames_option
 from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
 from mixmood.data.open import open_pool, with_noise_settings
-from mixmood.data.readers.kept import pool_reference
+from mixmood.data.readers.kept import KeptFeatures, KeptImages, pool_reference
 from mixmood.evidence.labelled import MOST_LABELLED, N_POOL, LabelledEvidence
 from mixmood.evidence.view import ChosenView
 from mixmood.features.backbones.backbone import Backbone, network_digest
@@ -52,6 +52,7 @@ from mixmood.report.filter import (
     write_list,
     writer_for,
 )
+from mixmood.selection.decide import REASONS
 from mixmood.selection.filter import Decision, FilterJob, describe
 from mixmood.selection.image_folder import check_empty, fill_folder, images_of
 from mixmood.selection.page_material import gather_filter_material
@@ -93,6 +94,35 @@ class Kept:
     def paths(self) -> list[str]:
         """The names of the kept images, as the pool gives them."""
         return [self._job.pool.locate(row) for row in np.flatnonzero(self.is_kept).tolist()]
+
+    def as_pool(self) -> Pool:
+        """The kept images as a pool: a filter can be given wherever images are."""
+        pool, rows = self._job.pool, np.flatnonzero(self.is_kept)
+        if not len(rows):
+            raise InputError(f"{self!r} keeps no image. Filter again with a larger keep.")
+        if isinstance(pool, FeatureSource):
+            return KeptFeatures(pool, rows, self.record.pool)
+        return KeptImages(pool, rows, self.record.pool)
+
+    def to_dataframe(self) -> Any:
+        """A table of pandas with a row for each image of the pool: path, index, score, keep, why.
+
+        With classes, also the predicted class.
+        """
+        names, classes = self._job.scorer.class_names, self._decision.scanned.classes
+        return data_frame(
+            [
+                {
+                    "path": self._job.pool.locate(index),
+                    "index": index,
+                    "score": float(self.scores[index]),
+                    "keep": bool(self.is_kept[index]),
+                    "reason": REASONS[self._decision.reasons[index]],
+                }
+                | ({"predicted_class": names[code] if code >= 0 else ""} if names else {})
+                for index, code in enumerate(classes.tolist())
+            ]
+        )
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The record as JSON text; also written to `path`, if one is given."""

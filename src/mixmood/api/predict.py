@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mixmood.core.files import data_frame
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
 from mixmood.data.images.pool import FeatureSource, poor_range
@@ -14,6 +15,25 @@ from mixmood.ssl.plan import PredictionPlan
 from mixmood.ssl.predict import Classifier, Predictions, classified, classified_features
 
 
+class PredictReport(Predictions):
+    """Predictions, also as a table of pandas."""
+
+    def to_dataframe(self) -> Any:
+        """A row for each image: its name, its class, the confidence, and every probability.
+
+        If the model gives typicality, also that, and whether the image is none of the classes.
+        """
+        rows: list[dict[str, object]] = [
+            {"image": image, "class": name, "confidence": float(row.max())}
+            | {f"p_{one}": float(p) for one, p in zip(self.class_names, row, strict=True)}
+            for image, name, row in zip(self.images, self.classes, self.probabilities, strict=True)
+        ]
+        if self.typicality is not None:
+            for own, value, is_none in zip(rows, self.typicality, self.is_none, strict=True):
+                own |= {"typicality": float(value), "none_of_these": bool(is_none)}
+        return data_frame(rows)
+
+
 @with_options(PredictionPlan)
 def predict(
     model: str | Path | bytes,
@@ -21,7 +41,7 @@ def predict(
     *,
     plan: PredictionPlan,
     listener: Listener | None = None,
-) -> Predictions:
+) -> PredictReport:
     """The class of every readable image of a pool.
 
     Args:
@@ -36,7 +56,7 @@ def predict(
         found, typical = classified_features(classifier, source)
         names = tuple(f"{source.name}[{row}]" for row in range(len(source)))
         found_all = names, found, classifier.class_names, (), typical, classifier.threshold
-        return Predictions(*found_all, classifier.device)
+        return PredictReport(*found_all, classifier.device)
     if classifier.pixel_range is not None:
         source = source.scaled_by(classifier.pixel_range)
     n_tried, n_poor = poor_range(source)
@@ -58,7 +78,7 @@ def predict(
         listener.warn(f"{source.name}: {text}")
     order = np.argsort(rows)
     typical_parts = [typical for _, typical in parts if typical is not None]
-    return Predictions(
+    return PredictReport(
         tuple(map(source.locate, rows[order].tolist())),
         np.concatenate([found for found, _ in parts])[order],
         classifier.class_names,

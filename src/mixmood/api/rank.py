@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixmood.api.mlflow_runs import log_ranking, mlflow_log
 from mixmood.api.view_choice import choose_view
 from mixmood.core.cache import open_cache
-from mixmood.core.files import written
+from mixmood.core.files import data_frame, written
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
 from mixmood.core.records.ranking import Ranking
@@ -25,10 +25,13 @@ from mixmood.ranking.pictures import gather_page_material
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.rank import RankedPools
 from mixmood.ranking.rank import rank as rank_pools
-from mixmood.report.ranking.page import ranking_html, ranking_page
-from mixmood.report.ranking.text import plain_text, ranking_csv, ranking_view
+from mixmood.report.ranking.page import plot_ranking, ranking_html, ranking_page
+from mixmood.report.ranking.text import plain_text, ranking_csv, ranking_rows, ranking_view
 from mixmood.selection.plan import FilterPlan
 from mixmood.ssl.plan import TrainingPlan
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class RankReport(Ranking):
@@ -81,6 +84,14 @@ class RankReport(Ranking):
     def to_csv(self, path: str | Path | None = None) -> str:
         """One row for each pool and measure; also written to `path`, if one is given."""
         return written(ranking_csv(self), path)
+
+    def to_dataframe(self) -> Any:
+        """The rows of `to_csv` as a table of pandas."""
+        return data_frame(ranking_rows(self))
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """The gains of the pools with their intervals, or their distances, by matplotlib."""
+        return plot_ranking(self, axes)
 
     def to_text(self, width: int = 100, *, verbose: bool = False) -> str:
         """The answer and tables of the command line, without colours."""

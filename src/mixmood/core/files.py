@@ -7,14 +7,21 @@ import secrets
 import sqlite3
 import stat
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
 
-from mixmood.core.errors import InputError, OutputError, UnreadableImageError, errors_as, reason
+from mixmood.core.errors import (
+    InputError,
+    OutputError,
+    UnreadableImageError,
+    errors_as,
+    needing,
+    reason,
+)
 
 _STREAMS = (1, 2)
 """The file descriptors of this process's stdout and stderr."""
@@ -213,6 +220,13 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
     writer.writerows([inert(value) for value in row] for row in (columns, *rows))
     return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
+
+
+def data_frame(rows: Sequence[Mapping[str, object]]) -> Any:
+    """A table of pandas with one line for each row."""
+    with needing("A table of pandas", "hub"):
+        import pandas
+    return pandas.DataFrame(list(rows))
 
 
 def inert(value: object) -> object:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OptionError, errors_as, reason
@@ -20,7 +21,14 @@ from mixmood.data.images.names import MIDDLE, NOISE_PREFIX, is_image_name, shown
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 from mixmood.data.readers.array import array_pool, open_idx, open_npy, open_npz
 from mixmood.data.readers.dicom import with_frames
-from mixmood.data.readers.files import FolderSource, ManifestSource
+from mixmood.data.readers.files import (
+    FileList,
+    FolderSource,
+    ManifestSource,
+    from_paths,
+    from_table_of_paths,
+    is_table_of_paths,
+)
 from mixmood.data.readers.kept import is_kept_list, open_kept
 from mixmood.data.readers.noise import open_noise, with_size_and_seed
 from mixmood.data.readers.objects import (
@@ -83,8 +91,10 @@ def open_pool(
             a path of which every DICOM frame is an image, `DIR?frames=each`;
             `hf://NAME@CONFIG:SPLIT`; `noise:gaussian` or `noise:salt-and-pepper`,
             with options as in `noise:gaussian?count=500&size=64`; a NumPy array of images or
-            features, or such an array and its classes, (X, y); a list of images; a torch-style or
-            Hugging Face data set; or a pool.
+            features, or such an array and its classes, (X, y); one image, as a file or a Pillow
+            image; a list of images or of their paths; a table of pandas with a column of paths and
+            perhaps of classes; a torch-style or Hugging Face data set; the result of
+            `mixmood.filter`; or a pool.
         name: The name of the pool; by default that of the file or folder, or of the kind.
         seed: The seed of a noise pool; other pools do not use it.
         cache: Keeps the index of a tar archive; with None the archive is scanned each time.
@@ -126,21 +136,31 @@ def _opened(what: Any, name: str | None, seed: int, cache: FeatureCache | None, 
 
 
 def _open_object(what: Any, name: str | None) -> Pool:
+    if hasattr(what, "as_pool"):
+        pool: Pool = what.as_pool()
+        return pool
+    if isinstance(what, Image.Image):
+        return from_list([what], name or "image")
+    if is_table_of_paths(what):
+        return from_table_of_paths(what, name or "table")
     if (rows := _as_array(what)) is not None:
-        return array_pool(rows, name or "array")
+        labels = getattr(what, "labels", None)  # those of mixmood.embed
+        known = None if labels is None else labels_from_values(np.asarray(labels), name or "array")
+        return array_pool(rows, name or "array", known)
     if _is_array_and_labels(what):
         name = name or "array"
         labels = labels_from_values(np.asarray(what[1]), name)
         return array_pool(_as_array(what[0]), name, labels)
     if isinstance(what, list | tuple):
-        return from_list(what, name or "images")
+        return from_paths(what, name or "images") or from_list(what, name or "images")
     if is_hugging_face(what):
         return from_hugging_face(what, name or type(what).__name__)
     if hasattr(what, "__len__") and hasattr(what, "__getitem__") and not isinstance(what, dict):
         return from_dataset(what, name or type(what).__name__)
     raise InputError(
-        "A pool must be a path, an array, a list of images or a data set with a length and items; "
-        f"got {type(what).__name__}."
+        "A pool must be a path, an array, an image, a list of images or paths, a table with a "
+        "column of paths, or a data set with a length and items; got "
+        f"{type(what).__name__}."
     )
 
 
@@ -237,9 +257,7 @@ def _suffix(file: str) -> str | None:
 
 def _opener_by_content(path: Path, start: bytes) -> Opener:
     if is_image_name(os.fsencode(path.name)):
-        raise InputError(
-            f"{path} is one image. Give the folder that it is in, or a .txt file that lists paths."
-        )
+        return lambda path, name: FileList([path], name)
     for magic, opener in _OPENERS_BY_START.items():
         if start.startswith(magic):
             return opener
@@ -323,7 +341,11 @@ def _named(
             yield name, what
         return
     # One pool may be given without a list; the rows of an array are not pools.
-    is_one = isinstance(candidates, str | Path | np.ndarray)
+    is_one = not isinstance(candidates, list | tuple) and (
+        isinstance(candidates, str | os.PathLike | ImageSource | FeatureSource | Image.Image)
+        or _as_array(candidates) is not None
+        or hasattr(candidates, "as_pool")
+    )
     listed: Iterable[Any] = [candidates] if is_one else candidates
     for what in listed:
         match = NAMED.fullmatch(what) if isinstance(what, str) else None

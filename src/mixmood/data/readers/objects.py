@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import logging
-import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -162,11 +161,9 @@ def _as_raw(item: Any, where: str) -> Raw:
         has_channels = [side in (1, 3, 4) for side in pixels.shape]
         is_first = pixels.ndim == 3 and has_channels[0] and not has_channels[2]
         return np.moveaxis(pixels, 0, 2) if is_first else pixels
-    is_path = isinstance(item, str | os.PathLike)
-    advice = " For a list of paths write them to a .txt file, and give that." if is_path else ""
     raise InputError(
         f"{where}: an image must be a Pillow image, an array, a tensor or the bytes of a file, "
-        f"got {type(item).__name__}.{advice}"
+        f"got {type(item).__name__}."
     )
 
 

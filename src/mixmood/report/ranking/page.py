@@ -1,9 +1,9 @@
-"""A ranking as HTML: the page with all its charts, and the small table of a notebook."""
+"""A ranking as HTML: the page with its charts, and the table of a notebook; and as a figure."""
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mixmood.core.records.ranking import (
     Candidate,
@@ -15,6 +15,10 @@ from mixmood.core.records.ranking import (
 from mixmood.report.charts import LABELLED, Axis, Bar, Mark, bars, mark
 from mixmood.report.page import fragment, inert_json, render
 from mixmood.report.ranking.text import answer_cells, by_advice, side_lines, table_cells
+from mixmood.report.text import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 N_TILES = 8
 """Images in a row of the gallery."""
@@ -75,6 +79,37 @@ def ranking_html(ranking: Ranking) -> str:
         [*next_command, *ranking.notes, *side_lines(ranking, "to_json() or to_html(FILE)")],
         list(cells),
     )
+
+
+def plot_ranking(ranking: Ranking, axes: "Axes | None" = None) -> "Axes":
+    """Gains with their intervals, or distances in a ranking by distance; the best pool on top.
+
+    Args:
+        ranking: The record.
+        axes: Where to draw; new axes if None.
+    """
+    from matplotlib.figure import Figure
+
+    is_by_gain = ranking.by == "gain"
+    if is_by_gain:
+        pools = sorted(ranking.candidates, key=by_advice)
+        found = [(p.name, p.probe.gain, p.probe.interval) for p in pools if p.probe]
+    else:
+        ordered = ranking.ordered_by(ranking.measure)
+        results = [(pool.name, pool.measures[ranking.measure]) for pool in ordered]
+        found = [(name, one.distance, one.interval) for name, one in results]
+    if axes is None:
+        height = 1.2 + 0.4 * len(found)
+        axes = Figure(figsize=(6.4, height), layout="constrained").add_subplot()
+    places = range(len(found))
+    lows, highs = zip(*(interval for _, _, interval in found), strict=True)
+    axes.hlines(places, lows, highs, color="0.6")
+    axes.plot([value for _, value, _ in found], places, "o", color="C0")
+    axes.axvline(0.0 if is_by_gain else ranking.noise_floor[ranking.measure].upper, color="0.8")
+    axes.set_yticks(places, [printable(name) for name, _, _ in found])
+    axes.invert_yaxis()
+    axes.set_xlabel("expected gain in points" if is_by_gain else f"distance ({ranking.measure})")
+    return axes
 
 
 def _warnings(ranking: Ranking, material: PageMaterial | None) -> dict[str, list[str]]:

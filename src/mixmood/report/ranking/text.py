@@ -393,13 +393,18 @@ def _right(labelled: LabelledSet) -> str:
     return words
 
 
-def ranking_csv(ranking: Ranking) -> str:
+def ranking_rows(ranking: Ranking) -> list[dict[str, object]]:
     """One row for each pool and measure; the pools of a measure are together, nearest first."""
-    rows = [
+    return [
         _row(candidate, measure)
         for measure in ranking.noise_floor
         for candidate in ranking.ordered_by(measure)
     ]
+
+
+def ranking_csv(ranking: Ranking) -> str:
+    """The rows of `ranking_rows` as CSV."""
+    rows = ranking_rows(ranking)
     return csv_text(list(rows[0]), (list(row.values()) for row in rows))
 
 
@@ -421,4 +426,5 @@ def _row(candidate: Candidate, measure: str) -> dict[str, object]:
         **dict(zip(("gain", "gain_low", "gain_high", "p_helps"), gain, strict=True)),
         "useful_share": share.share if share else None,
         "advice": candidate.advice,
+        "nearness": candidate.nearness,
     }
