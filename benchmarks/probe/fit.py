@@ -106,7 +106,7 @@ def left_out(table: Table) -> LeftOut:
     correlations, shared, within = [], [], []
     for group in np.unique(table["groups"]):
         own = table["groups"] == group
-        if own.sum() > 3 and mean[own].std() > 0:
+        if own.sum() > 3 and mean[own].std() > 0 and table["truth"][own].std() > 0:
             correlations.append(np.corrcoef(mean[own], table["truth"][own])[0, 1])
             shared.append(off[own].mean())
             within.append(off[own].var(ddof=1))
