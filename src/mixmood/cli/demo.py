@@ -7,7 +7,7 @@ from mixmood.cli.terminal import Bars
 from mixmood.ranking.plan import RankingPlan
 
 
-@takes(RankingPlan, without=("backbone", "resolution", "paper", "strict"))
+@takes(RankingPlan, without=("backbone", "resolution", "depth", "groups", "paper", "strict"))
 def demo(
     plan: RankingPlan,
     json: options.Json = None,
