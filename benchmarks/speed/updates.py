@@ -76,12 +76,17 @@ def our_loop(setting: Setting, augment: str = "paper", ema: float = 0.0) -> Loop
     network = Network(model.train(), torch.device("cpu"), "auto")
     return Loop(
         task,
-        TrainingPlan(batch_size=BATCH, learning_rate=PEAK_RATE, weight_decay=WEIGHT_DECAY),
+        TrainingPlan(
+            model=setting.model,
+            batch_size=BATCH,
+            learning_rate=PEAK_RATE,
+            weight_decay=WEIGHT_DECAY,
+        ),
         Length(N_UPDATES, N_UPDATES),
         MixMatch(balanced="both"),
         network,
         augment=AUGMENTATIONS[augment],
-        average=Average(network.model, ema) if ema else None,
+        follower=Average(network.model, ema) if ema else None,
     )
 
 
