@@ -17,6 +17,14 @@ from mixmood.data.images.names import shown_bytes
 from mixmood.data.images.pool import Labels, Pool
 
 MOST_CLASSES = 65_536
+LABELS_FILE = "mixmood-labels.csv"
+"""The file that the page to label on saves; the option `--labels` reads it."""
+LABELS_COLUMNS = ("pool", "path", "index", "label")
+"""Its columns: the name of the pool in results, the image as `Source.locate` names it, its index in
+the pool, and its class. Texts that a spreadsheet would run as a formula have a leading quote."""
+NONE, KEEP = "(none)", "(keep)"
+"""Words in place of a class: the image belongs to none of the classes; it does to one of them, and
+nobody said to which."""
 SPLIT = re.compile(rb"(train|training|val|valid|validation|dev|test|testing|images|data)(20\d\d)?")
 """Names of folders that are splits of a set, not classes (YOLO and COCO have them)."""
 
