@@ -28,7 +28,7 @@ NOT_RUN = {
         "mixmood testbed run paper ",
     ],
     "docs/results.md": ["mixmood testbed", "python -m benchmarks"],
-    "docs/replication.md": ["sh benchmarks/"],
+    "docs/replication.md": ["sh benchmarks/", "python -m benchmarks"],
     "docs/performance.md": ["pip install", "ray start", "export", "mixmood filter"],
     "docs/faq.md": ["pip ", "mixmood data get", "mixmood rank labelled/ hf://"],
     "docs/medical.md": ["pip install"],

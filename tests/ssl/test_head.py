@@ -204,9 +204,9 @@ def test_features_are_taken_as_they_are(photos):
     features = mixmood.embed(photos / "labelled")
     assert features.shape == (24, 1280 + 2688), "without labels, the largest view"
     pool = mixmood.embed(photos / "pool")
-    labelled = {"features": features}  # an array has no classes of its own
+    assert train(features, pool).record.n_labelled == 24, "embedded images know their classes"
     with pytest.raises(InputError, match="has no classes"):
-        train(labelled["features"], pool)
+        train(np.asarray(features), pool)
 
 
 def test_a_pool_of_other_features_is_refused(photos):
