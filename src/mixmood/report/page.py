@@ -23,12 +23,14 @@ UINT8 = "uint8 values from 0 to 255"
 LAYOUTS = {"nhwc": "channels last (NHWC)", "nchw": "channels first (NCHW)"}
 
 
-def render(path: str, record_json: str, context: Mapping[str, Any]) -> str:
+def render(path: str, record_json: str, context: Mapping[str, Any], own: str | None = None) -> str:
     """A page from a template, with style, script and the record inside it.
 
-    `path` is that of a template below `templates`, such as "ranking/ranking.html".
+    `path` is that of a template below `templates`, such as "ranking/ranking.html". `own` names a
+    script that replaces the common one, and a style that is added to the common one.
     """
-    style, script = _asset("page.css"), _asset("page.js")
+    style = _asset("page.css") + (_asset(f"{own}.css") if own else "")
+    script = _asset(f"{own or 'page'}.js")
     template = _environment().get_template(path)
     page = template.render(
         **context,

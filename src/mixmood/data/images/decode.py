@@ -326,3 +326,15 @@ def thumbnail(picture: Picture) -> str:
     file = io.BytesIO()
     image.save(file, "WEBP", quality=THUMBNAIL_QUALITY, method=4)
     return "data:image/webp;base64," + b64encode(file.getvalue()).decode()
+
+
+PICTURE_SIDE, PICTURE_QUALITY = 1024, 88
+
+
+def jpeg_uri(picture: Picture) -> str:
+    """The picture as a data URI of JPEG, at most 1,024 pixels high and wide, to look at closely."""
+    image = Image.fromarray(picture)
+    image.thumbnail((PICTURE_SIDE, PICTURE_SIDE), Image.Resampling.LANCZOS)
+    file = io.BytesIO()
+    image.save(file, "JPEG", quality=PICTURE_QUALITY)
+    return "data:image/jpeg;base64," + b64encode(file.getvalue()).decode()

@@ -1,0 +1,69 @@
+"""A page to label images on, and the same images as tasks of Label Studio."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+from mixmood.core.records.labelling import LabelTask
+from mixmood.core.version import __version__
+from mixmood.data.images.labels import KEEP, LABELS_COLUMNS, LABELS_FILE, NONE
+from mixmood.report.page import inert_json, render
+
+
+def label_page(task: LabelTask, pictures: Sequence[str | None]) -> str:
+    """The page as HTML text; it needs no server and saves a CSV file.
+
+    Args:
+        task: What is asked. Without classes, the answers are keep and drop.
+        pictures: Each image as a data URI; None where it cannot be read.
+    """
+    record = task.to_json()
+    facts = {
+        "key": f"mixmood-label-{hashlib.sha256(record.encode()).hexdigest()[:32]}",
+        "none": NONE,
+        "keep": KEEP,
+        "file": LABELS_FILE,
+        "columns": LABELS_COLUMNS,
+        "pictures": pictures,
+    }
+    context = {"task": task, "facts": inert_json(json.dumps(facts)), "file": LABELS_FILE}
+    return render("label/label.html", record, context, "label")
+
+
+def label_studio_tasks(task: LabelTask, pictures: Sequence[str | None]) -> str:
+    """The images as JSON for the import of Label Studio, with the best guess as a prediction.
+
+    The labelling interface needs an Image named `image` and Choices named `label`. An export as CSV
+    then has the columns that `--labels` reads.
+    """
+    return json.dumps(
+        [
+            {
+                "data": {
+                    "image": picture,
+                    "pool": one.pool,
+                    "path": one.path,
+                    "index": one.index,
+                    "reason": one.note,
+                },
+                "predictions": [
+                    {
+                        "model_version": f"mixmood {__version__}",
+                        "score": round(chance, 4),
+                        "result": [
+                            {
+                                "from_name": "label",
+                                "to_name": "image",
+                                "type": "choices",
+                                "value": {"choices": [name]},
+                            }
+                        ],
+                    }
+                    for name, chance in one.guesses[:1]
+                ],
+            }
+            for one, picture in zip(task.images, pictures, strict=True)
+            if picture is not None
+        ],
+        indent=1,
+    )
