@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from fuzz.tiny_bed import FROZEN
 
+from mixmood.core.errors import OptionError
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.gain import PoolEffect, gain_of
 from mixmood.evidence.labelled import LabelledEvidence
@@ -131,6 +132,20 @@ def test_the_view_of_heads_is_chosen_and_recorded_and_distances_are_of_the_last_
     last_job = job_for(last, run)
     other = frozen_results(last_job, FrozenPool(last_job))
     assert other["distances"] == record["distances"]
+
+
+def test_the_size_of_the_pool_is_an_axis_of_the_grid(bed, jobs):
+    grid = bed.grid.model_copy(update={"n_unlabelled": [30, 60], "seeds": 2})
+    own = bed.model_copy(update={"grid": grid})
+    only = CellFilter.parse(["algorithm=mixmatch,algorithm=supervised,n_unlabelled=30"])
+    with pytest.raises(OptionError, match="n_unlabelled"):
+        runs(own, CellFilter.parse(["n_unlabelled=31"]))
+    sizes = [run.scenario(own).n_unlabelled for run in runs(own, only)]
+    assert set(sizes) == {30}
+    found = [execute(job_for(own, run)) for run in runs(own, CellFilter.parse(["source=gaussian"]))]
+    assert {(r.run.n_unlabelled, r.n_pool) for r in found} == {(30, 30), (60, 60)}
+    keys = {job_for(bed, run).key for run in runs(bed, seeds=1)}
+    assert keys == {job.key for job in jobs}, "grids without the axis keep their keys"
 
 
 def test_heads_of_one_pool_are_those_of_separate_fits(jobs, records):

@@ -132,7 +132,8 @@ def describe_run(run: "Run") -> str:
     """A run in a few words."""
     regime = "" if run.regime == "scratch" else f" {run.regime}"
     pool = f"{run.source} {run.percent:g} %"
-    return f"{run.task} {pool} n={run.n_labelled}{regime} {run.algorithm} seed {run.seed}"
+    size = "" if run.n_unlabelled is None else f" of {run.n_unlabelled}"
+    return f"{run.task} {pool}{size} n={run.n_labelled}{regime} {run.algorithm} seed {run.seed}"
 
 
 def _result(record: "AnyRecord") -> str:

@@ -26,7 +26,10 @@ STRICT = ConfigDict(strict=True)
 
 @dataclass(frozen=True, config=STRICT)
 class Cell:
-    """One cell of the grid. The source of a supervised baseline is `none`."""
+    """One cell of the grid. The source of a supervised baseline is `none`.
+
+    `n_unlabelled` is None if the grid does not vary it: `split.n_unlabelled` holds then.
+    """
 
     task: str
     source: str
@@ -35,6 +38,7 @@ class Cell:
     algorithm: str
     contamination: str
     regime: Regime = SCRATCH
+    n_unlabelled: Annotated[int, Field(ge=1, lt=2**53)] | None = None
 
     @property
     def cell(self) -> "Cell":
@@ -67,11 +71,13 @@ class Run(Cell):
         return cls(**vars(cell), seed=seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """The run in plain values."""
-        return asdict(self)
+        """The run in plain values, without a size of the pool that the grid does not vary."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
 
     def scenario(self, config: Config) -> Scenario:
         """The split that this run is trained on; it is the same in every regime."""
+        split = config.split.model_dump()
+        split["n_unlabelled"] = self.n_unlabelled or split["n_unlabelled"]
         return Scenario(
             task=self.task,
             source=self.source,
@@ -79,7 +85,7 @@ class Run(Cell):
             n_labelled=self.n_labelled,
             seed=self.seed,
             contamination=self.contamination,  # type: ignore[arg-type]
-            **config.split.model_dump(),
+            **split,
         )
 
 
@@ -90,16 +96,18 @@ def cells(config: Config) -> list[Cell]:
 
 def _cells(config: Config) -> Iterator[Cell]:
     grid = config.grid
+    sizes: list[int | None] = [*grid.n_unlabelled] or [None]
     for regime, (task, sources), n in product(grid.regimes, grid.tasks.items(), grid.n_labelled):
         for baseline in grid.baselines:
             if baseline != NONE:
                 name = baseline if regime == SCRATCH else "supervised"
                 yield Cell(task, NONE, 0.0, n, name, grid.contamination[0], regime)
         for algorithm in grid.algorithms:
-            if NONE in grid.baselines:
-                yield Cell(task, NONE, 0.0, n, algorithm, grid.contamination[0], regime)
-            for mode, source, percent in product(grid.contamination, sources, grid.percents):
-                yield Cell(task, source, float(percent), n, algorithm, mode, regime)
+            for size in sizes:
+                if NONE in grid.baselines:
+                    yield Cell(task, NONE, 0.0, n, algorithm, grid.contamination[0], regime, size)
+                for mode, source, percent in product(grid.contamination, sources, grid.percents):
+                    yield Cell(task, source, float(percent), n, algorithm, mode, regime, size)
 
 
 def runs(config: Config, only: "CellFilter | None" = None, seeds: int | None = None) -> list[Run]:

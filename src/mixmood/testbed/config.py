@@ -40,13 +40,15 @@ class Grid(_Section):
     """Which cells, and how often each is run.
 
     `tasks` has the sources of each task. Seeds count from `first_seed`. The baseline `none` is the
-    0 % cell. The regime `scratch` has two supervised baselines: one with as many epochs, one with
-    as many updates as the other runs. Other regimes have one, for any of the three names.
+    0 % cell. `n_unlabelled` has the sizes of the pool if several are compared. The regime `scratch`
+    has two supervised baselines: one with as many epochs, one with as many updates as the other
+    runs. Other regimes have one, for any of the three names.
     """
 
     tasks: dict[str, list[str]] = Field(min_length=1)
     percents: list[Percent] = [50, 100]
     n_labelled: list[Count] = Field([60, 100, 150], min_length=1)
+    n_unlabelled: list[Count] = []
     seeds: Count = 10
     first_seed: Annotated[int, Field(ge=0)] = 0
     algorithms: list[str] = ["mixmatch"]
@@ -66,7 +68,7 @@ class Grid(_Section):
         n_contaminated = n_sources * len(self.algorithms) * len(self.contamination)
         n_clean = len(self.tasks) * len(self.baselines) * max(1, len(self.algorithms))
         n_cells = (n_contaminated + n_clean) * len(self.n_labelled) * len(self.regimes)
-        n_runs = n_cells * self.seeds
+        n_runs = n_cells * max(1, len(self.n_unlabelled)) * self.seeds
         if n_runs > MOST_RUNS:
             raise ValueError(f"the grid has about {n_runs} runs, more than {MOST_RUNS}")
         return self

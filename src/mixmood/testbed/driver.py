@@ -147,7 +147,7 @@ class _Report:
 
     def started(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
-            self._running[job.key] = " ".join(map(str, vars(job.run).values()))
+            self._running[job.key] = " ".join(map(str, job.run.to_dict().values()))
         self._write(None)
 
     def finished(self, record: AnyRecord) -> None:

@@ -110,7 +110,7 @@ def n_updates_of(job: Job) -> int:
     """The number of updates of a run; it is the same if contamination makes the pool larger."""
     if job.run.regime == TUNED:
         return job.config.tuned.updates
-    section, n_pool = job.config.training, job.config.split.n_unlabelled
+    section, n_pool = job.config.training, job.run.n_unlabelled or job.config.split.n_unlabelled
     n_images = job.run.n_labelled if job.run.algorithm == "supervised-epochs" else n_pool
     return section.epochs * math.ceil(n_images / section.batch_size)
 

@@ -168,7 +168,7 @@ class _Head(_Part):
 
     def to_dict(self) -> dict[str, Any]:
         """The record in plain values, as it is written."""
-        return self.model_dump(by_alias=True)
+        return self.model_dump(by_alias=True) | {"run": self.run.to_dict()}
 
 
 class RunRecord(_Head):

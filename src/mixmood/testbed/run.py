@@ -66,7 +66,8 @@ def _check_samples(config: Config, cell: Cell) -> None:
         return
     distances = config.distances
     plan = RankingPlan(measures=tuple(distances.measures), sample_size=distances.sample_size)
-    size, n_pool = plan.fitted(cell.n_labelled).sample_size, config.split.n_unlabelled
+    size = plan.fitted(cell.n_labelled).sample_size
+    n_pool = cell.n_unlabelled or config.split.n_unlabelled
     if n_pool < size:
         raise OptionError(
             f"Distances of {cell.task} with {cell.n_labelled} labels are measured on samples of "

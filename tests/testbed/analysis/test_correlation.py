@@ -127,9 +127,7 @@ def test_a_cell_that_stands_in_a_table_twice_is_refused():
     accuracies, distances = cells([0.9, 0.8], accuracy), cells([1, 2], distance)
     with pytest.raises(InputError, match="t, s1 100 % is in the table twice"):
         agreements(accuracies, [*distances, distances[1]])
-    with pytest.raises(
-        InputError, match="Give the columns n_labelled, algorithm, contamination or"
-    ):
+    with pytest.raises(InputError, match="Give the columns n_labelled, algorithm, contamination, "):
         agreements([*accuracies, accuracies[0]], distances)
 
 

@@ -19,8 +19,9 @@ TITLES = {
     "regime": "Regime",
     "algorithm": "Algorithm",
     "contamination": "Contamination",
+    "n_unlabelled": "Pool size",
 }
-VARIANT = ("regime", "algorithm", "contamination")
+VARIANT = ("regime", "algorithm", "contamination", "n_unlabelled")
 """How a cell was trained."""
 
 TableRow = Cell | GroupKey | OverallRow
@@ -45,6 +46,7 @@ class Choices:
                 "regime": _distinct(rows, "regime"),
                 "algorithm": _distinct(cells, "algorithm"),
                 "contamination": _distinct(cells, "contamination"),
+                "n_unlabelled": _distinct(cells, "n_unlabelled"),
             }
         )
 
@@ -62,7 +64,8 @@ class Choices:
         """
         free = {without}
         if isinstance(row, Cell) and not row.percent:
-            free |= {"contamination", "algorithm"} if row.is_supervised else {"contamination"}
+            free |= {"contamination"}
+            free |= {"algorithm", "n_unlabelled"} if row.is_supervised else set()
         return {
             f"data-{key.replace('_', '-')}": found.index(getattr(row, key))
             for key, found in self.values.items()
@@ -70,7 +73,7 @@ class Choices:
         }
 
     def variant(self, row: Cell | GroupKey) -> str:
-        """Regime, algorithm and contamination of a row, each only if rows differ in it.
+        """Regime, algorithm, contamination and size of the pool, each only if rows differ in it.
 
         A baseline has a regime only.
         """
@@ -153,7 +156,8 @@ def value_words(row: AccuracyRow | Valued) -> str:
 
 def line_key(row: AccuracyRow) -> tuple[object, ...]:
     """The line of Table 1 that a row is in: everything of a cell but its number of labels."""
-    return row.task, row.algorithm, row.contamination, row.regime, row.source, row.percent
+    way = (row.algorithm, row.contamination, row.regime, row.n_unlabelled)
+    return row.task, *way, row.source, row.percent
 
 
 def pivoted(

@@ -30,7 +30,7 @@ def records_csv_gz(records: Sequence[RunRecord]) -> bytes:
 
 def flat(record: RunRecord) -> dict[str, object]:
     """The numbers of a run, one level deep."""
-    row: dict[str, object] = {"key": record.key, **asdict(record.run)}
+    row: dict[str, object] = {"key": record.key, **record.run.to_dict()}
     row |= {f"accuracy_{name}": value for name, value in record.accuracy.to_dict().items()}
     for measure, found in (record.distances or {}).items():
         names = MeasuredDistance.model_fields
@@ -71,11 +71,11 @@ def _short(value: object) -> object:
 
 
 def agreement_view(rows: Sequence[Agreement], is_plain: bool = False) -> Table:
-    """One line for each row; regime, algorithm and contamination only where rows differ in them."""
+    """One line for each row; how it was trained only where rows differ in it."""
     variant = [column for column in VARIANT if len({getattr(row, column) for row in rows}) > 1]
     cells = {
         "task": [row.task for row in rows],
-        **{column: [getattr(row, column) or "-" for row in rows] for column in variant},
+        **{column: [str(getattr(row, column) or "-") for row in rows] for column in variant},
         "labels": [str(row.n_labelled) for row in rows],
         "measure": [row.measure for row in rows],
         "Pearson": [_number(row.pearson) for row in rows],
@@ -99,7 +99,7 @@ def agreement_json(rows: Sequence[Agreement]) -> str:
 
 
 def agreement_csv(rows: Sequence[Agreement]) -> str:
-    """One row for each task, number of labels, measure, regime, algorithm and contamination."""
+    """One row for each task, number of labels, measure and way of training."""
     return csv_text([one.name for one in fields(Agreement)], map(list, map(astuple, rows)))
 
 

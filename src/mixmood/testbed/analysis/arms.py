@@ -94,7 +94,7 @@ def arm_agreement_rows(records: Sequence[RunRecord]) -> list[ArmAgreementRow]:
     ways: dict[tuple[object, ...], list[RunRecord]] = defaultdict(list)
     for record in with_arms:
         run = record.run
-        ways[run.n_labelled, run.algorithm, run.contamination].append(record)
+        ways[run.n_labelled, run.n_unlabelled, run.algorithm, run.contamination].append(record)
     return [
         row
         for own in ways.values()

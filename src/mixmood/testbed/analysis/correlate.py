@@ -14,7 +14,7 @@ from mixmood.core.errors import InputError, errors_as
 from mixmood.testbed.analysis.groups import PoolKey
 from mixmood.testbed.analysis.statistics import LEAST_CELLS, pearsons, regrets, spearmans
 
-KEYS = ("task", "n_labelled", "measure", "algorithm", "contamination", "regime")
+KEYS = ("task", "n_labelled", "measure", "algorithm", "contamination", "regime", "n_unlabelled")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,7 @@ class CellMean:
     algorithm: str | None = None
     contamination: str | None = None
     regime: str | None = None
+    n_unlabelled: int | None = None
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Agreement:
         regret_points: Accuracy lost, in points, by training with the nearest source instead of the
             best one, among the sources at the highest percentage.
         n_cells: How many cells were compared.
-        algorithm: As in the tables; None if they do not say. The same for contamination and regime.
+        algorithm: As in the tables; None if they do not say. The same for contamination, regime
+            and n_unlabelled.
     """
 
     task: str
@@ -55,6 +57,7 @@ class Agreement:
     algorithm: str | None = None
     contamination: str | None = None
     regime: str | None = None
+    n_unlabelled: int | None = None
 
 
 def agreements(accuracies: Iterable[CellMean], distances: Iterable[CellMean]) -> list[Agreement]:
@@ -91,8 +94,8 @@ def _by_key(rows: Iterable[CellMean]) -> dict[tuple[object, ...], dict[PoolKey, 
         if row.pool in cells:
             raise InputError(
                 f"{row.task}, {source} {percent:g} % is in the table twice with nothing to "
-                "tell the rows apart. Give the columns n_labelled, algorithm, contamination or "
-                "regime, or keep one of the rows."
+                "tell the rows apart. Give the columns n_labelled, algorithm, contamination, "
+                "regime or n_unlabelled, or keep one of the rows."
             )
         if percent > 0:
             cells[row.pool] = row.mean
@@ -118,8 +121,6 @@ def _agreement(
 
 ACCURACY_COLUMNS = ("task", "ood_source", "ood_percent", "n_labelled", "accuracy_mean")
 DISTANCE_COLUMNS = ("task", "ood_source", "ood_percent", "measure", "distance_mean")
-OPTIONAL = ("measure", "algorithm", "contamination", "regime")
-"""Words that a table may have; n_labelled of distances is optional too."""
 
 
 def read_accuracies(path: str | Path) -> list[CellMean]:
@@ -147,8 +148,12 @@ def _cell(row: dict[str, str], value: str, where: str) -> CellMean:
         task=row["task"],
         pool=(row["ood_source"], _number(row, "ood_percent", where)),
         mean=_number(row, value, where),
-        n_labelled=int(_number(row, "n_labelled", where)) if row.get("n_labelled") else None,
-        **{column: row.get(column) or None for column in OPTIONAL},
+        n_labelled=_count(row, "n_labelled", where),
+        n_unlabelled=_count(row, "n_unlabelled", where),
+        measure=row.get("measure") or None,
+        algorithm=row.get("algorithm") or None,
+        contamination=row.get("contamination") or None,
+        regime=row.get("regime") or None,
     )
 
 
@@ -169,6 +174,10 @@ def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dic
         for row in reader:
             if row["ood_percent"].strip():
                 yield f"{path}, line {reader.line_num}", row
+
+
+def _count(row: dict[str, str], column: str, where: str) -> int | None:
+    return int(_number(row, column, where)) if row.get(column) else None
 
 
 def _number(row: dict[str, str], column: str, where: str) -> float:

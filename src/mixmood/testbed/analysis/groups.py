@@ -47,6 +47,7 @@ class GroupKey:
     algorithm: str
     contamination: str
     regime: Regime = SCRATCH
+    n_unlabelled: int | None = None
 
     @classmethod
     def of(cls, row: "Cell | GroupKey") -> "GroupKey":
