@@ -280,5 +280,5 @@ def test_the_next_command_names_the_view_that_was_asked_for(sets):
     words = ["filter", str(sets / "labelled"), str(sets / "pool"), "--out", str(sets / "kept.csv")]
     done = CliRunner().invoke(app, [*words, "--resolution", "64", "--depth", "both", "--keep", "3"])
     assert done.exit_code == 0, done.output
-    assert "--out run --resolution 64 --depth both" in done.stderr
+    assert "--out run-kept --resolution 64 --depth both" in done.stdout
     assert "64 px, both" in done.stdout.splitlines()[0]

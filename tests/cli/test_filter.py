@@ -31,7 +31,7 @@ def test_the_list_has_a_row_for_every_image_and_names_every_reason(in_images, tm
     assert "1 cannot be read" in result.stdout
     assert "Note: 1 image could not be read: broken.png" in result.stdout
     assert "Classes of the kept images: flat" in result.stdout
-    assert "mixmood train --labelled labelled --unlabelled" in result.stderr
+    assert "Next: mixmood train labelled" in result.stdout
     assert not (tmp_path / "kept.csv.parts").exists()
 
 

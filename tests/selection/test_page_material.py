@@ -57,17 +57,10 @@ def test_the_result_shows_itself(kept, tmp_path):
     assert kept.to_json() == kept.record.to_json()
 
 
-def test_the_kept_part_is_nearer_than_the_whole_pool(kept):
-    distance = kept.record.distance
-    assert distance.sample_size == 8
-    assert distance.kept.distance < distance.whole.distance
-
-
 def test_features_have_no_galleries(rng):
     rows = rng.normal(size=(60, 8))
     found = mixmood.filter(rows[:20], rows[20:], keep=4)
     assert (
         gather_filter_material(found._job, found._decision, None, found._labelled).galleries == ()
     )
-    assert found.record.distance is None
     assert "Images to look at before training" not in found.to_html()

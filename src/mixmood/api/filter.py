@@ -1,5 +1,7 @@
 """`mixmood.filter`: the images of a pool that are like the labelled ones."""
 
+import os
+import shlex
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -11,19 +13,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from mixmood.api.mlflow_runs import log_filter, mlflow_log
 from mixmood.api.outputs import check_outputs
+from mixmood.api.rank import FEWEST_CLASSES, carried
 from mixmood.api.view_choice import choose_view
 from mixmood.core.arrays import Rows
 from mixmood.core.cache import FeatureCache, open_cache
+from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.files import data_frame, expanded, sweep, written
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.options import DEFAULT_BACKBONE, DEFAULT_MEASURE, DEFAULT_SCORE, with_options
+from mixmood.core.options import DEFAULT_BACKBONE, DEFAULT_PROBE, DEFAULT_SCORE, with_options
 from mixmood.core.records.filtering import (
-    DistanceChange,
-    DistanceInterval,
     Filtering,
     GainChange,
     GainInterval,
@@ -34,7 +37,8 @@ from mixmood.data.images.names import is_url_or_noise, with_frames_option
 from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
 from mixmood.data.open import open_pool, with_noise_settings
 from mixmood.data.readers.kept import KeptFeatures, KeptImages, pool_reference
-from mixmood.evidence.labelled import MOST_LABELLED, N_POOL, LabelledEvidence
+from mixmood.evidence.advice import percent
+from mixmood.evidence.labelled import MOST_LABELLED, N_FIRST, N_POOL
 from mixmood.evidence.view import ChosenView
 from mixmood.features.backbones.backbone import Backbone, network_digest
 from mixmood.features.backbones.registry import is_auto, load_backbone
@@ -42,8 +46,7 @@ from mixmood.features.backbones.view import View
 from mixmood.features.plan import AUTO
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Extractor
-from mixmood.ranking.distance import distances_of
-from mixmood.ranking.plan import MIN_LABELLED, RankingPlan
+from mixmood.ranking.judge import gains_of
 from mixmood.report.filter import (
     ListContent,
     check_names,
@@ -59,9 +62,8 @@ from mixmood.selection.page_material import gather_filter_material
 from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scan import PartFolder
 from mixmood.selection.scorer import Scorer, fit_scorer, load_scorer, save_scorer
+from mixmood.ssl.plan import TrainingPlan
 
-LEAST_SAMPLE = MIN_LABELLED
-"""With fewer images a distance is not meaningful."""
 FEWEST_PROBED = 40
 """With fewer unlabelled images a head hardly differs from the supervised one."""
 
@@ -170,7 +172,7 @@ def filter(
         sweep(target.parent, target.name)
     log, listener = mlflow_log(plan.mlflow), listener or Silent()
     with open_cache(plan.cache, listener) or nullcontext() as store:
-        inputs = _open_inputs(labelled, pool, plan, store, listener)
+        inputs, asked = _open_inputs(labelled, pool, plan, store, listener), plan
         if inputs.view is not None:
             plan = replace(plan, backbone=inputs.view.name)
         if target is not None:
@@ -197,8 +199,8 @@ def filter(
             name = base.name if base else str(plan.load)
             record = describe(job, decision, name, _notes(job, base))
             if base is not None:
-                distance, gains = _before_and_after(base, job, decision)
-                record = replace(record, distance=distance, probe=gains)
+                record = replace(record, probe=_gains(base, job, decision))
+                record = _with_answer(record, labelled, pool, target, asked)
             # Last, so that a kill before this point loses nothing that --resume needs.
             parts.remove()
     record = replace(record, view=None if inputs.view is None else inputs.view.describe())
@@ -377,61 +379,82 @@ def _notes(job: FilterJob, labelled: Pool | None) -> tuple[str, ...]:
     return (*(f"{labelled.name}: {note}" for note in own if note), *notes)
 
 
-def _before_and_after(
-    labelled: Pool, job: FilterJob, decision: Decision
-) -> tuple[DistanceChange | None, GainChange | None]:
-    """Distance and gain of the whole pool and of its kept part; None if too few are kept.
+def _gains(labelled: Pool, job: FilterJob, decision: Decision) -> GainChange | None:
+    """Gain and advice of the whole pool and of its kept part, by the questions that `rank` asks.
 
-    Images are chosen and copies are left out as in `rank`, so that the whole pool has the gain
-    that `rank` gives it.
+    None without classes, or if fewer than 40 images are kept.
     """
-    kept = np.flatnonzero(decision.is_kept)
-    if len(kept) < LEAST_SAMPLE:
-        return None, None
-    extractor, backbone = job.extractor, job.extractor.backbone
-    if backbone is not None:
-        # Distances are those of the last layer, which the scan may not have computed.
-        extractor = replace(extractor, backbone=backbone.at(backbone.view, with_last=True))
-    own = Reading.begin(labelled, MOST_LABELLED, job.plan.seed, LABELLED, extractor)
-    own = own.read_on(MOST_LABELLED)
-    whole, part = (_read(job, own, among) for among in (None, kept))
-    gains = _gains(own, whole, part, job.plan) if job.plan.probe else None
-    return _distances(own, whole, part, job.plan.seed), gains
-
-
-def _read(job: FilterJob, labelled: Reading, among: Rows | None) -> Reading:
-    """Random images of the pool, or of some of its images."""
-    reading = Reading.begin(job.pool, N_POOL, job.plan.seed, POOL, labelled.extractor, among)
-    return reading.read_on(N_POOL, labelled.sample)
-
-
-def _distances(own: Reading, whole: Reading, part: Reading, seed: int) -> DistanceChange | None:
-    plan = RankingPlan(seed=seed)
-    size = min(plan.sample_size, len(own.sample) // 2, len(whole.sample), len(part.sample))
-    if size < LEAST_SAMPLE:
+    plan, kept = job.plan, np.flatnonzero(decision.is_kept)
+    if not plan.probe or len(kept) < FEWEST_PROBED:
         return None
-    plan = RankingPlan(seed=seed, sample_size=size)
-    before, after = (
-        distances_of(own.sample.last, pool.sample.last, plan)[plan.measure]
-        for pool in (whole, part)
-    )
-    return DistanceChange(
-        DEFAULT_MEASURE,
-        size,
-        DistanceInterval(before.distance, before.interval),
-        DistanceInterval(after.distance, after.interval),
-    )
 
+    def begin(pool: Pool, most: int, side: str, among: Rows | None = None) -> Reading:
+        return Reading.begin(pool, most, plan.seed, side, job.extractor, among)
 
-def _gains(own: Reading, whole: Reading, part: Reading, plan: FilterPlan) -> GainChange | None:
-    """Gains as in `rank`; None without classes, or if fewer than 40 images are kept."""
-    members = None
-    if plan.groups is not None:
-        members = group_codes(group_names(own.pool, plan.groups))[own.sample.rows]
-    evidence = LabelledEvidence(own.features, own.codes, plan.seed, members)
-    if min(len(whole.sample), len(part.sample)) < FEWEST_PROBED or evidence.why_no_gain:
+    own = begin(labelled, MOST_LABELLED, LABELLED).read_on(MOST_LABELLED)
+    pools = {"whole": begin(job.pool, N_POOL, POOL), "kept": begin(job.pool, N_POOL, POOL, kept)}
+    pools = {name: pool.read_on(N_FIRST, own.sample) for name, pool in pools.items()}
+    if min(len(pool.sample) for pool in pools.values()) < FEWEST_PROBED:
         return None
-    algorithm = RankingPlan(seed=plan.seed).probe_algorithm
-    probes = [evidence.probe(evidence.part(pool.features), algorithm) for pool in (whole, part)]
-    before, after = (GainInterval(one.gain, one.interval, one.p_helps) for one in probes)
-    return GainChange(algorithm, before, after)
+    groups = None if plan.groups is None else group_codes(group_names(labelled, plan.groups))
+    # Our threads use all cores already; threads of BLAS would only slow them down.
+    with threadpool_limits(1, user_api="blas"):
+        found = gains_of(
+            own,
+            pools,
+            algorithm=DEFAULT_PROBE,
+            seed=plan.seed,
+            listener=Silent(),
+            n_threads=checked_jobs(plan.jobs),
+            groups=groups,
+        )
+
+    def gain(name: str) -> GainInterval | None:
+        probe = found.probes[name]
+        if probe is None:
+            return None
+        return GainInterval(probe.gain, probe.interval, probe.p_helps, found.advice[name].word)
+
+    whole, part = gain("whole"), gain("kept")
+    return None if whole is None or part is None else GainChange(DEFAULT_PROBE, whole, part)
+
+
+def answer(gains: GainChange | None) -> tuple[str, str]:
+    """What to train with, in one sentence, and in one word: "kept", "whole" or "nothing".
+
+    The whole pool is used if that is advised and gains more than its kept part. Without gains there
+    is no sentence.
+    """
+    if gains is None:
+        return "", "kept"
+    whole, kept = gains.whole, gains.kept
+
+    def expected(gain: GainInterval) -> str:
+        low, high = gain.interval
+        chance = f"{percent(gain.p_helps)} likely to help"
+        return f"{gain.gain:+.1f} points expected ({low:+.1f} to {high:+.1f}), {chance}"
+
+    if whole.advice == "use" and whole.gain > kept.gain:
+        return f"Use the whole pool: {expected(whole)}; its kept part: {kept.gain:+.1f}.", "whole"
+    if kept.advice == "use":
+        return f"Use the kept images: {expected(kept)}.", "kept"
+    sure = "Do not use" if kept.advice == "avoid" else "No reason to use"
+    return f"{sure} the kept images: {expected(kept)}.", "nothing"
+
+
+def _with_answer(
+    record: Filtering, labelled: Any, pool: Any, out: Path | None, plan: FilterPlan
+) -> Filtering:
+    """The record with the answer, and with the command that follows it if all sets are paths."""
+    sentence, word = answer(record.probe)
+    record = replace(record, answer=sentence)
+    used = {"kept": [out], "whole": [pool], "nothing": []}[word]
+    can_train = len(record.classes or ()) >= FEWEST_CLASSES and (record.n_kept or word != "kept")
+    if not can_train or not all(isinstance(one, str | os.PathLike) for one in (labelled, *used)):
+        return record
+    words = [with_frames_option(str(path), plan.frames) for path in (labelled, *used)]
+    if word == "kept":
+        words[-1] = str(out)  # the list says which frames it holds
+    folder = {"kept": "run-kept", "whole": "run", "nothing": "run-supervised"}[word]
+    words = ["mixmood", "train", *words, "--out", folder, *carried(plan, TrainingPlan)]
+    return replace(record, next=shlex.join(words))

@@ -116,9 +116,6 @@ def _filter_metrics(kept: "Kept") -> Iterator[tuple[str, Any]]:
     yield "n_unreadable", record.n_unreadable
     yield "useful_share", record.useful_share.share
     yield "threshold", record.threshold
-    if record.distance is not None:
-        yield f"{record.distance.measure}/whole", record.distance.whole.distance
-        yield f"{record.distance.measure}/kept", record.distance.kept.distance
 
 
 def _rows(metrics: Iterable[tuple[str, Any]]) -> list[MetricRow]:

@@ -14,7 +14,7 @@ from mixmood.core.records.ranking import Probe
 from mixmood.core.text import listed
 from mixmood.data.images.labels import group_codes, group_names
 from mixmood.data.images.pool import ImageSource, Pool
-from mixmood.data.open import open_candidates
+from mixmood.data.open import are_image_files, open_candidates
 from mixmood.evidence.advice import PoolAdvice
 from mixmood.evidence.choice import BASE
 from mixmood.evidence.labelled import MOST_LABELLED, N_FIRST, N_POOL
@@ -31,14 +31,17 @@ UNKNOWN_SHARE = 0.5
 
 
 def as_pools(unlabelled: Any) -> Mapping[str, Any] | Sequence[Any]:
-    """What the user gave as pools: a dictionary, a list of paths, or one pool.
+    """What the user gave as pools: a dictionary, a list of paths of pools, or one pool.
 
     >>> as_pools(None), as_pools("crawl/"), as_pools(["a/", "b.zip"])
     ([], ['crawl/'], ['a/', 'b.zip'])
+    >>> as_pools(["1.png", "2.png"])
+    [['1.png', '2.png']]
     """
     if unlabelled is None:
         return []
     is_list = isinstance(unlabelled, list | tuple) and bool(unlabelled)
+    is_list = is_list and not are_image_files(unlabelled)
     if isinstance(unlabelled, Mapping) or (
         is_list and all(isinstance(one, str | os.PathLike) for one in unlabelled)
     ):

@@ -1,6 +1,5 @@
 """`mixmood filter`: the useful part of a pool."""
 
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,9 +41,7 @@ def filter(
     """
     from mixmood.api.filter import filter as filter_pool
     from mixmood.api.outputs import check_outputs
-    from mixmood.api.rank import carried
     from mixmood.report.filter import filter_lines
-    from mixmood.ssl.plan import TrainingPlan
 
     if (labelled == "-") != (plan.load is not None):
         given = f"got LABELLED {labelled} and {f'--load {plan.load}' if plan.load else 'no --load'}"
@@ -59,10 +56,6 @@ def filter(
     if json != "-":
         for line in filter_lines(kept.record):
             typer.echo(line)
-    if plan.load is None and kept.record.n_kept and kept.record.classes:
-        words = ("train", "--labelled", labelled, "--unlabelled", out, "--out", "run")
-        command = shlex.join(["mixmood", *words, *carried(plan, TrainingPlan)])
-        say(f"The list is in {out}. Train with it: {command}")
 
 
 @contextmanager

@@ -341,10 +341,13 @@ def _named(
             yield name, what
         return
     # One pool may be given without a list; the rows of an array are not pools.
-    is_one = not isinstance(candidates, list | tuple) and (
-        isinstance(candidates, str | os.PathLike | ImageSource | FeatureSource | Image.Image)
-        or _as_array(candidates) is not None
-        or hasattr(candidates, "as_pool")
+    is_one = are_image_files(candidates) or (
+        not isinstance(candidates, list | tuple)
+        and (
+            isinstance(candidates, str | os.PathLike | ImageSource | FeatureSource | Image.Image)
+            or _as_array(candidates) is not None
+            or hasattr(candidates, "as_pool")
+        )
     )
     listed: Iterable[Any] = [candidates] if is_one else candidates
     for what in listed:
@@ -354,6 +357,16 @@ def _named(
             yield match[1], match[2]
         else:
             yield None, what
+
+
+def are_image_files(what: Any) -> bool:
+    """Whether this is a list of paths of images, which are one pool and not a pool each."""
+    return (
+        isinstance(what, list | tuple)
+        and len(what) > 1
+        and all(isinstance(one, str | os.PathLike) for one in what)
+        and all(is_image_name(os.fsencode(one)) for one in what)
+    )
 
 
 def with_noise_settings(what: Any, labelled: Pool | None, seed: int) -> Any:

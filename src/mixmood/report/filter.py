@@ -34,6 +34,7 @@ def filter_lines(record: Filtering) -> list[str]:
     seen = f" Seen at {in_view(record.view)}." if record.view else ""
     lines = [
         kept_sentence(record) + seen,
+        *([record.answer] if record.answer else []),
         f"Useful share: {share.share:.0%} ({low:.0%} to {high:.0%})."
         + (f" {share.note}" if share.note else ""),
     ]
@@ -45,12 +46,6 @@ def filter_lines(record: Filtering) -> list[str]:
     if record.reasons:
         dropped = ", ".join(f"{count(n)} {reason}" for reason, n in record.reasons.items())
         lines.append(f"Dropped: {dropped}.")
-    if record.distance is not None:
-        whole, own = record.distance.whole, record.distance.kept
-        lines.append(
-            f"Distance to the labelled images ({record.distance.measure}): "
-            f"{number(whole.distance)} whole pool, {number(own.distance)} kept part."
-        )
     if record.probe is not None:
         lines.append(
             f"Expected gain of the head {record.probe.algorithm}: "
@@ -60,6 +55,7 @@ def filter_lines(record: Filtering) -> list[str]:
         shown = ", ".join(f"{printable(name)} {count(n)}" for name, n in record.classes.items())
         lines.append(f"Classes of the kept images: {shown}.")
     lines += [f"Note: {warning}" for warning in record.warnings]
+    lines += [printable(f"Next: {record.next}")] if record.next else []
     return lines
 
 

@@ -167,7 +167,6 @@ def describe(
         reasons={REASONS[k]: n for k, n in enumerate(counts) if k and n},
         useful_share=ShareRecord(useful.share, useful.interval, useful.is_trustworthy, useful.note),
         classes=_class_counts(decision, scorer),
-        distance=None,
         probe=None,
         backbone=backbone.describe() if backbone else {"name": "none: features were given"},
         warnings=(*warnings, *_notes(decision, scorer)),

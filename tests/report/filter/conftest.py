@@ -4,8 +4,6 @@ import pytest
 from tests.fixtures.hostile_names import BREAKOUT, EVIL, PIXEL
 
 from mixmood.core.records.filtering import (
-    DistanceChange,
-    DistanceInterval,
     Filtering,
     FilterMaterial,
     GainChange,
@@ -37,12 +35,13 @@ def filtering():
         reasons={"unlike the labelled images": 2797, "cannot be read": 3},
         useful_share=ShareRecord(0.3, (0.22, 0.41), False, "Near foreign classes <b>hide</b>."),
         classes={"cat": 900, BREAKOUT: 300},
-        distance=DistanceChange(
-            "cosine", 30, DistanceInterval(4.5, (3.9, 5.1)), DistanceInterval(1.25, (0.8, 1.7))
-        ),
         probe=GainChange(
-            "mixmatch", GainInterval(-1.5, (-4.0, 1.0), 0.1), GainInterval(3.25, (0.5, 6.0), 0.97)
+            "mixmatch",
+            GainInterval(-1.5, (-4.0, 1.0), 0.1, "avoid"),
+            GainInterval(3.25, (0.5, 6.0), 0.97, "use"),
         ),
+        answer="Use the <b>kept</b> images: +3.2 points expected.",
+        next="mixmood train '<i>labels</i>' kept.csv --out run-kept",
         backbone={
             "name": "efficientnet-lite0",
             "weights_sha256": "cd" * 32,

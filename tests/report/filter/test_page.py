@@ -34,7 +34,15 @@ def test_the_embedded_json_is_the_record(filtering, filter_material):
 
 def test_a_page_without_pictures_classes_or_threshold_is_drawn(filtering, filter_material):
     bare = replace(
-        filtering, classes=None, distance=None, threshold=None, typical=None, n_kept=0, reasons={}
+        filtering,
+        classes=None,
+        probe=None,
+        answer="",
+        next=None,
+        threshold=None,
+        typical=None,
+        n_kept=0,
+        reasons={},
     )
     page = filter_page(bare, FilterMaterial(filter_material.histogram, (), 0))
     assert "Images to look at before training" not in page
@@ -53,5 +61,19 @@ def test_the_lines_say_how_much_was_kept_and_why_the_rest_was_not(filtering):
     assert "Useful share: 30% (22% to 41%). Near foreign classes" in text
     assert "as 93% of your labelled images do" in text
     assert "Dropped: 2,797 unlike the labelled images, 3 cannot be read." in text
-    assert "4.5 whole pool, 1.25 kept part" in text
-    assert text.endswith("Note: <u>Odd</u> pool.")
+    assert "-1.5 points (-4.0 to +1.0) whole pool, +3.2 points (+0.5 to +6.0) kept part" in text
+    assert "Note: <u>Odd</u> pool." in text
+
+
+def test_terminal_and_page_say_whether_to_use_the_kept_part_and_what_to_type(
+    filtering, filter_material
+):
+    lines = filter_lines(filtering)
+    assert lines[1] == filtering.answer
+    assert lines[-1] == f"Next: {filtering.next}"
+    page = filter_page(filtering, filter_material)
+    headline = page[page.index("<h1") : page.index("</h1>")]
+    assert "Use the &lt;b&gt;kept&lt;/b&gt; images" in headline
+    assert "kept.csv --out run-kept</code>" in page
+    without = filter_page(replace(filtering, answer="", next=None), filter_material)
+    assert "1,200 of 4,000" in without[without.index("<h1") : without.index("</h1>")]

@@ -9,37 +9,13 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True)
-class DistanceInterval:
-    """How far a set is from the labelled images, with a 95 % interval."""
-
-    distance: float
-    interval: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class DistanceChange:
-    """How far the whole pool and its kept part are from the labelled images, as `rank` measures it.
-
-    Attributes:
-        measure: The name of the measure.
-        sample_size: Images in a draw; the same for both.
-        whole: The distance of a random sample of the pool.
-        kept: The distance of a random sample of the kept images.
-    """
-
-    measure: str
-    sample_size: int
-    whole: DistanceInterval
-    kept: DistanceInterval
-
-
-@dataclass(frozen=True)
 class GainInterval:
-    """The expected gain of a head by a set of images, in points, as `rank` measures it."""
+    """The expected gain of a head by a set of images, in points, and the advice, as in `rank`."""
 
     gain: float
     interval: tuple[float, float]
     p_helps: float
+    advice: str
 
 
 @dataclass(frozen=True)
@@ -68,14 +44,14 @@ class Filtering(JsonRecord):
         useful_share: The estimated useful share.
         classes: How many of the kept images the classifier puts into each class; None without
             labels.
-        distance: Distances before and after; None with a saved filter, or where too few images are
-            kept.
         probe: Expected gains before and after; None without classes, with a saved filter, or where
             too few images are kept.
         backbone: The network that computed the features.
         view: Resolution and depth of the features, and what they were compared with; None for
             given features.
         warnings: Facts that may make the result wrong.
+        answer: Whether to train with the kept images, in one sentence; empty without gains.
+        next: The command that follows the answer; None if the sets are not paths.
     """
 
     schema: int
@@ -94,11 +70,12 @@ class Filtering(JsonRecord):
     reasons: dict[str, int]
     useful_share: ShareRecord
     classes: dict[str, int] | None
-    distance: DistanceChange | None
     probe: GainChange | None
     backbone: dict[str, Any]
     warnings: tuple[str, ...]
     view: dict[str, Any] | None = None
+    answer: str = ""
+    next: str | None = None
 
 
 @dataclass(frozen=True)
