@@ -17,6 +17,7 @@ import numpy as np
 from benchmarks.testbed.page import filled
 from mixmood.core.errors import InputError
 from mixmood.core.files import write_atomic
+from mixmood.testbed.analysis.agreement import agreement_rows
 from mixmood.testbed.analysis.arms import ARMS, MEAN, ArmAgreementRow, arm_agreement_rows
 from mixmood.testbed.analysis.published import published_accuracies, published_correlations
 from mixmood.testbed.record import RunRecord
@@ -217,6 +218,59 @@ def variants(stores: Path) -> list[str]:
     return lines
 
 
+def ways(records: Records) -> list[str]:
+    """Gain over training without the pool by algorithm, pool size and percentage; r of cosine."""
+    if not records:
+        return ["The runs are not finished."]
+    base = {
+        (record.run.task, record.run.seed): record.accuracy.by("best")
+        for record in records
+        if record.run.is_supervised
+    }
+    gains: dict[tuple[int | None, str], dict[float, list[float]]] = {}
+    for record in records:
+        run = record.run
+        if not run.is_supervised and (run.task, run.seed) in base:
+            points = 100 * (record.accuracy.by("best") - base[run.task, run.seed])
+            own = gains.setdefault((run.n_unlabelled, run.algorithm), {})
+            own.setdefault(run.percent, []).append(points)
+    rows = agreement_rows(records, "best")
+    lines = [
+        "| pool | algorithm | clean | 50 % foreign | 100 % foreign | r of cosine, mean of tasks |",
+        "|---|---|---|---|---|---|",
+    ]
+    for (size, algorithm), own in sorted(gains.items(), key=lambda item: item[0][0] or 0):
+        words = [plus_minus(mean_and_error(own.get(percent, []))) for percent in (0, 50, 100)]
+        r = [
+            row.pearson
+            for row in rows
+            if (row.n_unlabelled, row.algorithm, row.measure) == (size, algorithm, "cosine")
+            and row.pearson is not None
+        ]
+        mean = f"{np.mean(r):.2f}" if r else "-"
+        lines.append(f"| {size or 1000} | {algorithm} | {' | '.join(words)} | {mean} |")
+    return lines
+
+
+def updates(stores: Path) -> list[str]:
+    """Accuracy of clean pools and of Gaussian noise with more updates, in arms A and B."""
+    lines = [
+        "| updates | clean, A | Gaussian noise, A | Gaussian noise, B | runs |",
+        "|---|---|---|---|---|",
+    ]
+    for n, name in ((1008, CENTRAL), (2016, "updates-x2"), (4032, "updates-x4")):
+        clean, noise = (on(records_of(stores, name), (one,)) for one in ("none", "gaussian"))
+        if not (clean and noise):
+            lines.append(f"| {n} | not finished | | | |")
+            continue
+        words = [
+            f"{np.mean([accuracy(record, arm, 'best') for record in own]):.1f}"
+            for own, arm in ((clean, "A"), (noise, "A"), (noise, "B"))
+        ]
+        lines.append(f"| {n} | {' | '.join(words)} | {len(clean) + len(noise)} |")
+    return lines
+
+
 def figure(records: Records) -> None:
     """r of cosine by arm: each task, their mean, and the paper's."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -254,6 +308,9 @@ def main() -> None:
         "correlations": lambda: correlations(records),
         "fingerprints": lambda: fingerprints(records, records_of(stores, "labels-150")),
         "variants": lambda: variants(stores),
+        "algorithms": lambda: ways(records_of(stores, "algorithms")),
+        "pool-size": lambda: ways(records_of(stores, "pool-size")),
+        "updates": lambda: updates(stores),
     }
     write_atomic(PAGE, filled(PAGE.read_text(encoding="utf-8"), tables))
     figure(records)

@@ -14,6 +14,6 @@ run paper-code-small paper-code-small \
     "--seeds 1 --only source=none,source=gaussian,source=salt_and_pepper,percent=0,percent=100"
 "$python" -m benchmarks.replication.gate "$stores/paper-code-small"
 run paper-code-small paper-code-small ""
-for name in loss labels-150 full-size text-noise all-settings algorithms updates-x2 updates-x4; do
+for name in loss labels-150 full-size text-noise all-settings pool-size algorithms updates-x2 updates-x4; do
     run "$here/$name.toml" "$name" ""
 done
