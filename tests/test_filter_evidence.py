@@ -1,9 +1,13 @@
 """The rows of the filter's evidence outlive a kill, and scenes are what they claim to be."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from benchmarks.filter.material import OTHER, scene
 from benchmarks.filter.rows_file import RowsFile
+
+from mixmood.features.backbones.view import RESOLUTIONS
 
 
 @pytest.mark.parametrize("n_lost", [1, 2, 3, 9])
@@ -24,7 +28,9 @@ def folder(tmp_path):
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(10), 120)
     for name in ("mnist", "svhn"):
-        np.save(tmp_path / f"{name}.npy", rng.random((1200, 3), np.float32))
+        rows = rng.random((1200, 3), np.float32)
+        for side, block in product(RESOLUTIONS, ("last", "middle")):
+            np.save(tmp_path / f"{name}-{side}-{block}.npy", rows)
         np.save(tmp_path / f"{name}.labels.npy", labels)
     return tmp_path
 
@@ -32,7 +38,7 @@ def folder(tmp_path):
 @pytest.mark.parametrize("part", ["development", "report"])
 @pytest.mark.parametrize("source", [OTHER, "svhn"])
 def test_a_scene_holds_the_asked_share_and_no_image_twice(part, source, folder):
-    drawn = scene(folder, part, "mnist", source, 0.25, seed=3)
+    drawn = scene(folder, part, "mnist", source, 0.25, seed=3, in_old_view=True)
     assert (~drawn.is_useful).mean() == pytest.approx(0.25, abs=0.01)
     rows = np.concatenate([drawn.labelled, drawn.pool, drawn.test])
     assert len(np.unique(rows, axis=0)) == len(rows)
@@ -40,10 +46,10 @@ def test_a_scene_holds_the_asked_share_and_no_image_twice(part, source, folder):
 
 
 def test_development_never_sees_the_classes_of_report_tasks(folder):
-    mnist, labels = np.load(folder / "mnist.npy"), np.load(folder / "mnist.labels.npy")
+    mnist, labels = np.load(folder / "mnist-96-last.npy"), np.load(folder / "mnist.labels.npy")
     report_rows = {row.tobytes() for row in mnist[labels >= 5]}
     for source in (OTHER, "svhn"):
         for seed in range(5):
-            drawn = scene(folder, "development", "mnist", source, 0.5, seed)
+            drawn = scene(folder, "development", "mnist", source, 0.5, seed, in_old_view=True)
             rows = np.concatenate([drawn.labelled, drawn.pool, drawn.test])
             assert not report_rows & {row.tobytes() for row in rows}

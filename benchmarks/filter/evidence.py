@@ -24,7 +24,8 @@ from mixmood.selection.scorer import fit_filter
 RESULTS = Path(__file__).parents[2] / "results" / "filter"
 FOREIGN_SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 CONTAMINATIONS = (0.25, 0.5, 0.75, 0.9)
-UNEVEN = (6.0, 1.0, 1.0, 1.0, 1.0)
+UNEVEN = 6.0
+"""How common the first class is, compared with each other class."""
 HEAD_SOURCES = {
     "mnist": "svhn",
     "fashion_mnist": "tiny_imagenet",
@@ -32,6 +33,7 @@ HEAD_SOURCES = {
     "svhn": "mnist",
     "digits": "tiny_imagenet",
     "fashion_product": "cifar10",
+    "pets": "imagenet_photos",
 }
 """The far source of each task for the parts that are too slow for all of them."""
 ALGORITHMS = ("mixmatch", "pseudo-label", "propagation")
@@ -53,7 +55,7 @@ def all_places(part: str) -> list[Place]:
 def auroc(folder: Path, part: str, seeds: range) -> None:
     """AUROC of every score for the foreign half of a pool."""
     keys = ("task", "source", "near", "foreign_share", "seed", "score")
-    file = RowsFile(RESULTS / f"auroc-{part}.csv", keys, ("auroc",))
+    file = RowsFile(RESULTS / f"auroc-{part}.csv", keys, ("auroc", "view"))
     for seed, (task, source) in _product(seeds, all_places(part)):
         key = {"task": task, "source": source, "near": int(is_near(task, source)), "seed": seed}
         todo = [s for s in SCORES if not file.holds(**key, foreign_share=0.5, score=s)]
@@ -61,14 +63,14 @@ def auroc(folder: Path, part: str, seeds: range) -> None:
         for name in todo:
             scores = fit_score(drawn.labelled, drawn.pool, drawn.labels, name).fit.pool
             value = auc(scores[drawn.is_useful], scores[~drawn.is_useful])
-            file.add(**key, foreign_share=0.5, score=name, auroc=f"{value:.4f}")
+            file.add(**key, foreign_share=0.5, score=name, auroc=f"{value:.4f}", view=drawn.view)
 
 
 def share(folder: Path, part: str, seeds: range) -> None:
     """The useful share and its interval at known shares, with even and with uneven classes."""
     keys = ("task", "source", "near", "classes", "foreign_share", "seed")
     values = ("share", "low", "high", "is_trustworthy", "near_auroc")
-    file = RowsFile(RESULTS / f"share-{part}.csv", keys, values)
+    file = RowsFile(RESULTS / f"share-{part}.csv", keys, (*values, "view"))
     uneven = [(task, HEAD_SOURCES[task]) for task in tasks(part)]
     places = [("even", *place) for place in few_places(part)]
     places += [("uneven", *place) for place in uneven]
@@ -80,13 +82,14 @@ def share(folder: Path, part: str, seeds: range) -> None:
                 key |= {"foreign_share": foreign, "seed": seed}
                 if file.holds(**key):
                     continue
-                weights = UNEVEN if classes == "uneven" else None
-                drawn = scene(folder, part, task, source, foreign, seed, class_weights=weights)
+                first = UNEVEN if classes == "uneven" else 1.0
+                drawn = scene(folder, part, task, source, foreign, seed, first_class=first)
                 rng = rng_for(seed, "share", task, source)
                 found = useful_share(drawn.labelled, drawn.pool, rng, labels=drawn.labels)
                 numbers = [found.share, *found.interval, float(found.is_trustworthy)]
                 numbers.append(np.nan if found.near_auroc is None else found.near_auroc)
-                file.add(**key, **dict(zip(values, (f"{v:.4f}" for v in numbers), strict=True)))
+                words = dict(zip(values, (f"{v:.4f}" for v in numbers), strict=True))
+                file.add(**key, **words, view=drawn.view)
 
 
 def heads(

@@ -1,21 +1,25 @@
 """Pools whose foreign images are known: a task, a source mixed into its pool, a share, a seed.
 
 Features come from `python -m benchmarks.heads.features PACKS OUT`. Development tasks use classes 0
-to 4 of three packs only; as near foreign images they have the classes of those five that the task
-leaves out, so that no class of a report task is seen while something is chosen.
+to 4 of three packs and the first seven breeds of the photographs only; as near foreign images they
+have those of these classes that the task leaves out, so that no class of a report task is seen
+while something is chosen. All features are in the view that the labelled images choose.
 """
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.heads.tasks import FIRST_BREEDS, LAST_BREEDS, OLD_VIEW, chosen_view, pack_of
 from mixmood.core.seeds import rng_for
+from mixmood.features.backbones.view import View
 
-DEVELOPMENT = ("mnist", "fashion_mnist", "cifar10")
-REPORT = ("mnist", "fashion_mnist", "cifar10", "svhn", "digits", "fashion_product")
+DEVELOPMENT = ("mnist", "fashion_mnist", "cifar10", "pets")
+REPORT = ("mnist", "fashion_mnist", "cifar10", "svhn", "digits", "fashion_product", "pets")
+PHOTO_SOURCES = ("imagenet_photos", "gaussian")
 DEVELOPMENT_SOURCES = ("gaussian", "salt-and-pepper", "svhn", "tiny_imagenet")
 REPORT_SOURCES = (
     *("gaussian", "salt-and-pepper", "svhn", "tiny_imagenet"),
@@ -37,6 +41,7 @@ class Scene:
     is_useful: np.ndarray
     test: np.ndarray
     test_labels: np.ndarray
+    view: View
 
 
 def is_near(task: str, source: str) -> bool:
@@ -51,19 +56,20 @@ def tasks(part: str) -> tuple[str, ...]:
 
 def sources(part: str, task: str) -> tuple[str, ...]:
     """The foreign sources of a task."""
+    if task == "pets":
+        return (OTHER, *PHOTO_SOURCES)
     names = DEVELOPMENT_SOURCES if part == "development" else REPORT_SOURCES
     return (OTHER, *(name for name in names if name != task))
 
 
-@lru_cache(maxsize=16)
-def features(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """The features and labels of a pack."""
-    return np.load(folder / f"{name}.npy"), np.load(folder / f"{name}.labels.npy")
-
-
 def classes(folder: Path, part: str, task: str, source: str, seed: int) -> tuple[list, list]:
     """The classes of a task and the classes of the same data that are foreign to it."""
-    labels = features(folder, task)[1]
+    labels = pack_of(folder, task).labels
+    if task == "pets" and part == "report":
+        return list(LAST_BREEDS), list(FIRST_BREEDS)
+    if task == "pets":
+        order = rng_for(seed, "classes", task).permutation(FIRST_BREEDS).tolist()
+        return (order[:4], order[4:]) if source == OTHER else (sorted(order), [])
     if part == "development":
         if source != OTHER:
             return [0, 1, 2, 3, 4], []
@@ -90,14 +96,16 @@ def scene(
     n_labelled: int = 60,
     n_pool: int = 1000,
     n_test: int = 1500,
-    class_weights: tuple[float, ...] | None = None,
+    first_class: float = 1.0,
+    in_old_view: bool = False,
 ) -> Scene:
-    """Draw a scene; `class_weights` makes the classes of the pool uneven, none makes them even.
+    """Draw a scene; `first_class` is how common its first class is, compared with the others.
 
     A small data set gives what it has: useful images are first set aside for labels, then half of
     the rest each go to the pool and to the test.
     """
-    x, y = features(folder, task)
+    pack = pack_of(folder, task)
+    y = pack.labels
     own, other = classes(folder, part, task, source, seed)
     # The source is no part of the seed: at one seed, labelled and test images stay the same.
     rng = rng_for(seed, "scene", part, task, *own)
@@ -106,7 +114,7 @@ def scene(
     labelled = np.concatenate([by_class[c][:each] for c in own])
     halves = {c: np.array_split(by_class[c][each:], 2) for c in own}
     test = rng.permutation(np.concatenate([halves[c][1] for c in own]))[:n_test]
-    weights = np.array(class_weights or np.ones(len(own)), dtype=float)
+    weights = [first_class, *[1.0] * (len(own) - 1)]
     available = np.concatenate([halves[c][0] for c in own])
     chance = np.concatenate(
         [
@@ -114,29 +122,33 @@ def scene(
             for c, w in zip(own, weights, strict=True)
         ]
     )
-    if task == "fashion_product" and class_weights is None:
+    if task == "fashion_product" and first_class == 1.0:
         chance = np.ones(len(available))
-    foreign = _foreign_rows(folder, task, source, other)
+    outside = pack if source == OTHER else pack_of(folder, source)
+    foreign = np.arange(len(outside.labels))
+    if source == OTHER:
+        foreign = np.flatnonzero(np.isin(y, other))
     n_pool = min(n_pool, int(0.8 * len(available)), len(foreign))
     n_foreign = round(foreign_share * n_pool)
     useful = rng.choice(available, n_pool - n_foreign, replace=False, p=chance / chance.sum())
     draw = rng_for(seed, "foreign", part, task, source)
-    pool = np.concatenate([x[useful], foreign[draw.permutation(len(foreign))[:n_foreign]]])
-    is_useful = np.arange(n_pool) < n_pool - n_foreign
+    added = foreign[draw.permutation(len(foreign))[:n_foreign]]
     order = draw.permutation(n_pool)
-    names = {c: i for i, c in enumerate(own)}
+    view = OLD_VIEW if in_old_view else _view(folder, task, tuple(labelled.tolist()))
+    codes = {c: i for i, c in enumerate(own)}
     return Scene(
-        x[labelled],
-        np.array([names[c] for c in y[labelled]]),
-        pool[order],
-        is_useful[order],
-        x[test],
-        np.array([names[c] for c in y[test]]),
+        pack.at(view, labelled),
+        np.array([codes[c] for c in y[labelled]]),
+        np.concatenate([pack.at(view, useful), outside.at(view, added)])[order],
+        order < len(useful),
+        pack.at(view, test),
+        np.array([codes[c] for c in y[test]]),
+        view,
     )
 
 
-def _foreign_rows(folder: Path, task: str, source: str, other: list) -> np.ndarray:
-    if source == OTHER:
-        x, y = features(folder, task)
-        return x[np.isin(y, other)]
-    return features(folder, source)[0]
+@cache
+def _view(folder: Path, task: str, labelled: tuple[int, ...]) -> View:
+    """The view that these labelled images choose."""
+    pack, rows = pack_of(folder, task), np.array(labelled)
+    return chosen_view(pack, rows, np.unique(pack.labels[rows], return_inverse=True)[1])

@@ -28,9 +28,10 @@ def correlate(
     ACCURACY.csv has the columns task, ood_source, ood_percent, n_labelled, accuracy_mean;
     DISTANCES.csv has task, ood_source, ood_percent, measure, distance_mean. The columns algorithm,
     contamination, regime and n_unlabelled, and n_labelled of distances, are optional: rows that
-    differ in them are compared separately, as in the tables that testbed tables writes. Rows of 0
-    percent are left out, and at least three cells are needed. Regret is the accuracy lost, among
-    the sources at their highest percentage, by training with the nearest instead of the best.
+    differ in them are compared separately, as in the tables that testbed tables writes. Different
+    views (optional column view) are refused. Rows of 0 percent are left out, and at least three
+    cells are needed. Regret is the accuracy lost, among the sources at their highest percentage, by
+    training with the nearest instead of the best.
 
     Example: mixmood correlate table1_accuracy.csv table2_distances.csv --csv agreement.csv
     """

@@ -207,6 +207,14 @@ class RunRecord(_Head):
         return self if self.arms is None else self.model_copy(update={"accuracy": self.arms[arm]})
 
     @property
+    def view(self) -> str | None:
+        """The view of a head, such as "96 px, both"; None for networks."""
+        head = (self.model_extra or {}).get("head")
+        if not isinstance(head, dict) or not {"resolution", "depth"} <= head.keys():
+            return None
+        return f"{head['resolution']} px, {head['depth']}"
+
+    @property
     def epochs(self) -> list[Epoch]:
         """The epochs of training; none in the regime `frozen`."""
         return [] if self.training is None else self.training.epochs

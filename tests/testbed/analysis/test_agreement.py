@@ -1,11 +1,15 @@
 """Table 3 from records: correlations, regret and their intervals over seeds."""
 
+import json
+
 import numpy as np
 import pytest
 
+from mixmood.core.errors import InputError
 from mixmood.report.testbed.sheets import agreement_sheet, render_sheet
 from mixmood.testbed.analysis.agreement import agreement_rows
-from mixmood.testbed.analysis.tables import make_tables
+from mixmood.testbed.analysis.tables import accuracy_rows, make_tables
+from mixmood.testbed.record import RunRecord
 
 
 def seeds_of(make_record, accuracies, distances):
@@ -72,3 +76,21 @@ def test_too_few_cells_cannot_be_correlated(make_record, store):
     store.write(records[0])
     text = render_sheet(agreement_sheet(make_tables(store, "last")), "text")
     assert "No task has three contaminated cells that share a seed." in text
+
+
+def test_runs_of_one_labelled_set_in_different_views_are_refused(make_record):
+    """As after an update of mixmood that chooses another view."""
+    records = [
+        RunRecord.model_validate_json(
+            json.dumps(record.to_dict() | {"head": {"resolution": side, "depth": "last"}})
+        )
+        for record, side in zip(
+            seeds_of(make_record, [[0.9, 0.8, 0.7]], [1, 2, 3]), (96, 96, 224), strict=True
+        )
+    ]
+    with pytest.raises(InputError, match="seed 0 .* different views: 224 px, last; 96 px, last"):
+        agreement_rows(records, "last")
+    assert [row.view for row in accuracy_rows(records, "last")][1:] == [
+        "96 px, last",
+        "224 px, last",
+    ]

@@ -181,3 +181,29 @@ def test_a_file_that_is_not_text_or_not_there_is_refused(tmp_path):
         read_distances(tmp_path / "image.csv")
     with pytest.raises(InputError, match="Cannot read .*missing.csv .*: No such file"):
         read_distances(tmp_path / "missing.csv")
+
+
+@pytest.mark.parametrize(
+    ("accuracy_view", "distance_view", "is_refused"),
+    [
+        ("96 px, last", "224 px, last", True),
+        ("96 px, last; 160 px, both", "224 px, both", True),
+        ("96 px, last; 160 px, both", "160 px, both", False),
+        (None, "96 px, last", False),
+    ],
+)
+def test_tables_of_different_views_are_refused(accuracy_view, distance_view, is_refused):
+    accuracies = cells([0.9, 0.8, 0.7], accuracy, view=accuracy_view)
+    distances = cells([1, 2, 3], distance, view=distance_view)
+    if is_refused:
+        with pytest.raises(InputError, match=f"t was measured in different views.*{distance_view}"):
+            agreements(accuracies, distances)
+    else:
+        assert len(agreements(accuracies, distances)) == 1
+
+
+def test_a_table_whose_rows_have_different_views_is_refused():
+    accuracies = cells([0.9, 0.8], accuracy, view="96 px, last")
+    accuracies.append(accuracy("s2", 0.7, view="224 px, last"))
+    with pytest.raises(InputError, match="different views: 96 px, last and 224 px, last"):
+        agreements(accuracies, cells([1, 2, 3], distance))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mixmood.core.errors import InputError, errors_as
+from mixmood.core.text import listed
 from mixmood.testbed.analysis.groups import PoolKey
 from mixmood.testbed.analysis.statistics import LEAST_CELLS, pearsons, regrets, spearmans
 
@@ -30,6 +31,8 @@ class CellMean:
     contamination: str | None = None
     regime: str | None = None
     n_unlabelled: int | None = None
+    view: str | None = None
+    """The views of its runs, separated by semicolons."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,8 @@ class Agreement:
 def agreements(accuracies: Iterable[CellMean], distances: Iterable[CellMean]) -> list[Agreement]:
     """One row for each task, number of labels, way of training and measure.
 
-    Cells without contamination, and cells that only one table has, are left out.
+    Cells without contamination, and cells that only one table has, are left out. InputError if the
+    cells of a row have no view in common.
     """
     distance_of = _by_key(distances)
     rows = [
@@ -85,9 +89,9 @@ def agreements(accuracies: Iterable[CellMean], distances: Iterable[CellMean]) ->
     return rows
 
 
-def _by_key(rows: Iterable[CellMean]) -> dict[tuple[object, ...], dict[PoolKey, float]]:
+def _by_key(rows: Iterable[CellMean]) -> dict[tuple[object, ...], dict[PoolKey, CellMean]]:
     """The contaminated cells of each key; a cell that is in the table twice is refused."""
-    found: dict[tuple[object, ...], dict[PoolKey, float]] = defaultdict(dict)
+    found: dict[tuple[object, ...], dict[PoolKey, CellMean]] = defaultdict(dict)
     for row in rows:
         source, percent = row.pool
         cells = found[tuple(getattr(row, name) for name in KEYS)]
@@ -98,15 +102,16 @@ def _by_key(rows: Iterable[CellMean]) -> dict[tuple[object, ...], dict[PoolKey, 
                 "regime or n_unlabelled, or keep one of the rows."
             )
         if percent > 0:
-            cells[row.pool] = row.mean
+            cells[row.pool] = row
     return found
 
 
 def _agreement(
-    key: Sequence[Any], accuracy: Mapping[PoolKey, float], distance: Mapping[PoolKey, float]
+    key: Sequence[Any], accuracy: Mapping[PoolKey, CellMean], distance: Mapping[PoolKey, CellMean]
 ) -> Agreement:
     cells = sorted(accuracy.keys() & distance.keys())
-    x, y = (np.array([[means[cell] for cell in cells]]) for means in (distance, accuracy))
+    _check_views([rows[cell] for rows in (accuracy, distance) for cell in cells])
+    x, y = (np.array([[rows[cell].mean for cell in cells]]) for rows in (distance, accuracy))
     pearson, spearman = (float(statistic(x, y)[0]) for statistic in (pearsons, spearmans))
     highest = max(percent for _, percent in cells)
     finalists = np.array([percent == highest for _, percent in cells])
@@ -117,6 +122,16 @@ def _agreement(
         regret_points=float(regrets(x[:, finalists], y[:, finalists])[0]),
         n_cells=len(cells),
     )
+
+
+def _check_views(rows: Sequence[CellMean]) -> None:
+    """Refuse rows that have no view in common; rows that name none fit every view."""
+    views = list(dict.fromkeys(row.view for row in rows if row.view))
+    if views and not set.intersection(*(set(view.split("; ")) for view in views)):
+        raise InputError(
+            f"{rows[0].task} was measured in different views: {listed(views)}. Accuracies and "
+            "distances can be compared in the same view only: make both tables from one store."
+        )
 
 
 ACCURACY_COLUMNS = ("task", "ood_source", "ood_percent", "n_labelled", "accuracy_mean")
@@ -154,6 +169,7 @@ def _cell(row: dict[str, str], value: str, where: str) -> CellMean:
         algorithm=row.get("algorithm") or None,
         contamination=row.get("contamination") or None,
         regime=row.get("regime") or None,
+        view=row.get("view") or None,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
+from mixmood.core.errors import InputError
 from mixmood.testbed.analysis.statistics import LEAST_CELLS
 from mixmood.testbed.cells import Cell
 from mixmood.testbed.config import SCRATCH, Regime
@@ -108,13 +109,33 @@ def _distance(record: RunRecord, measure: str) -> float:
 
 
 def groups(records: Sequence[RunRecord]) -> list[Group]:
-    """The groups that can be correlated: at least three cells that share a seed."""
+    """The groups that can be correlated: at least three cells that share a seed.
+
+    InputError if the runs of one group and seed were made in different views.
+    """
     found: dict[GroupKey, list[RunRecord]] = defaultdict(list)
     for record in records:
         if record.distances and record.run.percent > 0:
             found[GroupKey.of(record.run)].append(record)
+    for key, own in found.items():
+        _check_views(key, own)
     made = [Group(key, own, *_shared(own)) for key, own in found.items()]
     return [group for group in made if len(group.cells) >= LEAST_CELLS and group.seeds]
+
+
+def _check_views(key: GroupKey, records: Sequence[RunRecord]) -> None:
+    """Refuse runs with the same labelled images in different views."""
+    views: dict[int, set[str]] = defaultdict(set)
+    for record in records:
+        if record.view is not None:
+            views[record.run.seed].add(record.view)
+    for seed, seen in views.items():
+        if len(seen) > 1:
+            raise InputError(
+                f"The runs of {key.task} with {key.n_labelled} labels and seed {seed} were made in "
+                f"different views: {'; '.join(sorted(seen))}. Their accuracies cannot be compared. "
+                "Run the test bed again in a new --store."
+            )
 
 
 def _shared(records: Sequence[RunRecord]) -> tuple[list[PoolKey], list[int]]:

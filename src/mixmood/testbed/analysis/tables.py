@@ -28,6 +28,8 @@ class AccuracyRow(Cell):
     accuracy_mean: float
     accuracy_spread: float | None
     n_runs: int
+    view: str | None = None
+    """The views of the runs; None for networks."""
     is_best: bool = False
     """Whether no cell of the same task, number of labels and regime has a higher mean."""
     paper: float | None = None
@@ -44,6 +46,8 @@ class DistanceRow(Cell):
     p_median: float
     """Median over the runs of the permutation p-value."""
     n_runs: int
+    view: str | None = None
+    """The views of the runs; None for networks."""
     is_significant: bool
     """Whether the median p-value says that pool and labelled images differ."""
     paper: float | None = None
@@ -126,8 +130,15 @@ def accuracy_rows(records: Sequence[RunRecord], choice: Choice) -> list[Accuracy
     values: dict[Cell, list[float]] = defaultdict(list)
     for record in records:
         values[record.cell].append(record.accuracy.by(choice))
+    views = _views(records)
     rows = [
-        AccuracyRow(**vars(cell), accuracy_mean=mean, accuracy_spread=spread, n_runs=len(found))
+        AccuracyRow(
+            **vars(cell),
+            accuracy_mean=mean,
+            accuracy_spread=spread,
+            n_runs=len(found),
+            view=views[cell],
+        )
         for cell, found in values.items()
         for mean, spread in [mean_and_spread(found)]
     ]
@@ -144,6 +155,7 @@ def distance_rows(records: Sequence[RunRecord]) -> list[DistanceRow]:
     for record in records:
         for measure, found in (record.distances or {}).items():
             values[record.cell, measure].append((found.distance, found.p_permutation))
+    views = _views(records)
     return [
         DistanceRow(
             **vars(cell),
@@ -152,12 +164,21 @@ def distance_rows(records: Sequence[RunRecord]) -> list[DistanceRow]:
             distance_spread=spread,
             p_median=p_median,
             n_runs=len(found),
+            view=views[cell],
             is_significant=p_median < SIGNIFICANT,
         )
         for (cell, measure), found in values.items()
         for mean, spread in [mean_and_spread([distance for distance, _ in found])]
         for p_median in [float(np.median([p for _, p in found]))]
     ]
+
+
+def _views(records: Sequence[RunRecord]) -> dict[Cell, str | None]:
+    """The views of the runs of each cell, separated by semicolons; None without any."""
+    found: dict[Cell, set[str]] = defaultdict(set)
+    for record in records:
+        found[record.cell] |= set() if record.view is None else {record.view}
+    return {cell: "; ".join(sorted(views)) or None for cell, views in found.items()}
 
 
 def gaps(store: Store, only: CellFilter | None = None) -> Gaps:
@@ -217,8 +238,12 @@ class Tables:
         }
 
     def plain(self, rows: Sequence[Cell] | Sequence[GroupKey]) -> list[dict[str, Any]]:
-        """Rows in plain values; without the paper's numbers if they were not requested."""
+        """Rows in plain values; without columns that are empty.
+
+        They are the paper's numbers if these were not requested, and views if no run has one.
+        """
         hidden = set() if self.has_paper else {"paper"}
+        hidden |= set() if any(row.view for row in self.accuracies) else {"view"}
         return [{k: v for k, v in _plain_row(row).items() if k not in hidden} for row in rows]
 
 
