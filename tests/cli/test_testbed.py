@@ -82,8 +82,9 @@ def test_correlate_takes_any_subset(mixmood, store, make_record):
         "testbed", "correlate", "--store", store.folder, *only, "--format", "csv"
     )
     assert out.splitlines()[0] == (
-        "task,n_labelled,algorithm,contamination,regime,measure,pearson,pearson_low,pearson_high,"
-        "spearman,spearman_low,spearman_high,regret_points,regret_low,regret_high,n_cells,n_seeds"
+        "task,n_labelled,algorithm,contamination,regime,n_unlabelled,measure,pearson,pearson_low,"
+        "pearson_high,spearman,spearman_low,spearman_high,regret_points,regret_low,regret_high,"
+        "n_cells,n_seeds"
     )
     assert "(" not in out
 
