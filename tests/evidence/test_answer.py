@@ -46,6 +46,17 @@ def test_the_best_pool_alone_is_used_where_the_others_take_half_a_point_away():
     )
 
 
+def test_the_useful_part_of_a_pool_is_used_too_where_it_probably_helps():
+    """The head counts each image by its chance to be useful."""
+    probes = {"web": probe(0.2, 0.56), "x": probe(0.1, 0.5), "clinic": probe(1.0)}
+    advice = {name: PoolAdvice("filter", "") for name in ("web", "x")}
+    found = answer({**advice, "clinic": PoolAdvice("use", "")}, probes, lambda names: probe(1.1))
+    assert found.union == Union(("clinic", "web"), probe(1.1))
+    assert found.sentence.startswith("Use clinic and the useful part of web together: +1.1 points")
+    alone = answer(advice, {name: probes[name] for name in advice}, never)
+    assert alone.union == Union(("web",), probes["web"])
+
+
 def test_a_pool_that_needs_a_filter_is_named_when_none_can_be_used():
     advice = {
         "web": PoolAdvice("filter", "about 50% of it is useful"),

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from PIL import Image
 import mixmood
 from mixmood.api.predict import predict
 from mixmood.api.train import train
+from mixmood.cli.train import summary_text
 from mixmood.core.errors import InputError, OptionError, OutputError, ShapeError, TrainingError
 from mixmood.core.listener import Recorder
 from mixmood.features.sample import Sample
@@ -157,15 +159,51 @@ def test_a_large_pool_is_sampled_and_that_is_said(photos, told):
     assert record.warnings == tuple(told.warnings)
 
 
-def test_labelled_images_in_the_pool_are_left_out_of_it(photos, told):
+def test_images_that_are_labelled_or_tested_are_left_out_of_the_pools(photos, tmp_path, told):
+    """A test image that trains would make the accuracy too good, and it is known by content."""
+    mixed = tmp_path / "mixed"
+    for name in ("labelled", "test", "pool"):
+        shutil.copytree(photos / name, mixed / name)
+    n_test = len(list((photos / "test").rglob("*.png")))
     record = train(
-        photos / "labelled", photos / "labelled", algorithm="propagation", listener=told
+        photos / "labelled", mixed, test=photos / "test", algorithm="propagation", listener=told
     ).record
-    assert any(
-        "24 of 24 images tried are copies of labelled ones and were left out." in t
-        for t in told.warnings
-    )
-    assert record.n_unlabelled == 0
+    words = f"mixed: {24 + n_test} of {54 + n_test} images tried are copies of labelled or test"
+    assert any(words in text for text in told.warnings)
+    assert record.n_unlabelled == 30
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "mixmatch"])
+def test_a_pool_of_labelled_images_alone_is_set_aside(photos, algorithm):
+    words = "'labelled': all of its 24 readable images are labelled or test images"
+    with pytest.raises(InputError, match=f"No pool can be used. {words}"):
+        train(photos / "labelled", photos / "labelled", algorithm=algorithm)
+
+
+def test_images_that_two_pools_share_count_once(photos, told):
+    """The same pool under two names, or a folder and one inside it."""
+    pools = {"a": photos / "pool", "b": photos / "pool"}
+    record = train(photos / "labelled", pools, algorithm="propagation", listener=told).record
+    assert [pool.n_used for pool in record.pools] == [30, 0]
+    assert "b: 30 images are also in a and are counted once." in told.warnings
+
+
+def test_the_same_pool_twice_is_refused_before_images_are_read(photos, monkeypatch):
+    monkeypatch.setattr("mixmood.api.pool_choice.choose_view", None)
+    with pytest.raises(OptionError, match="Two candidates are called 'pool'. Name them"):
+        train(photos / "labelled", [str(photos / "pool")] * 2)
+    with pytest.raises(InputError, match="Cannot open the pool"):
+        train(photos / "labelled", [str(photos / "pool"), str(photos / "none")])
+
+
+def test_fifty_pools_are_decided_and_named_in_few_lines(world):
+    labelled, codes = world.useful(40)
+    pools = {f"far {k}": world.foreign(30) for k in range(49)} | {"more": world.useful(200)[0]}
+    record = train((labelled, codes), pools).record
+    assert len(record.pools) == 50
+    lines = summary_text(record, Path("run")).splitlines()
+    assert len(lines) <= 6
+    assert any(line.startswith("not used: ") and " and 4" in line for line in lines)
 
 
 def test_test_images_that_are_labelled_too_are_reported(photos, told):
@@ -177,7 +215,7 @@ def test_test_images_that_are_labelled_too_are_reported(photos, told):
 
 def test_the_warning_of_copies_is_whole_if_the_name_of_the_pool_has_a_semicolon(told):
     images = Sample(SimpleNamespace(name="a;b"), np.arange(2), {"last": np.eye(2)}, 2)
-    warn_of_copies(images, images, ": their accuracy is too good.", told)
+    warn_of_copies(images, images, "among the labelled images: their accuracy is too good.", told)
     expected = "a;b: 2 images are also among the labelled images: their accuracy is too good."
     assert told.warnings == [expected]
 
@@ -428,11 +466,13 @@ def test_a_pool_that_cannot_be_used_is_set_aside_and_named(photos, tmp_path, tol
 
 
 def test_with_a_named_algorithm_all_pools_are_used(photos, told):
-    pools = {"a": photos / "pool", "b": photos / "labelled"}
+    pools = {"a": photos / "pool", "b": photos / "test", "c": photos / "labelled"}
     record = train(photos / "labelled", pools, algorithm="mixmatch", listener=told).record
+    n_test = len(list((photos / "test").rglob("*.png")))
     assert [(pool.name, pool.n_used, pool.advice) for pool in record.pools] == [
-        ("a", 30, None), ("b", 0, None),  # b holds the labelled images, which are left out
+        ("a", 30, None), ("b", n_test, None),
     ]  # fmt: skip
+    assert any("c is set aside: all of its 24 readable" in text for text in told.warnings)
 
 
 def test_a_network_takes_one_pool(photos):

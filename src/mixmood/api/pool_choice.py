@@ -2,10 +2,13 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from mixmood.api.view_choice import choose_view
+from mixmood.core.cache import FeatureCache
 from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError
 from mixmood.core.listener import Listener
@@ -18,8 +21,9 @@ from mixmood.data.open import are_image_files, open_candidates
 from mixmood.evidence.advice import PoolAdvice
 from mixmood.evidence.choice import BASE
 from mixmood.evidence.labelled import MOST_LABELLED, N_FIRST, N_POOL
+from mixmood.evidence.view import ChosenView
 from mixmood.features.reading import LABELLED, POOL, Reading
-from mixmood.features.sample import Extractor
+from mixmood.features.sample import Extractor, Sample
 from mixmood.ranking.judge import PoolGains, gains_of
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.ssl.head import PoolDecision, PoolPart
@@ -49,70 +53,108 @@ def as_pools(unlabelled: Any) -> Mapping[str, Any] | Sequence[Any]:
     return [unlabelled]
 
 
-def decide(
-    unlabelled: Any,
-    plan: TrainingRunPlan,
-    labelled: Pool,
-    extractor: Extractor,
-    listener: Listener,
-) -> PoolDecision:
-    """The head and the pools to train with; nothing is read of pools if `supervised` was asked.
+@dataclass
+class HeadSources:
+    """What a head is trained on beside its labels: the view, and the pools that are used.
 
-    Args:
+    Attributes:
         unlabelled: The pools as the user gave them.
         plan: The options of the training.
-        labelled: The labelled images.
-        extractor: Reads features in the chosen view.
-        listener: Gets progress, and the pools that cannot be used.
     """
-    opened = open_candidates(as_pools(unlabelled), labelled, plan.seed, extractor.cache)
-    aside, readings = dict(opened.set_aside), {}
-    for name, one in opened.pools.items():
-        if why := why_not_comparable(labelled, one):
-            aside[name] = why
-            continue
-        pool = _scaled_like(labelled, one)
-        reading = Reading.begin(pool, N_POOL, plan.seed, POOL, extractor).read_on(N_FIRST)
-        if len(reading.sample):
-            readings[name] = reading
-        else:
-            aside[name] = f"it has no readable image among {reading.sample.n_tried}."
-    if aside and not readings:
-        reasons = " ".join(f"'{name}': {reason}" for name, reason in aside.items())
-        raise InputError(f"No pool can be used. {reasons}")
-    for name, reason in aside.items():
-        listener.warn(f"{name} is set aside: {reason}")
-    if not readings:
-        return PoolDecision(BASE if plan.algorithm == AUTO else plan.algorithm, NO_POOL)
-    if plan.algorithm != AUTO:
-        is_used = plan.algorithm != BASE
-        return PoolDecision(
-            plan.algorithm,
-            "",
-            tuple(
-                PoolPart(
-                    PoolUse(name, len(one.pool), 0, None, "the algorithm was named"),
-                    one,
-                    is_used,
-                    float(len(one.pool)),
-                )
-                for name, one in readings.items()
-            ),
-        )
-    own = Reading.begin(labelled, MOST_LABELLED, plan.seed, LABELLED, extractor)
-    groups = None if plan.groups is None else group_codes(group_names(labelled, plan.groups))
-    # Our threads use all cores already; threads of BLAS would only slow them down.
-    with threadpool_limits(1, user_api="blas"):
-        gains = gains_of(
-            own.read_on(MOST_LABELLED),
-            readings,
-            algorithm=DEFAULT_PROBE,
-            seed=plan.seed,
+
+    unlabelled: Any
+    plan: TrainingRunPlan
+
+    def view(
+        self, labelled: Pool, cache: FeatureCache | None, listener: Listener
+    ) -> ChosenView | None:
+        """The backbone in the view that the labelled images choose; None for features.
+
+        The pools are opened before: a path that does not exist is an error within a second.
+        """
+        plan = self.plan
+        self.opened = open_candidates(as_pools(self.unlabelled), labelled, plan.seed, cache)
+        found = choose_view(
+            labelled, plan, jobs=plan.threads, groups=plan.groups, cache=cache,
             listener=listener,
-            n_threads=checked_jobs(plan.threads),
-            groups=groups,
-        )
-    return _advised(gains)
+        )  # fmt: skip
+        if found is not None:
+            listener.note(found.choice.reason)
+        return found
+
+    def pools(
+        self, labelled: Sample, test: Sample | None, extractor: Extractor, listener: Listener
+    ) -> PoolDecision:
+        """The head and the pools to train with; images that are labelled or tested are left out.
+
+        Args:
+            labelled: The labelled images.
+            test: The test images, if there are any.
+            extractor: Reads features in the chosen view.
+            listener: Gets progress, and the pools that cannot be used.
+        """
+        plan, readings = self.plan, self._readings(labelled, test, extractor, listener)
+        if not readings:
+            return PoolDecision(BASE if plan.algorithm == AUTO else plan.algorithm, NO_POOL)
+        if plan.algorithm != AUTO:
+            is_used = plan.algorithm != BASE
+            uses = {
+                name: PoolUse(name, len(one.pool), 0, None, "the algorithm was named")
+                for name, one in readings.items()
+            }
+            parts = [
+                PoolPart(uses[name], one, is_used, float(len(one.pool)))
+                for name, one in readings.items()
+            ]
+            return PoolDecision(plan.algorithm, "", tuple(parts))
+        own = Reading.begin(labelled.pool, MOST_LABELLED, plan.seed, LABELLED, extractor)
+        groups = None
+        if plan.groups is not None:
+            groups = group_codes(group_names(labelled.pool, plan.groups))
+        # Our threads use all cores already; threads of BLAS would only slow them down.
+        with threadpool_limits(1, user_api="blas"):
+            gains = gains_of(
+                own.read_on(MOST_LABELLED),
+                readings,
+                algorithm=DEFAULT_PROBE,
+                seed=plan.seed,
+                listener=listener,
+                n_threads=checked_jobs(plan.threads),
+                groups=groups,
+            )
+        return _advised(gains)
+
+    def _readings(
+        self, labelled: Sample, test: Sample | None, extractor: Extractor, listener: Listener
+    ) -> dict[str, Reading]:
+        """The first images of each pool; those without any are set aside."""
+        aside, readings = dict(self.opened.set_aside), {}
+        banned = frozenset(() if test is None else test.contents)
+        for name, one in self.opened.pools.items():
+            if why := why_not_comparable(labelled.pool, one):
+                aside[name] = why
+                continue
+            reading = Reading.begin(
+                _scaled_like(labelled.pool, one), N_POOL, self.plan.seed, POOL, extractor,
+                banned=banned,
+            ).read_on(N_FIRST, labelled)  # fmt: skip
+            if len(reading.sample):
+                readings[name] = reading
+            else:
+                aside[name] = why_too_small(reading.sample)
+        if aside and not readings:
+            reasons = " ".join(f"'{name}': {reason}" for name, reason in aside.items())
+            raise InputError(f"No pool can be used. {reasons}")
+        for name, reason in aside.items():
+            listener.warn(f"{name} is set aside: {reason}")
+        return readings
+
+
+def why_too_small(sample: Sample) -> str:
+    """Why none of the images that were tried can be used."""
+    if sample.n_left_out:
+        return f"all of its {sample.n_tried} readable images are labelled or test images."
+    return f"it has no readable image among {sample.n_tried}."
 
 
 def _scaled_like(labelled: Pool, pool: Pool) -> Pool:

@@ -3,18 +3,15 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mixmood.api.mlflow_runs import log_head, mlflow_log
-from mixmood.api.pool_choice import as_pools, decide, only_pool
+from mixmood.api.pool_choice import HeadSources, as_pools, only_pool
 from mixmood.api.predict import predict
-from mixmood.api.view_choice import choose_view
 from mixmood.core.arrays import Rows
-from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import OptionError, UnreadableImageError
 from mixmood.core.files import write_atomic
 from mixmood.core.listener import Listener, Silent
@@ -22,8 +19,7 @@ from mixmood.core.options import with_options
 from mixmood.core.records.ranking import Tile
 from mixmood.core.text import unknown_name
 from mixmood.data.images.decode import THUMBNAIL_SIDE, thumbnail
-from mixmood.data.images.pool import FeatureSource, Pool
-from mixmood.evidence.view import ChosenView
+from mixmood.data.images.pool import FeatureSource
 from mixmood.features.sample import Sample
 from mixmood.heads.registry import HEADS
 from mixmood.report.training import Mistakes, TrainingPictures, training_page
@@ -86,7 +82,7 @@ def train(
         unlabelled: The pools: a dictionary from names to pools, a list of paths, or one pool; not
             needed for `supervised`. A network takes one.
         memory_limit_bytes: For networks: larger sets are read from disk during training.
-        listener: Gets progress, warnings and notes, such as automatic choices.
+        listener: Gets progress, warnings and notes, such as automatic sources.
         on_epoch: Called with each finished epoch of a network.
     """
     listener = listener or Silent()
@@ -114,21 +110,8 @@ def _trained_head(
     log = mlflow_log(plan.mlflow)
     run_files.prepare_folder(plan.folder, plan.resume, is_head=True)
 
-    def choose(base: Pool, cache: FeatureCache | None) -> ChosenView | None:
-        found = choose_view(
-            base, plan, jobs=plan.threads, groups=plan.groups, cache=cache, listener=listener
-        )
-        if found is not None:
-            listener.note(found.choice.reason)
-        return found
-
-    run = train_head_on_images(
-        labelled,
-        plan=plan,
-        listener=listener,
-        choose=choose,
-        decide=partial(decide, unlabelled, plan),
-    )
+    sources = HeadSources(unlabelled, plan)
+    run = train_head_on_images(labelled, plan=plan, listener=listener, sources=sources)
     if plan.folder is not None:
         write_head(plan.folder, run)
     if log is not None:

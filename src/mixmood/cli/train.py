@@ -126,27 +126,43 @@ def _head_lines(record: "HeadRecord", out: Path) -> list[str]:
     return [
         accuracy + test + seen,
         f"{record.algorithm}: {record.reason}",
-        f"{record.n_labelled} labelled images of {len(record.class_names)} classes, "
-        f"{record.n_unlabelled} of {counted(record.n_pool, 'pool image')} used",
-        *_pool_lines(record),
+        f"trained on {record.n_labelled} labelled images of {len(record.class_names)} classes"
+        f"{_used(record)}",
+        *_left_out(record),
         refused,
         f"{record.elapsed_s:.1f} s; model.onnx, record.json and report.html in {out}",
     ]
 
 
-MOST_POOLS = 8
-"""Pools that the summary names; record.json and the page name all."""
+def _used(record: "HeadRecord") -> str:
+    """The pools that were used, and how many images of each."""
+    from mixmood.ssl.pools import first_names
+
+    used = [f"{pool.name} ({pool.n_used:,})" for pool in record.pools if pool.n_used]
+    words = f" and {record.n_unlabelled:,} of {counted(record.n_pool, 'pool image')}"
+    return f"{words}: {first_names(used)}" if used else ""
 
 
-def _pool_lines(record: "HeadRecord") -> list[str]:
-    """What was done with each pool, and why."""
-    lines = [
-        f"  {pool.name}: {f'{pool.n_used:,} images used' if pool.n_used else 'not used'}; "
-        f"{f'{pool.advice}: ' if pool.advice else ''}{pool.reason}"
-        for pool in record.pools[:MOST_POOLS]
-    ]
-    n_more = len(record.pools) - MOST_POOLS
-    return [*lines, f"  {counted(n_more, 'more pool')}: see record.json"] if n_more > 0 else lines
+def _left_out(record: "HeadRecord") -> list[str]:
+    """One line: the pools that were not used, by the advice for them."""
+    from mixmood.ssl.pools import first_names
+
+    left = [pool for pool in record.pools if not pool.n_used]
+    parts = []
+    for advice in dict.fromkeys(pool.advice for pool in left):
+        own = [pool for pool in left if pool.advice == advice]
+        why = own[0].reason if len(own) == 1 else NOT_USED.get(advice or "", own[0].reason)
+        word = f"{advice}: " if advice else ""
+        parts.append(f"{first_names([pool.name for pool in own])} ({word}{why})")
+    return [f"not used: {'; '.join(parts)}"] if parts else []
+
+
+NOT_USED = {
+    "avoid": "hardly anything useful, or expected to harm",
+    "filter": "a part is useful, but is not sure to help",
+    "unsure": "not sure to help",
+}
+"""Why several pools of the same advice are not used."""
 
 
 def _network_lines(record: "TrainingRecord", out: Path) -> list[str]:

@@ -5,7 +5,7 @@ have the same share and the same gain everywhere.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -57,6 +57,23 @@ class JudgedPart:
     features: Array
     share: ShareRecord | None
     useful: Array
+
+
+def judged_part(labelled: Array, codes: Codes | None, pool: Array, seed: int) -> JudgedPart:
+    """All of these pool images with their share and chances.
+
+    Args:
+        labelled: Features of the labelled images, shape (n, d).
+        codes: The class of each of them, shape (n,); None without classes.
+        pool: Features of pool images in random order, shape (m, d).
+        seed: Decides the random choices.
+    """
+    try:
+        found, useful = share_and_chances(labelled, pool, rng_for(seed, "share", POOL), codes)
+    except InputError:
+        return JudgedPart(pool, None, np.ones(len(pool)))
+    record = ShareRecord(found.share, found.interval, found.is_trustworthy, found.note)
+    return JudgedPart(pool, record, useful)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,19 +137,9 @@ class LabelledEvidence:
         """The learning curve of the supervised head."""
         return learning_curve(self.folds, rng_for(self.seed, "curve"))
 
-    def _judged(self, pool: Array) -> JudgedPart:
-        """All of these pool images, in random order, with their share and chances."""
-        rng = rng_for(self.seed, "share", POOL)
-        try:
-            found, useful = share_and_chances(self.features, pool, rng, self.codes)
-        except InputError:
-            return JudgedPart(pool, None, np.ones(len(pool)))
-        record = ShareRecord(found.share, found.interval, found.is_trustworthy, found.note)
-        return JudgedPart(pool, record, useful)
-
     def first_part(self, pool: Array) -> JudgedPart:
         """The first images; if they are foreign, further ones need not be read."""
-        return self._judged(pool[:N_FIRST])
+        return judged_part(self.features, self.codes, pool[:N_FIRST], self.seed)
 
     def part(self, pool: Array, first: JudgedPart | None = None) -> JudgedPart:
         """The images of a pool to judge, with their share: few of a foreign pool.
@@ -146,7 +153,15 @@ class LabelledEvidence:
         """
         first = first or self.first_part(pool)
         is_enough = is_foreign(first.share) or len(pool) <= N_FIRST
-        return first if is_enough else self._judged(pool[:N_POOL])
+        if is_enough:
+            return first
+        return judged_part(self.features, self.codes, pool[:N_POOL], self.seed)
+
+    def union(self, parts: Sequence[JudgedPart]) -> JudgedPart:
+        """Several pools together, as many images of each; the chances are those in its own pool."""
+        found = self.part(interleaved([part.features for part in parts]))
+        useful = interleaved([part.useful[:, None] for part in parts])[:, 0]
+        return replace(found, useful=useful[: len(found.features)])
 
     def advice(self, part: JudgedPart, probe: Probe | None) -> PoolAdvice:
         """What to do with the pool that the images are a sample of."""

@@ -47,12 +47,14 @@ class Reading:
         order: Images of the pool in the order in which they are tried.
         most: The largest number of images that draws need.
         extractor: Reads features.
+        banned: Contents of images that are left out: those that a model is tested on.
     """
 
     sample: Sample
     order: Rows
     most: int
     extractor: Extractor
+    banned: frozenset[bytes] = frozenset()
 
     @classmethod
     def begin(
@@ -63,12 +65,13 @@ class Reading:
         side: str,
         extractor: Extractor,
         among: Rows | None = None,
+        banned: frozenset[bytes] = frozenset(),
     ) -> "Reading":
         """A reading of no image yet; `among` are the images that may be read, all if None."""
         n_images = len(pool) if among is None else len(among)
         order = random_order(n_images, SPARE * max(most, LEAST_ORDER), seed, side)
         order = order if among is None else among[order]
-        return cls(extractor.nothing(pool), order, min(most, n_images), extractor)
+        return cls(extractor.nothing(pool), order, min(most, n_images), extractor, banned)
 
     def read_on(
         self, n_images: int, left_out: Sample | None = None, *, beyond: bool = False
@@ -81,12 +84,13 @@ class Reading:
             beyond: Whether to read more than the draws need.
         """
         wanted = n_images if beyond else min(n_images, self.most)
-        sample = _without(self.sample, left_out)
+        known = self.banned | frozenset(() if left_out is None else left_out.contents)
+        sample = _without(self.sample, known)
         order = self.order[: SPARE * max(wanted, self.most)]
         while len(sample) < wanted and sample.n_tried < len(order):
             n_missing = wanted - len(sample)
             rows = order[sample.n_tried : sample.n_tried + n_missing]
-            sample = sample + _without(self.extractor.read(self.pool, rows), left_out)
+            sample = sample + _without(self.extractor.read(self.pool, rows), known)
         return replace(self, sample=sample)
 
     @property
@@ -121,18 +125,22 @@ class Reading:
         """Facts about this pool that may make its result wrong."""
         notes = () if isinstance(self.pool, FeatureSource) else self.pool.notes
         sample = self.sample
-        return (*notes, *sample.warnings, *_copy_warning(sample), *sample.repetition_warning)
+        kinds = "labelled or test images" if self.banned else "labelled ones"
+        copies = _copy_warning(sample, kinds)
+        return (*notes, *sample.warnings, *copies, *sample.repetition_warning)
 
 
-def _without(sample: Sample, left_out: Sample | None) -> Sample:
-    return sample if left_out is None else sample.where(~sample.is_copy_of(left_out))
+def _without(sample: Sample, contents: frozenset[bytes]) -> Sample:
+    if not contents:
+        return sample
+    return sample.where(np.array([one not in contents for one in sample.contents], bool))
 
 
-def _copy_warning(sample: Sample) -> tuple[str, ...]:
+def _copy_warning(sample: Sample, kinds: str) -> tuple[str, ...]:
     n_copies = sample.n_left_out
     if not n_copies:
         return ()
     are_copies = either_form(
-        n_copies, "is a copy of a labelled one and was", "are copies of labelled ones and were"
+        n_copies, f"is among the {kinds} and was", f"are copies of {kinds} and were"
     )
     return (f"{n_copies} of {sample.n_tried} images tried {are_copies} left out.",)

@@ -26,7 +26,6 @@ from mixmood.evidence.labelled import (
     N_POOL,
     JudgedPart,
     LabelledEvidence,
-    interleaved,
 )
 from mixmood.features.reading import Reading
 from mixmood.ranking.certainty import N_POSSIBLE, chances_of_best, rank_intervals
@@ -146,8 +145,7 @@ def gains_of(
     advice = {name: evidence.advice(part, probe) for name, (part, probe) in found.items()}
 
     def together(names: tuple[str, ...]) -> Probe:
-        rows = interleaved([parts[name].features for name in names])
-        return evidence.probe(evidence.part(rows), str(algorithm))
+        return evidence.probe(evidence.union([parts[name] for name in names]), str(algorithm))
 
     why = NO_CLASSES if algorithm is not None and evidence.codes is None else NOT_MEASURED
     return PoolGains(

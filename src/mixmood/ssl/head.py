@@ -1,10 +1,10 @@
 """Training a head on pools of images: features, choice of the algorithm, record; no torch."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from mixmood.data.images.labels import group_codes, group_names, minus_one_note,
 from mixmood.data.images.pool import ImageSource, Labels, Pool, fit_pixel_range
 from mixmood.data.open import open_pool
 from mixmood.evidence.choice import BASE, TrainedHead, train_head
-from mixmood.evidence.share import share_and_chances
+from mixmood.evidence.labelled import judged_part
 from mixmood.evidence.view import ChosenView
 from mixmood.features.reading import Reading
 from mixmood.features.sample import Extractor, Sample
@@ -31,22 +31,19 @@ from mixmood.ssl.record import HeadAccuracy, HeadRecord, MeasuredGain, PoolUse
 
 
 def warn_of_copies(
-    images: Sample, others: Sample, consequence: str, listener: Listener, role: str = "labelled"
+    images: Sample, others: Sample, words: str, listener: Listener
 ) -> NDArray[np.bool_]:
-    """Which images are among the others too; warns of them, with the consequence that it has."""
+    """Which images are among the others too; the words say where, and what follows from it."""
     is_copy = images.is_copy_of(others)
     count = int(is_copy.sum())
     if count:
-        are = either_form(count, "is", "are")
         listener.warn(
-            f"{images.pool.name}: {counted(count, 'image')} {are} also among the {role} images"
-            f"{consequence}"
+            f"{images.pool.name}: {counted(count, 'image')} {either_form(count, 'is', 'are')} also "
+            f"{words}"
         )
     return is_copy
 
 
-ChooseView = Callable[[Pool, FeatureCache | None], ChosenView | None]
-"""From the labelled images to the backbone in its view; None for features."""
 LEAST_OF_POOL = 200
 """Of every pool that is used, at least so many images are taken, if it has them."""
 
@@ -77,8 +74,18 @@ class PoolDecision:
     parts: tuple[PoolPart, ...] = ()
 
 
-Decide = Callable[[Pool, Extractor, Listener], PoolDecision]
-"""From the labelled images and a reader to what is used; asks the same questions as `rank`."""
+class Sources(Protocol):
+    """What is chosen for a head; it asks the same questions as `rank`."""
+
+    def view(
+        self, labelled: Pool, cache: FeatureCache | None, listener: Listener
+    ) -> ChosenView | None:
+        """The backbone in the view of the labelled images; None for features."""
+
+    def pools(
+        self, labelled: Sample, test: Sample | None, extractor: Extractor, listener: Listener
+    ) -> PoolDecision:
+        """The head and the pools to train it with."""
 
 
 class HeadTask:
@@ -90,8 +97,7 @@ class HeadTask:
         plan: TrainingRunPlan,
         cache: FeatureCache | None,
         listener: Listener,
-        choose: ChooseView,
-        decide: Decide,
+        sources: Sources,
     ) -> None:
         """Open and embed all images; the listener is told of images that are left out."""
         self._plan, self._cache, self._listener = plan, cache, listener
@@ -100,7 +106,7 @@ class HeadTask:
         check_amount(len(base), len(needed_labels(base, "labelled set").names))
         self.pixel_range = fit_pixel_range(base)
         images = self._open(base, "labelled set")
-        self.view = choose(images, cache)
+        self.view = sources.view(images, cache, listener)
         self.backbone = None if self.view is None else self.view.backbone
         self._extractor = Extractor(self.backbone, plan.threads, cache, listener)
         self.labelled = self._read(images)
@@ -113,8 +119,9 @@ class HeadTask:
             self.test = self._read(self._open(plan.test, "test set"))
             own = needed_labels(self.test.pool, "test set")
             self.test_codes = codes_among(self.labels.names, own.names, self.test.codes)
-            warn_of_copies(self.test, self.labelled, ": their accuracy is too good.", listener)
-        self.decision = decide(images, self._extractor, listener)
+            words = "among the labelled images: their accuracy is too good."
+            warn_of_copies(self.test, self.labelled, words, listener)
+        self.decision = sources.pools(self.labelled, self.test, self._extractor, listener)
         self.pools, self.uses = self._read_pools()
 
     @property
@@ -123,9 +130,19 @@ class HeadTask:
         rows = [sample.features for sample in self.pools]
         return np.concatenate(rows) if rows else None
 
+    @property
+    def useful(self) -> Array | None:
+        """The chance of each image in `pool` to be useful, by its own pool; None if unused."""
+        parts = [
+            judged_part(self.labelled.features, self.codes, sample.features, self._plan.seed)
+            for sample in self.pools
+        ]
+        return np.concatenate([part.useful for part in parts]) if parts else None
+
     def _read_pools(self) -> tuple[tuple[Sample, ...], tuple[PoolUse, ...]]:
         """The images that are used of each pool, and what was used of all of them."""
-        parts, samples, uses = self.decision.parts, [], []
+        parts, uses = self.decision.parts, []
+        samples: list[Sample] = []
         quotas = shared_out(
             self._plan.pool_limit,
             [part.weight * part.is_used for part in parts],
@@ -140,9 +157,9 @@ class HeadTask:
             if part.is_used:
                 sample = reading.sample
                 sample = sample.where(np.arange(len(sample)) < quota)
-                if self.test is not None:
-                    left_out = ", and left out of the pool."
-                    is_copy = warn_of_copies(sample, self.test, left_out, self._listener, "test")
+                for other in samples:
+                    words = f"in {other.pool.name} and are counted once."
+                    is_copy = warn_of_copies(sample, other, words, self._listener)
                     sample = sample.where(~is_copy)
                 n_used = len(sample)
                 samples += [sample] if n_used else []
@@ -337,27 +354,22 @@ def train_head_on_images(
     *,
     plan: TrainingRunPlan,
     listener: Listener,
-    choose: ChooseView,
-    decide: Decide,
+    sources: Sources,
 ) -> HeadRun:
     """A head on the frozen features of labelled images and pools, in the view that is chosen."""
     start, recorder = time.perf_counter(), Recorder(listener)
     with open_cache(plan.cache, listener) or nullcontext() as store:
-        task = HeadTask(labelled, plan, store, recorder, choose, decide)
+        task = HeadTask(labelled, plan, store, recorder, sources)
         if task.pixel_range is not None:
             listener.note(task.pixel_range.sentence())
-        pool, useful = task.pool, None
-        if pool is not None:
-            rng = rng_for(plan.seed, "share", "pool")
-            useful = share_and_chances(task.labelled.features, pool, rng, task.codes)[1]
         trained = train_head(
             task.labelled.features,
             task.codes,
             len(task.labels.names),
-            pool,
+            task.pool,
             rng_for(plan.seed, "head"),
             algorithm=task.decision.algorithm,
-            useful=useful,
+            useful=task.useful,
             groups=task.groups,
             views=None if task.view is None else task.view.evidence,
         )
