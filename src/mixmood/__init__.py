@@ -11,6 +11,7 @@ from mixmood.core.version import __version__
 _HOMES = {
     "Embedding": "api.embed",
     "Kept": "api.filter",
+    "NextImages": "api.next",
     "PredictReport": "api.predict",
     "RankReport": "api.rank",
     "TestbedTables": "api.testbed",
@@ -25,6 +26,7 @@ _HOMES = {
     "filter": "api.filter",
     "get_data_set": "api.data_sets",
     "load": "api.load",
+    "next": "api.next",
     "predict": "api.predict",
     "rank": "api.rank",
     "report_testbed": "api.testbed",

@@ -13,6 +13,7 @@ from mixmood.api.data_sets import get_data_set as get_data_set
 from mixmood.api.embed import Embedding as Embedding
 from mixmood.api.filter import Kept as Kept
 from mixmood.api.load import load as load
+from mixmood.api.next import NextImages as NextImages
 from mixmood.api.predict import PredictReport as PredictReport
 from mixmood.api.rank import RankReport as RankReport
 from mixmood.api.testbed import TestbedTables as TestbedTables
@@ -22,7 +23,7 @@ from mixmood.core.listener import Listener
 from mixmood.features.plan import ExtractionPlan
 from mixmood.ranking.distance import dissimilarity as dissimilarity
 from mixmood.ranking.plan import RankingPlan
-from mixmood.selection.plan import FilterPlan
+from mixmood.selection.plan import FilterPlan, NextPlan
 from mixmood.ssl.plan import PredictionPlan, TrainingRunPlan
 from mixmood.ssl.record import EpochRecord
 from mixmood.testbed.driver import Status
@@ -188,6 +189,50 @@ def filter(
         backend: local, or ray for a cluster.
         resume: Continue a scan that was interrupted.
         mlflow: Log the result to MLflow as well.
+        backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;
+            auto:NAME,NAME,... is the one whose classifier does best on the labelled images.
+        resolution: Pixels a side that the backbone sees, such as 96, 160 or 224; auto: the
+            labelled images decide.
+        depth: Which layers of the backbone are used: last, middle or both; auto: the labelled
+            images decide.
+        device: Where the backbone computes: auto, cpu, cuda, directml or coreml; for hf: models
+            auto, cpu, cuda or mps.
+        frames: Frames that are read of a DICOM file: middle for the middle one, or each for all of
+            them.
+        seed: Decides every random choice.
+        jobs: Threads.
+        cache: Where features are kept between runs.
+    """
+
+def next(
+    labelled: Any,
+    pools: Any,
+    *,
+    out: str | Path | None = None,
+    listener: Listener | None = None,
+    plan: NextPlan | None = None,
+    count: int = 20,
+    groups: str | None = None,
+    backbone: str = "efficientnet-lite0",
+    resolution: int | str = "auto",
+    depth: str = "auto",
+    device: str = "auto",
+    frames: str = "middle",
+    seed: int = 0,
+    jobs: int | None = None,
+    cache: str | Path | None = "default",
+) -> NextImages:
+    """Which images of the pools to label next, and what their labels are worth.
+
+    Args:
+        labelled: The labelled images, of two classes or more.
+        pools: One pool, or a list or dictionary of pools.
+        out: A .csv, .parquet or .txt list to write; it is a pool for the other commands.
+        listener: Gets progress, warnings and notes.
+        plan: The options as one object; options that are given by name replace its fields.
+        count: How many images to propose.
+        groups: Labelled images of one group are held out together. A column of the table, or a
+            pattern for the path, such as 'patient(\\d+)'.
         backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;
             auto:NAME,NAME,... is the one whose classifier does best on the labelled images.
         resolution: Pixels a side that the backbone sees, such as 96, 160 or 224; auto: the

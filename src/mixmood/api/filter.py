@@ -190,7 +190,7 @@ def filter(
             decision = job.run()
             if target is not None:
                 named = with_frames_option(inputs.source, plan.frames)
-                write_list(target, _list_content(job, decision, _reference(named, target)))
+                write_list(target, _list_content(job, decision, reference(named, target)))
             for folder, with_links in ((plan.link, True), (plan.copy, False)):
                 if folder is not None:
                     rows = np.flatnonzero(decision.is_kept)
@@ -221,12 +221,12 @@ def check_paths(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) ->
         writer_for(out)
     check_outputs((labelled, pool, plan.load), (out, plan.save), (plan.link, plan.copy))
     if out is not None:
-        _reference(pool, out)
+        reference(pool, out)
     elif plan.resume:
         raise OptionError("resume continues the scan of a list, and no list was named: give out.")
 
 
-def _reference(pool: Any, out: Path) -> str:
+def reference(pool: Any, out: Path) -> str:
     """The name of the pool in the list `out`; of an object in memory, the name of its type."""
     is_place = isinstance(pool, str | Path)
     return pool_reference(str(pool), out) if is_place else type(pool).__name__

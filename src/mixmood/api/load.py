@@ -10,16 +10,25 @@ from mixmood.api.rank import RankReport
 from mixmood.core.errors import InputError, errors_as
 from mixmood.core.files import expanded
 from mixmood.core.records.filtering import Filtering
+from mixmood.core.records.next import Proposals
 from mixmood.core.records.ranking import Ranking
 from mixmood.ssl.record import HEAD, HeadRecord, TrainingRecord
 from mixmood.ssl.run_folder import RECORD
 from mixmood.testbed.analysis.correlate import Agreement
 
-Loaded = RankReport | Filtering | HeadRecord | TrainingRecord | list[Agreement] | dict[str, Any]
+Loaded = (
+    RankReport
+    | Filtering
+    | Proposals
+    | HeadRecord
+    | TrainingRecord
+    | list[Agreement]
+    | dict[str, Any]
+)
 
 
 def load(path: str | Path) -> Loaded:
-    """The record of `rank`, `filter`, `train` or `correlate`; tables of a test bed as dictionaries.
+    """The record of `rank`, `filter`, `next`, `train` or `correlate`; dictionaries of a test bed.
 
     A loaded ranking shows itself like a new one, but its page has no pictures.
 
@@ -35,6 +44,8 @@ def load(path: str | Path) -> Loaded:
             raise ValueError("it is not a record of mixmood")
         if "candidates" in content:
             return RankReport(**vars(TypeAdapter(Ranking).validate_python(content)))
+        if "images" in content:
+            return TypeAdapter(Proposals).validate_python(content)
         if "useful_share" in content:
             return TypeAdapter(Filtering).validate_python(content)
         if content.get("model") == HEAD:

@@ -21,6 +21,7 @@ from mixmood.core.text import counted
 from mixmood.data.images.names import with_frames_option
 from mixmood.data.images.pool import scaled_alike
 from mixmood.data.open import open_candidates, open_pool
+from mixmood.features.plan import ExtractionPlan
 from mixmood.ranking.pictures import gather_page_material
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.rank import RankedPools
@@ -176,19 +177,19 @@ def with_command(
     words = [str(path) for path in paths]
     if is_filter:
         options = carried(plan, FilterPlan)
-        words = ["mixmood", "filter", *words, "--out", f"kept-{_slug(names[0])}.csv", *options]
+        words = ["mixmood", "filter", *words, "--out", f"kept-{slug(names[0])}.csv", *options]
     elif len(record.labelled.classes or {}) < FEWEST_CLASSES:
         return record
     else:
         # `train` has no option for frames: the paths say it.
         words = [with_frames_option(path, plan.frames) for path in words]
         # One folder for each set of pools: `train` refuses a folder that holds a run.
-        out = f"run-{_slug('-'.join(names)) if names else 'supervised'}"
+        out = f"run-{slug('-'.join(names)) if names else 'supervised'}"
         words = ["mixmood", "train", *words, "--out", out, *carried(plan, TrainingPlan)]
     return replace(record, next=shlex.join(words))
 
 
-def carried(plan: RankingPlan | FilterPlan, other: type) -> list[str]:
+def carried(plan: ExtractionPlan, other: type) -> list[str]:
     """The options that the next command needs to treat images in the same way."""
     names = {one.name for one in fields(other)}
     words = []
@@ -199,10 +200,10 @@ def carried(plan: RankingPlan | FilterPlan, other: type) -> list[str]:
     return words
 
 
-def _slug(name: str) -> str:
+def slug(name: str) -> str:
     """A pool's name as a part of a file's name.
 
-    >>> _slug("more digits 0-4"), _slug("../..")
+    >>> slug("more digits 0-4"), slug("../..")
     ('more-digits-0-4', 'pool')
     """
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") or "pool"

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from mixmood.cli import cache, correlate, data, demo, predict, rank, testbed, train
 from mixmood.cli import filter as filter_command
+from mixmood.cli import next as next_command
 from mixmood.cli.terminal import INTERRUPTED, abandon_stdout, open_closed_streams, say
 from mixmood.core.errors import MixmoodError, reason
 from mixmood.core.interrupt import ENDS
@@ -81,6 +82,7 @@ app.command("rank")(rank.rank)
 app.command("demo")(demo.demo)
 app.command("filter")(filter_command.filter)
 app.command("train")(train.train)
+app.command("next")(next_command.next)
 app.command("predict")(predict.predict)
 app.command("correlate")(correlate.correlate)
 app.add_typer(cache.app, name="cache")

@@ -13,7 +13,8 @@ from mixmood.core.errors import OptionError
 from mixmood.core.options import KEY, OptionText, plan_fields, with_options
 
 
-def _no_stdout(path: str | None) -> str | None:
+def no_stdout(path: str | None) -> str | None:
+    """The path of a page; OptionError for stdout."""
     if path == "-":
         raise OptionError("The page is written to a file, not to stdout. Give --html FILE.")
     return path
@@ -30,7 +31,7 @@ Csv = Annotated[
 ]
 Html = Annotated[
     str | None,
-    typer.Option("--html", metavar="FILE", help="Write one HTML page.", callback=_no_stdout),
+    typer.Option("--html", metavar="FILE", help="Write one HTML page.", callback=no_stdout),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")]
 

@@ -43,6 +43,14 @@ class LearningCurve:
         """Whether more labels clearly raise the accuracy."""
         return self.slope > CLEAR * self.error
 
+    def points(self, n_labels: float) -> float:
+        """The points that so many further labels give.
+
+        >>> round(LearningCurve(10.0, 1.0, 60).points(30), 2)
+        4.05
+        """
+        return self.slope * float(np.log1p(n_labels / self.n_labels))
+
     def worth(self, points: float) -> int | None:
         """The number of further labels that give as many points; None where the curve cannot tell.
 

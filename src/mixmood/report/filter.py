@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,17 @@ ListRow = dict[str, Any]
 """One image in the list: its value in each column."""
 
 
+class ImageList(Protocol):
+    """What a list of images is written from."""
+
+    @property
+    def pool_name(self) -> str:
+        """The name of the pool in the list."""
+
+    def rows(self) -> Iterator[list[ListRow]]:
+        """The rows, some at a time."""
+
+
 @dataclass(frozen=True)
 class ListContent:
     """Everything that the rows of a list are made from."""
@@ -118,14 +129,14 @@ class ListContent:
         }
 
 
-def write_list(path: Path, content: ListContent) -> None:
+def write_list(path: Path, content: ImageList) -> None:
     """Write the list in the format of the file's suffix."""
     writer = writer_for(path)
     with atomic_file(path) as file:
         writer(file, content)
 
 
-def writer_for(path: Path) -> Callable[[IO[bytes], ListContent], None]:
+def writer_for(path: Path) -> Callable[[IO[bytes], ImageList], None]:
     """The writer for a file of this name; refuse an unknown suffix before any work is done."""
     if path.suffix.lower() not in WRITERS:
         raise OptionError(
@@ -148,20 +159,20 @@ def check_names(path: Path, names: Iterable[str]) -> None:
             )
 
 
-def _write_text(file: IO[bytes], content: ListContent) -> None:
+def _write_text(file: IO[bytes], content: ImageList) -> None:
     file.write(f"{TEXT_HEAD}{content.pool_name}\n".encode("utf-8", "surrogateescape"))
     for rows in content.rows():
         file.write("".join(f"{row['path']}\n" for row in rows if row["keep"]).encode())
 
 
-def _write_csv(file: IO[bytes], content: ListContent) -> None:
+def _write_csv(file: IO[bytes], content: ImageList) -> None:
     file.write(csv_text(list(COLUMNS), []).encode())
     for rows in content.rows():
         head_and_rows = csv_text(list(COLUMNS), (list(row.values()) for row in rows))
         file.write(head_and_rows.partition("\n")[2].encode())
 
 
-def _write_parquet(file: IO[bytes], content: ListContent) -> None:
+def _write_parquet(file: IO[bytes], content: ImageList) -> None:
     arrow, parquet = _pyarrow()
     schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in COLUMNS.items()])
     with parquet.ParquetWriter(file, schema) as writer:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mixmood.core.errors import OptionError
 from mixmood.core.options import DEFAULT_SCORE, SCORE_NAMES, either, option
-from mixmood.features.plan import LoggedPlan, groups_option
+from mixmood.features.plan import ExtractionPlan, LoggedPlan, groups_option
 from mixmood.jobs.local import LOCAL, check_backend
 
 if TYPE_CHECKING:
@@ -100,3 +100,17 @@ class FilterPlan(LoggedPlan):
         if self.typical is not None:
             return f"as typical as {self.typical:.0%} of the labelled images"
         return str(self.keep) if self.threshold is None else f"threshold {self.threshold:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NextPlan(ExtractionPlan):
+    """What a choice of images to label is asked for; command line and Python share it."""
+
+    count: int = option(20, "How many images to propose.")
+    groups: str | None = groups_option()
+
+    def __post_init__(self) -> None:
+        """Refuse a count below one."""
+        super().__post_init__()
+        if self.count < 1:
+            raise OptionError(f"count must be at least 1; got {self.count}.")

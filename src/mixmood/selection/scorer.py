@@ -265,12 +265,18 @@ MOST_LABELLED = 5000
 LEAST_LABELLED = 8
 
 
-def fit_scorer(labelled: Pool, pool: Pool, plan: FilterPlan, extractor: Extractor) -> Scorer:
+def fit_scorer(
+    labelled: Pool,
+    pool: Pool,
+    plan: FilterPlan,
+    extractor: Extractor,
+    least_labelled: int = LEAST_LABELLED,
+) -> Scorer:
     """A scorer from the labelled images and a random sample of the pool."""
     own = extractor.read(labelled, sampled(labelled, MOST_LABELLED, plan.seed))
-    if len(own) < LEAST_LABELLED:
+    if len(own) < least_labelled:
         raise InputError(
-            f"A filter needs at least {LEAST_LABELLED} labelled images that can be read; "
+            f"A filter needs at least {least_labelled} labelled images that can be read; "
             f"got {len(own)}. Label a few more."
         )
     others = extractor.read(pool, sampled(pool, FIT_SAMPLE, plan.seed))

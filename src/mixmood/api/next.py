@@ -1,0 +1,462 @@
+"""`mixmood.next`: the images whose labels would help most, and a page to label them on."""
+
+import builtins
+import os
+import shlex
+import tempfile
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import astuple, dataclass, fields
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from mixmood.api.filter import reference
+from mixmood.api.label_page import pictures_of
+from mixmood.api.outputs import check_outputs
+from mixmood.api.pool_choice import as_pools
+from mixmood.api.rank import carried, slug
+from mixmood.api.view_choice import choose_view
+from mixmood.core.arrays import Array, Rows
+from mixmood.core.cache import FeatureCache, open_cache
+from mixmood.core.cores import checked_jobs
+from mixmood.core.errors import InputError
+from mixmood.core.files import data_frame, written
+from mixmood.core.listener import Listener, Silent
+from mixmood.core.options import DEFAULT_PROBE, plan_from, with_options
+from mixmood.core.records.labelling import LabelImage, LabelTask
+from mixmood.core.records.next import SCHEMA, AskedPool, LabelPoints, Proposal, Proposals
+from mixmood.core.records.ranking import ShareRecord
+from mixmood.core.seeds import rng_for
+from mixmood.core.text import counted, listed
+from mixmood.core.version import __version__
+from mixmood.data.images.labels import LABELS_FILE, group_codes, group_names, needed_labels
+from mixmood.data.images.names import with_frames_option
+from mixmood.data.images.pool import Pool, scaled_alike
+from mixmood.data.open import open_candidates, open_pool
+from mixmood.data.readers.kept import KeptFeatures, KeptImages
+from mixmood.evidence.labelled import MOST_LABELLED as MOST_JUDGED
+from mixmood.evidence.labelled import N_FIRST, N_POOL
+from mixmood.features.reading import LABELLED, POOL, Reading
+from mixmood.features.sample import Extractor, Sample
+from mixmood.ranking.judge import PoolGains, gains_of
+from mixmood.ranking.rank import why_not_comparable
+from mixmood.report.filter import ListRow, write_list, writer_for
+from mixmood.report.label import label_page, label_studio_tasks
+from mixmood.report.next import next_lines
+from mixmood.selection.filter import FilterJob
+from mixmood.selection.next import candidates_of, chosen_images, useful_of
+from mixmood.selection.plan import FilterPlan, NextPlan
+from mixmood.selection.scan import PartFolder
+from mixmood.selection.scorer import MOST_LABELLED, Scorer, fit_scorer, sampled
+from mixmood.ssl.plan import TrainingPlan
+
+MOST_GUESSES = 5
+LEAST_LABELLED = 4
+"""Two images of two classes: with fewer, no classifier says what it is unsure of."""
+EFFECT = 1.5
+"""How many random images of the task one chosen image is worth."""
+FEW_USEFUL = 0.05
+CLEARLY_FIRST = 0.3
+"""An image is called unsure if its two best classes differ by less in probability."""
+
+
+@dataclass(frozen=True, repr=False)
+class NextImages:
+    """The images that are worth a label: a record, and the pools to read them from."""
+
+    record: Proposals
+    _pools: Mapping[str, Pool]
+    _given: Mapping[str, Any]
+
+    @property
+    def paths(self) -> list[str]:
+        """The names of the images, as their pools give them."""
+        return [one.path for one in self.record.images]
+
+    def as_pool(self) -> Pool:
+        """The proposed images as a pool; InputError if they are of several pools, or none."""
+        names = {one.pool for one in self.record.images}
+        if len(names) != 1:
+            raise InputError(f"{self!r}: only images of one pool are a pool.")
+        pool = self._pools[names.pop()]
+        rows = np.array([one.index for one in self.record.images], np.int64)
+        return (KeptImages if hasattr(pool, "picture") else KeptFeatures)(pool, rows, pool.name)  # type: ignore[arg-type]
+
+    def to_dataframe(self) -> Any:
+        """A table of pandas with a row for each proposed image."""
+        return data_frame(
+            [{**_row(one, one.pool), "useful": one.useful} for one in self.record.images]
+        )
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The record as JSON text; also written to `path`, if one is given."""
+        return written(self.record.to_json(), path)
+
+    def to_csv(self, path: str | Path) -> list[Path]:
+        """Write the list of images, a pool for the other commands; one list for each pool."""
+        out, names = Path(path), list(dict.fromkeys(one.pool for one in self.record.images))
+        if len(names) < 2:
+            name = (names or list(self._given))[0]
+            write_list(out, _List(reference(self._given[name], out), self.record.images))
+            return [out]
+        files = [out.with_name(f"{out.stem}-{slug(name)}{out.suffix}") for name in names]
+        for name, file in zip(names, files, strict=True):
+            own = tuple(one for one in self.record.images if one.pool == name)
+            write_list(file, _List(reference(self._given[name], file), own))
+        return files
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The page to label the images on; also written to `path`, if one is given."""
+        task = self._task()
+        return written(label_page(task, pictures_of(task.images, self._pools)), path)
+
+    def to_label_studio(self, path: str | Path | None = None) -> str:
+        """The images as tasks of Label Studio; also written to `path`, if one is given."""
+        task = self._task()
+        return written(label_studio_tasks(task, pictures_of(task.images, self._pools)), path)
+
+    def _task(self) -> LabelTask:
+        record = self.record
+        n_images = counted(len(record.images), "image")
+        return LabelTask(
+            f"Which class has each of {n_images}?",
+            f"Labels that help most, of {listed([one.name for one in record.pools])}",
+            record.classes,
+            tuple(
+                LabelImage(one.pool, one.path, one.index, one.guesses, None, one.reason)
+                for one in record.images
+            ),
+            record.next,
+        )
+
+    def __repr__(self) -> str:
+        """How many images of how many pools."""
+        n_pools = counted(len(self.record.pools), "pool")
+        return f"<NextImages: {counted(len(self.record.images), 'image')} of {n_pools}>"
+
+    def _repr_html_(self) -> str:
+        """The lines that the command prints, for notebooks."""
+        return "<br>".join(escape(line) for line in next_lines(self.record))
+
+
+@dataclass(frozen=True)
+class _List:
+    """The proposed images of one pool, as rows of a list."""
+
+    pool_name: str
+    images: tuple[Proposal, ...]
+
+    def rows(self) -> Any:
+        """All rows at once."""
+        yield [_row(one, self.pool_name) for one in self.images]
+
+
+def _row(one: Proposal, pool: str) -> ListRow:
+    name, chance = one.guesses[0]
+    return {
+        "path": one.path,
+        "pool": pool,
+        "index": one.index,
+        "score": round(one.score, 6),
+        "keep": 1,
+        "reason": one.reason,
+        "nearest": one.nearest,
+        "predicted_class": name,
+        "confidence": round(chance, 4),
+    }
+
+
+@with_options(NextPlan)
+def next(
+    labelled: Any,
+    pools: Any,
+    *,
+    out: str | Path | None = None,
+    plan: NextPlan,
+    listener: Listener | None = None,
+) -> NextImages:
+    """Which images of the pools to label next, and what their labels are worth.
+
+    Args:
+        labelled: The labelled images, of two classes or more.
+        pools: One pool, or a list or dictionary of pools.
+        out: A .csv, .parquet or .txt list to write; it is a pool for the other commands.
+        listener: Gets progress, warnings and notes.
+    """
+    if out is not None:
+        writer_for(Path(out))
+        check_outputs((labelled,), (out,))
+    listener = listener or Silent()
+    with open_cache(plan.cache, listener) or nullcontext() as store:
+        found = _Search(labelled, pools, plan, store, listener).run()
+    if out is not None:
+        found.to_csv(out)
+    return found
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """The images of one pool that may be proposed."""
+
+    scorer: Scorer
+    sample: Sample
+    scores: Array
+    useful: Array
+    nearest: Rows
+
+
+class _Search:
+    """One call of `next`: opened inputs, then scanned pools, then the choice."""
+
+    def __init__(
+        self,
+        labelled: Any,
+        pools: Any,
+        plan: NextPlan,
+        cache: FeatureCache | None,
+        listener: Listener,
+    ) -> None:
+        """Open the sets and choose the view."""
+        base = open_pool(
+            labelled, seed=plan.seed, cache=cache, role="labelled set", frames=plan.frames
+        )
+        labels = needed_labels(base)
+        if np.count_nonzero(np.bincount(labels.codes)) < 2:
+            raise InputError(f"{base.name} has images of one class. Label some of another.")
+        opened = open_candidates(as_pools(pools), base, plan.seed, cache, plan.frames)
+        aside = dict(opened.set_aside)
+        aside |= {
+            name: why
+            for name, pool in opened.pools.items()
+            if (why := why_not_comparable(base, pool))
+        }
+        usable = {name: pool for name, pool in opened.pools.items() if name not in aside}
+        reasons = " ".join(f"{name}: {why}" for name, why in aside.items())
+        if not usable:
+            raise InputError(f"No pool can be used. {reasons or 'Give one or more.'}")
+        self.warnings = [f"{name} is set aside: {why}" for name, why in aside.items()]
+        self.base, self.pools, _ = scaled_alike(base, usable)
+        self.labelled, self.given = labelled, opened.given
+        self.plan, self.listener = plan, listener
+        self.view = choose_view(
+            self.base, plan, jobs=plan.jobs, groups=plan.groups, cache=cache, listener=listener
+        )
+        backbone = None if self.view is None else self.view.backbone
+        self.extractor = Extractor(backbone, plan.jobs, cache, listener)
+
+    def run(self) -> NextImages:
+        """Scan the pools, choose among all candidates, and say what their labels are worth."""
+        found = {name: self._candidates(pool) for name, pool in self.pools.items()}
+        own = self.extractor.read(self.base, sampled(self.base, MOST_LABELLED, self.plan.seed))
+        features = np.concatenate([one.sample.features for one in found.values()])
+        useful = np.concatenate([one.useful for one in found.values()])
+        scorer = builtins.next(iter(found.values())).scorer
+        if scorer.head is None:
+            raise InputError(f"The readable images of {self.base.name} are of one class.")
+        chances = scorer.head.predict_proba(features)
+        chosen = chosen_images(
+            features, own.features, useful, chances, self.plan.count, self._groups(found)
+        )
+        owners = [(name, k) for name, one in found.items() for k in range(len(one.useful))]
+        images = tuple(
+            self._proposal(owners[row], found, chances[row], n_like)
+            for row, n_like in zip(chosen.rows.tolist(), chosen.n_like.tolist(), strict=True)
+        )
+        return NextImages(self._record(images, found), self.pools, self.given)
+
+    def _candidates(self, pool: Pool) -> _Candidates:
+        """Scan a pool as `filter` does, and read the images that may be proposed."""
+        plan = self.plan
+        shared = {one.name: getattr(plan, one.name) for one in fields(plan) if one.name != "count"}
+        if self.view is not None:
+            shared["backbone"] = self.view.name
+        filter_plan = plan_from(FilterPlan, shared)
+        scorer = fit_scorer(self.base, pool, filter_plan, self.extractor, LEAST_LABELLED)
+        with tempfile.TemporaryDirectory(prefix="mixmood-next-") as folder:
+            parts = PartFolder(Path(folder) / "scan", len(pool))
+            job = FilterJob(pool, None, filter_plan, scorer, self.extractor, parts)
+            scanned = job.run().scanned
+            confidence = np.concatenate([part.confidence for _, part in parts])
+            nearest = np.concatenate([part.nearest for _, part in parts])
+        useful = useful_of(scorer, scanned.scores)
+        rng = rng_for(plan.seed, "next", "candidates")
+        threshold = scorer.filter.threshold
+        rows = candidates_of(scanned, useful, confidence, threshold, plan.count, rng)
+        sample = self.extractor.read(pool, rows)
+        rows = sample.rows
+        return _Candidates(scorer, sample, scanned.scores[rows], useful[rows], nearest[rows])
+
+    def _groups(self, found: Mapping[str, _Candidates]) -> Rows | None:
+        """The group of each candidate; None without groups, or if the pools do not have them."""
+        if self.plan.groups is None:
+            return None
+        names: list[str] = []
+        try:
+            for name, one in found.items():
+                every = group_names(self.pools[name], self.plan.groups)
+                names += [every[row] for row in one.sample.rows.tolist()]
+        except InputError as error:
+            self.warnings.append(f"The proposed images are not grouped: {error}")
+            return None
+        return group_codes(names)
+
+    def _proposal(
+        self, owner: tuple[str, int], found: Mapping[str, _Candidates], chances: Array, n_like: int
+    ) -> Proposal:
+        name, k = owner
+        one, order = found[name], np.argsort(-chances, kind="stable")[:MOST_GUESSES].tolist()
+        names, index = one.scorer.class_names, int(one.sample.rows[k])
+        guesses = tuple((names[code], round(float(chances[code]), 4)) for code in order)
+        return Proposal(
+            pool=name,
+            path=self.pools[name].locate(index),
+            index=index,
+            score=float(one.scores[k]),
+            useful=round(float(one.useful[k]), 4),
+            guesses=guesses,
+            nearest=one.scorer.labelled_names[int(one.nearest[k])],
+            reason=_reason(guesses, n_like),
+        )
+
+    def _gains(self) -> PoolGains:
+        """What the pools are worth without labels, by the question that `rank` asks."""
+        plan = self.plan
+
+        def begin(pool: Pool, most: int, side: str) -> Reading:
+            return Reading.begin(pool, most, plan.seed, side, self.extractor)
+
+        own = begin(self.base, MOST_JUDGED, LABELLED).read_on(MOST_JUDGED)
+        pools = {
+            name: begin(pool, N_POOL, POOL).read_on(N_FIRST, own.sample)
+            for name, pool in self.pools.items()
+        }
+        groups = None if plan.groups is None else group_codes(group_names(self.base, plan.groups))
+        # Our threads use all cores already; threads of BLAS would only slow them down.
+        with threadpool_limits(1, user_api="blas"):
+            return gains_of(
+                own,
+                {name: pool for name, pool in pools.items() if len(pool.sample)},
+                algorithm=DEFAULT_PROBE,
+                seed=plan.seed,
+                listener=self.listener,
+                n_threads=checked_jobs(plan.jobs),
+                groups=groups,
+            )
+
+    def _record(self, images: tuple[Proposal, ...], found: Mapping[str, _Candidates]) -> Proposals:
+        plan, gains, view = self.plan, self._gains(), self.view
+        pools = tuple(
+            AskedPool(
+                name,
+                len(self.pools[name]),
+                len(one.useful),
+                sum(image.pool == name for image in images),
+                ShareRecord(*astuple(one.scorer.filter.useful)[:4]),
+                gains.advice[name].word if name in gains.advice else "unclear",
+                None if (probe := gains.probes.get(name)) is None else probe.gain,
+            )
+            for name, one in found.items()
+        )
+        worth = _worth(images, pools, gains)
+        scorer = builtins.next(iter(found.values())).scorer
+        if 0 < len(images) < plan.count:
+            few = counted(len(images), "image is", "images are")
+            self.warnings.append(f"Only {few} worth a label; {plan.count} were asked for.")
+        return Proposals(
+            schema=SCHEMA,
+            mixmood=__version__,
+            seed=plan.seed,
+            labelled=self.base.name,
+            count=plan.count,
+            n_labelled=len(scorer.labelled_names),
+            classes=scorer.class_names,
+            images=images,
+            pools=pools,
+            worth=worth,
+            answer=_answer(images, pools, worth),
+            next=self._command() if images else None,
+            backbone=view.backbone.describe() if view else {"name": "none: features were given"},
+            view=None if view is None else view.describe(),
+            warnings=tuple(self.warnings),
+        )
+
+    def _command(self) -> str | None:
+        """The command that trains with the new labels, if all sets are paths."""
+        sets = (self.labelled, *(self.given[name] for name in self.pools))
+        if not all(isinstance(one, str | os.PathLike) for one in sets):
+            return None
+        words = [with_frames_option(str(path), self.plan.frames) for path in sets]
+        options = ["--labels", LABELS_FILE, "--out", "run", *carried(self.plan, TrainingPlan)]
+        return shlex.join(["mixmood", "train", *words, *options])
+
+
+def _reason(guesses: tuple[tuple[str, float], ...], n_like: int) -> str:
+    """Why the label of an image would help.
+
+    >>> _reason((("cat", 0.5), ("dog", 0.4)), 12), _reason((("cat", 0.9), ("dog", 0.1)), 1)
+    ('cat (50%) or dog (40%); 12 images are like it', 'unlike the labelled images')
+    """
+    (first, best), (second, other) = guesses[:2]
+    like = f"{n_like} images are like it" if n_like > 1 else ""
+    if best - other < CLEARLY_FIRST:
+        unsure = f"{first} ({best:.0%}) or {second} ({other:.0%})"
+        return "; ".join(filter(None, (unsure, like)))
+    return "; ".join(filter(None, ("unlike the labelled images", like)))
+
+
+def _worth(
+    images: tuple[Proposal, ...], pools: tuple[AskedPool, ...], gains: PoolGains
+) -> LabelPoints | None:
+    """What labels of these images are worth; None if the learning curve cannot tell."""
+    if not images or gains.evidence.why_no_gain or not gains.evidence.curve.is_clear:
+        return None
+    curve, n = gains.evidence.curve, len(images)
+    n_all = sum(one.n_images for one in pools)
+    share = sum(one.n_images * one.useful_share.share for one in pools) / n_all
+    chosen = EFFECT * sum(one.useful for one in images)
+    error = 1.96 * curve.error / curve.slope
+    points = curve.points(chosen)
+    union = gains.answer.union
+    return LabelPoints(
+        n,
+        points,
+        (points * max(0.0, 1 - error), points * (1 + error)),
+        curve.points(n * share),
+        union.probe.gain if union else None,
+        union.probe.interval if union else None,
+        union.pools if union else (),
+    )
+
+
+def _answer(
+    images: tuple[Proposal, ...], pools: tuple[AskedPool, ...], worth: LabelPoints | None
+) -> str:
+    """What to do, in one sentence."""
+    if not images:
+        shares = [
+            f"the useful share of {one.name} is {one.useful_share.share:.0%} "
+            f"({one.useful_share.interval[0]:.0%} to {one.useful_share.interval[1]:.0%})"
+            for one in pools
+        ]
+        return (
+            f"Nothing here is worth a label: {listed(shares)}, and what looks useful is a copy or "
+            "cannot be read."
+            if any(one.useful_share.share >= FEW_USEFUL for one in pools)
+            else f"Nothing here is worth a label: {listed(shares)}, and no image is like the "
+            "labelled classes."
+        )
+    these = "this image" if len(images) == 1 else f"these {len(images)} images"
+    if worth is None:
+        return f"Label {these}: what more labels are worth cannot be told from so few."
+    gain = f"{worth.chosen:+.1f} points expected, {worth.random:+.1f} if chosen at random"
+    if worth.unlabelled is None:
+        return f"Label {these}: {gain}; no pool is advised without labels."
+    names = listed(worth.pools)
+    if worth.unlabelled > worth.chosen:
+        first = f"{worth.unlabelled:+.1f} points expected"
+        return f"Use {names} without labels first: {first}; then label {these}: {gain}."
+    return f"Label {these}: {gain}; {names} without labels: {worth.unlabelled:+.1f}."

@@ -1,0 +1,67 @@
+"""`mixmood next`: which images to label."""
+
+from typing import Annotated
+
+import typer
+
+from mixmood.cli import options
+from mixmood.cli.options import takes
+from mixmood.cli.terminal import Bars, put, say
+from mixmood.selection.plan import NextPlan
+
+
+@takes(NextPlan)
+def next(
+    labelled: Annotated[str, typer.Argument(metavar="LABELLED", help="The labelled images.")],
+    pools: Annotated[
+        list[str], typer.Argument(metavar="POOL...", help="Pools: PATH or NAME=PATH.")
+    ],
+    plan: NextPlan,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.csv|.parquet|.txt",
+            help="Write the list of images: a pool for the other commands.",
+        ),
+    ] = None,
+    html: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a page to label the images on, in any browser.",
+            callback=options.no_stdout,
+        ),
+    ] = None,
+    label_studio: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.json", help="Write the images as tasks of Label Studio."),
+    ] = None,
+    json: options.Json = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Choose the images of pools whose labels would help most.
+
+    They are likely to belong to the classes, the classifier is unsure of them, and they differ from
+    each other and from the labelled images. The page saves mixmood-labels.csv for --labels.
+
+    Example: mixmood next labelled/ crawl/ --count 20 --html label.html
+    """
+    from mixmood.api.next import next as next_images
+    from mixmood.api.outputs import check_outputs
+    from mixmood.report.next import next_lines
+
+    paths = [path for word in pools for path in (word, word.partition("=")[2]) if path]
+    check_outputs((labelled, *paths), (out, html, label_studio, json))
+    with Bars(quiet) as bars:
+        found = next_images(labelled, pools, out=out, plan=plan, listener=bars)
+    put(json, found.to_json())
+    if found.record.images:
+        if html is not None:
+            found.to_html(html)
+        if label_studio is not None:
+            found.to_label_studio(label_studio)
+    if json != "-":
+        for line in next_lines(found.record):
+            typer.echo(line)
+    if html is not None and found.record.images:
+        say(f"Open {html} in a browser to label the images.")
