@@ -55,3 +55,10 @@ def test_a_folder_of_links_that_was_interrupted_is_finished(in_images, tmp_path)
     assert sorted(path.name for path in (tmp_path / "links").iterdir()) == names
     (tmp_path / "links" / "mine.png").touch()
     assert "links exists and is not an empty folder" in invoke(*words, "--resume").stderr
+
+
+def test_the_borderline_images_are_on_a_page_to_keep_or_drop(in_images, tmp_path):
+    page = tmp_path / "review.html"
+    filtered(*small("--out", tmp_path / "kept.csv", "--review", page, "--keep", 10, "--no-probe"))
+    assert "Keep these" in page.read_text()
+    assert page.read_text().count("data:image/jpeg;base64,") > 10

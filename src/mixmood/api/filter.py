@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from mixmood.api.label_page import pictures_of
 from mixmood.api.mlflow_runs import log_filter, mlflow_log
 from mixmood.api.outputs import check_outputs
 from mixmood.api.rank import FEWEST_CLASSES, carried
@@ -31,6 +32,7 @@ from mixmood.core.records.filtering import (
     GainChange,
     GainInterval,
 )
+from mixmood.core.records.labelling import LabelImage, LabelTask
 from mixmood.core.records.ranking import ShareRecord
 from mixmood.data.images.labels import group_codes, group_names
 from mixmood.data.images.names import is_url_or_noise, with_frames_option
@@ -55,7 +57,8 @@ from mixmood.report.filter import (
     write_list,
     writer_for,
 )
-from mixmood.selection.decide import REASONS
+from mixmood.report.label import label_page
+from mixmood.selection.decide import FOREIGN, KEPT, OVER_COUNT, REASONS
 from mixmood.selection.filter import Decision, FilterJob, describe
 from mixmood.selection.image_folder import check_empty, fill_folder, images_of
 from mixmood.selection.page_material import gather_filter_material
@@ -64,6 +67,8 @@ from mixmood.selection.scan import PartFolder
 from mixmood.selection.scorer import Scorer, fit_scorer, load_scorer, save_scorer
 from mixmood.ssl.plan import TrainingPlan
 
+MOST_BORDERLINE = 50
+"""Images on the page to keep or drop them."""
 FEWEST_PROBED = 40
 """With fewer unlabelled images a head hardly differs from the supervised one."""
 
@@ -136,6 +141,33 @@ class Kept:
             self._job, self._decision, self.record.threshold, self._labelled
         )
         return written(filter_page(self.record, material, command), path)
+
+    def to_review(self, path: str | Path | None = None) -> str:
+        """A page to keep or drop the images that score nearest to the threshold, at most 50.
+
+        It saves mixmood-labels.csv. InputError for features, or if nothing is borderline.
+        """
+        pool, names = self._job.pool, self._job.scorer.class_names
+        classes = self._decision.scanned.classes
+        if self.record.threshold is None:
+            raise InputError(f"{self!r}: nothing was kept, and so no image is borderline.")
+        decided = np.flatnonzero(np.isin(self._decision.reasons, (KEPT, FOREIGN, OVER_COUNT)))
+        apart = np.abs(self.scores[decided] - self.record.threshold)
+        rows = decided[np.argsort(apart, kind="stable")[:MOST_BORDERLINE]]
+        images = tuple(
+            LabelImage(
+                self.record.pool,
+                pool.locate(row),
+                row,
+                note=f"{'kept' if self.is_kept[row] else 'dropped'}, score {self.scores[row]:.2f}"
+                + (f"; looks like {names[classes[row]]}" if classes[row] >= 0 else ""),
+            )
+            for row in rows.tolist()
+        )
+        title = f"Keep these {len(images)} images of {self.record.pool}?"
+        lead = "They score nearest to the threshold"
+        pictures = pictures_of(images, {self.record.pool: pool})
+        return written(label_page(LabelTask(title, lead, (), images), pictures), path)
 
     def __repr__(self) -> str:
         """The number of kept images and the useful share."""

@@ -58,7 +58,8 @@ MOST_GUESSES = 5
 LEAST_LABELLED = 4
 """Two images of two classes: with fewer, no classifier says what it is unsure of."""
 EFFECT = 1.5
-"""How many random images of the task one chosen image is worth."""
+"""How many random images of the task one chosen image is worth: on development tasks the median
+fell from 1.9 after 30 chosen images to 1.3 after 50."""
 FEW_USEFUL = 0.05
 CLEARLY_FIRST = 0.3
 """An image is called unsure if its two best classes differ by less in probability."""
@@ -282,10 +283,10 @@ class _Search:
             scanned = job.run().scanned
             confidence = np.concatenate([part.confidence for _, part in parts])
             nearest = np.concatenate([part.nearest for _, part in parts])
-        useful = useful_of(scorer, scanned.scores)
+        useful, may_be = useful_of(scorer.filter, scanned.scores)
         rng = rng_for(plan.seed, "next", "candidates")
         threshold = scorer.filter.threshold
-        rows = candidates_of(scanned, useful, confidence, threshold, plan.count, rng)
+        rows = candidates_of(scanned, useful, may_be, confidence, threshold, plan.count, rng)
         sample = self.extractor.read(pool, rows)
         rows = sample.rows
         return _Candidates(scorer, sample, scanned.scores[rows], useful[rows], nearest[rows])
@@ -377,7 +378,7 @@ class _Search:
             images=images,
             pools=pools,
             worth=worth,
-            answer=_answer(images, pools, worth),
+            answer=_answer(images, pools, worth, len(scorer.labelled_names)),
             next=self._command() if images else None,
             backbone=view.backbone.describe() if view else {"name": "none: features were given"},
             view=None if view is None else view.describe(),
@@ -433,7 +434,10 @@ def _worth(
 
 
 def _answer(
-    images: tuple[Proposal, ...], pools: tuple[AskedPool, ...], worth: LabelPoints | None
+    images: tuple[Proposal, ...],
+    pools: tuple[AskedPool, ...],
+    worth: LabelPoints | None,
+    n_labelled: int,
 ) -> str:
     """What to do, in one sentence."""
     if not images:
@@ -442,16 +446,12 @@ def _answer(
             f"({one.useful_share.interval[0]:.0%} to {one.useful_share.interval[1]:.0%})"
             for one in pools
         ]
-        return (
-            f"Nothing here is worth a label: {listed(shares)}, and what looks useful is a copy or "
-            "cannot be read."
-            if any(one.useful_share.share >= FEW_USEFUL for one in pools)
-            else f"Nothing here is worth a label: {listed(shares)}, and no image is like the "
-            "labelled classes."
-        )
+        has_useful = any(one.useful_share.share >= FEW_USEFUL for one in pools)
+        why = "what looks useful is a copy" if has_useful else "no image is like the labelled ones"
+        return f"Nothing here is worth a label: {listed(shares)}, and {why}."
     these = "this image" if len(images) == 1 else f"these {len(images)} images"
     if worth is None:
-        return f"Label {these}: what more labels are worth cannot be told from so few."
+        return f"Label {these}; {n_labelled} labels do not tell what more of them are worth."
     gain = f"{worth.chosen:+.1f} points expected, {worth.random:+.1f} if chosen at random"
     if worth.unlabelled is None:
         return f"Label {these}: {gain}; no pool is advised without labels."

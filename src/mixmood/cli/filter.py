@@ -30,6 +30,14 @@ def filter(
     plan: FilterPlan,
     json: options.Json = None,
     html: options.Html = None,
+    review: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a page to keep or drop the images nearest to the threshold.",
+            callback=options.no_stdout,
+        ),
+    ] = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Score every image of a pool, and keep the useful part.
@@ -46,13 +54,15 @@ def filter(
     if (labelled == "-") != (plan.load is not None):
         given = f"got LABELLED {labelled} and {f'--load {plan.load}' if plan.load else 'no --load'}"
         raise OptionError(f"Give the labelled images, or - together with --load FILE.npz; {given}.")
-    check_outputs((labelled, pool, plan.load), (out, json, html, plan.save))
+    check_outputs((labelled, pool, plan.load), (out, json, html, review, plan.save))
     base = None if labelled == "-" else labelled
     with Bars(quiet) as bars, _resume_hint(out):
         kept = filter_pool(base, pool, out=out, plan=plan, listener=bars)
     put(json, kept.to_json())
     if html is not None:
         kept.to_html(html, command=typed_command())
+    if review is not None:
+        kept.to_review(review)
     if json != "-":
         for line in filter_lines(kept.record):
             typer.echo(line)
