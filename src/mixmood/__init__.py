@@ -9,6 +9,7 @@ from typing import Any
 from mixmood.core.version import __version__
 
 _HOMES = {
+    "CheckReport": "api.check",
     "Embedding": "api.embed",
     "Kept": "api.filter",
     "NextImages": "api.next",
@@ -17,6 +18,7 @@ _HOMES = {
     "TestbedTables": "api.testbed",
     "TrainedModel": "api.train",
     "cache_info": "api.cache",
+    "check": "api.check",
     "clear_cache": "api.cache",
     "correlate": "api.correlate",
     "data_sets": "api.data_sets",

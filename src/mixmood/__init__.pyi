@@ -7,6 +7,7 @@ from typing import Any
 from mixmood import measures as measures
 from mixmood.api.cache import cache_info as cache_info
 from mixmood.api.cache import clear_cache as clear_cache
+from mixmood.api.check import CheckReport as CheckReport
 from mixmood.api.correlate import correlate as correlate
 from mixmood.api.data_sets import data_sets as data_sets
 from mixmood.api.data_sets import get_data_set as get_data_set
@@ -20,6 +21,7 @@ from mixmood.api.testbed import TestbedTables as TestbedTables
 from mixmood.api.testbed import testbed_status as testbed_status
 from mixmood.api.train import TrainedModel as TrainedModel
 from mixmood.core.listener import Listener
+from mixmood.evidence.plan import CheckPlan
 from mixmood.features.plan import ExtractionPlan
 from mixmood.ranking.distance import dissimilarity as dissimilarity
 from mixmood.ranking.plan import RankingPlan
@@ -31,6 +33,46 @@ from mixmood.testbed.plan import TablesPlan, TestbedPlan
 from mixmood.testbed.record import FailedRun, RunRecord
 
 __version__: str
+
+def check(
+    labelled: Any,
+    *,
+    listener: Listener | None = None,
+    plan: CheckPlan | None = None,
+    against: Any = None,
+    groups: str | None = None,
+    backbone: str = "efficientnet-lite0",
+    resolution: int | str = "auto",
+    depth: str = "auto",
+    device: str = "auto",
+    frames: str = "middle",
+    seed: int = 0,
+    jobs: int | None = None,
+    cache: str | Path | None = "default",
+) -> CheckReport:
+    """Which labels look wrong, which images do not belong, and which classes are confused.
+
+    Args:
+        labelled: The labelled images, in any of the ways that `rank` takes.
+        listener: Gets progress, warnings and notes.
+        plan: The options as one object; options that are given by name replace its fields.
+        against: Test images: copies and near copies of them among the labelled ones are found.
+        groups: Labelled images of one group are held out together. A column of the table, or a
+            pattern for the path, such as 'patient(\\d+)'.
+        backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;
+            auto:NAME,NAME,... is the one whose classifier does best on the labelled images.
+        resolution: Pixels a side that the backbone sees, such as 96, 160 or 224; auto: the
+            labelled images decide.
+        depth: Which layers of the backbone are used: last, middle or both; auto: the labelled
+            images decide.
+        device: Where the backbone computes: auto, cpu, cuda, directml or coreml; for hf: models
+            auto, cpu, cuda or mps.
+        frames: Frames that are read of a DICOM file: middle for the middle one, or each for all of
+            them.
+        seed: Decides every random choice.
+        jobs: Threads.
+        cache: Where features are kept between runs.
+    """
 
 def demo(
     *,

@@ -6,9 +6,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from mixmood.api.check import CheckReport
 from mixmood.api.rank import RankReport
 from mixmood.core.errors import InputError, errors_as
 from mixmood.core.files import expanded
+from mixmood.core.records.check import LabelCheck
 from mixmood.core.records.filtering import Filtering
 from mixmood.core.records.next import Proposals
 from mixmood.core.records.ranking import Ranking
@@ -18,6 +20,7 @@ from mixmood.testbed.analysis.correlate import Agreement
 
 Loaded = (
     RankReport
+    | CheckReport
     | Filtering
     | Proposals
     | HeadRecord
@@ -28,9 +31,9 @@ Loaded = (
 
 
 def load(path: str | Path) -> Loaded:
-    """The record of `rank`, `filter`, `next`, `train` or `correlate`; dictionaries of a test bed.
+    """The record of a command; tables of a test bed as dictionaries.
 
-    A loaded ranking shows itself like a new one, but its page has no pictures.
+    A loaded ranking or check shows itself like a new one, but its page has no pictures.
 
     Args:
         path: The JSON file, or the folder of a run.
@@ -44,6 +47,8 @@ def load(path: str | Path) -> Loaded:
             raise ValueError("it is not a record of mixmood")
         if "candidates" in content:
             return RankReport(**vars(TypeAdapter(Ranking).validate_python(content)))
+        if "findings" in content:
+            return CheckReport.of(TypeAdapter(LabelCheck).validate_python(content))
         if "images" in content:
             return TypeAdapter(Proposals).validate_python(content)
         if "useful_share" in content:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mixmood.cli import cache, correlate, data, demo, predict, rank, testbed, train
+from mixmood.cli import cache, check, correlate, data, demo, predict, rank, testbed, train
 from mixmood.cli import filter as filter_command
 from mixmood.cli import next as next_command
 from mixmood.cli.terminal import INTERRUPTED, abandon_stdout, open_closed_streams, say
@@ -84,6 +84,7 @@ app.command("filter")(filter_command.filter)
 app.command("train")(train.train)
 app.command("next")(next_command.next)
 app.command("predict")(predict.predict)
+app.command("check")(check.check)
 app.command("correlate")(correlate.correlate)
 app.add_typer(cache.app, name="cache")
 app.add_typer(testbed.app, name="testbed")

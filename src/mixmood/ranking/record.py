@@ -17,11 +17,12 @@ from mixmood.core.text import counted, either_form, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.pool import ImageSource
 from mixmood.evidence.advice import Nearness, chance_words, is_foreign
+from mixmood.evidence.labels import doubtful_sentence
 from mixmood.evidence.share import class_probabilities, class_shares
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.reading import Reading
 from mixmood.ranking.distance import Scores
-from mixmood.ranking.judge import JudgedPools
+from mixmood.ranking.judge import JudgedPools, PoolGains
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.rounds import Rounds
 
@@ -193,6 +194,7 @@ def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) ->
                 *labelled.warnings,
                 labelled.pool.why_unlabelled,
                 _never_predicted(labelled_set),
+                _doubtful(judged.gains),
             )
             if warning
         ),
@@ -205,6 +207,18 @@ def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) ->
         by=judged.by,
         answer=judged.gains.answer.sentence,
         union=judged.gains.answer.union,
+    )
+
+
+def _doubtful(gains: PoolGains) -> str:
+    """A sentence about the most doubtful labels; empty if there is none, or nothing is known."""
+    pool, evidence = gains.labelled.pool, gains.evidence
+    if pool.labels is None or gains.accuracy is None:
+        return ""
+    scores, others = evidence.doubts
+    rows, codes = gains.labelled.sample.rows, np.asarray(evidence.codes)
+    return doubtful_sentence(
+        scores, others, codes, pool.labels.names, lambda row: pool.locate(int(rows[row]))
     )
 
 

@@ -20,6 +20,7 @@ from mixmood.data.images.pool import ImageSource, Labels, Pool, fit_pixel_range
 from mixmood.data.open import open_pool
 from mixmood.evidence.choice import BASE, TrainedHead, train_head
 from mixmood.evidence.labelled import judged_part
+from mixmood.evidence.labels import doubtful_sentence, label_scores, mean_chances
 from mixmood.evidence.view import ChosenView
 from mixmood.features.reading import Reading
 from mixmood.features.sample import Extractor, Sample
@@ -373,6 +374,17 @@ def train_head_on_images(
             groups=task.groups,
             views=None if task.view is None else task.view.evidence,
         )
+    scores, others = label_scores(mean_chances(trained.logits), task.codes)
+    images = task.labelled
+    doubtful = doubtful_sentence(
+        scores,
+        others,
+        task.codes,
+        task.labels.names,
+        lambda row: images.pool.locate(int(images.rows[row])),
+    )
+    if doubtful:
+        recorder.warn(doubtful)
     typicality = fit_typicality(
         task.labelled.features, rng_for(plan.seed, "typicality"), task.groups
     )

@@ -1,0 +1,46 @@
+"""`mixmood check`: labels that look wrong."""
+
+from typing import Annotated
+
+import typer
+
+from mixmood.cli import options
+from mixmood.cli.options import takes
+from mixmood.cli.terminal import Bars, put, readable, typed_command
+from mixmood.evidence.plan import CheckPlan
+
+
+@takes(CheckPlan)
+def check(
+    labelled: Annotated[str, typer.Argument(metavar="LABELLED", help="The labelled images.")],
+    plan: CheckPlan,
+    json: options.Json = None,
+    csv: Annotated[
+        str | None,
+        typer.Option(
+            "--csv", metavar="FILE|-", help="Write every image, the worst first; - is stdout."
+        ),
+    ] = None,
+    html: options.Html = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find labels that look wrong.
+
+    Labels that held-out classifiers contradict, copies in two classes, images unlike all others of
+    their class, classes that are confused or too small, and what the set
+    would gain without the flagged labels.
+
+    Example: mixmood check labelled/ --html check.html --csv check.csv
+    """
+    from mixmood.api.check import check as check_labels
+    from mixmood.api.outputs import check_outputs
+
+    check_outputs((labelled, plan.against), (json, csv, html))
+    with Bars(quiet) as bars:
+        report = check_labels(labelled, plan=plan, listener=bars)
+    put(json, report.to_json())
+    put(csv, report.to_csv())
+    if html is not None:
+        report.to_html(html, command=typed_command())
+    if "-" not in (json, csv):
+        typer.echo(readable(report.to_text()))

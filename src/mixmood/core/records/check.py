@@ -1,0 +1,145 @@
+"""The record of a checked labelled set."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mixmood.core.records.ranking import JsonRecord
+
+SCHEMA = 1
+LABEL, COPY, UNLIKE, CONFUSED, SMALL, TEST = (
+    "label",
+    "copy",
+    "unlike",
+    "confused",
+    "small",
+    "test",
+)
+"""The names of the checks."""
+
+
+@dataclass(frozen=True)
+class CheckedImage:
+    """One labelled image with its scores, from 0 to 1: larger is worse.
+
+    Attributes:
+        path: The image as its pool names it.
+        index: Its index in the pool.
+        label: Its class.
+        suggested: The class that held-out heads find most probable beside the label.
+        scores: By the name of the check. Those of `confused` and `small` are of the whole class.
+        flags: The checks that flag it.
+    """
+
+    path: str
+    index: int
+    label: str
+    suggested: str
+    scores: dict[str, float]
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One image that one check flags; or does not, in a table of all images.
+
+    Attributes:
+        path: The image as its pool names it.
+        index: Its index in the pool.
+        label: Its class.
+        suggested: Another class that it may have; empty if there is none.
+        score: From 0 to 1: larger is worse.
+        flag: Whether it is flagged.
+        check: The name of the check.
+        why: One sentence.
+    """
+
+    path: str
+    index: int
+    label: str
+    suggested: str
+    score: float
+    flag: bool
+    check: str
+    why: str
+
+
+@dataclass(frozen=True)
+class CheckSummary:
+    """One check: how many images it flags, and one sentence about it."""
+
+    name: str
+    n_flagged: int
+    sentence: str
+
+
+@dataclass(frozen=True)
+class ConfusedPair:
+    """Two classes, the share and number of their images that are taken for the other."""
+
+    classes: tuple[str, str]
+    share: float
+    n_images: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A value between 0 and 1 with its 95 % interval; differences may be negative."""
+
+    value: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class WithoutFlaggedRecord:
+    """Accuracy on held-out images of classifiers with all labels, and without the flagged ones.
+
+    Both are measured by the labels as given: where some of these are wrong, they are too low.
+    """
+
+    before: Measured
+    after: Measured
+    gain: Measured
+
+
+@dataclass(frozen=True)
+class LabelCheck(JsonRecord):
+    """What looks wrong in a labelled set.
+
+    Attributes:
+        labelled: The name of the set.
+        n_images: Images that could be read.
+        n_unreadable: Images that could not.
+        classes: How many readable images each class has.
+        accuracy: How often heads give held-out images their label; None if none can be held out.
+        checks: All checks that were made.
+        findings: The flagged images, the worst first.
+        confused: Pairs of classes that are confused, the worst first.
+        without_flagged: What the set gains without the flagged labels; None if none is flagged, or
+            it cannot be measured.
+        images: All images, in the order of the set.
+        backbone: The network that computed the features.
+        view: Resolution and depth of the features; None for given features.
+        warnings: Facts that may make the result wrong.
+    """
+
+    schema: int
+    mixmood: str
+    seed: int
+    labelled: str
+    n_images: int
+    n_unreadable: int
+    classes: dict[str, int]
+    accuracy: Measured | None
+    checks: tuple[CheckSummary, ...]
+    findings: tuple[Finding, ...]
+    confused: tuple[ConfusedPair, ...]
+    without_flagged: WithoutFlaggedRecord | None
+    images: tuple[CheckedImage, ...]
+    backbone: dict[str, Any]
+    view: dict[str, Any] | None
+    warnings: tuple[str, ...]
+
+    @property
+    def n_flagged(self) -> int:
+        """How many images are flagged by a check of single images."""
+        return len({one.index for one in self.findings})

@@ -1,0 +1,120 @@
+"""A checked labelled set for its readers: lines of text, CSV and page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from mixmood.core.files import csv_text
+from mixmood.core.records.check import LABEL, Finding, LabelCheck
+from mixmood.core.text import counted
+from mixmood.report.page import render
+from mixmood.report.text import in_view, printable
+
+N_SHOWN = 10
+"""Findings in the table of the terminal."""
+LONGEST = 48
+COLUMNS = ("path", "label", "suggested", "score", "flag", "check", "why")
+
+
+def headline(record: LabelCheck) -> str:
+    """How many images are flagged."""
+    n = record.n_flagged
+    if not n:
+        return f"Nothing is flagged among {counted(record.n_images, 'image')}."
+    return f"{n:,} of {counted(record.n_images, 'image')} should be looked at."
+
+
+def gain_sentence(record: LabelCheck) -> str:
+    """What the set would gain without the flagged labels; empty if it was not measured."""
+    found = record.without_flagged
+    if found is None:
+        return ""
+    low, high = (100 * end for end in found.gain.interval)
+    return (
+        f"Without the flagged labels, accuracy on held-out images goes from "
+        f"{found.before.value:.1%} to {found.after.value:.1%} "
+        f"({100 * found.gain.value:+.1f} points, {low:+.1f} to {high:+.1f}). "
+        "Correcting them brings more than leaving them out."
+    )
+
+
+def check_text(record: LabelCheck) -> str:
+    """The sentences of all checks, and a table of the worst images."""
+    seen = f" Seen at {in_view(record.view)}." if record.view else ""
+    lines = [f"{printable(record.labelled)}: {headline(record)}{seen}"]
+    lines += [f"  {one.name}: {printable(one.sentence)}" for one in record.checks]
+    if sentence := gain_sentence(record):
+        lines.append(sentence)
+    worst = record.findings[:N_SHOWN]
+    if worst:
+        rows = [("score", "check", "label", "suggested", "path")]
+        for one in worst:
+            label, other, path = map(_short, (one.label, one.suggested or "-", one.path))
+            rows.append((f"{one.score:.2f}", one.check, label, other, path))
+        widths = [max(len(row[column]) for row in rows) for column in range(4)]
+        lines.append("")
+        for row in rows:
+            cells = [text.ljust(width) for text, width in zip(row[:4], widths, strict=True)]
+            lines.append("  ".join([*cells, row[4]]).rstrip())
+        n_more = len(record.findings) - len(worst)
+        if n_more:
+            lines.append(f"... and {n_more:,} more: --csv FILE or --html FILE has all of them.")
+    lines += [f"Note: {printable(text)}" for text in record.warnings]
+    return "\n".join(lines)
+
+
+def _short(text: str) -> str:
+    """A name for the table; the end of a long path says more than its start."""
+    shown = printable(text)
+    return shown if len(shown) <= LONGEST else f"...{shown[3 - LONGEST :]}"
+
+
+def all_rows(record: LabelCheck) -> list[Finding]:
+    """The findings, then all other images with the score of their label; the worst first."""
+    flagged = {one.index for one in record.findings if one.check == LABEL}
+    others = [
+        Finding(
+            one.path,
+            one.index,
+            one.label,
+            one.suggested,
+            one.scores.get(LABEL, 0.0),
+            False,
+            LABEL,
+            "",
+        )
+        for one in record.images
+        if one.index not in flagged
+    ]
+    return [*record.findings, *sorted(others, key=lambda one: -one.score)]
+
+
+def check_rows(record: LabelCheck) -> list[dict[str, Any]]:
+    """The rows of the table, by the names of their columns."""
+    rows = map(asdict, all_rows(record))
+    return [{name: row[name] for name in COLUMNS} for row in rows]
+
+
+def check_csv(record: LabelCheck) -> str:
+    """All images, the worst first."""
+    rows = check_rows(record)
+    return csv_text(COLUMNS, (list((row | {"flag": int(row["flag"])}).values()) for row in rows))
+
+
+def check_page(
+    record: LabelCheck, pictures: Mapping[int, str | None], command: str | None = None
+) -> str:
+    """The page as HTML text; `pictures` are data URIs by the index of the image."""
+    shown: Sequence[Finding] = [one for one in record.findings if one.index in pictures]
+    return render(
+        "check/check.html",
+        record.to_json(),
+        {
+            "record": record,
+            "verdict": headline(record),
+            "gain": gain_sentence(record),
+            "shown": shown or record.findings[:N_SHOWN],
+            "pictures": pictures,
+            "command": command,
+        },
+    )

@@ -1,0 +1,115 @@
+"""`mixmood check`: what it prints and writes."""
+
+import csv
+import json
+import shutil
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import mixmood
+from mixmood.api.check import CheckReport
+from mixmood.cli.main import app
+
+
+def invoke(*words):
+    return CliRunner().invoke(app, ["check", *map(str, words), "--cache", "none"])
+
+
+@pytest.fixture(scope="module")
+def flipped(tmp_path_factory):
+    """Features of 60 images of three classes, of which two labels are wrong; a copy; a test set."""
+    root, rng = tmp_path_factory.mktemp("check"), np.random.default_rng(0)
+    codes = np.arange(60) % 3
+    features = np.abs(rng.normal(size=(60, 12))) + 5 * np.eye(12)[codes]
+    features[30] = features[31]
+    names = np.array(["=cat", "dog", "<b>bird"])[codes]
+    names[[4, 9]] = "<b>bird", "dog"
+    np.savez(root / "labelled.npz", features=features, labels=names)
+    np.save(root / "test.npy", np.concatenate([features[[12]], rng.normal(size=(5, 12))]))
+    return root
+
+
+def test_the_worst_labels_come_first_in_text_csv_json_and_page(flipped, tmp_path):
+    outputs = [word for kind in ("csv", "json", "html") for word in (f"--{kind}", tmp_path / kind)]
+    result = invoke(
+        flipped / "labelled.npz", "--against", flipped / "test.npy", *outputs, "--quiet"
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "should be looked at" in result.stdout
+    with (tmp_path / "csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["path", "label", "suggested", "score", "flag", "check", "why"]
+    scores = [float(row["score"]) for row in rows if row["flag"] == "1"]
+    assert scores == sorted(scores, reverse=True)
+    by_check = {}
+    for row in rows:
+        if row["flag"] == "1":
+            by_check.setdefault(row["check"], set()).add(row["path"])
+    assert {"labelled[4]", "labelled[9]"} <= by_check["label"]
+    assert by_check["copy"] == {"labelled[30]", "labelled[31]"}
+    assert by_check["test"] == {"labelled[12]"}
+    assert len({row["path"] for row in rows}) == 60
+    suggested = {row["path"]: row["suggested"] for row in rows if row["check"] == "label"}
+    assert suggested["labelled[4]"] == "dog"
+    assert suggested["labelled[9]"] == "'=cat"  # as a spreadsheet would not run it
+    record = json.loads((tmp_path / "json").read_text())
+    assert set(record["images"][0]["scores"]) == {
+        "label",
+        "copy",
+        "unlike",
+        "confused",
+        "small",
+        "test",
+    }
+    assert [one["name"] for one in record["checks"]] == list(record["images"][0]["scores"])
+    page = (tmp_path / "html").read_text()
+    assert "<b>bird" not in page
+    assert "labelled[4]" in page
+    loaded = mixmood.load(tmp_path / "json")
+    assert isinstance(loaded, CheckReport)
+    assert loaded.to_csv() == (tmp_path / "csv").read_text()
+    assert len(loaded.to_dataframe()) == len(rows)
+
+
+def test_pictures_of_flagged_images_are_on_the_page_and_the_view_is_said(images, tmp_path):
+    """A copy of an image in another class is the surest finding."""
+    shutil.copytree(images / "labelled", tmp_path / "set")
+    shutil.copy(tmp_path / "set/flat/2.png", tmp_path / "set/upright/again.png")
+    result = invoke(tmp_path / "set", "--resolution", 96, "--html", tmp_path / "page.html")
+    assert result.exit_code == 0, result.stderr
+    assert "96 px" in result.stdout
+    worst = [line.split()[-1] for line in result.stdout.splitlines() if " copy " in line]
+    assert sorted(worst[-2:]) == ["flat/2.png", "upright/again.png"]
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("data:image/webp") >= 2
+    assert "A copy of flat/2.png, which is labelled flat." in page
+
+
+def test_one_image_a_class_is_said_and_copies_are_still_found():
+    features = np.eye(5, 8) + 0.1
+    features[4] = features[3]
+    found = mixmood.check((features, np.array(list("abcde"))), cache=None)
+    assert "not judged" in found.warnings[0]
+    assert {one.check for one in found.findings} == {"copy"}
+    assert found.accuracy is None
+    assert "a (1 image)" in next(one.sentence for one in found.checks if one.name == "small")
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [(None, "has no classes"), (np.zeros(6, int), "two classes")],
+    ids=["no classes", "one class"],
+)
+def test_a_set_without_two_classes_is_refused(labels, message):
+    features = np.eye(6)
+    given = features if labels is None else (features, labels)
+    with pytest.raises(mixmood.core.errors.InputError, match=message):
+        mixmood.check(given, cache=None)
+
+
+def test_an_output_that_is_the_input_is_refused(flipped):
+    result = invoke(flipped / "labelled.npz", "--csv", flipped / "labelled.npz")
+    assert result.exit_code == 2
+    assert "is one of the inputs" in result.stderr

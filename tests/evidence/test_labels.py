@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+from tests.fixtures.class_features import of_class
+
+from mixmood.core.errors import InputError
+from mixmood.evidence.labels import (
+    SUSPECT,
+    UNLIKE_SCORE,
+    LabelEvidence,
+    copies_among,
+    copies_in_other_classes,
+    label_scores,
+    unlikeness,
+)
+
+WRONG = [3, 17, 30, 44]
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    """Features of 60 images of four classes; the labels of WRONG are those of the next class."""
+    codes = np.arange(60) % 4
+    features = of_class(np.random.default_rng(0), codes, 24, apart=6.0)
+    given = codes.copy()
+    given[WRONG] = (given[WRONG] + 1) % 4
+    return features, given, codes
+
+
+def test_wrong_labels_have_the_highest_scores_and_the_right_suggestions(labelled):
+    features, given, codes = labelled
+    found = LabelEvidence(features, given)
+    assert sorted(np.argsort(-found.scores)[: len(WRONG)].tolist()) == WRONG
+    assert np.flatnonzero(found.scores >= SUSPECT).tolist() == WRONG
+    assert (found.suggested[WRONG] == codes[WRONG]).all()
+
+
+def test_without_wrong_labels_held_out_images_are_not_less_often_right(labelled):
+    found = LabelEvidence(*labelled[:2]).without_flagged
+    assert found.after.value >= found.before.value
+    assert found.gain.low < found.gain.value < found.gain.high
+    assert found.before.value == pytest.approx(56 / 60, abs=0.05)
+
+
+def test_images_of_one_group_are_held_out_together(labelled):
+    """Copies of an image with its wrong label confirm it, unless they are held out with it."""
+    features, given, _ = labelled
+    twice, codes = np.concatenate([features] * 2), np.concatenate([given] * 2)
+    members = np.concatenate([np.arange(60)] * 2)
+    alone = LabelEvidence(twice, codes).scores[WRONG].min()
+    grouped = LabelEvidence(twice, codes, groups=members).scores[WRONG].min()
+    assert alone < SUSPECT < grouped
+
+
+def test_a_label_that_was_never_held_out_has_no_score():
+    features = of_class(np.random.default_rng(0), np.array([0] * 9 + [1] * 9 + [2]), 8)
+    found = LabelEvidence(features, np.array([0] * 9 + [1] * 9 + [2]))
+    assert found.scores[-1] == 0
+    assert np.isnan(found.chances[-1]).all()
+    assert not found.never_recognised[2]
+
+
+def test_one_image_a_class_cannot_be_judged():
+    with pytest.raises(InputError, match="Cross-validation needs two classes"):
+        _ = LabelEvidence(np.eye(4), np.arange(4)).scores
+
+
+def test_a_set_of_two_folds_has_no_gain():
+    groups = np.array([0, 1, 0, 1])
+    assert LabelEvidence(np.eye(4), np.array([0, 0, 1, 1]), 0, groups).without_flagged is None
+
+
+def test_confusion_is_that_of_a_pair(labelled):
+    features, codes = labelled[0].copy(), labelled[2]
+    rng = np.random.default_rng(1)
+    features[codes < 2] = of_class(rng, np.zeros(30, int), 24, apart=6.0)
+    found = LabelEvidence(features, codes)
+    assert found.confusion[0, 1] == found.confusion.max() > 0.3
+    assert found.confusion[2, 3] == 0
+
+
+def test_scores_lie_between_0_and_1_and_not_known_is_0():
+    scores, _ = label_scores(np.array([[0.0, 1.0], [1.0, 0.0], [np.nan, np.nan]]), np.zeros(3, int))
+    assert scores.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_copies_in_another_class_and_in_another_set_are_found(labelled):
+    features, codes = labelled[0].copy(), labelled[2]
+    features[9] = features[20] * 1.0001
+    found = copies_in_other_classes(features, codes)
+    assert np.flatnonzero(found.is_copy).tolist() == [9, 20]
+    assert found.rows[[9, 20]].tolist() == [20, 9]
+    assert np.flatnonzero(copies_among(features, features[[4]]).is_copy).tolist() == [4]
+
+
+def test_an_image_unlike_its_class_is_found_and_an_only_image_is_not(labelled):
+    features, codes = labelled[0].copy(), labelled[2].copy()
+    features[5] = np.random.default_rng(2).normal(size=24) * 9
+    codes[7] = 4
+    found = unlikeness(features, codes)
+    assert np.flatnonzero(found >= UNLIKE_SCORE).tolist() == [5]
+    assert found[7] == 0
