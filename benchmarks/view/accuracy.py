@@ -5,7 +5,7 @@
 FEATURES is the folder of `benchmarks.heads.features`. Each line is one task, seed and number of
 labels: the accuracy of the supervised head on test images in every view, the view that the labelled
 images choose, and its nested accuracy with its interval. Lines that are there are not computed
-again. The table is printed at the end.
+again. `python -m benchmarks.view.summary` makes the tables.
 """
 
 import argparse
@@ -13,9 +13,7 @@ import json
 from itertools import product
 from pathlib import Path
 
-import numpy as np
-
-from benchmarks.heads.tasks import DEVELOPMENT, OLD_VIEW, REPORT, Family, draw_rows, pack_of
+from benchmarks.heads.tasks import DEVELOPMENT, REPORT, Family, draw_rows, pack_of
 from mixmood.evidence.accuracy import held_out_accuracy
 from mixmood.evidence.view import ViewEvidence
 from mixmood.features.backbones.view import DEPTHS, RESOLUTIONS, BackboneView, View
@@ -47,38 +45,8 @@ def row_of(folder: Path, family: Family, n_labelled: int, seed: int) -> dict:
     }  # fmt: skip
 
 
-def table(rows: list[dict]) -> str:
-    """A line for each task and number of labels, means over seeds, and the means over tasks."""
-    old, lines = (
-        str(OLD_VIEW),
-        ["| labels | task | 96 px, last | chosen | best in hindsight | covers |"],
-    )
-    lines.append("|---|---|---|---|---|---|")
-    for n_labelled in sorted({row["n_labelled"] for row in rows}):
-        found = [row for row in rows if row["n_labelled"] == n_labelled]
-        names = list(dict.fromkeys(row["task"] for row in found))
-        means = [_means([row for row in found if row["task"] == name], old) for name in names]
-        for name, values in zip(
-            [*names, "mean of tasks"], [*means, np.mean(means, 0)], strict=True
-        ):
-            cells = " | ".join(f"{value:.1f}" for value in values[:3])
-            lines.append(f"| {n_labelled} | {name} | {cells} | {values[3]:.0%} |")
-    return "\n".join(lines)
-
-
-def _means(rows: list[dict], old: str) -> np.ndarray:
-    """Old view, chosen view, best view of each row, and how often the interval holds."""
-    found = []
-    for row in rows:
-        chosen = row["accuracies"][row["chosen"]]
-        is_inside = row["interval"][0] <= chosen <= row["interval"][1]
-        best = max(row["accuracies"].values())
-        found.append([row["accuracies"][old], chosen, best, is_inside])
-    return np.mean(found, axis=0)
-
-
 def main() -> None:
-    """Compute the rows that the file lacks, and print the table."""
+    """Compute the rows that the file lacks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("features", type=Path)
     parser.add_argument("rows", type=Path)
@@ -92,10 +60,9 @@ def main() -> None:
     families = DEVELOPMENT if given.part == "development" else REPORT
     for seed, n_labelled, family in product(given.seeds, LABELS, families.values()):
         if (family.name, seed, n_labelled) not in done:
-            rows.append(row_of(given.features, family, n_labelled, seed))
+            row = row_of(given.features, family, n_labelled, seed)
             with given.rows.open("a") as file:
-                file.write(json.dumps(rows[-1]) + "\n")
-    print(table(rows))
+                file.write(json.dumps(row) + "\n")
 
 
 if __name__ == "__main__":
