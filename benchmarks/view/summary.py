@@ -46,14 +46,15 @@ OPENING = """\
     python -m benchmarks.view.summary                     # this page, docs/images/view.svg
 
 Each takes about eight minutes of one core. Tasks that had no part in any choice, five seeds.
-Percent of test images that the supervised head classifies correctly. Best in hindsight: the view with the
-highest accuracy on the test images of each task and seed. Intervals are paired, over seeds.
+Percent of test images that the supervised head classifies correctly. Best in hindsight: the view
+with the highest accuracy on the test images of each task and seed. Intervals are paired, over
+seeds.
 """
 WIDTH = f"""\
 An interval is that of independent images, with a standard error `spread` times as large. It is
 {SPREAD}: the smallest tenth at which 95 % of the intervals on development tasks hold the accuracy
-on test images. Of those that miss on report tasks, nearly all are too low: a fold has fewer labels
-than the final head, and with 20 labels that costs 5 points on average.
+on test images. Of those that miss on report tasks, nearly all are too low: a fold has
+fewer labels than the final head, and with 20 labels that costs 5 points on average.
 """
 AUROC = """\
 The probability that a useful image of a half foreign pool scores above a foreign one; 60 labels,

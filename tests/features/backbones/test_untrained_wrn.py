@@ -97,5 +97,5 @@ def test_the_norm_is_the_one_that_torch_uses_in_training(rng):
 
 
 def test_a_resolution_without_meaning_is_refused():
-    with pytest.raises(OptionError, match="at least 32.*; got 16. Leave it out for 32"):
+    with pytest.raises(OptionError, match="at least 32.*; got 16. Leave it out, or choose 32"):
         load_backbone("untrained-wrn", 16)

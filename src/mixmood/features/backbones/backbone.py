@@ -165,6 +165,7 @@ def check_resolution(
     if side < smallest or side % STEP:
         raise OptionError(
             f"The resolution must be a multiple of {STEP} and at least {smallest}, such as "
-            f"{', '.join(map(str, RESOLUTIONS))}; got {side}. Leave it out for {default}."
+            f"{', '.join(map(str, RESOLUTIONS))}; got {side}. Leave it out, or choose "
+            f"{default}."
         )
     return side
