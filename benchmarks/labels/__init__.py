@@ -1,1 +1,1 @@
-"""Evidence for `check` and `next`: wrong labels that are found, and images that are labelled."""
+"""How well wrong labels are found, and how good the images to label next are."""

@@ -41,6 +41,7 @@ def check(
     plan: CheckPlan | None = None,
     against: Any = None,
     groups: str | None = None,
+    labels: Sequence[str] = (),
     backbone: str = "efficientnet-lite0",
     resolution: int | str = "auto",
     depth: str = "auto",
@@ -59,6 +60,8 @@ def check(
         against: Test images: copies and near copies of them among the labelled ones are found.
         groups: Labelled images of one group are held out together. A column of the table, or a
             pattern for the path, such as 'patient(\\d+)'.
+        labels: Labels that the page to label on has saved: corrections of labelled images, and
+            labels for images of the pools. May be given several times; the last one counts.
         backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;
             auto:NAME,NAME,... is the one whose classifier does best on the labelled images.
         resolution: Pixels a side that the backbone sees, such as 96, 160 or 224; auto: the
@@ -86,6 +89,7 @@ def demo(
     probe_algorithm: str = "pseudo-label",
     by: str = "gain",
     groups: str | None = None,
+    labels: Sequence[str] = (),
     paper: bool = False,
     strict: bool = False,
     mlflow: str | None = None,
@@ -115,6 +119,8 @@ def demo(
         by: Order the pools by gain or by distance; without a probe, by distance.
         groups: Labelled images of one group are held out together. A column of the table, or a
             pattern for the path, such as 'patient(\\d+)'.
+        labels: Labels that the page to label on has saved: corrections of labelled images, and
+            labels for images of the pools. May be given several times; the last one counts.
         paper: Compute distances as the paper's code does: the two labelled samples may overlap,
             and values outside the range of the first sample are dropped.
         strict: Fail if a pool cannot be ranked, instead of setting it aside.
@@ -190,6 +196,7 @@ def filter(
     diverse: float = 0.0,
     probe: bool = True,
     groups: str | None = None,
+    labels: Sequence[str] = (),
     link: str | Path | None = None,
     copy: str | Path | None = None,
     save: str | Path | None = None,
@@ -224,6 +231,8 @@ def filter(
         probe: Measure what the whole pool and the kept part would gain; needs classes.
         groups: Labelled images of one group are held out together. A column of the table, or a
             pattern for the path, such as 'patient(\\d+)'.
+        labels: Labels that the page to label on has saved: corrections of labelled images, and
+            labels for images of the pools. May be given several times; the last one counts.
         link: Make a folder of hard links to the kept images.
         copy: Make a folder of copies of the kept images.
         save: Save the fitted filter, for other pools.
@@ -255,6 +264,7 @@ def next(
     plan: NextPlan | None = None,
     count: int = 20,
     groups: str | None = None,
+    labels: Sequence[str] = (),
     backbone: str = "efficientnet-lite0",
     resolution: int | str = "auto",
     depth: str = "auto",
@@ -275,6 +285,8 @@ def next(
         count: How many images to propose.
         groups: Labelled images of one group are held out together. A column of the table, or a
             pattern for the path, such as 'patient(\\d+)'.
+        labels: Labels that the page to label on has saved: corrections of labelled images, and
+            labels for images of the pools. May be given several times; the last one counts.
         backbone: efficientnet-lite0, wide-resnet50-2, untrained-wrn, FILE.onnx, hf:NAME or hf:DIR;
             auto:NAME,NAME,... is the one whose classifier does best on the labelled images.
         resolution: Pixels a side that the backbone sees, such as 96, 160 or 224; auto: the
@@ -325,6 +337,7 @@ def rank(
     probe_algorithm: str = "pseudo-label",
     by: str = "gain",
     groups: str | None = None,
+    labels: Sequence[str] = (),
     paper: bool = False,
     strict: bool = False,
     mlflow: str | None = None,
@@ -357,6 +370,8 @@ def rank(
         by: Order the pools by gain or by distance; without a probe, by distance.
         groups: Labelled images of one group are held out together. A column of the table, or a
             pattern for the path, such as 'patient(\\d+)'.
+        labels: Labels that the page to label on has saved: corrections of labelled images, and
+            labels for images of the pools. May be given several times; the last one counts.
         paper: Compute distances as the paper's code does: the two labelled samples may overlap,
             and values outside the range of the first sample are dropped.
         strict: Fail if a pool cannot be ranked, instead of setting it aside.
@@ -473,6 +488,7 @@ def train(
     plan: TrainingRunPlan | None = None,
     out: str | Path | None = None,
     test: Any = None,
+    labels: Sequence[str] = (),
     cache: str | Path | None = "default",
     resume: bool = False,
     mlflow: str | None = None,
@@ -518,6 +534,8 @@ def train(
         plan: The options as one object; options that are given by name replace its fields.
         out: Folder for the model, its record and its page.
         test: Images with classes to test on.
+        labels: Labels that the page to label on has saved: corrections of labelled images, and
+            labels for images of the pools. May be given several times; the last one counts.
         cache: Where features are kept between runs.
         resume: Go on from the checkpoint in --out (networks), or train again (head).
         mlflow: Log the result to MLflow as well.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mixmood.api.label_page import pictures_of
 from mixmood.api.view_choice import choose_view
 from mixmood.core.arrays import Array
 from mixmood.core.cache import open_cache
@@ -34,12 +35,14 @@ from mixmood.core.records.check import (
     Measured,
     WithoutFlaggedRecord,
 )
+from mixmood.core.records.labelling import MOST_IMAGES, LabelImage, LabelTask
 from mixmood.core.text import counted, either_form, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.decode import thumbnail
 from mixmood.data.images.labels import group_codes, group_names, minus_one_note, needed_labels
 from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
 from mixmood.data.open import open_pool
+from mixmood.data.readers.given_labels import with_labels
 from mixmood.evidence.accuracy import Estimate
 from mixmood.evidence.labels import (
     CONFUSED_SHARE,
@@ -56,6 +59,7 @@ from mixmood.evidence.labels import (
 from mixmood.evidence.plan import CheckPlan
 from mixmood.features.sample import Extractor, Sample
 from mixmood.report.check import check_csv, check_page, check_rows, check_text
+from mixmood.report.label import label_page
 
 MOST_PICTURES = 200
 """Findings that the page shows."""
@@ -109,6 +113,31 @@ class CheckReport(LabelCheck):
         """One self-contained page with pictures; also written to `path`, if one is given."""
         return written(check_page(self, self._pictures(), command), path)
 
+    def to_review(self, path: str | Path | None = None) -> str:
+        """A page to correct the labels of flagged images; also written to `path`.
+
+        It saves mixmood-labels.csv. InputError for features, and if there are no pictures.
+        """
+        if self._pool is None:
+            raise InputError(f"{self!r} was loaded: it has no pictures. Check the set again.")
+        first = {one.index: one for one in reversed(self.findings)}
+        worst = list(dict.fromkeys(one.index for one in self.findings))[:MOST_IMAGES]
+        images = tuple(
+            LabelImage(
+                self.labelled,
+                first[row].path,
+                row,
+                ((first[row].suggested, first[row].score),) if first[row].suggested else (),
+                first[row].label,
+                first[row].why,
+            )
+            for row in worst
+        )
+        title = f"Which class has each of {counted(len(images), 'flagged image')}?"
+        task = LabelTask(title, "The most doubtful first", tuple(self.classes), images)
+        pictures = pictures_of(images, {self.labelled: self._pool})
+        return written(label_page(task, pictures), path)
+
     def _pictures(self) -> dict[int, str | None]:
         rows = list(dict.fromkeys(one.index for one in self.findings))[:MOST_PICTURES]
         if self._pool is None or isinstance(self._pool, FeatureSource):
@@ -141,12 +170,14 @@ def check(labelled: Any, *, plan: CheckPlan, listener: Listener | None = None) -
         view = choose_view(
             base, plan, jobs=plan.jobs, groups=plan.groups, cache=store, listener=listener
         )
+        given = with_labels(plan.labels, base, {}, listener)
+        base = given.labelled
         extractor = Extractor(None if view is None else view.backbone, plan.jobs, store, listener)
         sample = extractor.read(base).not_empty()
         test = extractor.read(others[TEST]).not_empty() if others else None
     listener.start("checks", None)
     found = _Checks(sample, plan, test)
-    warnings = [*sample.warnings, minus_one_note(found.names), *found.warnings]
+    warnings = [*given.notes, *sample.warnings, minus_one_note(found.names), *found.warnings]
     backbone = extractor.backbone
     record = LabelCheck(
         schema=SCHEMA,

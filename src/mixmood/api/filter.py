@@ -38,6 +38,7 @@ from mixmood.data.images.labels import group_codes, group_names
 from mixmood.data.images.names import is_url_or_noise, with_frames_option
 from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
 from mixmood.data.open import open_pool, with_noise_settings
+from mixmood.data.readers.given_labels import GivenLabels, with_labels
 from mixmood.data.readers.kept import KeptFeatures, KeptImages, pool_reference
 from mixmood.evidence.advice import percent
 from mixmood.evidence.labelled import MOST_LABELLED, N_FIRST, N_POOL
@@ -65,7 +66,7 @@ from mixmood.selection.page_material import gather_filter_material
 from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scan import PartFolder
 from mixmood.selection.scorer import Scorer, fit_scorer, load_scorer, save_scorer
-from mixmood.ssl.plan import TrainingPlan
+from mixmood.ssl.plan import TrainingRunPlan
 
 MOST_BORDERLINE = 50
 """Images on the page to keep or drop them."""
@@ -218,7 +219,9 @@ def filter(
             save_scorer(Path(plan.save), scorer)
         with _part_folder(target, len(inputs.pool)) as parts:
             source = _with_absolute_path(inputs.source)
-            job = FilterJob(inputs.pool, source, plan, scorer, extractor, parts)
+            given = inputs.given
+            answers = {} if given is None else given.answers.get(inputs.pool.name, {})
+            job = FilterJob(inputs.pool, source, plan, scorer, extractor, parts, answers)
             decision = job.run()
             if target is not None:
                 named = with_frames_option(inputs.source, plan.frames)
@@ -229,7 +232,8 @@ def filter(
                     images = images_of(job.pool)
                     fill_folder(images, rows, Path(folder), listener, with_links=with_links)
             name = base.name if base else str(plan.load)
-            record = describe(job, decision, name, _notes(job, base))
+            notes = _notes(job, base) if given is None else (*given.notes, *_notes(job, base))
+            record = describe(job, decision, name, notes)
             if base is not None:
                 record = replace(record, probe=_gains(base, job, decision))
                 record = _with_answer(record, labelled, pool, target, asked)
@@ -246,6 +250,10 @@ def check_paths(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) ->
     """Refuse outputs that cannot be written or would change an input, before any work is done."""
     if (labelled is None) == (plan.load is None):
         raise OptionError("Give the labelled images, or a saved filter with load; not both.")
+    if plan.load is not None and plan.labels:
+        raise OptionError(
+            "labels need the labelled images; a saved filter has none. Leave one out."
+        )
     for folder in (plan.link, plan.copy):
         if folder is not None:
             check_empty(Path(folder), resume=plan.resume)
@@ -282,6 +290,7 @@ class _Inputs:
             noise includes its size and seed.
         backbone: The network that computes features; None if the pool has features.
         view: The choice of the view; None for features.
+        given: What a person said about images; None with a saved filter.
     """
 
     base: Pool | Scorer
@@ -289,6 +298,7 @@ class _Inputs:
     source: Any
     backbone: Backbone | None
     view: ChosenView | None = None
+    given: GivenLabels | None = None
 
 
 def _open_inputs(
@@ -359,7 +369,8 @@ def _with_labelled(
         listener=listener,
     )
     network = None if view is None else view.backbone
-    return _Inputs(base, pools["pool"], source, network, view)
+    given = with_labels(plan.labels, base, {pool.name: pools["pool"]}, listener)
+    return _Inputs(given.labelled, pools["pool"], source, network, view, given)
 
 
 def _check_same_network(
@@ -488,5 +499,5 @@ def _with_answer(
     if word == "kept":
         words[-1] = str(out)  # the list says which frames it holds
     folder = {"kept": "run-kept", "whole": "run", "nothing": "run-supervised"}[word]
-    words = ["mixmood", "train", *words, "--out", folder, *carried(plan, TrainingPlan)]
+    words = ["mixmood", "train", *words, "--out", folder, *carried(plan, TrainingRunPlan)]
     return replace(record, next=shlex.join(words))

@@ -37,6 +37,7 @@ from mixmood.data.images.labels import LABELS_FILE, group_codes, group_names, ne
 from mixmood.data.images.names import with_frames_option
 from mixmood.data.images.pool import Pool, scaled_alike
 from mixmood.data.open import open_candidates, open_pool
+from mixmood.data.readers.given_labels import with_labels
 from mixmood.data.readers.kept import KeptFeatures, KeptImages
 from mixmood.evidence.labelled import MOST_LABELLED as MOST_JUDGED
 from mixmood.evidence.labelled import N_FIRST, N_POOL
@@ -52,7 +53,7 @@ from mixmood.selection.next import candidates_of, chosen_images, useful_of
 from mixmood.selection.plan import FilterPlan, NextPlan
 from mixmood.selection.scan import PartFolder
 from mixmood.selection.scorer import MOST_LABELLED, Scorer, fit_scorer, sampled
-from mixmood.ssl.plan import TrainingPlan
+from mixmood.ssl.plan import TrainingRunPlan
 
 MOST_GUESSES = 5
 LEAST_LABELLED = 4
@@ -246,6 +247,9 @@ class _Search:
         self.view = choose_view(
             self.base, plan, jobs=plan.jobs, groups=plan.groups, cache=cache, listener=listener
         )
+        self.answers = with_labels(plan.labels, self.base, self.pools, listener)
+        self.base = self.answers.labelled
+        self.warnings += self.answers.notes
         backbone = None if self.view is None else self.view.backbone
         self.extractor = Extractor(backbone, plan.jobs, cache, listener)
 
@@ -279,7 +283,8 @@ class _Search:
         scorer = fit_scorer(self.base, pool, filter_plan, self.extractor, LEAST_LABELLED)
         with tempfile.TemporaryDirectory(prefix="mixmood-next-") as folder:
             parts = PartFolder(Path(folder) / "scan", len(pool))
-            job = FilterJob(pool, None, filter_plan, scorer, self.extractor, parts)
+            answers = self.answers.answers.get(pool.name, {})
+            job = FilterJob(pool, None, filter_plan, scorer, self.extractor, parts, answers)
             scanned = job.run().scanned
             confidence = np.concatenate([part.confidence for _, part in parts])
             nearest = np.concatenate([part.nearest for _, part in parts])
@@ -332,7 +337,9 @@ class _Search:
 
         own = begin(self.base, MOST_JUDGED, LABELLED).read_on(MOST_JUDGED)
         pools = {
-            name: begin(pool, N_POOL, POOL).read_on(N_FIRST, own.sample)
+            name: begin(self.answers.without_labelled(name, pool), N_POOL, POOL).read_on(
+                N_FIRST, own.sample
+            )
             for name, pool in self.pools.items()
         }
         groups = None if plan.groups is None else group_codes(group_names(self.base, plan.groups))
@@ -391,7 +398,8 @@ class _Search:
         if not all(isinstance(one, str | os.PathLike) for one in sets):
             return None
         words = [with_frames_option(str(path), self.plan.frames) for path in sets]
-        options = ["--labels", LABELS_FILE, "--out", "run", *carried(self.plan, TrainingPlan)]
+        new = ["--labels", LABELS_FILE] if LABELS_FILE not in self.plan.labels else []
+        options = [*carried(self.plan, TrainingRunPlan), *new, "--out", "run"]
         return shlex.join(["mixmood", "train", *words, *options])
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -18,6 +18,7 @@ from mixmood.core.text import listed
 from mixmood.data.images.labels import group_codes, group_names
 from mixmood.data.images.pool import ImageSource, Pool
 from mixmood.data.open import are_image_files, open_candidates
+from mixmood.data.readers.given_labels import with_labels
 from mixmood.evidence.advice import PoolAdvice
 from mixmood.evidence.choice import BASE
 from mixmood.evidence.labelled import MOST_LABELLED, N_FIRST, N_POOL
@@ -81,6 +82,17 @@ class HeadSources:
         if found is not None:
             listener.note(found.choice.reason)
         return found
+
+    def with_labels(self, labelled: Pool, listener: Listener) -> Pool:
+        """The labelled set with the labels of `--labels`; their images leave the pools."""
+        pools = {
+            name: pool if why_not_comparable(labelled, pool) else _scaled_like(labelled, pool)
+            for name, pool in self.opened.pools.items()
+        }
+        given = with_labels(self.plan.labels, labelled, pools, listener)
+        left = {name: given.without_labelled(name, pool) for name, pool in pools.items()}
+        self.opened = replace(self.opened, pools=left)
+        return given.labelled
 
     def pools(
         self, labelled: Sample, test: Sample | None, extractor: Extractor, listener: Listener

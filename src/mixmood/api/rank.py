@@ -21,6 +21,7 @@ from mixmood.core.text import counted
 from mixmood.data.images.names import with_frames_option
 from mixmood.data.images.pool import scaled_alike
 from mixmood.data.open import open_candidates, open_pool
+from mixmood.data.readers.given_labels import with_labels
 from mixmood.features.plan import ExtractionPlan
 from mixmood.ranking.pictures import gather_page_material
 from mixmood.ranking.plan import RankingPlan
@@ -29,7 +30,7 @@ from mixmood.ranking.rank import rank as rank_pools
 from mixmood.report.ranking.page import plot_ranking, ranking_html, ranking_page
 from mixmood.report.ranking.text import plain_text, ranking_csv, ranking_rows, ranking_view
 from mixmood.selection.plan import FilterPlan
-from mixmood.ssl.plan import TrainingPlan
+from mixmood.ssl.plan import TrainingRunPlan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,10 +133,11 @@ def rank(
             listener=listener,
             with_last=True,
         )
+        given = with_labels(plan.labels, base, pools, listener)
         start = time.perf_counter()
         ranked = rank_pools(
-            base,
-            pools,
+            given.labelled,
+            {name: given.without_labelled(name, pool) for name, pool in pools.items()},
             plan,
             backbone=None if view is None else view.backbone,
             set_aside=opened.set_aside,
@@ -143,7 +145,11 @@ def rank(
             progress=listener,
         )
     record = with_command(ranked.record, labelled, opened.given, plan)
-    record = replace(record, view=None if view is None else view.describe())
+    record = replace(
+        record,
+        view=None if view is None else view.describe(),
+        notes=(*record.notes, *given.notes),
+    )
     report = RankReport.of(replace(ranked, record=record), time.perf_counter() - start)
     if log is not None:
         log_ranking(log, report)
@@ -152,7 +158,7 @@ def rank(
 
 FEWEST_CLASSES = 2
 """A classifier needs at least so many classes."""
-CARRIED = ("backbone", "resolution", "depth", "frames", "groups", "seed")
+CARRIED = ("backbone", "resolution", "depth", "frames", "groups", "labels", "seed")
 """Options that are repeated in the next command, if it has them."""
 
 
@@ -185,7 +191,7 @@ def with_command(
         words = [with_frames_option(path, plan.frames) for path in words]
         # One folder for each set of pools: `train` refuses a folder that holds a run.
         out = f"run-{slug('-'.join(names)) if names else 'supervised'}"
-        words = ["mixmood", "train", *words, "--out", out, *carried(plan, TrainingPlan)]
+        words = ["mixmood", "train", *words, "--out", out, *carried(plan, TrainingRunPlan)]
     return replace(record, next=shlex.join(words))
 
 
@@ -196,7 +202,8 @@ def carried(plan: ExtractionPlan, other: type) -> list[str]:
     for one in fields(plan):
         value = getattr(plan, one.name)
         if one.name in CARRIED and one.name in names and value != one.default:
-            words += [f"--{one.name}", str(value)]
+            values = value if isinstance(value, tuple) else (value,)
+            words += [word for part in values for word in (f"--{one.name}", str(part))]
     return words
 
 

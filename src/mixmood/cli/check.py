@@ -6,7 +6,7 @@ import typer
 
 from mixmood.cli import options
 from mixmood.cli.options import takes
-from mixmood.cli.terminal import Bars, put, readable, typed_command
+from mixmood.cli.terminal import Bars, put, readable, say, typed_command
 from mixmood.evidence.plan import CheckPlan
 
 
@@ -22,6 +22,14 @@ def check(
         ),
     ] = None,
     html: options.Html = None,
+    review: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a page to correct flagged labels on, in any browser.",
+            callback=options.no_stdout,
+        ),
+    ] = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Find labels that look wrong.
@@ -35,12 +43,15 @@ def check(
     from mixmood.api.check import check as check_labels
     from mixmood.api.outputs import check_outputs
 
-    check_outputs((labelled, plan.against), (json, csv, html))
+    check_outputs((labelled, plan.against, *plan.labels), (json, csv, html, review))
     with Bars(quiet) as bars:
         report = check_labels(labelled, plan=plan, listener=bars)
     put(json, report.to_json())
     put(csv, report.to_csv())
     if html is not None:
         report.to_html(html, command=typed_command())
+    if review is not None and report.findings:
+        report.to_review(review)
+        say(f"Open {review} in a browser to correct the labels.")
     if "-" not in (json, csv):
         typer.echo(readable(report.to_text()))

@@ -54,7 +54,7 @@ def filter(
     if (labelled == "-") != (plan.load is not None):
         given = f"got LABELLED {labelled} and {f'--load {plan.load}' if plan.load else 'no --load'}"
         raise OptionError(f"Give the labelled images, or - together with --load FILE.npz; {given}.")
-    check_outputs((labelled, pool, plan.load), (out, json, html, review, plan.save))
+    check_outputs((labelled, pool, plan.load, *plan.labels), (out, json, html, review, plan.save))
     base = None if labelled == "-" else labelled
     with Bars(quiet) as bars, _resume_hint(out):
         kept = filter_pool(base, pool, out=out, plan=plan, listener=bars)

@@ -51,7 +51,7 @@ def next(
     from mixmood.report.next import next_lines
 
     paths = [path for word in pools for path in (word, word.partition("=")[2]) if path]
-    check_outputs((labelled, *paths), (out, html, label_studio, json))
+    check_outputs((labelled, *paths, *plan.labels), (out, html, label_studio, json))
     with Bars(quiet) as bars:
         found = next_images(labelled, pools, out=out, plan=plan, listener=bars)
     put(json, found.to_json())

@@ -42,7 +42,7 @@ def rank(
 
     # A candidate is PATH or NAME=PATH.
     paths = [path for word in candidates for path in (word, word.partition("=")[2]) if path]
-    check_outputs((labelled, *paths), (json, csv, html))
+    check_outputs((labelled, *paths, *plan.labels), (json, csv, html))
     with Bars(quiet) as bars:
         report = rank_pools(labelled, candidates, plan=plan, listener=bars)
     deliver(report, json, csv, html, verbose)

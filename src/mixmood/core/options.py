@@ -99,7 +99,13 @@ def plan_from(plan: type[P], options: Mapping[str, Any], start: Any = None) -> P
 
 
 def _plain(value: Any, hint: Any) -> Any:
-    """A number of NumPy as Python's own, a path as text where a word is wanted; else the value."""
+    """A number of NumPy as Python's own, a path as text where a word is wanted; else the value.
+
+    Where several values may be given, one of them or a list becomes a tuple.
+    """
+    if get_origin(hint) is tuple and str in get_args(hint):
+        values = (value,) if isinstance(value, str | os.PathLike) else value
+        return tuple(map(os.fspath, values)) if isinstance(values, list | tuple) else value
     if isinstance(value, os.PathLike) and str in (kinds := _kinds(hint)) and Path not in kinds:
         return os.fspath(value)
     return value.item() if getattr(value, "shape", None) == () else value

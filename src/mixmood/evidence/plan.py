@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mixmood.core.options import option
-from mixmood.features.plan import ExtractionPlan, groups_option
+from mixmood.features.plan import ExtractionPlan, groups_option, labels_option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,3 +17,4 @@ class CheckPlan(ExtractionPlan):
         metavar="TEST",
     )
     groups: str | None = groups_option()
+    labels: tuple[str, ...] = labels_option()

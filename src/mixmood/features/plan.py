@@ -82,6 +82,17 @@ def groups_option() -> Any:
     )
 
 
+def labels_option(**how: Any) -> Any:
+    """The field `labels` of a plan."""
+    return option(
+        (),
+        "Labels that the page to label on has saved: corrections of labelled images, and labels "
+        "for images of the pools. May be given several times; the last one counts.",
+        metavar="FILE.csv",
+        **how,
+    )
+
+
 class ViewPlan(Protocol):
     """The options of a plan that decide how a backbone looks at images."""
 

@@ -14,7 +14,7 @@ from mixmood.core.options import (
     option,
 )
 from mixmood.core.text import unknown_name
-from mixmood.features.plan import LoggedPlan, groups_option
+from mixmood.features.plan import LoggedPlan, groups_option, labels_option
 
 if TYPE_CHECKING:
     # Not at run time: the command line shows these options before NumPy is imported.
@@ -55,6 +55,7 @@ class RankingPlan(LoggedPlan):
         "gain", "Order the pools by gain or by distance; without a probe, by distance."
     )
     groups: str | None = groups_option()
+    labels: tuple[str, ...] = labels_option()
     paper: bool = option(
         False,
         "Compute distances as the paper's code does: the two labelled samples may overlap, and "

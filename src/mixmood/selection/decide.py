@@ -21,6 +21,8 @@ REASONS = (
     "cannot be read",
     "more of its class than of others",
     "too similar to kept images",
+    "labelled",
+    "labelled as none of the classes",
 )
 """The values of the column `reason`: why an image is not kept; empty if it is."""
 (
@@ -32,6 +34,8 @@ REASONS = (
     UNREADABLE,
     TOO_MANY_OF_CLASS,
     TOO_SIMILAR,
+    LABELLED,
+    NO_CLASS,
 ) = range(len(REASONS))
 """The reasons as indices into REASONS; arrays hold them so."""
 N_NAMED = 5

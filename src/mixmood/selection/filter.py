@@ -1,7 +1,8 @@
 """The filter itself: from a pool and a fitted scorer to a decision for each image."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,16 @@ from mixmood.core.records.filtering import SCHEMA, Filtering
 from mixmood.core.records.ranking import ShareRecord
 from mixmood.core.text import counted
 from mixmood.core.version import __version__
+from mixmood.data.images.labels import KEEP, NONE
 from mixmood.data.images.pool import Pool
 from mixmood.features.sample import Extractor
 from mixmood.scores.fitting import labelled_share
 from mixmood.selection.decide import (
+    FOREIGN,
+    KEPT,
+    LABELLED,
+    NO_CLASS,
+    OVER_COUNT,
     REASONS,
     TOO_SIMILAR,
     UNREADABLE,
@@ -69,6 +76,8 @@ class FilterJob:
     scorer: Scorer
     extractor: Extractor
     parts: PartFolder
+    answers: Mapping[int, str] = field(default_factory=dict)
+    """What a person said about images: a class, NONE or KEEP by their index."""
 
     def run(self) -> Decision:
         """Scan what is not scanned yet, then decide."""
@@ -77,10 +86,15 @@ class FilterJob:
         self.parts.begin(self._identity(), resume=self.plan.resume)
         self._scan()
         scanned = gather_parts(self.parts)
+        for row, label in self.answers.items():
+            if label != KEEP and scanned.reasons[row] != UNREADABLE:
+                scanned.reasons[row] = NO_CLASS if label == NONE else LABELLED
         n_classes = len(self.scorer.class_names) if self.plan.balance else 0
         reasons = decide(scanned, self._rule(), self.scorer.filter.threshold, n_classes)
         if self.plan.diverse:
             reasons = self._diverse(scanned, reasons)
+        wanted = [row for row, label in self.answers.items() if label == KEEP]
+        reasons[[row for row in wanted if reasons[row] in (FOREIGN, OVER_COUNT)]] = KEPT
         return Decision(scanned, reasons)
 
     def _rule(self) -> KeepRule:

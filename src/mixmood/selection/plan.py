@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mixmood.core.errors import OptionError
 from mixmood.core.options import DEFAULT_SCORE, SCORE_NAMES, either, option
-from mixmood.features.plan import ExtractionPlan, LoggedPlan, groups_option
+from mixmood.features.plan import ExtractionPlan, LoggedPlan, groups_option, labels_option
 from mixmood.jobs.local import LOCAL, check_backend
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class FilterPlan(LoggedPlan):
         flag="--probe/--no-probe",
     )
     groups: str | None = groups_option()
+    labels: tuple[str, ...] = labels_option()
     link: str | Path | None = option(
         None, "Make a folder of hard links to the kept images.", metavar="DIR"
     )
@@ -108,6 +109,7 @@ class NextPlan(ExtractionPlan):
 
     count: int = option(20, "How many images to propose.")
     groups: str | None = groups_option()
+    labels: tuple[str, ...] = labels_option()
 
     def __post_init__(self) -> None:
         """Refuse a count below one."""

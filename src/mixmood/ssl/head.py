@@ -83,6 +83,9 @@ class Sources(Protocol):
     ) -> ChosenView | None:
         """The backbone in the view of the labelled images; None for features."""
 
+    def with_labels(self, labelled: Pool, listener: Listener) -> Pool:
+        """The labelled set with labels that were given beside it."""
+
     def pools(
         self, labelled: Sample, test: Sample | None, extractor: Extractor, listener: Listener
     ) -> PoolDecision:
@@ -108,6 +111,11 @@ class HeadTask:
         self.pixel_range = fit_pixel_range(base)
         images = self._open(base, "labelled set")
         self.view = sources.view(images, cache, listener)
+        joined = sources.with_labels(images, listener)
+        if joined is not images and self.view is not None:
+            # The accuracy of views was measured on other images and labels.
+            self.view = replace(self.view, evidence=None)
+        images = base = joined
         self.backbone = None if self.view is None else self.view.backbone
         self._extractor = Extractor(self.backbone, plan.threads, cache, listener)
         self.labelled = self._read(images)

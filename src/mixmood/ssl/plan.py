@@ -23,6 +23,7 @@ from mixmood.features.plan import (
     depth_option,
     device_option,
     jobs_option,
+    labels_option,
     mlflow_option,
     resolution_option,
 )
@@ -223,6 +224,7 @@ class TrainingRunPlan(TrainingPlan):
         None, "Folder for the model, its record and its page.", is_required=True
     )
     test: Any = option(None, "Images with classes to test on.")
+    labels: tuple[str, ...] = labels_option(only=HEAD)
     cache: str | Path | None = cache_option()
     resume: bool = option(
         False,

@@ -1,0 +1,353 @@
+"""What did a person say about images? `mixmood-labels.csv`: corrections, and labels for pools.
+
+Rows name an image by pool, path and index. Labels of labelled images correct them; labelled images
+of pools leave their pool and join the labelled set. A row that names no image is never used
+silently: it is told with its reason.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array, Rows
+from mixmood.core.errors import InputError, errors_as
+from mixmood.core.files import expanded, inert
+from mixmood.core.listener import Listener
+from mixmood.core.text import counted, listed
+from mixmood.data.images.decode import Raw
+from mixmood.data.images.labels import KEEP, LABELS_FILE, NONE, needed_labels, table_rows
+from mixmood.data.images.pixel_range import PixelRange
+from mixmood.data.images.pool import FeatureSource, ImageSource, Labels, Pool, Source
+from mixmood.data.readers.kept import KeptFeatures, KeptImages
+
+N_NAMED = 20
+"""How many labels that are not used a warning names."""
+LABELLED = ""
+"""The key of the labelled set among the sets; a pool has its name."""
+
+
+@dataclass(frozen=True)
+class GivenLabel:
+    """One row of the file."""
+
+    pool: str
+    path: str
+    index: int | None
+    label: str
+    line: int
+
+
+def read_labels(path: str | Path) -> list[GivenLabel]:
+    """The rows of a file; those without a label are left out. InputError if it is no such file."""
+    file = expanded(path)
+    advice = f"Give the file {LABELS_FILE} that the page to label on saves."
+    with errors_as(InputError, f"Cannot read the labels in {file}", advice):
+        rows = table_rows(file)
+        _, head = next(rows)
+        missing = [name for name in ("path", "label") if name not in head]
+        if missing:
+            raise ValueError(f"it has no column {listed(missing)}; got '{', '.join(head)[:60]}'")
+        found = []
+        for line, row in rows:
+            cells = dict(zip(head, map(_plain, row), strict=True))
+            if cells["label"]:
+                index = _index(cells.get("index", ""), line)
+                pool = cells.get("pool", "")
+                found.append(GivenLabel(pool, cells["path"], index, cells["label"], line))
+        return found
+
+
+def _plain(cell: str) -> str:
+    """A cell without the quote that keeps a spreadsheet from running it as a formula."""
+    text = cell.strip()
+    return text[1:] if text.startswith("'") and inert(text[1:]) == text else text
+
+
+def _index(cell: str, line: int) -> int | None:
+    try:
+        return int(float(cell)) if cell else None  # spreadsheets write 3.0
+    except (ValueError, OverflowError):
+        raise ValueError(f"line {line} has the index '{cell[:20]}', which is no number") from None
+
+
+@dataclass(frozen=True)
+class GivenLabels:
+    """Labelled set and pools after the labels of files, and what was done with these.
+
+    Attributes:
+        labelled: The labelled set with corrections and with labelled images of the pools.
+        answers: What was said of the images of each pool: index and label, or NONE or KEEP.
+        notes: Sentences about labels that are used, and about those that are not.
+    """
+
+    labelled: Pool
+    answers: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def without_labelled(self, name: str, pool: Pool) -> Pool:
+        """A pool without the images that have a label now or belong to no class."""
+        gone = [row for row, label in self.answers.get(name, {}).items() if label != KEEP]
+        if not gone:
+            return pool
+        rows = np.setdiff1d(np.arange(len(pool)), gone)
+        if isinstance(pool, FeatureSource):
+            return KeptFeatures(pool, rows, pool.name)
+        kept = KeptImages(pool, rows, pool.name)
+        kept.notes, kept.pixel_range = pool.notes, pool.pixel_range
+        return kept
+
+
+def with_labels(
+    files: Sequence[str | Path], labelled: Pool, pools: Mapping[str, Pool], listener: Listener
+) -> GivenLabels:
+    """The labelled set and the answers for each pool; InputError for contradictions in a file.
+
+    Args:
+        files: What the page to label on saved; of the same image, the last file counts.
+        labelled: The labelled set as it was opened.
+        pools: The pools by name.
+        listener: Gets what was done with the labels.
+    """
+    if not files:
+        return GivenLabels(labelled)
+    sets = _Sets({LABELLED: labelled, **pools})
+    answers: dict[str, dict[int, str]] = {name: {} for name in sets.pools}
+    unused: list[str] = []
+    n_again = 0
+    for file in files:
+        own: dict[tuple[str, int], GivenLabel] = {}
+        for given in read_labels(file):
+            key = sets.find(given)
+            if isinstance(key, str):
+                unused.append(f"{given.path} ({key})")
+                continue
+            other = own.setdefault(key, given)
+            if other.label != given.label:
+                raise InputError(
+                    f"{file} gives {given.path} two labels: '{other.label}' in line {other.line} "
+                    f"and '{given.label}' in line {given.line}. Delete one of them."
+                )
+        for (name, row), given in own.items():
+            n_again += answers[name].get(row, given.label) != given.label
+            answers[name][row] = given.label
+    own_answers = answers.pop(LABELLED)
+    joined = _joined(labelled, own_answers, pools, answers)
+    told = [*_sentences(labelled, own_answers, answers, n_again)]
+    for sentence in told:
+        listener.note(sentence)
+    if unused:
+        told.append(_unused(unused))
+        listener.warn(told[-1])
+    return GivenLabels(joined, answers, tuple(told))
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """The labelled set and the pools, in which images are looked up."""
+
+    pools: Mapping[str, Pool]
+
+    def find(self, given: GivenLabel) -> tuple[str, int] | str:
+        """The set and the index of an image; or why it is not found."""
+        names = [key for key, pool in self.pools.items() if given.pool in (key, pool.name)]
+        # A pool may have another name in this command: then the path alone decides.
+        for among in (names, [name for name in self.pools if name not in names]):
+            found = [(name, row) for name in among if (row := self._row(name, given)) is not None]
+            if len(found) > 1:
+                return f"in {len(found)} sets"
+            if found:
+                return found[0]
+        return "no such image"
+
+    def _row(self, name: str, given: GivenLabel) -> int | None:
+        pool, index = self.pools[name], given.index
+        if index is not None and 0 <= index < len(pool) and pool.locate(index) == given.path:
+            return index
+        return self._places[name].get(given.path)
+
+    @cached_property
+    def _places(self) -> dict[str, dict[str, int]]:
+        """The index of every image by its path; read only if an index does not fit."""
+        return {
+            name: {pool.locate(row): row for row in range(len(pool))}
+            for name, pool in self.pools.items()
+        }
+
+
+def _joined(
+    labelled: Pool,
+    own: Mapping[int, str],
+    pools: Mapping[str, Pool],
+    answers: Mapping[str, Mapping[int, str]],
+) -> Pool:
+    """The labelled set, corrected, and the images of pools that have a class now."""
+    is_labelled = any(set(some.values()) - {NONE, KEEP} for some in answers.values())
+    if labelled.labels is None and not own and not is_labelled:
+        return labelled  # pools can be filtered by images without classes
+    known = needed_labels(labelled)
+    names = [known.names[code] for code in known.codes.tolist()]
+    changed = {row: label for row, label in own.items() if label != KEEP}
+    kept = [row for row in range(len(labelled)) if changed.get(row) != NONE]
+    parts: list[tuple[Any, Rows]] = [(labelled, np.array(kept, np.int64))]
+    given = [changed.get(row, names[row]) for row in kept]
+    for name, some in answers.items():
+        rows = sorted(row for row, label in some.items() if label not in (NONE, KEEP))
+        if rows:
+            parts.append((pools[name], np.array(rows, np.int64)))
+            given += [some[row] for row in rows]
+    if len(parts) == 1 and not changed:
+        return labelled
+    new = sorted(set(given) - set(known.names))
+    every = (*known.names, *new)
+    place = {name: code for code, name in enumerate(every)}
+    labels = Labels(np.array([place[name] for name in given], np.int32), every)
+    if isinstance(labelled, FeatureSource):
+        return JoinedFeatures(parts, labels)
+    return JoinedImages(parts, labels)
+
+
+def _sentences(
+    labelled: Pool,
+    own: Mapping[int, str],
+    answers: Mapping[str, Mapping[int, str]],
+    n_again: int,
+) -> Iterator[str]:
+    known = labelled.labels or Labels(np.empty(0, np.int32), ())
+    n_none = sum(label == NONE for label in own.values())
+    n_moved = sum(
+        label not in (NONE, KEEP, known.names[known.codes[row]]) for row, label in own.items()
+    )
+    same = len(own) - n_none - n_moved
+    for n, words in ((n_moved, "corrected"), (n_none, "left out as none of the classes")):
+        if n:
+            yield f"{labelled.name}: {counted(n, 'label')} {words}."
+    if same:
+        yield f"{labelled.name}: {counted(same, 'label')} confirmed."
+    for name, some in answers.items():
+        counts = Counter(label if label in (NONE, KEEP) else LABELLED for label in some.values())
+        kinds = {LABELLED: "labelled", NONE: "of none of the classes", KEEP: "to keep"}
+        told = [f"{counts[key]} {what}" for key, what in kinds.items() if counts[key]]
+        if told:
+            yield f"{name}: {listed(told)} by --labels."
+    every = [own, *answers.values()]
+    new = Counter(label for some in every for label in some.values() if label not in (NONE, KEEP))
+    for name in sorted(set(new) - set(known.names)):
+        near = get_close_matches(name, known.names, n=1, cutoff=0.7)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        yield f"'{name}' is a new class of {counted(new[name], 'image')}.{hint}"
+    if n_again:
+        yield f"{counted(n_again, 'image')} with another label in a later file, which counts."
+
+
+def _unused(names: Sequence[str]) -> str:
+    more = [f"{len(names) - N_NAMED} more"] if len(names) > N_NAMED else []
+    return (
+        f"{counted(len(names), 'label')} of --labels not used: {listed([*names[:N_NAMED], *more])}."
+    )
+
+
+S = TypeVar("S", ImageSource, FeatureSource)
+
+
+class _JoinedParts(Source, Generic[S]):
+    """Images of several sets, one set after the other, with labels of their own."""
+
+    def __init__(self, parts: Sequence[tuple[S, Rows]], labels: Labels) -> None:
+        """Join some images of each set; the first set gives its name."""
+        self.name = parts[0][0].name
+        self._parts: list[tuple[S, Rows]] = list(parts)
+        self._labels = labels
+        self._ends = np.cumsum([len(rows) for _, rows in parts])
+
+    def __len__(self) -> int:
+        """How many images there are."""
+        return int(self._ends[-1])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the sets, the chosen images and their labels."""
+        state = hashlib.sha256(b"joined")
+        for part, rows in self._parts:
+            state.update(part.fingerprint.encode() + rows.astype("<i8").tobytes())
+        state.update(self._labels.codes.tobytes() + "\n".join(self._labels.names).encode())
+        return state.hexdigest()
+
+    @property
+    def labels(self) -> Labels:
+        """The corrected and the new classes."""
+        return self._labels
+
+    def at(self, index: int) -> tuple[S, int]:
+        """The set of an image, and its index there."""
+        part = int(np.searchsorted(self._ends, index, "right"))
+        source, rows = self._parts[part]
+        return source, int(rows[index - (self._ends[part] - len(rows))])
+
+    def locate(self, index: int) -> str:
+        """The name of the image in its own set."""
+        source, row = self.at(index)
+        return source.locate(row)
+
+    def column(self, name: str) -> list[str] | None:
+        """The values of a column; images of a set without it are named by their place."""
+        if self._parts[0][0].column(name) is None:
+            return None
+        found: list[str] = []
+        for source, rows in self._parts:
+            values = source.column(name)
+            found += [
+                source.locate(row) if values is None else values[row] for row in rows.tolist()
+            ]
+        return found
+
+
+class JoinedImages(_JoinedParts[ImageSource], ImageSource):
+    """A labelled set of images with images of pools."""
+
+    def __init__(self, parts: Sequence[tuple[ImageSource, Rows]], labels: Labels) -> None:
+        """Join some images of each set; all are scaled as the first."""
+        super().__init__(parts, labels)
+        self.notes, self.pixel_range = parts[0][0].notes, parts[0][0].pixel_range
+
+    def _of(self, index: int, read: Callable[[ImageSource, int], Any]) -> Any:
+        return read(*self.at(int(index)))
+
+    def fetch(self, index: int) -> Raw:
+        """The image as its set stores it."""
+        return self._of(index, lambda source, row: source.fetch(row))  # type: ignore[no-any-return]
+
+    def file_path(self, index: int) -> bytes | None:
+        """The path of the image's own file, if it has one."""
+        return self._of(index, lambda source, row: source.file_path(row))  # type: ignore[no-any-return]
+
+    def wide_values(self, index: int) -> NDArray[Any] | None:
+        """The values of an image of more than eight bits as stored; None for any other."""
+        return self._of(index, lambda source, row: source.wide_values(row))  # type: ignore[no-any-return]
+
+    def scaled_by(self, pixel_range: PixelRange | None) -> Self:
+        """This set with its images of more than eight bits scaled by this range."""
+        pool = super().scaled_by(pixel_range)
+        pool._parts = [(source.scaled_by(pixel_range), rows) for source, rows in self._parts]
+        return pool
+
+
+class JoinedFeatures(_JoinedParts[FeatureSource], FeatureSource):
+    """Labelled features with rows of pools."""
+
+    @property
+    def width(self) -> int:
+        """How many features a row has."""
+        return int(self._parts[0][0].width)
+
+    def features(self, indices: Rows) -> Array:
+        """The rows asked for."""
+        every = np.concatenate([source.features(rows) for source, rows in self._parts])
+        return np.asarray(every[np.asarray(indices)])
