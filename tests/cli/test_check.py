@@ -113,3 +113,19 @@ def test_an_output_that_is_the_input_is_refused(flipped):
     result = invoke(flipped / "labelled.npz", "--csv", flipped / "labelled.npz")
     assert result.exit_code == 2
     assert "is one of the inputs" in result.stderr
+
+
+def test_flagged_labels_can_be_corrected_on_a_page(images, tmp_path):
+    shutil.copytree(images / "labelled", tmp_path / "set")
+    shutil.copy(tmp_path / "set/flat/2.png", tmp_path / "set/upright/again.png")
+    result = invoke(tmp_path / "set", "--resolution", 96, "--review", tmp_path / "page.html")
+    assert result.exit_code == 0, result.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert "upright/again.png" in page
+    assert page.count("data:image/jpeg") >= 2
+    (tmp_path / "labels.csv").write_text(
+        "pool,path,index,label\nset,upright/again.png,,flat\nset,gone.png,3,flat\n"
+    )
+    result = invoke(tmp_path / "set", "--resolution", 96, "--labels", tmp_path / "labels.csv")
+    assert "No copies in two classes." in result.stdout
+    assert "gone.png (no such image)" in result.stderr
