@@ -1,9 +1,8 @@
 """Networks on report tasks: `python -m benchmarks.heads.networks PACKS OUT [--model wrn-thin]`.
 
 The backbone fine-tuned, or a network from scratch. Labelled images, pool and test images are those
-of `benchmarks.heads.evidence`, so that the head's accuracy for the same task and seed can be
-compared. Everything else is what `mixmood train --model MODEL` does by default. Every run is one
-file, written when it is complete.
+of `benchmarks.heads.tasks`. Everything else is what `mixmood train --model MODEL` does by default,
+but for `--updates` and `--setting`. Every run is one file, written when it is complete.
 """
 
 import argparse
@@ -14,12 +13,13 @@ from time import perf_counter, process_time
 import numpy as np
 
 from benchmarks.heads.tasks import DEVELOPMENT, REPORT, draw_rows
+from mixmood.ssl.algorithms.registry import parsed
 from mixmood.ssl.train import train
 
 TASKS = ("mnist 5-9", "cifar10 5-9", "fashion_mnist 5-9")
 ALL = {**REPORT, **DEVELOPMENT}
 TUNED = "efficientnet-lite0"
-PLACE = ("task", "n_labelled", "seed", "model", "algorithm")
+PLACE = ("task", "n_labelled", "seed", "model", "algorithm", "settings", "updates")
 HEADER = (*PLACE, "accuracy", "cpu_s", "elapsed_s", "threads")
 SIDES = {TUNED: 96}
 """Pixels a side; for networks from scratch the size that `mixmood train` takes for small images."""
@@ -55,6 +55,8 @@ def run(packs: Path, name: str, seed: int, options: argparse.Namespace) -> list[
         rows.test_codes[: options.n_test],
         model=options.model,
         algorithm=options.algorithm,
+        settings=parsed(options.algorithm, options.setting),
+        **({"updates": options.updates} if options.updates else {}),
         # Tested once, at its end; passes of networks from scratch are part of their recipe.
         **({"epochs": 1} if options.model == TUNED else {}),
         threads=options.threads,
@@ -62,7 +64,8 @@ def run(packs: Path, name: str, seed: int, options: argparse.Namespace) -> list[
     )
     spent = [f"{process_time() - cpu:.1f}", f"{perf_counter() - start:.1f}", options.threads]
     right = f"{trained.record.accuracy_last:.4f}"
-    return [name, options.labels, seed, options.model, options.algorithm, right, *spent]
+    what = [options.algorithm, " ".join(options.setting), options.updates or "default"]
+    return [name, options.labels, seed, options.model, *what, right, *spent]
 
 
 def main() -> None:
@@ -73,6 +76,8 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", default=TASKS)
     parser.add_argument("--model", default=TUNED)
     parser.add_argument("--algorithm", default="auto")
+    parser.add_argument("--setting", nargs="*", default=[], help="such as alignment=true")
+    parser.add_argument("--updates", type=int)
     parser.add_argument("--labels", type=int, default=60)
     parser.add_argument("--n-test", type=int, default=1500)
     parser.add_argument("--seeds", type=int, nargs=2, default=[0, 2], metavar=("FIRST", "END"))
@@ -81,7 +86,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     for seed in range(*options.seeds):
         for name in options.tasks:
-            words = (name, options.model, options.algorithm, str(seed))
+            words = (name, options.model, options.algorithm, *options.setting, str(seed))
             path = options.out / f"{'-'.join(words)}.csv".replace(" ", "_")
             if path.exists():
                 continue

@@ -1,9 +1,9 @@
 """Guarantees of `predict` on test images: `python -m benchmarks.heads.promises FEATURES OUT`.
 
-Sixty labels of each report task, a clean pool, `auto`. The share of new images that keep their
-class (guaranteed: 95 %), the share of foreign images that are marked as none of these (nothing is
-guaranteed), and calibration: the mean confidence beside the accuracy, and the expected calibration
-error over ten equal bins, with the temperature and without.
+Sixty labels of each report task, a clean pool, pseudo-labels. The share of new images that keep
+their class (guaranteed: 95 %), the share of foreign images that are marked as none of these
+(nothing is guaranteed), and calibration: the mean confidence beside the accuracy, and the expected
+calibration error over ten equal bins, with the temperature and without.
 """
 
 import argparse
@@ -14,8 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.heads.tasks import REPORT, Family, draw
+from mixmood.core.options import DEFAULT_PROBE
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.choice import train_head
+from mixmood.evidence.labelled import judged_part
 from mixmood.ssl.head_model import fit_typicality
 
 N_LABELLED = 60
@@ -34,7 +36,11 @@ def rows_of(folder: Path, family: Family, seed: int) -> list[tuple[object, ...]]
     """The numbers of one task and seed."""
     task = draw(folder, family, N_LABELLED, seed)
     rng = rng_for(seed, "train")
-    trained = train_head(task.features, task.codes, family.n_classes, task.clean, rng)
+    useful = judged_part(task.features, task.codes, task.clean, seed).useful
+    trained = train_head(
+        task.features, task.codes, family.n_classes, task.clean, rng,
+        algorithm=DEFAULT_PROBE, useful=useful,
+    )  # fmt: skip
     p = trained.head.predict_proba(task.test_features)
     plain = replace(trained.head, temperature=1.0).predict_proba(task.test_features)
     typical = fit_typicality(task.features, rng_for(seed, "typicality"))

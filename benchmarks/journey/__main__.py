@@ -3,7 +3,9 @@
     python -m benchmarks.journey FEATURES results/journey/report.jsonl [--seeds 0 1 2]
 
 FEATURES is the folder of `benchmarks.heads.features`. Each line is one task, seed and number of
-labels. Lines that are there are not computed again: stop it and start it at will. All methods of a
+labels. Lines that are there are not computed again: stop it and start it at will. With
+`--from LINES.jsonl --again mixmood told` only these methods are computed, for example after a
+change of the head; the others are taken from the earlier lines. All methods of a
 line use the same labelled images, pools and test images, in the view that the labelled images
 choose. `python -m benchmarks.journey.page` draws the table and the figure.
 """
@@ -157,19 +159,27 @@ class Methods:
         }
 
 
-def row_of(task: Journey, name: str, labels_a_class: int, seed: int) -> dict:
-    """All methods on one task."""
-    methods, found = Methods(task, seed), {}
+def row_of(task: Journey, name: str, labels_a_class: int, seed: int, known: dict) -> dict:
+    """All methods on one task; those in `known` are not computed again."""
+    methods, found = Methods(task, seed), dict(known)
     for word, method in methods.all().items():
+        if word in known:
+            continue
         start, cpu = perf_counter(), process_time()
-        accuracy, known = method()
+        accuracy, facts = method()
         took = {"s": round(perf_counter() - start, 3), "cpu_s": round(process_time() - cpu, 3)}
-        found[word] = {"accuracy": round(accuracy, 4), **took, **known}
+        found[word] = {"accuracy": round(accuracy, 4), **took, **facts}
     sizes = {pool: sum(len(rows) for _, rows in parts) for pool, parts in task.pools.items()}
     return {
         "task": name, "labels_a_class": labels_a_class, "seed": seed, "view": str(task.view),
         "n_test": len(task.test_codes), "pools": sizes, "methods": found,
     }  # fmt: skip
+
+
+def read(path: Path) -> dict[tuple[str, int, int], dict]:
+    """The lines of a file by task, seed and number of labels."""
+    rows = map(json.loads, path.read_text().splitlines())
+    return {(row["task"], row["seed"], row["labels_a_class"]): row for row in rows}
 
 
 def main() -> None:
@@ -180,17 +190,20 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(10)))
     parser.add_argument("--part", choices=list(FAMILIES), default="report")
     parser.add_argument("--labels", type=int, nargs="+", default=list(LABELS_A_CLASS))
+    parser.add_argument("--again", nargs="+", default=[], help="methods to compute again, in FROM")
+    parser.add_argument("--from", dest="before", type=Path, help="lines of an earlier run")
     given = parser.parse_args()
     given.rows.parent.mkdir(parents=True, exist_ok=True)
     given.rows.touch()
-    rows = [json.loads(line) for line in given.rows.read_text().splitlines()]
-    done = {(row["task"], row["seed"], row["labels_a_class"]) for row in rows}
+    done, before = read(given.rows), read(given.before) if given.before else {}
     families = FAMILIES[given.part].items()
     for seed, n, (name, family) in product(given.seeds, given.labels, families):
         if (name, seed, n) not in done:
             task = journey(given.features, family, n, seed)
+            known = before[name, seed, n]["methods"] if (name, seed, n) in before else {}
+            known = {word: one for word, one in known.items() if word not in given.again}
             with threadpool_limits(1):
-                row = row_of(task, name, n, seed)
+                row = row_of(task, name, n, seed, known)
             with given.rows.open("a") as file:
                 file.write(json.dumps(row) + "\n")
 

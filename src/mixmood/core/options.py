@@ -208,7 +208,9 @@ DEFAULT_PROBE = "pseudo-label"
 """The head for which gains are measured, and which `train` uses with a pool."""
 BACKBONE_NAMES = ("efficientnet-lite0", "wide-resnet50-2", "untrained-wrn")
 HEAD_ALGORITHMS = ("supervised", "mixmatch", "pseudo-label", "propagation")
-NETWORK_ALGORITHMS = ("supervised", "mixmatch", "pseudo-label", "fixmatch", "mean-teacher")
+NETWORK_ALGORITHMS = (
+    "supervised", "mixmatch", "pseudo-label", "fixmatch", "freematch", "mean-teacher",
+)  # fmt: skip
 SCORE_NAMES = ("knn", "prototypes", "subspace", "classifier", "combined")
 """Members of the families, for help texts that import none of them; a test compares them."""
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -35,6 +35,9 @@ class _HeadClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to features, shape (n, d), and their classes, shape (n,), -1 where unknown."""
+        return self._fit(X, y)
+
+    def _fit(self, X: Any, y: Any, useful: Any = None) -> Self:
         X, y = validate_data(self, X, y, dtype=(np.float64, np.float32))
         is_labelled = _is_labelled(y)
         check_classification_targets(y[is_labelled])
@@ -44,7 +47,14 @@ class _HeadClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} needs labelled samples of two classes or more; got "
                 f"{len(self.classes_)} class. Unlabelled samples have y = -1."
             )
-        problem = head_problem(X[is_labelled], codes, len(self.classes_), X[~is_labelled])
+        chances = None
+        if useful is not None:
+            chances = column_or_1d(useful, dtype=np.float64)
+            check_consistent_length(X, chances)
+            chances = chances[~is_labelled]
+        problem = head_problem(
+            X[is_labelled], codes, len(self.classes_), X[~is_labelled], useful=chances
+        )
         settings = self.get_params()
         seed = check_random_state(settings.pop("random_state")).randint(2**31 - 1)
         self.head_ = self._kind(**settings).fit(problem, np.random.default_rng(seed))[0]
@@ -114,16 +124,29 @@ class MixMatchClassifier(_HeadClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PseudoLabelClassifier(_HeadClassifier):
-    """Self-training with the most confident unlabelled rows, the same number of each class.
+    """Self-training with the most confident unlabelled rows of each class.
 
-    See `mixmood.heads.pseudo_label.PseudoLabelHead`.
+    `fit` also takes `useful`, the chance of each row to belong to one of the classes: rows count
+    by it. See `mixmood.heads.pseudo_label.PseudoLabelHead`.
     """
 
     n_rounds: int = PseudoLabelHead.n_rounds
     last_share: float = PseudoLabelHead.last_share
     pool_weight: float = PseudoLabelHead.pool_weight
+    equal_share: float = PseudoLabelHead.equal_share
     random_state: Any = 0
     _kind: ClassVar = PseudoLabelHead
+
+    def fit(self, X: Any, y: Any, useful: Any = None) -> Self:
+        """Fit to features, shape (n, d), and their classes, shape (n,), -1 where unknown.
+
+        Args:
+            X: The features.
+            y: The classes.
+            useful: The chance of each row to belong to one of the classes, shape (n,); 1 if None.
+                Those of labelled rows are not used. `mixmood train` estimates it from the images.
+        """
+        return self._fit(X, y, useful)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

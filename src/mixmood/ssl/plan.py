@@ -99,7 +99,8 @@ class TrainingPlan(Recipe):
         AUTO,
         f"{', '.join(name for name in NETWORK_ALGORITHMS if name in HEAD_ALGORITHMS)}; "
         f"{', '.join(HEAD_ONLY)} (head); {', '.join(NETWORK_ONLY)} (networks); "
-        "auto: chosen by cross-validation (head), mixmatch (networks).",
+        "auto: pseudo-label with the pools that rank advises, else supervised (head); mixmatch "
+        "(networks).",
     )
     backbone: str = option(
         DEFAULT_BACKBONE, f"Backbone whose features a head classifies: {BACKBONE_WORDS}.", only=HEAD
@@ -114,7 +115,8 @@ class TrainingPlan(Recipe):
     )
     pool_limit: int = option(
         3000,
-        "Use at most this many pool images for a head: a random sample of a larger pool.",
+        "Use at most this many pool images for a head, shared among the pools in proportion to "
+        "their useful images, at least 200 of each.",
         only=HEAD,
     )
     epochs: int = option(

@@ -34,7 +34,7 @@ def test_mixmatch_without_weight_and_mixing_is_supervised_training(
         assert ours.loss_labelled == pytest.approx(theirs.loss_labelled, abs=1e-6)
 
 
-@pytest.mark.parametrize("algorithm", ["mixmatch", "pseudo-label", "fixmatch", "mean-teacher"])
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "supervised"])
 def test_a_pool_without_weight_adds_nothing_to_the_loss(data, quick, algorithm):
     record = train(*data, algorithm=algorithm, settings={"gamma": 0.0}, **quick).record
     for epoch in record.epochs:

@@ -8,6 +8,7 @@ import torch
 
 from mixmood.core.errors import OptionError, ShapeError
 from mixmood.ssl.algorithms import losses
+from mixmood.ssl.algorithms.freematch import adaptive_thresholds
 from mixmood.ssl.algorithms.registry import ALGORITHMS
 from mixmood.ssl.train import train
 
@@ -150,3 +151,21 @@ def test_the_authors_loss_weighs_the_pool_a_ninth_of_the_texts(data, quick):
     )
     assert code.loss_labelled == pytest.approx(3 * text.loss_labelled, rel=1e-5)
     assert code.loss_unlabelled == pytest.approx(text.loss_unlabelled / 3, rel=1e-5)
+
+
+def test_aligned_guesses_are_worked_by_hand():
+    """Means 0.7 and 0.3 against equal shares: each row is divided by them and normalised."""
+    guesses = torch.tensor([[0.8, 0.2], [0.6, 0.4]])
+    found = losses.aligned(guesses, torch.tensor([0.5, 0.5]))
+    first, second = 0.8 / 0.7, 0.2 / 0.3
+    assert found[0].tolist() == pytest.approx([first / (first + second), second / (first + second)])
+    even = torch.tensor([[0.9, 0.1], [0.1, 0.9]])
+    assert torch.allclose(losses.aligned(even, torch.tensor([0.5, 0.5])), even)
+
+
+def test_the_threshold_of_a_rare_class_is_lower():
+    """Mean confidence 0.75; the second class is guessed half as often as the first."""
+    guesses = torch.tensor([[0.9, 0.1], [0.8, 0.2], [0.4, 0.6], [0.7, 0.3]])
+    common, rare = 0.75, 0.75 * 0.3 / 0.7
+    expected = pytest.approx([common, common, rare, common])
+    assert adaptive_thresholds(guesses).tolist() == expected

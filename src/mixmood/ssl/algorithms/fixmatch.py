@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from mixmood.numerics.checks import ranged
 from mixmood.ssl.algorithms.algorithm import ConfidentGuesses, Step, StepLoss
+from mixmood.ssl.algorithms.losses import aligned
 
 
 @dataclass(frozen=True)
@@ -12,7 +13,8 @@ class FixMatch(ConfidentGuesses):
     """Cross-entropy of strong views against the classes guessed on weak views.
 
     Guesses with a confidence below `threshold` are left out. An update uses `unlabelled_ratio`
-    unlabelled images for each labelled one.
+    unlabelled images for each labelled one. With `alignment`, the guesses of an update are first
+    moved towards the class shares of the labelled images (equal ones if `balanced` is `none`).
 
     Source: Sohn et al., "FixMatch", 2020.
     """
@@ -20,9 +22,14 @@ class FixMatch(ConfidentGuesses):
     name: ClassVar[str] = "fixmatch"
 
     unlabelled_ratio: int = ranged(1, 1)
+    alignment: bool = False
 
     def loss(self, step: Step) -> StepLoss:
         """The loss of an update. Guesses take a pass of their own, without gradients."""
         guesses = step.network.guess(step.unlabelled(1))
+        if self.alignment:
+            # Balanced weights are inverse to the class counts.
+            counts = 1 / step.class_weights
+            guesses = aligned(guesses, counts / counts.sum())
         logits, strong_logits = step.network.parts([step.labelled(), step.strong()])
         return self.loss_of(step, logits, strong_logits, guesses, self.gamma)

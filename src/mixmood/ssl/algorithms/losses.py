@@ -87,6 +87,21 @@ def sharpen(probabilities: Tensor, temperature: float) -> Tensor:
     return functional.softmax(probabilities.clamp_min(tiny).log() / temperature, dim=1)
 
 
+def aligned(guesses: Tensor, shares: Tensor) -> Tensor:
+    """Guesses whose mean is moved towards the class shares; each row sums to 1.
+
+    p_c * share_c / mean p_c, normalised: distribution alignment, from the guesses of one update.
+
+    Source: Berthelot et al., "ReMixMatch", 2020.
+
+    Args:
+        guesses: Shape (n, classes).
+        shares: What the classes should have on average, shape (classes,).
+    """
+    moved = guesses * (shares / guesses.mean(dim=0).clamp_min(1e-6))
+    return moved / moved.sum(dim=1, keepdim=True)
+
+
 def check_same_shape(x: Tensor, y: Tensor) -> None:
     """Refuse two tensors that would be broadcast against each other silently."""
     if x.shape != y.shape:
@@ -128,7 +143,7 @@ def confident_guess_loss(
     guesses: Tensor,
     class_weights: Tensor,
     *,
-    threshold: float,
+    threshold: float | Tensor,
     ood_mask: float | None,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """The mean cross-entropy against the guessed classes; which guesses are sure; which are kept.
@@ -140,7 +155,7 @@ def confident_guess_loss(
         logits: Logits that are trained, shape (n, classes).
         guesses: Probabilities that give the guessed classes, shape (n, classes).
         class_weights: Shape (classes,).
-        threshold: The least confidence of a sure guess.
+        threshold: The least confidence of a sure guess; or one for each guess, shape (n,).
         ood_mask: The least confidence for an image to be kept; None to keep all.
     """
     targets = functional.one_hot(guesses.argmax(dim=1), guesses.shape[1]).float()

@@ -8,6 +8,7 @@ from mixmood.core.errors import OptionError
 from mixmood.core.text import check_name
 from mixmood.ssl.algorithms.algorithm import Algorithm
 from mixmood.ssl.algorithms.fixmatch import FixMatch
+from mixmood.ssl.algorithms.freematch import FreeMatch
 from mixmood.ssl.algorithms.mean_teacher import MeanTeacher
 from mixmood.ssl.algorithms.mixmatch import MixMatch
 from mixmood.ssl.algorithms.pseudo_label import PseudoLabel
@@ -21,6 +22,7 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
     "mixmatch": MixMatch,
     "pseudo-label": PseudoLabel,
     "fixmatch": FixMatch,
+    "freematch": FreeMatch,
     "mean-teacher": MeanTeacher,
 }
 
