@@ -255,8 +255,8 @@ def page(rows: list[Row]) -> str:
         "was used.",
         "\n".join(task_table(rows)),
         "## The accuracy that `train` prints",
-        f"Its 95 % interval holds the accuracy on test images in {coverage(rows)}. These are features in a view that was chosen before, so that the "
-        "choice of the view is not part of it.",
+        f"Its 95 % interval holds the accuracy on test images in {coverage(rows)}. These are "
+        "features in a view that was chosen before: the choice of the view is not part of it.",
     ]
     return "\n\n".join(parts) + "\n"
 

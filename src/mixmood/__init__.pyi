@@ -545,8 +545,9 @@ def train(
         epochs: Passes over the pool (over the labelled images for supervised).
         learning_rate: Peak of the one-cycle policy.
         augment: paper, flips, dihedral, flip-crop, crop or none.
-        algorithm: supervised, mixmatch, pseudo-label; propagation (head); fixmatch, mean-teacher
-            (networks); auto: chosen by cross-validation (head), mixmatch (networks).
+        algorithm: supervised, mixmatch, pseudo-label; propagation (head); fixmatch, freematch,
+            mean-teacher (networks); auto: pseudo-label with the pools that rank advises, else
+            supervised (head); mixmatch (networks).
         backbone: Backbone whose features a head classifies: efficientnet-lite0, wide-resnet50-2,
             untrained-wrn, FILE.onnx, hf:NAME or hf:DIR; auto:NAME,NAME,... is the one whose
             classifier does best on the labelled images.
@@ -556,7 +557,8 @@ def train(
             images decide.
         groups: Images of one group stay in one fold: a column of the table, or a pattern on the
             path such as 'patient(\\d+)'.
-        pool_limit: Use at most this many pool images for a head: a random sample of a larger pool.
+        pool_limit: Use at most this many pool images for a head, shared among the pools in
+            proportion to their useful images, at least 200 of each.
         image_size: Side of the square images in pixels.
         test_share: Without test images: share of each class to set aside.
         validation_share: Share of each class to set aside for selecting the epoch.

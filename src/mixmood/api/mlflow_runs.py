@@ -90,6 +90,7 @@ def log_head(log: MlflowLog, record: "HeadRecord", folder: Path | None) -> str:
         "n_labelled": record.n_labelled,
         "n_unlabelled": record.n_unlabelled,
         **{f"gain/{pool.name}": pool.gain for pool in record.pools},
+        **{f"n_used/{pool.name}": pool.n_used for pool in record.pools},
     }
     rows = _rows(metrics.items())
     return log.log(params, rows, name="train head", tags=TAGS | {KIND: "train"}, files=files)
