@@ -50,6 +50,8 @@ def test_the_worst_labels_come_first_in_text_csv_json_and_page(flipped, tmp_path
     assert {"labelled[4]", "labelled[9]"} <= by_check["label"]
     assert by_check["copy"] == {"labelled[30]", "labelled[31]"}
     assert by_check["test"] == {"labelled[12]"}
+    copies = {row["path"]: row["suggested"] for row in rows if row["check"] == "copy"}
+    assert copies == {"labelled[30]": "dog", "labelled[31]": ""}  # 30 looks like a dog
     assert len({row["path"] for row in rows}) == 60
     suggested = {row["path"]: row["suggested"] for row in rows if row["check"] == "label"}
     assert suggested["labelled[4]"] == "dog"

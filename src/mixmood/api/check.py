@@ -243,6 +243,11 @@ class _Checks:
         if self.plan.groups is not None:
             members = group_codes(group_names(self.sample.pool, self.plan.groups))
             members = members[self.sample.rows]
+        if (pairs := np.flatnonzero(self.copies.is_copy)).size:
+            # A copy with another label would speak against the right one too.
+            members = np.arange(len(self.codes)) if members is None else members.copy()
+            for row in pairs.tolist():
+                members[members == members[row]] = members[self.copies.rows[row]]
         return LabelEvidence(self.sample.features, self.codes, self.plan.seed, members)
 
     @cached_property
