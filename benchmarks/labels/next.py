@@ -314,6 +314,7 @@ def main() -> None:
     parser.add_argument("rows", type=Path)
     parser.add_argument("--seeds", type=int, nargs="*", default=list(range(10)))
     parser.add_argument("--part", choices=["development", "report"], default="report")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--figure", type=Path)
     given = parser.parse_args()
     given.rows.parent.mkdir(parents=True, exist_ok=True)
@@ -329,7 +330,7 @@ def main() -> None:
         for pool in pools_of(family, seed)
     ]
     for family, seed, source, percent in cells:
-        ways = [way for way in WAYS if (family.name, seed, source, percent, way) not in done]
+        ways = [way for way in given.ways if (family.name, seed, source, percent, way) not in done]
         mixed = mixture(given.features, family, seed, source, percent) if ways else None
         for way in ways:
             key = dict(zip(names, (family.name, seed, source, percent, way), strict=True))
