@@ -36,8 +36,14 @@ from mixmood.heads.problem import head_problem
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.fitting import signed_roots
 from mixmood.selection.decide import ScannedPool
-from mixmood.selection.next import candidates_of, chosen_images, uncertainty, useful_of
-from mixmood.selection.scorer import fit_filter
+from mixmood.selection.next import (
+    candidates_of,
+    chosen_images,
+    not_foreign,
+    uncertainty,
+    useful_of,
+)
+from mixmood.selection.scorer import FittedFilter, fit_filter
 
 START, STEP, END = 10, 10, 60
 N_POOL, N_TEST, N_VIEW = 400, 1000, 60
@@ -57,17 +63,10 @@ class Round:
     foreign: np.ndarray
     codes: np.ndarray
     chances: np.ndarray
+    filter: FittedFilter
+    """That `next` fits: images that were chosen and labelled have no part in it."""
+    scores: np.ndarray
     rng: np.random.Generator
-
-    @cached_property
-    def filter(self):
-        """The filter that `next` fits, on all images that are left."""
-        return fit_filter(self.labelled, self.features, self.rng, labels=self.codes)
-
-    @property
-    def scores(self) -> np.ndarray:
-        """Their scores; a pool of at most 1000 images is fitted as a whole."""
-        return self.filter.score.fit.pool
 
 
 def at_random(known: Round) -> np.ndarray:
@@ -128,13 +127,10 @@ def proposed(known: Round) -> np.ndarray:
     """The images that `mixmood next` proposes."""
     n, (useful, may_be) = len(known.rows), useful_of(known.filter, known.scores)
     pool = ScannedPool(known.scores, np.zeros(n, np.int32), np.zeros(n, np.uint8))
-    threshold, confidence = known.filter.threshold, known.chances.max(axis=1)
-    rows = candidates_of(pool, useful, may_be, confidence, threshold, STEP, known.rng)
-    chosen = chosen_images(
-        known.features[rows], known.labelled, useful[rows], known.chances[rows], STEP,
-        foreign=known.foreign,
-    )  # fmt: skip
-    return rows[chosen.rows]
+    useful *= not_foreign(known.labelled, known.codes, known.foreign, known.features)
+    rows = candidates_of(pool, useful, may_be, known.chances.max(axis=1), known.rng)
+    features, chances = known.features[rows], known.chances[rows]
+    return rows[chosen_images(features, known.labelled, useful[rows], chances, STEP).rows]
 
 
 WAYS: dict[str, Callable[[Round], np.ndarray]] = {
@@ -159,6 +155,12 @@ class Mixture:
     codes: np.ndarray
     test_features: np.ndarray
     test_codes: np.ndarray
+
+    @cached_property
+    def filter(self) -> FittedFilter:
+        """The filter of the first labelled images and the whole pool."""
+        own, pool = self.features[:START], self.features[START:]
+        return fit_filter(own, pool, rng_for(0, "next"), labels=self.codes[:START])
 
 
 @lru_cache(maxsize=2)
@@ -206,7 +208,8 @@ def rounds(mixed: Mixture, way: str, seed: int) -> dict:
             return {"accuracies": accuracies, "hits": hits}
         known = Round(
             mixed.features[left], unit[left], features, unit[labelled], mixed.features[foreign],
-            codes, head.predict_proba(mixed.features[left]), rng_for(seed, way, len(hits)),
+            codes, head.predict_proba(mixed.features[left]), mixed.filter,
+            mixed.filter.score.fit.pool[left - START], rng_for(seed, way, len(hits)),
         )  # fmt: skip
         asked = left[WAYS[way](known)]
         is_own = mixed.codes[asked] >= 0

@@ -142,9 +142,7 @@ def test_of_many_candidates_a_part_is_compared():
     n = MOST_CANDIDATES + 500
     pool = ScannedPool(np.ones(n), np.zeros(n, np.int32), np.zeros(n, np.uint8))
     confidence = np.where(np.arange(n) < 500, 0.5, 0.999)
-    rows = candidates_of(
-        pool, np.ones(n), np.ones(n, bool), confidence, 0.0, 20, np.random.default_rng(0)
-    )
+    rows = candidates_of(pool, np.ones(n), np.ones(n, bool), confidence, np.random.default_rng(0))
     assert len(set(rows.tolist())) == MOST_CANDIDATES
     assert (rows < 500).sum() > 450
 

@@ -15,26 +15,23 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
-from mixmood.core.arrays import Array, Rows
+from mixmood.core.arrays import Array, Codes, Rows
 from mixmood.evidence.share import useful_chances
+from mixmood.heads.problem import head_problem
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.fitting import labelled_share, signed_roots
-from mixmood.selection.decide import ScannedPool, keep_best
+from mixmood.selection.decide import ScannedPool
 from mixmood.selection.scorer import FittedFilter
 
 MOST_CANDIDATES = 2000
 """Images that are compared with each other; of more, a random part by their value."""
-SPARE = 3
-"""At least so many candidates for each image that is wanted, if their chances allow it."""
 LEAST_USEFUL, LEAST_TYPICAL = 0.1, 0.05
 """An image is proposed if its chance to be useful is as large, or if it scores at least as high as
 this share of the labelled images."""
+FEWEST_FOREIGN = 2
 POWER = 3
 """Of the cosine: similarity falls quickly, so that an image stands for near ones only."""
-SHARPNESS = 12.0
-"""How fast the chance to be useful falls with the difference of two cosines."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +45,8 @@ class Chosen:
 def useful_of(fitted: FittedFilter, scores: Array) -> tuple[Array, NDArray[np.bool_]]:
     """The chance of each image to be useful, and whether it may be proposed, shape (n,).
 
-    Images that were chosen and labelled are no random sample of their classes: the useful share of
-    the pool that they are compared with falls, down to 0. So an image may also be proposed if it
-    scores as high as some of the labelled images.
+    An image may also be proposed if it scores as high as some of the labelled images: if these are
+    no random sample of their classes, the useful share is too low.
     """
     fit = fitted.score.fit
     useful = np.interp(scores, *useful_chances(fitted.useful.share, fit))
@@ -58,32 +54,45 @@ def useful_of(fitted: FittedFilter, scores: Array) -> tuple[Array, NDArray[np.bo
     return np.maximum(useful, 1e-3), (useful >= LEAST_USEFUL) | is_typical
 
 
+def not_foreign(labelled: Array, codes: Codes, foreign: Array, features: Array) -> Array:
+    """The chance of each image not to be like images that belong to no class, squared, shape (n,).
+
+    By a classifier for which these images are one more class; 1 if there are fewer than two.
+
+    Args:
+        labelled: Features of the labelled images, shape (m, d).
+        codes: Their classes, 0 to k - 1, shape (m,).
+        foreign: Features of images that a person called none of the classes, shape (f, d).
+        features: Of the images that are asked about, shape (n, d).
+    """
+    if len(foreign) < FEWEST_FOREIGN or not len(features):
+        return np.ones(len(features))
+    n_classes = int(codes.max()) + 1
+    every = np.concatenate([codes, np.full(len(foreign), n_classes)])
+    problem = head_problem(np.concatenate([labelled, foreign]), every, n_classes + 1)
+    chances = problem.labelled.supervised[0].predict_proba(features)
+    return np.asarray(np.maximum(1 - chances[:, -1], 1e-3) ** 2)
+
+
 def candidates_of(
     pool: ScannedPool,
     useful: Array,
     may_be: NDArray[np.bool_],
     confidence: Array,
-    threshold: float,
-    n_wanted: int,
     rng: np.random.Generator,
 ) -> Rows:
     """The images of a pool that may be proposed, in its order; at most MOST_CANDIDATES.
 
-    They score as high as the useful share of the pool; if these are few, more are added. Of many,
-    a random part is taken, uncertain images with a larger probability.
+    Of many, a random part is taken; images that are useful and uncertain are more probable.
 
     Args:
         pool: The scanned pool; copies and unreadable images are no candidates.
         useful: The chance of each image to be useful, shape (n,).
         may_be: Which images may be proposed, shape (n,).
         confidence: The probability of its predicted class, shape (n,).
-        threshold: The score that the useful share reaches.
-        n_wanted: How many images will be proposed.
         rng: Decides which part is taken.
     """
-    is_possible = pool.is_candidate & may_be
-    n_like = max(int((is_possible & (pool.scores >= threshold)).sum()), SPARE * n_wanted)
-    rows = np.flatnonzero(keep_best(pool.scores, n_like, is_possible))
+    rows = np.flatnonzero(pool.is_candidate & may_be)
     if len(rows) <= MOST_CANDIDATES:
         return rows
     value = useful[rows] * (1 - confidence[rows]) + 1e-9
@@ -105,7 +114,6 @@ def chosen_images(
     probabilities: Array,
     n_chosen: int,
     groups: NDArray[np.integer] | None = None,
-    foreign: Array | None = None,
 ) -> Chosen:
     """The candidates to label, the most valuable first; fewer if there are not as many.
 
@@ -116,7 +124,6 @@ def chosen_images(
         probabilities: Of the classes, shape (n, k).
         n_chosen: How many are wanted.
         groups: The group of each candidate: one image of each group is chosen before a second one.
-        foreign: Features of images that belong to none of the classes, shape (f, d).
     """
     if not len(features):
         return Chosen(np.empty(0, np.int64), np.empty(0, np.int64))
@@ -124,12 +131,7 @@ def chosen_images(
     centre = roots.mean(axis=0)
     rows, own = unit_rows(roots, centre), unit_rows(signed_roots(labelled), centre)
     like = np.clip(rows @ rows.T, 0.0, 1.0) ** POWER
-    nearest_own = (rows @ own.T).max(axis=1)
-    covered = np.clip(nearest_own, 0.0, 1.0) ** POWER
-    if foreign is not None and len(foreign):
-        # An image that is nearer to a foreign one than to a labelled one is probably foreign too.
-        nearest_foreign = (rows @ unit_rows(signed_roots(foreign), centre).T).max(axis=1)
-        useful = useful * expit(SHARPNESS * (nearest_own - nearest_foreign))
+    covered = np.clip((rows @ own.T).max(axis=1), 0.0, 1.0) ** POWER
     value = useful * uncertainty(probabilities)
     is_open = np.ones(len(rows), bool)
     n_taken = np.zeros(len(rows) if groups is None else int(groups.max()) + 1, np.int64)
