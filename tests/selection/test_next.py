@@ -15,9 +15,10 @@ from mixmood.core.records.next import Proposals
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray
 from mixmood.selection.decide import ScannedPool
-from mixmood.selection.next import MOST_CANDIDATES, candidates_of, chosen_images
+from mixmood.selection.next import MOST_CANDIDATES, candidates_of, chosen_images, not_foreign
 
 NAMES = ("a", "b", "c")
+ANSWERED = (*range(8), 60, 61, 62)
 
 
 def rows_of(name, rows, codes=None):
@@ -88,6 +89,27 @@ def test_all_useful_images_of_a_small_pool_are_proposed(half_foreign, world):
     record = mixmood.next(half_foreign[0], few, cache=None).record
     assert 0 < len(record.images) <= 6
     assert any("20 were asked for" in warning for warning in record.warnings)
+
+
+def test_answers_of_a_round_leave_the_pool_and_teach_what_is_foreign(half_foreign, tmp_path):
+    """Labelled images, and foreign ones that a person called none of the classes."""
+    pool = half_foreign[1]
+    rows = [f"pool,{pool.locate(k)},{k},{'(none)' if k >= 60 else NAMES[k % 3]}" for k in ANSWERED]
+    (tmp_path / "labels.csv").write_text("\n".join(["pool,path,index,label", *rows]) + "\n")
+    labels = (str(tmp_path / "labels.csv"),)
+    record = mixmood.next(*half_foreign, count=12, cache=None, labels=labels).record
+    assert record.n_labelled == 24 + 8
+    assert len(record.images) == 12
+    assert not {one.index for one in record.images} & {*ANSWERED, *range(60, 122)}
+
+
+def test_images_like_foreign_ones_are_less_useful():
+    rng = np.random.default_rng(0)
+    rows = np.repeat(np.eye(3), 10, axis=0) * 4 + rng.random((30, 3))
+    own, codes, others = rows[:16], np.repeat([0, 1], [10, 6]), rows[20:25]
+    assert not_foreign(own, codes, others, rows[25:]).max() < 0.5
+    assert not_foreign(own, codes, others, rows[16:20]).min() > 0.5
+    assert (not_foreign(own, codes, others[:1], rows) == 1).all()
 
 
 def test_two_images_of_two_classes_are_enough(world):

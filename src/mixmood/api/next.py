@@ -6,7 +6,7 @@ import shlex
 import tempfile
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from mixmood.core.records.ranking import ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import counted, listed
 from mixmood.core.version import __version__
-from mixmood.data.images.labels import LABELS_FILE, group_codes, group_names, needed_labels
+from mixmood.data.images.labels import LABELS_FILE, NONE, group_codes, group_names, needed_labels
 from mixmood.data.images.names import with_frames_option
 from mixmood.data.images.pool import Pool, scaled_alike
 from mixmood.data.open import open_candidates, open_pool
@@ -43,16 +43,17 @@ from mixmood.evidence.labelled import MOST_LABELLED as MOST_JUDGED
 from mixmood.evidence.labelled import N_FIRST, N_POOL
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Extractor, Sample
+from mixmood.heads.linear import LinearHead
 from mixmood.ranking.judge import PoolGains, gains_of
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.report.filter import ListRow, write_list, writer_for
 from mixmood.report.label import label_page, label_studio_tasks
 from mixmood.report.next import next_lines
 from mixmood.selection.filter import FilterJob
-from mixmood.selection.next import candidates_of, chosen_images, useful_of
+from mixmood.selection.next import candidates_of, chosen_images, not_foreign, useful_of
 from mixmood.selection.plan import FilterPlan, NextPlan
 from mixmood.selection.scan import PartFolder
-from mixmood.selection.scorer import MOST_LABELLED, Scorer, fit_scorer, sampled
+from mixmood.selection.scorer import MOST_LABELLED, Scorer, fit_classifier, fit_scorer, sampled
 from mixmood.ssl.plan import TrainingRunPlan
 
 MOST_GUESSES = 5
@@ -247,6 +248,9 @@ class _Search:
         self.view = choose_view(
             self.base, plan, jobs=plan.jobs, groups=plan.groups, cache=cache, listener=listener
         )
+        # Images that were chosen and labelled are no random sample of their classes: a filter that
+        # is fitted with them takes the images that are left for foreign.
+        self.original = self.base
         self.answers = with_labels(plan.labels, self.base, self.pools, listener)
         self.base = self.answers.labelled
         self.warnings += self.answers.notes
@@ -255,14 +259,17 @@ class _Search:
 
     def run(self) -> NextImages:
         """Scan the pools, choose among all candidates, and say what their labels are worth."""
-        found = {name: self._candidates(pool) for name, pool in self.pools.items()}
         own = self.extractor.read(self.base, sampled(self.base, MOST_LABELLED, self.plan.seed))
+        codes, seed = own.codes.astype(np.int32), self.plan.seed
+        head, names = fit_classifier(own.features, codes, self.base.labels, seed)
+        if head is None:
+            raise InputError(f"The readable images of {self.base.name} are of one class.")
+        found = {name: self._candidates(pool, head, names) for name, pool in self.pools.items()}
         features = np.concatenate([one.sample.features for one in found.values()])
         useful = np.concatenate([one.useful for one in found.values()])
-        scorer = builtins.next(iter(found.values())).scorer
-        if scorer.head is None:
-            raise InputError(f"The readable images of {self.base.name} are of one class.")
-        chances = scorer.head.predict_proba(features)
+        present = np.unique(codes, return_inverse=True)[1]
+        useful *= not_foreign(own.features, present, self._foreign(), features)
+        chances = head.predict_proba(features)
         chosen = chosen_images(
             features, own.features, useful, chances, self.plan.count, self._groups(found)
         )
@@ -273,14 +280,26 @@ class _Search:
         )
         return NextImages(self._record(images, found), self.pools, self.given)
 
-    def _candidates(self, pool: Pool) -> _Candidates:
+    def _foreign(self) -> Array:
+        """Features of the images that a person called none of the classes, shape (n, d)."""
+        parts = [
+            self.extractor.read(
+                self.pools[name], sorted(row for row, label in said.items() if label == NONE)
+            ).features
+            for name, said in self.answers.answers.items()
+            if NONE in said.values()
+        ]
+        return np.concatenate(parts) if parts else np.empty((0, 0))
+
+    def _candidates(self, pool: Pool, head: LinearHead, names: tuple[str, ...]) -> _Candidates:
         """Scan a pool as `filter` does, and read the images that may be proposed."""
         plan = self.plan
         shared = {one.name: getattr(plan, one.name) for one in fields(plan) if one.name != "count"}
         if self.view is not None:
             shared["backbone"] = self.view.name
         filter_plan = plan_from(FilterPlan, shared)
-        scorer = fit_scorer(self.base, pool, filter_plan, self.extractor, LEAST_LABELLED)
+        scorer = fit_scorer(self.original, pool, filter_plan, self.extractor, LEAST_LABELLED)
+        scorer = replace(scorer, head=head, class_names=names)
         with tempfile.TemporaryDirectory(prefix="mixmood-next-") as folder:
             parts = PartFolder(Path(folder) / "scan", len(pool))
             answers = self.answers.answers.get(pool.name, {})
@@ -290,8 +309,7 @@ class _Search:
             nearest = np.concatenate([part.nearest for _, part in parts])
         useful, may_be = useful_of(scorer.filter, scanned.scores)
         rng = rng_for(plan.seed, "next", "candidates")
-        threshold = scorer.filter.threshold
-        rows = candidates_of(scanned, useful, may_be, confidence, threshold, plan.count, rng)
+        rows = candidates_of(scanned, useful, may_be, confidence, rng)
         sample = self.extractor.read(pool, rows)
         rows = sample.rows
         return _Candidates(scorer, sample, scanned.scores[rows], useful[rows], nearest[rows])
@@ -380,12 +398,12 @@ class _Search:
             seed=plan.seed,
             labelled=self.base.name,
             count=plan.count,
-            n_labelled=len(scorer.labelled_names),
+            n_labelled=len(self.base),
             classes=scorer.class_names,
             images=images,
             pools=pools,
             worth=worth,
-            answer=_answer(images, pools, worth, len(scorer.labelled_names)),
+            answer=_answer(images, pools, worth, len(self.base)),
             next=self._command() if images else None,
             backbone=view.backbone.describe() if view else {"name": "none: features were given"},
             view=None if view is None else view.describe(),

@@ -293,7 +293,7 @@ def fit_scorer(
         labels=labels,
         family=plan.score,
     )
-    head, class_names = _classifier(own.features, labels, labelled.labels, plan.seed)
+    head, class_names = fit_classifier(own.features, labels, labelled.labels, plan.seed)
     backbone, name = extractor.backbone, plan.backbone
     if is_onnx_file(name):
         name = str(Path(name).resolve())  # so that --load finds it from anywhere
@@ -317,7 +317,7 @@ def sampled(pool: Pool, most: int, seed: int) -> Rows:
     return np.sort(rng_for(seed, "filter", pool.name).choice(len(pool), most, replace=False))
 
 
-def _classifier(
+def fit_classifier(
     features: Array, codes: NDArray[np.int32] | None, labels: Labels | None, seed: int
 ) -> tuple[LinearHead | None, tuple[str, ...]]:
     """The supervised head and its class names; None and () with fewer than two classes."""
