@@ -170,6 +170,23 @@ def _trained(name: str) -> Callable[[], list[Seed]]:
     return lambda: [Seed(name, model_seeds.trained()[name])]
 
 
+def _label_seeds() -> list[Seed]:
+    head = b"pool,path,index,label\n"
+    texts = [head + b"own,own[0],0,b\nown,own[1],1,(none)\n", b"path;label\n'=x;(keep)\n"]
+    return [Seed("mixmood-labels.csv", text) for text in texts]
+
+
+def _read_labels(folder: Path, name: str) -> str:
+    from mixmood.core.listener import Listener
+    from mixmood.data.open import open_pool
+    from mixmood.data.readers.given_labels import with_labels
+
+    labelled = open_pool((np.eye(4), np.array(list("aabb"))), "own")
+    found = with_labels([folder / name], labelled, {"web": open_pool(np.eye(4), "web")}, Listener())
+    assert found.labelled.labels is not None
+    return READ
+
+
 READERS: dict[str, Reader] = {
     **POOL_READERS,
     "toml": Reader(_configs, _read_config, toml_tree),
@@ -181,5 +198,6 @@ READERS: dict[str, Reader] = {
     "backbone": Reader(seeds_named("x.onnx", model_seeds.backbones), _read_backbone, onnx_tree),
     "classifier": Reader(_trained("model.onnx"), _read_classifier, onnx_tree, True),
     "tables": Reader(_table_seeds, _read_tables),
+    "given-labels": Reader(_label_seeds, _read_labels),
 }
 """All readers by name."""
