@@ -154,6 +154,8 @@ class _Sets:
     """The labelled set and the pools, in which images are looked up."""
 
     pools: Mapping[str, Pool]
+    _places: dict[str, dict[str, int]] = field(default_factory=dict)
+    """The index of every image by its path, of sets in which an index did not fit."""
 
     def find(self, given: GivenLabel) -> tuple[str, int] | str:
         """The set and the index of an image; or why it is not found."""
@@ -171,15 +173,9 @@ class _Sets:
         pool, index = self.pools[name], given.index
         if index is not None and 0 <= index < len(pool) and pool.locate(index) == given.path:
             return index
+        if name not in self._places:
+            self._places[name] = {pool.locate(row): row for row in range(len(pool))}
         return self._places[name].get(given.path)
-
-    @cached_property
-    def _places(self) -> dict[str, dict[str, int]]:
-        """The index of every image by its path; read only if an index does not fit."""
-        return {
-            name: {pool.locate(row): row for row in range(len(pool))}
-            for name, pool in self.pools.items()
-        }
 
 
 def _joined(
