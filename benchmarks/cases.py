@@ -16,6 +16,7 @@ CASES: dict[str, tuple[str, str]] = {
     "authors": ("speed.authors:recomputed", "the authors' procedure"),
     "huge": ("speed.commands:huge_pool", "a pool of a million files"),
     "second": ("speed.commands:second_run", "a second run"),
+    "view": ("speed.commands:chosen_view", "the choice of the view, five pools of photographs"),
     "help": ("speed.commands:help_text", "the help"),
     "until": ("statistics.early:stopping", "stopping early"),
     "update": ("speed.mixmatch:one_update", "one MixMatch update"),

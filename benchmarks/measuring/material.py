@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 from PIL import Image, ImageFilter
@@ -62,6 +63,43 @@ def five_pools(folder: Path, n_labelled: int, n_images: int) -> tuple[Path, dict
     """A labelled folder and five pools of small JPEGs, one of each look."""
     labelled = small_jpegs(folder / "labelled", n_labelled, seed=1)
     return labelled, {look: small_jpegs(folder / look, n_images, look) for look in LOOKS}
+
+
+def five_pools_of_photographs(folder: Path) -> tuple[Path, dict[str, Path]]:
+    """60 labelled photographs of seven breeds, and pools of these breeds, others and other things.
+
+    Each pool has 300 photographs or what there is of them.
+    """
+    breeds, things = (_names_in(PACKS / f"{name}.zip") for name in ("pets", "imagenet_photos"))
+    names = sorted({name.split("/")[0] for name in breeds})
+    own = [name for name in breeds if name.split("/")[0] in names[:7]]
+    labelled = [
+        name for breed in names[:7] for name in [one for one in own if one.startswith(breed)][:9]
+    ][:60]
+    rest = [name for name in own if name not in labelled]
+    parts = {
+        "breeds": ("pets", rest),
+        "others": ("pets", [name for name in breeds if name not in own]),
+        "things": ("imagenet_photos", things[::2]),
+        "more things": ("imagenet_photos", things[1::2]),
+        "all breeds": ("pets", rest[::2] + [name for name in breeds if name not in own][::2]),
+    }
+    _extract("pets", labelled, folder / "labelled")
+    for pool, (pack_name, members) in parts.items():
+        _extract(pack_name, members[:300], folder / pool)
+    return folder / "labelled", {pool: folder / pool for pool in parts}
+
+
+def _names_in(path: Path) -> list[str]:
+    if not path.exists():
+        raise SkippedError("no photographs here; set MIXMOOD_TEST_DATA to where they are")
+    with ZipFile(path) as archive:
+        return sorted(name for name in archive.namelist() if not name.endswith("/"))
+
+
+def _extract(pack_name: str, members: list[str], folder: Path) -> None:
+    with ZipFile(PACKS / f"{pack_name}.zip") as archive:
+        archive.extractall(folder, members)
 
 
 class PreparedFiles:

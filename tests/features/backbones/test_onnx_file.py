@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import BackboneError, OptionError
+from mixmood.features.backbones.backbone import asked_views
 from mixmood.features.backbones.onnx_file import is_onnx_file
 from mixmood.features.backbones.registry import load_backbone
 
@@ -107,6 +108,11 @@ def test_another_output_can_be_named(save, images):
     assert negative.fingerprint != load_backbone(path + "?range=255").fingerprint
     with pytest.raises(OptionError, match="Unknown output 'a'"):
         load_backbone(path + "?range=255&output=a")
+
+
+def test_a_network_of_one_size_offers_one_view(save):
+    backbone = load_backbone(save() + "?range=255")
+    assert [str(view) for view in asked_views(backbone, "auto", "auto")] == ["64 px, last"]
 
 
 @pytest.mark.parametrize("size", [1, 2, 8])

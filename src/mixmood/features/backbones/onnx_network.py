@@ -66,6 +66,12 @@ class InputFormat:
 
 
 MICRO_BATCH = 16
+MICRO_BATCH_PIXELS = MICRO_BATCH * 96**2
+"""What a micro-batch may hold at most, so that activations fit the processor's cache.
+
+At 224 pixels, 2 images at once take 0.78 of the time of 16 and 170 MB less; at 160 pixels, 5 take
+0.85. No bit of the features changes.
+"""
 FLOATS = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64"}
 
 
@@ -344,6 +350,8 @@ class OnnxBackbone:
         if not len(batch):
             return np.empty((0, sum(self.blocks.values())), np.float32)
         size = self.batch_size
+        if not self._is_fixed and self.device == CPU:
+            size = max(1, min(size, MICRO_BATCH_PIXELS // self.resolution**2))
         return np.concatenate(
             [self._run(batch[start : start + size]) for start in range(0, len(batch), size)]
         )
