@@ -16,11 +16,11 @@ from benchmarks.measuring.row import Effort, Row, interleaved, ratios
 from mixmood.core.cores import checked_jobs
 from mixmood.data.images.decode import decode_squares
 from mixmood.data.readers.files import FolderSource
+from mixmood.features.backbones.onnx_network import MICRO_BATCH, MICRO_BATCH_PIXELS
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.backbones.view import View
 from mixmood.features.extract import extract
 
-MICRO_BATCH = 16
 DEFAULT = View(96)
 
 
@@ -46,9 +46,9 @@ class Engine:
     def inference(self) -> None:
         """The ONNX session alone, on arrays in memory, one thread for each core."""
         session, name = self.backbone._session, self.backbone.input_name
-        starts = range(0, len(self.ready), MICRO_BATCH)
+        size = min(MICRO_BATCH, MICRO_BATCH_PIXELS // self.side**2)
         with ThreadPoolExecutor(self.jobs) as threads:
-            batches = (self.ready[start : start + MICRO_BATCH] for start in starts)
+            batches = (self.ready[at : at + size] for at in range(0, len(self.ready), size))
             for _ in threads.map(lambda batch: session.run(None, {name: batch}), batches):
                 pass
 
