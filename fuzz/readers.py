@@ -177,12 +177,11 @@ def _label_seeds() -> list[Seed]:
 
 
 def _read_labels(folder: Path, name: str) -> str:
-    from mixmood.core.listener import Listener
     from mixmood.data.open import open_pool
     from mixmood.data.readers.given_labels import with_labels
 
     labelled = open_pool((np.eye(4), np.array(list("aabb"))), "own")
-    found = with_labels([folder / name], labelled, {"web": open_pool(np.eye(4), "web")}, Listener())
+    found = with_labels([folder / name], labelled, {"web": open_pool(np.eye(4), "web")})
     assert found.labelled.labels is not None
     return READ
 

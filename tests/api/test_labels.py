@@ -62,6 +62,7 @@ def test_rank_and_train_have_more_labels_and_a_smaller_pool(world):
     assert ranked.labelled.classes == {"a": 10, "b": 10, "c": 10, "d": 10}
     assert ranked.candidates[0].n_images == 91
     assert any("web: 8 labelled" in note for note in ranked.notes)
+    assert {str(web), str(options["labels"])} < {*str(ranked.next).split()}
     model = mixmood.train(own, {"web": web}, algorithm="pseudo-label", **options)
     assert model.record.n_labelled == 40
     assert model.record.n_unlabelled == 91

@@ -130,4 +130,4 @@ def test_flagged_labels_can_be_corrected_on_a_page(images, tmp_path):
     )
     result = invoke(tmp_path / "set", "--resolution", 96, "--labels", tmp_path / "labels.csv")
     assert "No copies in two classes." in result.stdout
-    assert "gone.png (no such image)" in result.stderr
+    assert "gone.png (no such image)" in result.stdout

@@ -170,7 +170,7 @@ def check(labelled: Any, *, plan: CheckPlan, listener: Listener | None = None) -
         view = choose_view(
             base, plan, jobs=plan.jobs, groups=plan.groups, cache=store, listener=listener
         )
-        given = with_labels(plan.labels, base, {}, listener)
+        given = with_labels(plan.labels, base, {})
         base = given.labelled
         extractor = Extractor(None if view is None else view.backbone, plan.jobs, store, listener)
         sample = extractor.read(base).not_empty()

@@ -369,7 +369,7 @@ def _with_labelled(
         listener=listener,
     )
     network = None if view is None else view.backbone
-    given = with_labels(plan.labels, base, {pool.name: pools["pool"]}, listener)
+    given = with_labels(plan.labels, base, {pool.name: pools["pool"]})
     return _Inputs(given.labelled, pools["pool"], source, network, view, given)
 
 

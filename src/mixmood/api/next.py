@@ -251,7 +251,7 @@ class _Search:
         # Images that were chosen and labelled are no random sample of their classes: a filter that
         # is fitted with them takes the images that are left for foreign.
         self.original = self.base
-        self.answers = with_labels(plan.labels, self.base, self.pools, listener)
+        self.answers = with_labels(plan.labels, self.base, self.pools)
         self.base = self.answers.labelled
         self.warnings += self.answers.notes
         backbone = None if self.view is None else self.view.backbone

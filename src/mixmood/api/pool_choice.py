@@ -89,7 +89,8 @@ class HeadSources:
             name: pool if why_not_comparable(labelled, pool) else _scaled_like(labelled, pool)
             for name, pool in self.opened.pools.items()
         }
-        given = with_labels(self.plan.labels, labelled, pools, listener)
+        given = with_labels(self.plan.labels, labelled, pools)
+        given.tell(listener)
         left = {name: given.without_labelled(name, pool) for name, pool in pools.items()}
         self.opened = replace(self.opened, pools=left)
         return given.labelled

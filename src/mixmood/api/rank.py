@@ -133,7 +133,8 @@ def rank(
             listener=listener,
             with_last=True,
         )
-        given = with_labels(plan.labels, base, pools, listener)
+        given = with_labels(plan.labels, base, pools)
+        given.tell(listener)
         start = time.perf_counter()
         ranked = rank_pools(
             given.labelled,
@@ -177,6 +178,8 @@ def with_command(
     partly.sort(key=lambda one: (-one.probe.gain if one.probe else 0.0, one.name))
     is_filter = record.union is None and bool(partly)
     names = [partly[0].name] if is_filter else list(record.union.pools if record.union else ())
+    if plan.labels and not is_filter:
+        names = list(given)  # images of pools that are not advised may have labels too
     paths = (labelled, *(given[name] for name in names))
     if not all(map(_is_path, paths)):
         return record

@@ -20,11 +20,13 @@ def sets():
 
 
 def given(tmp_path, sets, *texts):
-    files, listener = [], Recorder()
+    files = []
     for number, text in enumerate(texts):
         files.append(tmp_path / f"{number}.csv")
         files[-1].write_bytes(text if isinstance(text, bytes) else text.encode())
-    return with_labels(files, *sets, listener), listener
+    found, listener = with_labels(files, *sets), Recorder()
+    found.tell(listener)
+    return found, listener
 
 
 def names(pool):
@@ -106,7 +108,7 @@ def test_a_group_of_a_joined_image_is_that_of_its_own_table(tmp_path):
     own, web = (open_pool(tmp_path / f"{name}.csv") for name in ("own", "web"))
     path = tmp_path / "labels.csv"
     path.write_text(HEAD + f"web,{web.locate(0)},0,x\n")
-    found = with_labels([path], own, {"web": web}, Recorder())
+    found = with_labels([path], own, {"web": web})
     assert found.labelled.column("patient") == ["1", "2", "2", "3"]
     assert found.labelled.fetch(3) == web.fetch(0)
     assert found.labelled.file_path(0) == own.file_path(0)

@@ -85,12 +85,26 @@ class GivenLabels:
     Attributes:
         labelled: The labelled set with corrections and with labelled images of the pools.
         answers: What was said of the images of each pool: index and label, or NONE or KEEP.
-        notes: Sentences about labels that are used, and about those that are not.
+        used: Sentences about labels that are used.
+        unused: A sentence about labels that are not, if there are any.
     """
 
     labelled: Pool
     answers: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """All sentences, for a record."""
+        return self.used + self.unused
+
+    def tell(self, listener: Listener) -> None:
+        """Say them, where no record is printed that has them."""
+        for text in self.used:
+            listener.note(text)
+        for text in self.unused:
+            listener.warn(text)
 
     def without_labelled(self, name: str, pool: Pool) -> Pool:
         """A pool without the images that have a label now or belong to no class."""
@@ -106,7 +120,7 @@ class GivenLabels:
 
 
 def with_labels(
-    files: Sequence[str | Path], labelled: Pool, pools: Mapping[str, Pool], listener: Listener
+    files: Sequence[str | Path], labelled: Pool, pools: Mapping[str, Pool]
 ) -> GivenLabels:
     """The labelled set and the answers for each pool; InputError for contradictions in a file.
 
@@ -114,7 +128,6 @@ def with_labels(
         files: What the page to label on saved; of the same image, the last file counts.
         labelled: The labelled set as it was opened.
         pools: The pools by name.
-        listener: Gets what was done with the labels.
     """
     if not files:
         return GivenLabels(labelled)
@@ -140,13 +153,8 @@ def with_labels(
             answers[name][row] = given.label
     own_answers = answers.pop(LABELLED)
     joined = _joined(labelled, own_answers, pools, answers)
-    told = [*_sentences(labelled, own_answers, answers, n_again)]
-    for sentence in told:
-        listener.note(sentence)
-    if unused:
-        told.append(_unused(unused))
-        listener.warn(told[-1])
-    return GivenLabels(joined, answers, tuple(told))
+    told = tuple(_sentences(labelled, own_answers, answers, n_again))
+    return GivenLabels(joined, answers, told, (_unused(unused),) if unused else ())
 
 
 @dataclass(frozen=True)
