@@ -20,7 +20,6 @@ from mixmood.api.mlflow_runs import log_filter, mlflow_log
 from mixmood.api.outputs import check_outputs
 from mixmood.api.rank import FEWEST_CLASSES, carried
 from mixmood.api.view_choice import choose_view
-from mixmood.core.arrays import Rows
 from mixmood.core.cache import FeatureCache, open_cache
 from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError, OptionError, ShapeError
@@ -33,7 +32,7 @@ from mixmood.core.records.filtering import (
     GainInterval,
 )
 from mixmood.core.records.labelling import LabelImage, LabelTask
-from mixmood.core.records.ranking import ShareRecord
+from mixmood.core.records.ranking import Probe, ShareRecord
 from mixmood.data.images.labels import group_codes, group_names
 from mixmood.data.images.names import is_url_or_noise, with_frames_option
 from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
@@ -49,7 +48,7 @@ from mixmood.features.backbones.view import View
 from mixmood.features.plan import AUTO
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Extractor
-from mixmood.ranking.judge import gains_of
+from mixmood.ranking.judge import PoolGains, gains_of
 from mixmood.report.filter import (
     ListContent,
     check_names,
@@ -70,6 +69,7 @@ from mixmood.ssl.plan import TrainingRunPlan
 
 MOST_BORDERLINE = 50
 """Images on the page to keep or drop them."""
+WHOLE = "whole"
 FEWEST_PROBED = 40
 """With fewer unlabelled images a head hardly differs from the supervised one."""
 
@@ -211,10 +211,17 @@ def filter(
         if target is not None:
             check_names(target, (inputs.pool.locate(row) for row in range(len(inputs.pool))))
         extractor = Extractor(inputs.backbone, plan.jobs, store, listener)
+        gains: PoolGains | None = None
         if isinstance(inputs.base, Scorer):
             base, scorer = None, inputs.base
         else:
-            base, scorer = inputs.base, fit_scorer(inputs.base, inputs.pool, plan, extractor)
+            base = inputs.base
+            if plan.probe and base.labels is not None:
+                # Our threads use all cores already; threads of BLAS would only slow them down.
+                with threadpool_limits(1, user_api="blas"):
+                    gains = _whole_gain(base, inputs.pool, plan, extractor)
+            share = None if gains is None or gains.why_no_gain else gains.shares[WHOLE]
+            scorer = fit_scorer(base, inputs.pool, plan, extractor, share)
         if plan.save is not None:
             save_scorer(Path(plan.save), scorer)
         with _part_folder(target, len(inputs.pool)) as parts:
@@ -235,7 +242,9 @@ def filter(
             notes = _notes(job, base) if given is None else (*given.notes, *_notes(job, base))
             record = describe(job, decision, name, notes)
             if base is not None:
-                record = replace(record, probe=_gains(base, job, decision))
+                if gains is not None:
+                    with threadpool_limits(1, user_api="blas"):
+                        record = replace(record, probe=_gains(gains, job, decision))
                 record = _with_answer(record, labelled, pool, target, asked)
             # Last, so that a kill before this point loses nothing that --resume needs.
             parts.remove()
@@ -422,44 +431,44 @@ def _notes(job: FilterJob, labelled: Pool | None) -> tuple[str, ...]:
     return (*(f"{labelled.name}: {note}" for note in own if note), *notes)
 
 
-def _gains(labelled: Pool, job: FilterJob, decision: Decision) -> GainChange | None:
-    """Gain and advice of the whole pool and of its kept part, by the questions that `rank` asks.
+def _whole_gain(labelled: Pool, pool: Pool, plan: FilterPlan, extractor: Extractor) -> PoolGains:
+    """Share, gain and advice of the pool, as in `rank`."""
 
-    None without classes, or if fewer than 40 images are kept.
-    """
-    plan, kept = job.plan, np.flatnonzero(decision.is_kept)
-    if not plan.probe or len(kept) < FEWEST_PROBED:
-        return None
+    def begin(one: Pool, most: int, side: str) -> Reading:
+        return Reading.begin(one, most, plan.seed, side, extractor)
 
-    def begin(pool: Pool, most: int, side: str, among: Rows | None = None) -> Reading:
-        return Reading.begin(pool, most, plan.seed, side, job.extractor, among)
-
-    own = begin(labelled, MOST_LABELLED, LABELLED).read_on(MOST_LABELLED)
-    pools = {"whole": begin(job.pool, N_POOL, POOL), "kept": begin(job.pool, N_POOL, POOL, kept)}
-    pools = {name: pool.read_on(N_FIRST, own.sample) for name, pool in pools.items()}
-    if min(len(pool.sample) for pool in pools.values()) < FEWEST_PROBED:
-        return None
     groups = None if plan.groups is None else group_codes(group_names(labelled, plan.groups))
-    # Our threads use all cores already; threads of BLAS would only slow them down.
-    with threadpool_limits(1, user_api="blas"):
-        found = gains_of(
-            own,
-            pools,
-            algorithm=DEFAULT_PROBE,
-            seed=plan.seed,
-            listener=Silent(),
-            n_threads=checked_jobs(plan.jobs),
-            groups=groups,
-        )
+    own = begin(labelled, MOST_LABELLED, LABELLED).read_on(MOST_LABELLED)
+    return gains_of(
+        own,
+        {WHOLE: begin(pool, N_POOL, POOL).read_on(N_FIRST, own.sample)},
+        algorithm=DEFAULT_PROBE,
+        seed=plan.seed,
+        listener=Silent(),
+        n_threads=checked_jobs(plan.jobs),
+        groups=groups,
+    )
 
-    def gain(name: str) -> GainInterval | None:
-        probe = found.probes[name]
-        if probe is None:
-            return None
-        return GainInterval(probe.gain, probe.interval, probe.p_helps, found.advice[name].word)
 
-    whole, part = gain("whole"), gain("kept")
-    return None if whole is None or part is None else GainChange(DEFAULT_PROBE, whole, part)
+def _gains(gains: PoolGains, job: FilterJob, decision: Decision) -> GainChange | None:
+    """Gain and advice of the whole pool and of its kept part; None if too few images are kept."""
+    whole, kept = gains.probes[WHOLE], np.flatnonzero(decision.is_kept)
+    own, evidence = gains.labelled, gains.evidence
+    part = Reading.begin(job.pool, N_POOL, job.plan.seed, POOL, own.extractor, kept)
+    part = part.read_on(N_POOL if len(kept) >= FEWEST_PROBED else 0, own.sample)
+    if whole is None or min(len(part.sample), len(gains.pools[WHOLE].sample)) < FEWEST_PROBED:
+        return None
+    judged = evidence.part(part.features)
+    probe = evidence.probe(judged, DEFAULT_PROBE)
+    return GainChange(
+        DEFAULT_PROBE,
+        _gain(whole, gains.advice[WHOLE].word),
+        _gain(probe, evidence.advice(judged, probe).word),
+    )
+
+
+def _gain(probe: Probe, advice: str) -> GainInterval:
+    return GainInterval(probe.gain, probe.interval, probe.p_helps, advice)
 
 
 def answer(gains: GainChange | None) -> tuple[str, str]:

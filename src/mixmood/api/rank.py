@@ -141,6 +141,7 @@ def rank(
             {name: given.without_labelled(name, pool) for name, pool in pools.items()},
             plan,
             backbone=None if view is None else view.backbone,
+            views=None if view is None else view.evidence,
             set_aside=opened.set_aside,
             cache=store,
             progress=listener,

@@ -77,14 +77,17 @@ def train(
                 labelled, pools or None, plan=plan, listener=bars, on_epoch=show_epoch
             )
         except KeyboardInterrupt:
-            say(_stopped(out))
+            from mixmood.core.cache import has_cache
+
+            say(_stopped(out, has_cache=has_cache(plan.cache)))
             raise typer.Exit(INTERRUPTED) from None
     sys.stdout.write(summary_text(trained.record, out))
 
 
-def _stopped(out: Path) -> str:
+def _stopped(out: Path, *, has_cache: bool) -> str:
     if not (out / CHECKPOINT).exists():
-        return "Stopped before the first checkpoint: only features in the cache are kept."
+        kept = "only features in the cache are" if has_cache else "nothing is"
+        return f"Stopped before the first checkpoint: {kept} kept."
     return f"Stopped. The checkpoint is in {out}: continue with the same command and --resume."
 
 
@@ -103,12 +106,6 @@ def summary_text(record: "HeadRecord | TrainingRecord", out: Path) -> str:
 def _head_lines(record: "HeadRecord", out: Path) -> list[str]:
     """Five lines: accuracy, algorithm, images, when predict answers "none of these", files."""
     found = record.accuracy
-    accuracy = "accuracy unknown"
-    if found.cross_validated is not None and found.interval is not None:
-        low, high = found.interval
-        accuracy = (
-            f"accuracy {found.cross_validated:.3f} ({low:.3f} to {high:.3f}), cross-validated"
-        )
     test = (
         ""
         if found.test is None
@@ -124,7 +121,7 @@ def _head_lines(record: "HeadRecord", out: Path) -> list[str]:
 
     seen = "" if record.view is None else f"; seen at {in_view(record.view)}"
     return [
-        accuracy + test + seen,
+        record.accuracy_words + test + seen,
         f"{record.algorithm}: {record.reason}",
         f"trained on {record.n_labelled} labelled images of {len(record.class_names)} classes"
         f"{_used(record)}",

@@ -305,6 +305,11 @@ def _connect(path: Path) -> sqlite3.Connection:
     return db
 
 
+def has_cache(where: str | Path | None) -> bool:
+    """Whether `open_cache` opens one; it is not opened here."""
+    return (cache_directory() if where == "default" else where) not in (None, "none")
+
+
 def open_cache(
     where: str | Path | None = "default", listener: Listener | None = None
 ) -> FeatureCache | None:

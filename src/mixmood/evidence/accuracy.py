@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array
 from mixmood.core.errors import InputError
+from mixmood.core.records.ranking import LabelledAccuracy
+from mixmood.core.text import counted, either_form, listed
 from mixmood.heads.linear import LinearHead, directions
 from mixmood.heads.problem import HeadProblem, head_problem
 from mixmood.heads.registry import Head
@@ -164,6 +166,48 @@ def held_out_accuracy(
     right = right_by_image(logits, codes)
     seen = np.isfinite(right)
     return accuracy_interval(right[seen], None if groups is None else groups[seen], SPREAD)
+
+
+def accuracy_of(
+    logits: Array,
+    codes: NDArray[np.integer],
+    names: Sequence[str],
+    groups: NDArray[np.integer] | None,
+) -> LabelledAccuracy | None:
+    """How often heads are right on held-out rows, and on each class; None if no row was held out.
+
+    Args:
+        logits: Of held-out rows, shape (repeats, n, k); NaN for rows that were never held out.
+        codes: The class of each row, shape (n,).
+        names: The names of the classes.
+        groups: The group of each row; each row is one if None.
+    """
+    right = right_by_image(logits, codes)
+    seen = np.isfinite(right)
+    if not seen.any():
+        return None
+    found = held_out_accuracy(logits, codes, groups)
+    classes = np.unique(codes[seen])
+    of_classes = {code: float(right[seen & (codes == code)].mean()) for code in classes}
+    return LabelledAccuracy(
+        found.value,
+        (found.low, found.high),
+        float(np.mean([*of_classes.values()])),
+        tuple(names[code] for code, share in of_classes.items() if share == 0),
+    )
+
+
+def never_predicted_warning(names: Sequence[str], sizes: Mapping[str, int]) -> str:
+    """A warning about classes of which no image is ever predicted correctly; empty if none."""
+    if not names:
+        return ""
+    n_images = counted(sum(sizes.get(name, 0) for name in names), "image")
+    of_them = either_form(len(names), "it", "them")
+    return (
+        f"{either_form(len(names), 'the class', 'the classes')} {listed(names)} ({n_images}) "
+        f"{either_form(len(names), 'is', 'are')} never predicted correctly: accuracy and gains "
+        f"say nothing about {of_them}. Label more images of {of_them}."
+    )
 
 
 FEWEST_FOLDS = 3

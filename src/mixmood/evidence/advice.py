@@ -104,8 +104,7 @@ def advise(probe: Probe | None, share: ShareRecord | None, copied: float = 0.0) 
     if probe is not None and not probe.is_learnable:
         return PoolAdvice(
             "unsure",
-            f"without a pool, {probe.accuracy:.0f} % of the labelled images are classified "
-            "correctly, no better than chance",
+            "without a pool, the labelled images are classified no better than by chance",
             "labels",
         )
     if probe is not None and (probe.n_held_out or FEWEST_HELD_OUT) < FEWEST_HELD_OUT:
@@ -118,8 +117,8 @@ def advise(probe: Probe | None, share: ShareRecord | None, copied: float = 0.0) 
     if probe is not None and probe.accuracy < LEAST_RIGHT:
         return PoolAdvice(
             "unsure",
-            f"without a pool, {probe.accuracy:.0f} % of the labelled images are classified "
-            f"correctly; below {LEAST_RIGHT:g} % even similar images often harm",
+            "too few of the labelled images are classified correctly without a pool; below "
+            f"{LEAST_RIGHT:g} % even similar images often harm",
             "labels",
         )
     gain, useful = _gain_words(probe), _share_words(share)

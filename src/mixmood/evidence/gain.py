@@ -7,7 +7,7 @@ from math import erf, hypot, sqrt
 import numpy as np
 
 from mixmood.core.arrays import Array, Codes
-from mixmood.evidence.accuracy import SPREAD, accuracy_interval, fit_in_parts, mean_and_error
+from mixmood.evidence.accuracy import fit_in_parts, mean_and_error
 from mixmood.heads.linear import directions
 from mixmood.heads.problem import HeadProblem, head_problem
 from mixmood.heads.registry import HEADS, Head, head_named
@@ -65,31 +65,6 @@ class LabelledFolds:
     def accuracy(self) -> float:
         """The cross-validated accuracy of the supervised head."""
         return float(np.nanmean(self.is_right))
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the accuracy."""
-        right = _over_parts(self.is_right)
-        is_seen = np.isfinite(right)
-        found = accuracy_interval(right[is_seen], self.groups[is_seen], SPREAD)
-        return found.low, found.high
-
-    @property
-    def balanced_accuracy(self) -> float:
-        """The mean over classes of the accuracy, over those with images that were held out."""
-        right = self.is_right
-        of_classes = [right[:, self.codes == code] for code in self.seen_classes]
-        return float(np.mean([np.nanmean(one) for one in of_classes]))
-
-    @property
-    def seen_classes(self) -> Codes:
-        """The classes of the images that were held out."""
-        return np.unique(self.codes[np.isfinite(self.predicted).any(axis=0)])
-
-    @property
-    def never_predicted(self) -> Codes:
-        """The classes of held-out images that no image is predicted to have."""
-        return np.setdiff1d(self.seen_classes, self.predicted[np.isfinite(self.predicted)])
 
     @property
     def is_learnable(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError
-from mixmood.core.records.ranking import LabelledAccuracy, LabelWorth, Probe, ShareRecord
+from mixmood.core.records.ranking import LabelWorth, Probe, ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.advice import PoolAdvice, advise, is_foreign
 from mixmood.evidence.curve import LearningCurve, learning_curve
@@ -121,16 +121,6 @@ class LabelledEvidence:
         except InputError as error:
             return f"The pools were not probed: {error}"
         return None
-
-    def accuracy(self, class_names: Sequence[str]) -> LabelledAccuracy:
-        """How often the supervised head is right; `class_names` are the names of the codes."""
-        names, folds = np.unique(np.asarray(self.codes)), self.folds
-        return LabelledAccuracy(
-            folds.accuracy,
-            folds.interval,
-            folds.balanced_accuracy,
-            tuple(class_names[names[code]] for code in folds.never_predicted),
-        )
 
     @property
     def doubts(self) -> tuple[Array, Codes]:

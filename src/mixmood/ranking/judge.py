@@ -11,6 +11,7 @@ from mixmood.core.arrays import Codes
 from mixmood.core.listener import PROBE, Listener
 from mixmood.core.records.ranking import LabelledAccuracy, Probe, ShareRecord
 from mixmood.core.seeds import rng_for
+from mixmood.evidence.accuracy import accuracy_of
 from mixmood.evidence.advice import (
     NO_CLASSES,
     NOT_MEASURED,
@@ -20,6 +21,7 @@ from mixmood.evidence.advice import (
     answer,
     is_foreign,
 )
+from mixmood.evidence.choice import train_head
 from mixmood.evidence.labelled import (
     MOST_LABELLED,
     N_FIRST,
@@ -27,6 +29,7 @@ from mixmood.evidence.labelled import (
     JudgedPart,
     LabelledEvidence,
 )
+from mixmood.evidence.view import ViewEvidence
 from mixmood.features.reading import Reading
 from mixmood.ranking.certainty import N_POSSIBLE, chances_of_best, rank_intervals
 from mixmood.ranking.distance import Scores
@@ -71,13 +74,29 @@ class PoolGains:
     evidence: LabelledEvidence
     why_no_gain: str | None
 
-    @property
-    def accuracy(self) -> LabelledAccuracy | None:
-        """How often a classifier without a pool is right; None if no gain was measured."""
-        labels = self.labelled.pool.labels
-        if labels is None or not any(self.probes.values()):
+    def accuracy(self, views: ViewEvidence | None) -> LabelledAccuracy | None:
+        """How often a classifier without a pool is right, as `train` would find it.
+
+        None if no gain was measured. `views` are the labelled images in all views, if the view was
+        chosen on all of them.
+        """
+        labels, own = self.labelled.pool.labels, self.evidence
+        if labels is None or own.codes is None or not any(self.probes.values()):
             return None
-        return self.evidence.accuracy(labels.names)
+        order = np.argsort(self.labelled.sample.rows[: len(own.codes)])
+        present, codes = np.unique(own.codes[order], return_inverse=True)
+        groups = None if own.groups is None else own.groups[order]
+        trained = train_head(
+            own.features[order],
+            codes,
+            len(present),
+            None,
+            rng_for(own.seed, "head"),
+            groups=groups,
+            views=views if views is not None and len(views.codes) == len(order) else None,
+        )
+        names = [labels.names[code] for code in present]
+        return accuracy_of(trained.logits, codes, names, groups)
 
     @property
     def shares(self) -> dict[str, ShareRecord | None]:

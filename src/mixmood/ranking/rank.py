@@ -13,6 +13,7 @@ from mixmood.core.records.ranking import Ranking
 from mixmood.data.images.labels import group_codes, group_names
 from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.evidence.labelled import N_FIRST
+from mixmood.evidence.view import ViewEvidence
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Extractor
@@ -38,6 +39,7 @@ def rank(
     plan: RankingPlan,
     *,
     backbone: Backbone | None,
+    views: ViewEvidence | None = None,
     set_aside: Mapping[str, str] | None = None,
     cache: FeatureCache | None = None,
     progress: Listener = Silent(),  # noqa: B008 - it holds no state
@@ -49,6 +51,7 @@ def rank(
         candidates: The pools by name.
         plan: The options.
         backbone: Turns images into features; None when all sets are features already.
+        views: The labelled images in all views among which that of the backbone was chosen.
         set_aside: Pools that could not be opened, with the reason.
         cache: Where features are kept between runs.
         progress: Called after every image read.
@@ -96,7 +99,7 @@ def rank(
         scores = score(rounds.labelled.sample.last, features, used, n_threads)
         progress.finish("statistics")
         judged = judge(rounds.labelled, ranked, scores, used, progress, n_threads, groups)
-    situation = Situation(plan, used, backbone, rounds, aside)
+    situation = Situation(plan, used, backbone, rounds, aside, views)
     record = ranking_record(judged, scores, situation)
     return RankedPools(record, judged.gains.labelled, judged.gains.pools)
 

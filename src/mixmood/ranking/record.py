@@ -13,12 +13,14 @@ from mixmood.core.records.ranking import (
     Ranking,
     SetAside,
 )
-from mixmood.core.text import counted, either_form, listed
+from mixmood.core.text import either_form, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.pool import ImageSource
+from mixmood.evidence.accuracy import never_predicted_warning
 from mixmood.evidence.advice import Nearness, chance_words, is_foreign
 from mixmood.evidence.labels import doubtful_sentence
 from mixmood.evidence.share import class_probabilities, class_shares
+from mixmood.evidence.view import ViewEvidence
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.reading import Reading
 from mixmood.ranking.distance import Scores
@@ -152,6 +154,7 @@ class Situation:
         backbone: The network that computed the features; None if they were given.
         rounds: How far the pools were read.
         set_aside: Pools that could not be ranked, with the reason.
+        views: The labelled images in all views, if one was chosen on all of them.
     """
 
     asked: RankingPlan
@@ -159,6 +162,7 @@ class Situation:
     backbone: Backbone | None
     rounds: Rounds
     set_aside: Mapping[str, str]
+    views: ViewEvidence | None = None
 
 
 def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) -> Ranking:
@@ -168,7 +172,8 @@ def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) ->
     order = sorted(pools, key=lambda name: judged.places[name].rank)
     labels = labelled.pool.labels
     classes = None if labels is None else labels.counts()
-    labelled_set = LabelledSet(**labelled.counts, classes=classes, accuracy=judged.gains.accuracy)
+    accuracy = judged.gains.accuracy(situation.views)
+    labelled_set = LabelledSet(**labelled.counts, classes=classes, accuracy=accuracy)
     shares = pool_class_shares(labelled, pools) or {}
     candidates = tuple(
         _candidate(name, judged, scores, labelled_set, shares.get(name)) for name in order
@@ -193,7 +198,9 @@ def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) ->
             for warning in (
                 *labelled.warnings,
                 labelled.pool.why_unlabelled,
-                _never_predicted(labelled_set),
+                never_predicted_warning(
+                    accuracy.never_predicted if accuracy else (), classes or {}
+                ),
                 _doubtful(judged.gains),
             )
             if warning
@@ -213,27 +220,12 @@ def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) ->
 def _doubtful(gains: PoolGains) -> str:
     """A sentence about the most doubtful labels; empty if there is none, or nothing is known."""
     pool, evidence = gains.labelled.pool, gains.evidence
-    if pool.labels is None or gains.accuracy is None:
+    if pool.labels is None or not any(gains.probes.values()):
         return ""
     scores, others = evidence.doubts
     rows, codes = gains.labelled.sample.rows, np.asarray(evidence.codes)
     return doubtful_sentence(
         scores, others, codes, pool.labels.names, lambda row: pool.locate(int(rows[row]))
-    )
-
-
-def _never_predicted(labelled: LabelledSet) -> str:
-    """A warning about classes that a classifier without a pool never predicts; empty if none."""
-    names = labelled.accuracy.never_predicted if labelled.accuracy else ()
-    if not names:
-        return ""
-    sizes = labelled.classes or {}
-    n_images = counted(sum(sizes.get(name, 0) for name in names), "image")
-    of_them = either_form(len(names), "it", "them")
-    return (
-        f"{either_form(len(names), 'the class', 'the classes')} {_listed(names)} ({n_images}) "
-        f"{either_form(len(names), 'is', 'are')} never predicted: accuracy and gains say nothing "
-        f"about {of_them}. Label more images of {of_them}."
     )
 
 

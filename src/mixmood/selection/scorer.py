@@ -1,7 +1,7 @@
 """How a filter is fitted, scores images, and is saved as plain arrays."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from mixmood.core.arrays import Array, Codes, Rows, packed_arrays, read_arrays
 from mixmood.core.errors import InputError, errors_as
 from mixmood.core.files import write_atomic
 from mixmood.core.options import DEFAULT_SCORE
+from mixmood.core.records.ranking import ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import ImageSource, Labels, Pool
@@ -92,6 +93,7 @@ def fit_filter(
     *,
     labels: Codes | None = None,
     family: str = DEFAULT_SCORE,
+    known: ShareRecord | None = None,
 ) -> FittedFilter:
     """A filter from features of the labelled images and of a random sample of the pool.
 
@@ -101,6 +103,7 @@ def fit_filter(
         rng: Decides the parts, and the random halves behind the interval of the useful share.
         labels: The class of each labelled image, or None.
         family: A name in `mixmood.scores.SCORES`.
+        known: The useful share, if it was estimated before.
     """
     own = checked_labelled(labelled, labels)
     rows = checked_pool(pool, own.shape[1])
@@ -108,6 +111,8 @@ def fit_filter(
     is_cross_fitted = score_family(family).fit_rows is not None
     share_family = family if is_cross_fitted else DEFAULT_SCORE
     useful, fit = share_of_fit(own, rows, rng, labels=labels, family=share_family)
+    if known is not None:
+        useful = replace(useful, **asdict(known))
     score = (
         FittedScore(family, fit, own.shape[1])
         if is_cross_fitted
@@ -271,8 +276,12 @@ def fit_scorer(
     plan: FilterPlan,
     extractor: Extractor,
     least_labelled: int = LEAST_LABELLED,
+    share: ShareRecord | None = None,
 ) -> Scorer:
-    """A scorer from the labelled images and a random sample of the pool."""
+    """A scorer from the labelled images and a random sample of the pool.
+
+    `share` is the useful share of the pool; if it is None, it is estimated.
+    """
     own = extractor.read(labelled, sampled(labelled, MOST_LABELLED, plan.seed))
     if len(own) < least_labelled:
         raise InputError(
@@ -292,6 +301,7 @@ def fit_scorer(
         rng_for(plan.seed, "useful share"),
         labels=labels,
         family=plan.score,
+        known=share,
     )
     head, class_names = fit_classifier(own.features, labels, labelled.labels, plan.seed)
     backbone, name = extractor.backbone, plan.backbone

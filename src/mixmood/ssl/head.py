@@ -18,6 +18,7 @@ from mixmood.core.text import counted, either_form
 from mixmood.data.images.labels import group_codes, group_names, minus_one_note, needed_labels
 from mixmood.data.images.pool import ImageSource, Labels, Pool, fit_pixel_range
 from mixmood.data.open import open_pool
+from mixmood.evidence.accuracy import accuracy_of, never_predicted_warning
 from mixmood.evidence.choice import BASE, TrainedHead, train_head
 from mixmood.evidence.labelled import judged_part
 from mixmood.evidence.labels import doubtful_sentence, label_scores, mean_chances
@@ -286,15 +287,17 @@ def record_of(
         if BASE in trained.others:
             n_changed = int((trained.others[BASE].predict(pool) != guesses).sum())
     test = None if task.test is None else trained.head.predict(task.test.features)
-    estimate = trained.accuracy
+    found = accuracy_of(trained.logits, task.codes, names, task.groups)
     return HeadRecord(
         algorithm=trained.name,
         asked=plan.algorithm,
         reason=task.decision.reason or trained.reason,
         accuracy=HeadAccuracy(
-            None if estimate is None else estimate.value,
-            None if estimate is None else (estimate.low, estimate.high),
+            None if found is None else found.value,
+            None if found is None else found.interval,
             None if test is None else float((test == task.test_codes).mean()),
+            None if found is None else found.balanced,
+            () if found is None else found.never_predicted,
         ),
         measured=None
         if (gain := trained.gain) is None
@@ -412,6 +415,9 @@ def train_head_on_images(
             "together."
         )
     record = record_of(task, trained, typicality, takes, plan)
+    sizes = dict(zip(record.class_names, record.class_counts, strict=True))
+    if text := never_predicted_warning(record.accuracy.never_predicted, sizes):
+        recorder.warn(f"{task.labelled.pool.name}: {text}")
     took_s = time.perf_counter() - start
     record = replace(record, elapsed_s=took_s, warnings=tuple(recorder.warnings))
     return HeadRun(record, model, task.labelled, task.codes, task.pools, trained)

@@ -196,6 +196,10 @@ class HeadAccuracy:
     """The 95 % interval of `cross_validated`."""
     test: float | None
     """On the test images; None without test images."""
+    balanced: float | None = None
+    """The mean over classes of `cross_validated`: each class counts the same."""
+    never_predicted: tuple[str, ...] = ()
+    """Classes of which no held-out image was ever predicted correctly."""
 
 
 @dataclass(frozen=True)
@@ -267,16 +271,21 @@ class HeadRecord(_Record):
     pools: tuple[PoolUse, ...] = ()
     model: str = field(default=HEAD, init=False)
 
-    def summary_line(self) -> str:
-        """Model, algorithm and accuracy in one line."""
+    @property
+    def accuracy_words(self) -> str:
+        """The accuracy with its interval; the mean over classes too where their sizes differ."""
         found = self.accuracy
         if found.cross_validated is None or found.interval is None:
-            return f"head, {self.algorithm}: accuracy unknown"
+            return "accuracy unknown"
         low, high = found.interval
-        return (
-            f"head, {self.algorithm}: accuracy {found.cross_validated:.3f} "
-            f"({low:.3f} to {high:.3f}), cross-validated"
-        )
+        words = f"accuracy {found.cross_validated:.3f} ({low:.3f} to {high:.3f}), cross-validated"
+        if found.balanced is not None and max(self.class_counts) > 2 * min(self.class_counts):
+            words += f", {found.balanced:.3f} as the mean over classes"
+        return words
+
+    def summary_line(self) -> str:
+        """Model, algorithm and accuracy in one line."""
+        return f"head, {self.algorithm}: {self.accuracy_words}"
 
     def to_json(self) -> str:
         """The record as JSON."""

@@ -167,7 +167,7 @@ class LabelledAccuracy:
         interval: Its 95 % interval.
         balanced: The mean over classes of the share of right predictions: each class counts the
             same, however many images it has.
-        never_predicted: Classes that are not predicted for any image.
+        never_predicted: Classes of which no image is ever predicted correctly.
     """
 
     value: float

@@ -1,0 +1,1 @@
+"""Whether commands that say something about the same pool say the same."""
