@@ -13,6 +13,9 @@ from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray
 
 
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
 def labelled_by(sizes, rng, spread=2.0):
     """Features of one class after the other, as many of each as `sizes` says."""
     codes = np.repeat(np.arange(len(sizes)), sizes).astype(np.int32)

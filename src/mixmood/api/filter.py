@@ -221,7 +221,7 @@ def filter(
                 with threadpool_limits(1, user_api="blas"):
                     gains = _whole_gain(base, inputs.pool, plan, extractor)
             share = None if gains is None or gains.why_no_gain else gains.shares[WHOLE]
-            scorer = fit_scorer(base, inputs.pool, plan, extractor, share)
+            scorer = fit_scorer(base, inputs.pool, plan, extractor, share=share)
         if plan.save is not None:
             save_scorer(Path(plan.save), scorer)
         with _part_folder(target, len(inputs.pool)) as parts:
