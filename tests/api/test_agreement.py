@@ -12,7 +12,6 @@ from mixmood.cli.main import app
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray
 
-
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 
