@@ -70,8 +70,8 @@ class CacheScene(Scene):
 
     def prepare(self) -> None:
         """Folders of small JPEGs."""
-        self.labelled = _jpegs(self.place / "labelled", 30, 1)
-        self.pool = _jpegs(self.place / "pool", 120, 2)
+        self.labelled = _jpegs(self.place / "labelled", 16, 1)
+        self.pool = _jpegs(self.place / "pool", 60, 2)
 
     def command_in(self, folder: Path) -> list[str]:
         """Rank the pool."""
@@ -126,7 +126,7 @@ class ReportScene(Scene):
     def _command(self, folder: Path, seed: int) -> list[str]:
         outputs = [f"--{kind}={folder / f'report.{kind}'}" for kind in ("json", "csv", "html")]
         options = ["--cache", str(self.place / "cache"), "--seed", str(seed), "-q"]
-        options += ["--measure", "l2", "--no-probe"]
+        options += ["--resolution", "64", "--measure", "l2", "--no-probe"]
         return ["rank", str(self.labelled), f"pool={self.pool}", *options, *outputs]
 
     def remember(self) -> None:
@@ -164,9 +164,9 @@ class TrainScene(Scene):
         images, labels = digits()
         rng = np.random.default_rng(0)
         rows = rng.permutation(len(images))
-        for name, part in (("labelled", rows[:40]), ("test", rows[40:140])):
+        for name, part in (("labelled", rows[:40]), ("test", rows[40:80])):
             np.savez(self.place / f"{name}.npz", images=images[part], labels=labels[part])
-        np.savez(self.place / "pool.npz", images=images[rows[140:300]])
+        np.savez(self.place / "pool.npz", images=images[rows[80:140]])
         self.n_done = 0
 
     def command_in(self, folder: Path) -> list[str]:
@@ -175,7 +175,7 @@ class TrainScene(Scene):
             f"--{option}={self.place / name}.npz"
             for option, name in (("labelled", "labelled"), ("unlabelled", "pool"), ("test", "test"))
         ]
-        size = ["--model", "wrn-tiny:groups=1,first_filters=8", "--epochs", "6"]
+        size = ["--model", "wrn-tiny:groups=1,first_filters=8", "--epochs", "4", "--updates", "8"]
         return ["train", *inputs, *size, "--out", str(folder), "--resume"]
 
     def remember(self) -> None:

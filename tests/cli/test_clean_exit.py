@@ -14,16 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fuzz.killing import is_over, members
-from fuzz.tiny_bed import FROZEN, TINY
+from fuzz.tiny_bed import FROZEN
 from PIL import Image
 
-from mixmood.core.cache import FeatureCache
 
-RANK = ["rank", "labelled", "pool", "array=pool.npy", "--draws", "2", "--measure", "l2"]
-
-
-def two_runs(bed):
-    """One with a pool and one without: a run for each worker."""
+def two_runs():
+    """A test bed of heads, one with a pool and one without: a run for each worker."""
+    bed = FROZEN
     for words, fewer in (
         ("seeds = 2", "seeds = 1"),
         ('"other_half", ', ""),
@@ -45,9 +42,7 @@ def desk(tmp_path_factory):
             pixels = rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)
             Image.fromarray(pixels).save(root / name / f"{index}.png")
     np.save(root / "pool.npy", rng.integers(0, 256, (9, 8, 8, 3), dtype=np.uint8))
-    (root / "bed.toml").write_text(two_runs(TINY))
-    (root / "frozen.toml").write_text(two_runs(FROZEN))
-    FeatureCache(root / "cache").close()
+    (root / "bed.toml").write_text(two_runs())
     return root
 
 
@@ -89,17 +84,10 @@ def ended(process, temporary):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "words",
-    [
-        [*RANK, "--json", "rank.json", "--csv", "rank.csv", "--html", "rank.html"],
-        ["cache", "info", "--cache", "cache"],
-        ["data", "list"],
-    ],
-    ids=lambda words: words[0],
-)
-def test_a_command_ends_clean(start, tmp_path, words):
-    code, out, err = ended(start(*words), tmp_path / "temporary")
+def test_a_ranking_ends_clean(start, tmp_path):
+    words = ["rank", "labelled", "pool", "array=pool.npy", "--draws", "2", "--measure", "l2"]
+    outputs = ["--json", "rank.json", "--csv", "rank.csv", "--html", "rank.html"]
+    code, out, err = ended(start(*words, *outputs), tmp_path / "temporary")
     assert (code, err) == (0, "")
     assert out
 
@@ -116,35 +104,24 @@ def test_a_training_and_its_classifier_end_clean(start, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("end", "bed"),
-    [
-        ("done", "frozen.toml"),
-        ("SIGINT", "bed.toml"),
-        # Without torch, which takes most of the time.
-        ("SIGTERM", "frozen.toml"),
-        ("a terminal's Ctrl-C", "frozen.toml"),
-    ],
-)
-def test_a_test_bed_ends_clean_and_takes_its_workers_along(start, tmp_path, end, bed):
-    store = tmp_path / "store"
-    process = start("testbed", "run", bed, "--store", store, "--jobs", 2)
+@pytest.mark.parametrize("end", ["done", "SIGTERM", "a terminal's Ctrl-C"])
+def test_a_test_bed_ends_clean_and_takes_its_workers_along(start, tmp_path, end):
+    """Of heads, because starting torch takes most of the time; see `test_interrupted_imports`."""
+    process = start("testbed", "run", "bed.toml", "--store", tmp_path / "store", "--jobs", 2)
     if end != "done":
         while len(members(process.pid)) < 5:  # itself, two watchmen, two workers
             assert process.poll() is None
             time.sleep(0.05)
-        if end.startswith("SIG"):
-            os.kill(process.pid, getattr(signal, end))
+        if end == "SIGTERM":
+            os.kill(process.pid, signal.SIGTERM)
         else:
             os.killpg(process.pid, signal.SIGINT)
     code, _, err = ended(process, tmp_path / "temporary")
     assert code == (0 if end == "done" else 130), err
 
 
-@pytest.mark.parametrize("words", [["rank", "labelled", "nowhere"], ["testbed", "run", "nothing"]])
-def test_a_mistake_ends_clean(start, tmp_path, words):
-    more = ["--store", tmp_path / "store"] if words[0] == "testbed" else []
-    code, out, err = ended(start(*words, *more), tmp_path / "temporary")
-    assert code in (1, 2)
-    assert out == ""
+def test_a_mistake_ends_clean(start, tmp_path):
+    words = ["testbed", "run", "nothing", "--store", tmp_path / "store"]
+    code, out, err = ended(start(*words), tmp_path / "temporary")
+    assert (code, out) == (2, "")
     assert err.startswith("Error: ")

@@ -11,7 +11,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 from PIL import Image
-from tests.fixtures.few_draws import draws_for_intervals
+from tests.fixtures.few_draws import ALL, repeats
 from typer.testing import CliRunner
 
 from mixmood.data.sets import digits
@@ -23,6 +23,8 @@ SHORTER = {
     "train": ["--epochs", "1", "--updates", "4"],  # of networks; a head takes no time
     "testbed run": ["--seeds", "1", "--jobs", "1"],
 }
+ONE_VIEW = ["--resolution", "96", "--depth", "last"]
+"""For commands that choose the view of images; not for those that say it, or read features."""
 """What commands get in addition, and the last word counts: an example is to run, not to learn."""
 
 
@@ -115,10 +117,13 @@ def run_command(monkeypatch, request):
         words = shlex.split(line, comments=True)[1:]
         for command, options in SHORTER.items() if is_shortened else ():
             is_head = command == "train" and not re.search("--model (?!head)", line)
-            is_meant = line.startswith(f"mixmood {command} ") and not is_head
-            words += options if is_meant else []
+            if not line.startswith(f"mixmood {command} "):
+                continue
+            words += [] if is_head else options
+            has_view = re.search("--(resolution|depth|backbone|view|filter|model)|features", line)
+            words += ONE_VIEW if command in ("rank", "filter", "train") and not has_view else []
         monkeypatch.setattr(sys, "argv", ["mixmood", *words])
-        with nullcontext() if is_shortened else draws_for_intervals(30):
+        with nullcontext() if is_shortened else repeats(ALL):
             result = CliRunner().invoke(app, words)
         assert result.exit_code == 0, f"{line}\n{result.output}\n{result.exception!r}"
         return result.stdout

@@ -39,6 +39,7 @@ def test_without_a_pool_there_is_no_gain():
         assert found.head.weights == pytest.approx(expected.weights, abs=1e-3)
 
 
+@pytest.mark.usefixtures("all_draws")
 @pytest.mark.parametrize("name", HEADS)
 def test_a_named_head_is_used_and_tested_whatever_the_pool(name):
     found = trained(*clouds(), algorithm=name)

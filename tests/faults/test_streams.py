@@ -29,8 +29,8 @@ def run(line, **environment):
         ("mixmood data list >&-", 0),
         ("mixmood data list <&- >&- 2>&-", 0),
         ("mixmood --help >&-", 0),
-        ("mixmood rank nowhere nothing 2>&-", 1),
-        ("mixmood rank nowhere nothing >&- 2>&-", 1),
+        ("mixmood cache info --cache nowhere 2>&-", 1),
+        ("mixmood cache info --cache nowhere >&- 2>&-", 1),
         ("mixmood rank --seed x a b >&-", 2),
     ],
 )
@@ -70,7 +70,7 @@ def test_debug_shows_where_the_output_failed():
 
 @needs_full
 def test_a_full_disk_behind_stderr_keeps_the_exit_code():
-    assert run("mixmood rank nowhere nothing 2> /dev/full").returncode == 1
+    assert run("mixmood cache info --cache nowhere 2> /dev/full").returncode == 1
 
 
 def test_a_reader_that_has_seen_enough_is_no_error_to_talk_about():

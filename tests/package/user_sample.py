@@ -1,4 +1,4 @@
-"""A program of a user, who checks it with mypy --strict against the installed package."""
+"""A program of a user: mypy checks it with the package, see `files` in pyproject.toml."""
 
 from collections.abc import Sequence
 from pathlib import Path

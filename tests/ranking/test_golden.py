@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.fixtures.few_draws import draws_for_intervals
+from tests.fixtures.few_draws import ALL, repeats
 
 import mixmood
 
@@ -23,7 +23,7 @@ def report():
         "wide": 2 * rng.normal(size=(80, 6)),
     }
     options = {"sample_size": 10, "draws": 4, "seed": 3, "until": None}
-    with draws_for_intervals(30):
+    with repeats(ALL):
         return mixmood.rank(labelled, pools, measures=["cosine", "l2"], **options)
 
 

@@ -8,8 +8,6 @@ import mixmood
 from mixmood.core.errors import OptionError
 from mixmood.data.readers.array import FeatureArray
 
-pytestmark = pytest.mark.usefixtures("all_draws")
-
 
 def features(rng, n, shift=0.0):
     return np.maximum(rng.normal(shift, 1.0, size=(n, 16)), 0)
@@ -73,6 +71,7 @@ def test_images_that_are_there_already_are_no_new_round(rng, monkeypatch):
     assert seen == [600, 720, 900, 1140, 1380, 1620]
 
 
+@pytest.mark.usefixtures("all_draws")
 def test_equal_pools_are_read_to_the_end(rng):
     pools = {"a": features(rng, 2000), "b": features(rng, 2000)}
     report = mixmood.rank(features(rng, 60), pools, until=0.9999, draws=6)
@@ -102,6 +101,7 @@ def test_a_chance_that_makes_no_sense_is_refused(sets, until):
         mixmood.rank(*sets, until=until)
 
 
+@pytest.mark.usefixtures("all_draws")
 def test_reading_leaves_the_threads_of_blas_to_the_rest_of_the_process(rng, monkeypatch):
     """The limit is that of the whole process: it may last no longer than the sums."""
 

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 import mixmood
 from mixmood.cli.main import app
 from mixmood.features.backbones.onnx_network import OnnxBackbone
-from mixmood.ranking import distance
 
 OPTIONS = {"draws": 2, "sample_size": 6, "resolution": 64, "measures": ("cosine", "l2")}
 
@@ -146,11 +145,11 @@ def test_the_way_a_path_is_written_changes_no_byte(
 
 COMMANDS = """
 import json, sys
-import mixmood.ranking.distance
+import mixmood.evidence.view, mixmood.ranking.distance
 from mixmood.cli.main import app
 
-mixmood.ranking.distance.N_DRAWS = int(sys.argv[1])
-for words in json.loads(sys.argv[2]):
+mixmood.ranking.distance.N_DRAWS, mixmood.evidence.view.N_REPEATS = 3, 1
+for words in json.loads(sys.argv[1]):
     app(words, standalone_mode=False)
 """
 
@@ -179,7 +178,7 @@ def test_the_seed_of_pythons_hashes_changes_no_byte(desk, tmp_path, monkeypatch,
         assert result.exit_code == 0, result.stderr
     seed = "1" if os.environ.get("PYTHONHASHSEED") == "0" else "0"
     subprocess.run(
-        [sys.executable, "-c", COMMANDS, str(distance.N_DRAWS), json.dumps(commands(other))],
+        [sys.executable, "-c", COMMANDS, json.dumps(commands(other))],
         env=os.environ | {"PYTHONHASHSEED": seed}, check=True, capture_output=True,
     )  # fmt: skip
     for name in ("json", "csv", "run/model.onnx"):
