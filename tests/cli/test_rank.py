@@ -2,12 +2,10 @@
 
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -50,6 +48,12 @@ def folders(tmp_path_factory):
     folder_of(root / "dark", 16, 0, 40)
     np.save(root / "features.npy", np.zeros((20, 4)))
     return root
+
+
+@pytest.fixture(autouse=True)
+def own_cache(folders, monkeypatch):
+    """All tests read the same images: one cache, so that each is embedded once."""
+    monkeypatch.setenv("MIXMOOD_CACHE", str(folders.parent / "pools-cache"))
 
 
 @pytest.fixture(scope="module")
@@ -102,11 +106,12 @@ def test_csv_to_stdout_prints_nothing_else(folders, monkeypatch):
     assert (row["name"], row["measure"]) == ("near", "cosine")
 
 
-def test_a_second_run_from_the_cache_gives_the_same_bytes(folders, monkeypatch):
+def test_a_second_run_from_the_cache_gives_the_same_bytes(folders, monkeypatch, tmp_path):
     monkeypatch.chdir(folders)
     words = ("rank", "labelled", "near", "--draws", 3, "--measure", "l2", "--json", "-")
+    cached, uncached = ("--cache", tmp_path), ("--cache", "none")
     first, second, uncached = (
-        in_process(*words, *more).stdout for more in ((), ("--jobs", 1), ("--cache", "none"))
+        in_process(*words, *more).stdout for more in (cached, (*cached, "--jobs", 1), uncached)
     )
     assert json.loads(first)["best"] == "near"
     assert first == second == uncached
@@ -191,15 +196,17 @@ def test_debug_shows_the_traceback_of_a_mistake(folders):
 
 def test_ctrl_c_ends_with_130_and_one_line(tmp_path):
     folder_of(tmp_path / "labelled", 40)
+    cache = tmp_path / "cache"
     process = subprocess.Popen(
         [
             sys.executable, "-m", "mixmood", "rank", "labelled",
             "noise:gaussian?count=100000&size=64", "--draws", "900", "--json", "out.json",
+            "--cache", str(cache),
         ],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     # A file in the cache says that the work has begun, however slow the machine is.
-    while not any(Path(os.environ["MIXMOOD_CACHE"]).glob("*")):
+    while not any(cache.glob("*")):
         assert process.poll() is None
         time.sleep(0.05)
     time.sleep(0.5)

@@ -16,7 +16,13 @@ import mixmood
 from mixmood.cli.main import app
 from mixmood.features.backbones.onnx_network import OnnxBackbone
 
-OPTIONS = {"draws": 2, "sample_size": 6, "resolution": 64, "measures": ("cosine", "l2")}
+OPTIONS = {
+    "draws": 2,
+    "sample_size": 6,
+    "resolution": 64,
+    "depth": "last",
+    "measures": ("cosine", "l2"),
+}
 
 
 @pytest.fixture(scope="module")

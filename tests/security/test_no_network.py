@@ -38,7 +38,17 @@ def test_rank_opens_no_socket(guarded, tmp_path):
     rng = np.random.default_rng(0)
     for name in ("labelled", "pool"):
         np.save(tmp_path / f"{name}.npy", rng.integers(0, 256, (16, 16, 16, 3), dtype=np.uint8))
-    words = ("labelled.npy", "pool.npy", "noise:gaussian", "--draws", 2, "--measure", "l2")
+    words = (
+        "labelled.npy",
+        "pool.npy",
+        "noise:gaussian",
+        "--draws",
+        2,
+        "--measure",
+        "l2",
+        "--resolution",
+        64,
+    )
     found = guarded("-m", "mixmood", "rank", *words, "--html", "page.html", "--json", "-")
     assert (found.returncode, found.stderr) == (0, "")
     assert len(json.loads(found.stdout)["candidates"]) == 2
