@@ -7,7 +7,6 @@ line is a task, seed, number of labels and pool; lines that are there are not co
 table of mean gains over the supervised head is printed at the end.
 """
 
-import argparse
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy as np
 
 from benchmarks.heads.tasks import pack_of
 from benchmarks.journey.tasks import FAMILIES, LABELS_A_CLASS, Journey, journey
+from benchmarks.study import study_parser
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.labelled import judged_part
 from mixmood.features.backbones.view import BOTH, LAST, View
@@ -225,9 +225,7 @@ def table(rows: list[dict]) -> Iterator[str]:
 
 def main() -> None:
     """Compute the lines that the file lacks, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("features", type=Path)
-    parser.add_argument("rows", type=Path)
+    parser = study_parser(__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args()
     given.rows.touch()

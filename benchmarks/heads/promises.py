@@ -6,7 +6,6 @@ their class (guaranteed: 95 %), the share of foreign images that are marked as n
 calibration error over ten equal bins, with the temperature and without.
 """
 
-import argparse
 import csv
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.heads.tasks import REPORT, Family, draw
+from benchmarks.study import study_parser
 from mixmood.core.options import DEFAULT_PROBE
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.choice import train_head
@@ -58,9 +58,7 @@ def rows_of(folder: Path, family: Family, seed: int) -> list[tuple[object, ...]]
 
 def main() -> None:
     """Write all rows and print the means."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("features", type=Path)
-    parser.add_argument("out", type=Path)
+    parser = study_parser(__doc__)
     parser.add_argument("--seeds", type=int, default=10)
     options = parser.parse_args()
     rows = [
@@ -69,7 +67,7 @@ def main() -> None:
         for family in REPORT.values()
         for row in rows_of(options.features, family, seed)
     ]
-    with options.out.open("w", newline="") as file:
+    with options.rows.open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])
     for what in dict.fromkeys(row[2] for row in rows):
         values = [float(row[3]) for row in rows if row[2] == what]

@@ -10,7 +10,6 @@ line use the same labelled images, pools and test images, in the view that the l
 choose. `python -m benchmarks.journey.page` draws the table and the figure.
 """
 
-import argparse
 import json
 import warnings
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 import mixmood
 from benchmarks.journey.tasks import FAMILIES, LABELS_A_CLASS, OLD_VIEW, Journey, journey
+from benchmarks.study import study_parser
 from mixmood.heads.linear import directions
 
 Found = tuple[float, dict]
@@ -184,9 +184,7 @@ def read(path: Path) -> dict[tuple[str, int, int], dict]:
 
 def main() -> None:
     """Compute the lines that the file lacks, seed by seed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("features", type=Path)
-    parser.add_argument("rows", type=Path)
+    parser = study_parser(__doc__)
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(10)))
     parser.add_argument("--part", choices=list(FAMILIES), default="report")
     parser.add_argument("--labels", type=int, nargs="+", default=list(LABELS_A_CLASS))

@@ -11,7 +11,6 @@ cleanlab (AGPL) is no part of this environment. The probabilities are written be
 `--cleanlab PYTHON` names an interpreter that has it: it scores all of them in one go.
 """
 
-import argparse
 import json
 import subprocess
 from itertools import product
@@ -21,6 +20,7 @@ import numpy as np
 from sklearn.metrics import average_precision_score
 
 from benchmarks.heads.tasks import DEVELOPMENT, REPORT, Family, chosen_view, draw_rows, pack_of
+from benchmarks.study import study_parser
 from mixmood.evidence.labels import SUSPECT, LabelEvidence, label_scores, mean_chances
 from mixmood.heads.problem import head_problem
 
@@ -199,9 +199,7 @@ def _mean(rows: list[dict], key: str, name: str) -> float:
 
 def main() -> None:
     """Compute the rows that the file lacks, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("features", type=Path)
-    parser.add_argument("rows", type=Path)
+    parser = study_parser(__doc__)
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(10)))
     parser.add_argument("--part", choices=["development", "report"], default="report")
     parser.add_argument("--cleanlab", metavar="PYTHON")

@@ -9,7 +9,6 @@ start from the same ten labels, in the view that 60 random labels choose. Lines 
 not computed again. The tables are printed at the end; `--figure FILE.svg` draws the curves.
 """
 
-import argparse
 import json
 from collections import defaultdict
 from collections.abc import Callable
@@ -31,6 +30,7 @@ from benchmarks.heads.tasks import (
     draw_rows,
     pack_of,
 )
+from benchmarks.study import study_parser
 from mixmood.core.seeds import rng_for
 from mixmood.heads.problem import head_problem
 from mixmood.numerics.neighbours import unit_rows
@@ -312,9 +312,7 @@ def figure(rows: list[dict], path: Path) -> None:
 
 def main() -> None:
     """Compute the rows that the file lacks, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("features", type=Path)
-    parser.add_argument("rows", type=Path)
+    parser = study_parser(__doc__)
     parser.add_argument("--seeds", type=int, nargs="*", default=list(range(10)))
     parser.add_argument("--part", choices=["development", "report"], default="report")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))

@@ -6,7 +6,6 @@ FEATURES is the folder of `benchmarks.heads.features`. Each case is one line of 
 that are there already are not computed again, so that more seeds can be added at any time.
 """
 
-import argparse
 import gzip
 import json
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import numpy as np
 
 from benchmarks.heads.tasks import REPORT, Family, Task, draw
 from benchmarks.probe.tasks import FITTED_ON
+from benchmarks.study import study_parser
 from mixmood.core.records.ranking import ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.gain import N_PART
@@ -173,9 +173,7 @@ def append(path: Path, rows: Iterator[dict]) -> None:
 
 def main() -> None:
     """Compute the cases that the file lacks."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("features", type=Path)
-    parser.add_argument("rows", type=Path)
+    parser = study_parser(__doc__)
     parser.add_argument("--part", choices=["development", "report"], required=True)
     parser.add_argument("--labels", type=int, nargs="+", default=[60])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])

@@ -8,13 +8,13 @@ ones. Classes 5 to 9 are labelled; pools are of the same classes, half of the ot
 ones, wholly of the other ones, and SVHN. Rows are those of `benchmarks.probe.cases`.
 """
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.heads.tasks import LOWER, OTHER_HALF, UPPER, Task, rows_of
 from benchmarks.probe.cases import Case, append, keys_in, rows_of_task
+from benchmarks.study import study_parser
 from mixmood.core.seeds import rng_for
 
 PACKS = ("mnist", "fashion_mnist", "cifar10")
@@ -65,9 +65,7 @@ def simulated_task(found: dict[str, Population], rng: np.random.Generator) -> Ta
 
 def main() -> None:
     """Compute the runs that the file lacks."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("features", type=Path)
-    parser.add_argument("rows", type=Path)
+    parser = study_parser(__doc__)
     parser.add_argument("--runs", type=int, default=20)
     given = parser.parse_args()
     done = keys_in(given.rows)

@@ -8,12 +8,12 @@ images choose, and its nested accuracy with its interval. Lines that are there a
 again. `python -m benchmarks.view.summary` makes the tables.
 """
 
-import argparse
 import json
 from itertools import product
 from pathlib import Path
 
 from benchmarks.heads.tasks import DEVELOPMENT, REPORT, Family, draw_rows, pack_of
+from benchmarks.study import study_parser
 from mixmood.evidence.accuracy import held_out_accuracy
 from mixmood.evidence.view import ViewEvidence
 from mixmood.features.backbones.view import DEPTHS, RESOLUTIONS, BackboneView, View
@@ -47,9 +47,7 @@ def row_of(folder: Path, family: Family, n_labelled: int, seed: int) -> dict:
 
 def main() -> None:
     """Compute the rows that the file lacks."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("features", type=Path)
-    parser.add_argument("rows", type=Path)
+    parser = study_parser(__doc__)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     parser.add_argument("--part", choices=["development", "report"], default="report")
     given = parser.parse_args()

@@ -57,14 +57,8 @@ def test_the_worst_labels_come_first_in_text_csv_json_and_page(flipped, tmp_path
     assert suggested["labelled[4]"] == "dog"
     assert suggested["labelled[9]"] == "'=cat"  # as a spreadsheet would not run it
     record = json.loads((tmp_path / "json").read_text())
-    assert set(record["images"][0]["scores"]) == {
-        "label",
-        "copy",
-        "unlike",
-        "confused",
-        "small",
-        "test",
-    }
+    names = {"label", "copy", "unlike", "confused", "small", "test"}
+    assert set(record["images"][0]["scores"]) == names
     assert [one["name"] for one in record["checks"]] == list(record["images"][0]["scores"])
     page = (tmp_path / "html").read_text()
     assert "<b>bird" not in page

@@ -28,18 +28,9 @@ def leave_out(
 ) -> Array:
     """Inter minus intra distance without each group, shape (measures, pools, draws, groups).
 
-    Each pool has its own generator, so that a further pool does not change the other results.
-
-    Args:
-        labelled: Labelled features, shape (n, d).
-        pools: Features of each pool, shape (n_k, d).
-        labelled_rows: Rows of the two labelled sub-samples of each draw, shape (draws, 2, size).
-        pool_rows: For each pool, the rows of each draw, shape (draws, size).
-        names: Names of the measures.
-        rng: Assigns the labelled images to groups.
-        pool_rngs: Assign the images of each pool to groups.
-        overflow: How values are counted that lie outside the first sample's range.
-        jobs: Threads; they change only the time.
+    Features, rows and names are those of `drawn_distances`. The labelled images are assigned to
+    groups by `rng`. Each pool has its own generator in `pool_rngs`, so that a further pool does not
+    change the other results.
     """
     n_groups = min(N_GROUPS, len(labelled))
     groups = rng.permutation(len(labelled)) % n_groups

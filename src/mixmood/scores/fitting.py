@@ -78,13 +78,17 @@ def signed_roots(features: Array) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted score: arrays that score new rows, and the scores of the rows it was fitted on."""
+    """A fitted score.
+
+    Attributes:
+        arrays: They score new rows.
+        labelled: Scores of the labelled images, each by a fit without it, shape (n,).
+        pool: Scores of the pool's sample, each by a fit without it, shape (m,).
+    """
 
     arrays: FitArrays
     labelled: Array
-    """Scores of the labelled images, each by a fit without it, shape (n,)."""
     pool: Array
-    """Scores of the pool's sample, each by a fit without it, shape (m,)."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,11 @@
 """A trained model and its record in a notebook: short, and safe."""
 
 import numpy as np
+import pytest
 
 import mixmood
+
+pytestmark = pytest.mark.usefixtures("all_draws")
 
 
 def arrays(rng, n, shift=0.0):

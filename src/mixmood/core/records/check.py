@@ -6,14 +6,8 @@ from typing import Any
 from mixmood.core.records.ranking import JsonRecord
 
 SCHEMA = 1
-LABEL, COPY, UNLIKE, CONFUSED, SMALL, TEST = (
-    "label",
-    "copy",
-    "unlike",
-    "confused",
-    "small",
-    "test",
-)
+LABEL, COPY, UNLIKE = "label", "copy", "unlike"
+CONFUSED, SMALL, TEST = "confused", "small", "test"
 """The names of the checks."""
 
 
@@ -65,7 +59,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class CheckSummary:
-    """One check: how many images it flags, and one sentence about it."""
+    """One check.
+
+    Attributes:
+        name: Such as LABEL.
+        n_flagged: How many images it flags.
+        sentence: What it found, in one sentence.
+    """
 
     name: str
     n_flagged: int
