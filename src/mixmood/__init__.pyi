@@ -540,8 +540,9 @@ def train(
         resume: Go on from the checkpoint in --out (networks), or train again (head).
         mlflow: Log the result to MLflow as well.
         model: head (a classifier on the features of the backbone), efficientnet-lite0 (the
-            backbone fine-tuned; torch), or a network from scratch (torch): wrn-thin, wrn-small,
-            wrn-tiny, wrn (the paper's), wrn:blocks=2,...
+            backbone fine-tuned; torch; on CPUs the head is as good and takes seconds), or a
+            network from scratch (torch): wrn-thin, wrn-small, wrn-tiny, wrn (the paper's),
+            wrn:blocks=2,...
         epochs: Passes over the pool (over the labelled images for supervised).
         learning_rate: Peak of the one-cycle policy.
         augment: paper, flips, dihedral, flip-crop, crop or none.

@@ -17,7 +17,9 @@ def test_the_command_line_has_an_option_for_every_field_of_the_plan():
     command = typer.main.get_command(app).commands["train"]
     options = {parameter.name: parameter for parameter in command.params}
     for name, text in option_texts(TrainingRunPlan).items():
-        assert options[name].default == getattr(TrainingRunPlan(), name)
+        default = options[name].default  # a list for an option that is repeatable
+        default = tuple(default) if isinstance(default, list) else default
+        assert default == getattr(TrainingRunPlan(), name)
         assert options[name].required == (name == "out")
         assert options[name].help == text.help
 
