@@ -29,7 +29,7 @@ from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import DEFAULT_PROBE, plan_from, with_options
 from mixmood.core.records.labelling import LabelImage, LabelTask
 from mixmood.core.records.next import SCHEMA, AskedPool, LabelPoints, Proposal, Proposals
-from mixmood.core.records.ranking import ShareRecord
+from mixmood.core.records.ranking import ShareRecord, Union
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import counted, listed
 from mixmood.core.version import __version__
@@ -403,7 +403,7 @@ class _Search:
             images=images,
             pools=pools,
             worth=worth,
-            answer=_answer(images, pools, worth, len(self.base)),
+            answer=_answer(images, pools, worth, len(self.base), gains.answer.union),
             next=self._command() if images else None,
             backbone=view.backbone.describe() if view else {"name": "none: features were given"},
             view=None if view is None else view.describe(),
@@ -464,6 +464,7 @@ def _answer(
     pools: tuple[AskedPool, ...],
     worth: LabelPoints | None,
     n_labelled: int,
+    union: Union | None,
 ) -> str:
     """What to do, in one sentence."""
     if not images:
@@ -477,7 +478,12 @@ def _answer(
         return f"Nothing here is worth a label: {listed(shares)}, and {why}."
     these = "this image" if len(images) == 1 else f"these {len(images)} images"
     if worth is None:
-        return f"Label {these}; {n_labelled} labels do not tell what more of them are worth."
+        used = (
+            f"; {listed(union.pools)} without labels: {union.probe.gain:+.1f} points"
+            if union
+            else ""
+        )
+        return f"Label {these}; {n_labelled} labels do not tell what more of them are worth{used}."
     gain = f"{worth.chosen:+.1f} points expected, {worth.random:+.1f} if chosen at random"
     if worth.unlabelled is None:
         return f"Label {these}: {gain}; no pool is advised without labels."
