@@ -92,8 +92,8 @@ class TrainingPlan(Recipe):
     model: Any = option(
         HEAD,
         "head (a classifier on the features of the backbone), efficientnet-lite0 (the backbone "
-        "fine-tuned; torch; on CPUs the head is as good and takes seconds), or a network from scratch (torch): wrn-thin, wrn-small, wrn-tiny, "
-        "wrn (the paper's), wrn:blocks=2,...",
+        "fine-tuned; torch; on CPUs the head is as good and takes seconds), or a network from "
+        "scratch (torch): wrn-thin, wrn-small, wrn-tiny, wrn (the paper's), wrn:blocks=2,...",
     )
     algorithm: Any = option(
         AUTO,
