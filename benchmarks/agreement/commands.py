@@ -5,7 +5,6 @@ from the image packs (MIXMOOD_TEST_DATA), runs the commands with five seeds, and
 number that two of them give. It takes eight minutes on one core.
 """
 
-import io
 import json
 import sys
 import tempfile
@@ -196,9 +195,7 @@ def run_seed(sets: dict[str, Path], seed: int, folder: Path, compared: Compared)
 
 def main(out: Path | None) -> None:
     """Run everything; print and write the table and every difference."""
-    text = io.StringIO()
-    print("| images | number | comparisons | differences |\n|---|---|---|---|", file=text)
-    details = []
+    details, table = [], defaultdict(dict)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for kind, sets in made_sets(folder):
@@ -207,11 +204,14 @@ def main(out: Path | None) -> None:
                 run_seed(sets, seed, folder, compared)
                 print(kind, seed, file=sys.stderr, flush=True)
             for quantity, n_pairs, n_differ, where in compared.rows():
-                print(f"| {kind} | {quantity} | {n_pairs} | {n_differ} |", file=text)
+                table[quantity][kind] = f"{n_differ} of {n_pairs}"
                 details += [f"{kind}, {quantity}, {line}" for line in where]
-    print(text.getvalue(), *details, sep="\n")
+    kinds = list(next(iter(table.values())))
+    lines = [f"| differences in | {' | '.join(kinds)} |", "|---" * (1 + len(kinds)) + "|"]
+    lines += [f"| {name} | {' | '.join(cells.values())} |" for name, cells in table.items()]
+    print(*lines, *details, sep="\n")
     if out is not None:
-        out.write_text(text.getvalue())
+        out.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
