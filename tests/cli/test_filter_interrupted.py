@@ -90,7 +90,7 @@ def test_ctrl_c_before_the_scan_ends_with_130_and_has_nothing_to_go_on_with(
     in_features, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(
-        "mixmood.api.filter.fit_scorer", lambda *_: signal.raise_signal(signal.SIGINT)
+        "mixmood.api.filter.fit_scorer", lambda *_, **__: signal.raise_signal(signal.SIGINT)
     )
     result = invoke("labelled.npy", "half.npy", "--out", tmp_path / "kept.csv")
     assert result.exit_code == 130

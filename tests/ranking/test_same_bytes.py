@@ -10,6 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 from PIL import Image
+from tests.fixtures.few_draws import FEW
 from typer.testing import CliRunner
 
 import mixmood
@@ -150,12 +151,14 @@ def test_the_way_a_path_is_written_changes_no_byte(
 
 
 COMMANDS = """
-import json, sys
-import mixmood.evidence.view, mixmood.ranking.distance
+import importlib, json, sys
 from mixmood.cli.main import app
 
-mixmood.ranking.distance.N_DRAWS, mixmood.evidence.view.N_REPEATS = 3, 1
-for words in json.loads(sys.argv[1]):
+commands, few = map(json.loads, sys.argv[1:])
+for place, value in few.items():
+    module, _, name = place.rpartition(".")
+    setattr(importlib.import_module(module), name, value)
+for words in commands:
     app(words, standalone_mode=False)
 """
 
@@ -184,7 +187,7 @@ def test_the_seed_of_pythons_hashes_changes_no_byte(desk, tmp_path, monkeypatch,
         assert result.exit_code == 0, result.stderr
     seed = "1" if os.environ.get("PYTHONHASHSEED") == "0" else "0"
     subprocess.run(
-        [sys.executable, "-c", COMMANDS, json.dumps(commands(other))],
+        [sys.executable, "-c", COMMANDS, json.dumps(commands(other)), json.dumps(FEW)],
         env=os.environ | {"PYTHONHASHSEED": seed}, check=True, capture_output=True,
     )  # fmt: skip
     for name in ("json", "csv", "run/model.onnx"):
