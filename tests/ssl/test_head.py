@@ -190,6 +190,7 @@ def test_images_that_two_pools_share_count_once(photos, told):
     pools = {"a": photos / "pool", "b": photos / "pool"}
     record = train(photos / "labelled", pools, algorithm="propagation", listener=told).record
     assert [pool.n_used for pool in record.pools] == [30, 0]
+    assert record.pools[1].reason.startswith("its images are in other pools")
     assert "b: 30 images are also in a and are counted once." in told.warnings
 
 

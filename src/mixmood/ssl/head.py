@@ -178,7 +178,10 @@ class HeadTask:
                         f"{part.use.name}: a random sample of {quota:,} of its "
                         f"{part.use.n_images:,} images is used; --pool-limit changes that."
                     )
-            uses.append(replace(part.use, n_used=n_used))
+            use = replace(part.use, n_used=n_used)
+            if part.is_used and not n_used:
+                use = replace(use, reason=f"its images are in other pools; {use.reason}")
+            uses.append(use)
         return tuple(samples), tuple(uses)
 
     def _open(self, what: Any, role: str) -> Pool:
