@@ -259,10 +259,53 @@ def means(rows: list[dict]) -> dict[tuple[str, str, str], dict]:
     return result
 
 
+def goals(found: dict[tuple[str, str, str], dict], names: list[str]) -> list[str]:
+    """A table of the goals of issue 28: what was wanted, what was measured, and whether it is met.
+
+    A half-foreign pool of a task is the mean over its far and its near source.
+    """
+
+    def apart(kind: str, name: str) -> np.ndarray:
+        curves = [found[kind, name, way]["accuracies"] for way in ("next", "random")]
+        return curves[0] - curves[1]
+
+    def least(values: dict[str, float]) -> tuple[float, str]:
+        name = min(values, key=values.__getitem__)
+        return values[name], f"{values[name]:+.1f} ({name})"
+
+    half = {name: (apart("half far", name) + apart("half near", name)) / 2 for name in names}
+    area, area_words = least({name: value[1:].mean() for name, value in half.items()})
+    near, near_words = least({name: apart("half near", name)[1:].mean() for name in names})
+    clean, clean_words = least({name: apart("clean", name)[1:].mean() for name in names})
+    at_40 = float(np.mean([value[3] for value in half.values()]))
+    far_hits, near_hits = (found[f"half {kind}", "", "next"]["hits"] for kind in ("far", "near"))
+    rows = [
+        ("area above random, worst task, half-foreign pools", "> 0", area_words, area > 0),
+        ("the same, near sources alone", "> 0", near_words, near > 0),
+        ("above random at 40 labels, half-foreign", ">= 3", f"{at_40:+.1f}", at_40 >= 3),
+        ("area above random, worst task, clean pools", ">= -0.5", clean_words, clean >= -0.5),
+        ("proposals of the task, half far", ">= 90 %", f"{far_hits:.0f} %", far_hits >= 90),
+        ("proposals of the task, half near", ">= 75 %", f"{near_hits:.1f} %", near_hits >= 75),
+    ]
+    lines = ["\nGoals: next against random, in points\n", "| what | goal | measured | met |"]
+    words = [f"| {' | '.join(row[:3])} | {'yes' if row[3] else 'no'} |" for row in rows]
+    return [*lines, "|---" * 4 + "|", *words]
+
+
 def tables(rows: list[dict]) -> str:
     """Markdown: curves by kind of pool, then the goals task by task."""
-    found, lines = means(rows), []
+    found = means(rows)
     ways = [way for way in WAYS if any(key[2] == way for key in found)]
+    seeds = len({row["seed"] for row in rows})
+    lines = [f"{seeds} seeds. Accuracy after 40 labels, and the share of proposals of the task\n"]
+    lines += [f"| chosen by | {' | '.join(KINDS)} |", "|---" * 6 + "|"]
+    for way in ways:
+        own = [found[kind, "", way] for kind in KINDS]
+        cells = [f"{one['accuracies'][3]:.1f}, {one['hits']:.0f} %" for one in own]
+        lines.append(f"| {way} | {' | '.join(cells)} |")
+    names = list(dict.fromkeys(row["task"] for row in rows))
+    if {"next", "random"} <= set(ways):
+        lines += goals(found, names)
     for kind in KINDS:
         lines += [f"\n{kind}\n", "| way | 10 | 20 | 30 | 40 | 50 | 60 | area | of the task |"]
         lines += ["|---" * 9 + "|"]
@@ -272,7 +315,6 @@ def tables(rows: list[dict]) -> str:
             area = one["accuracies"][1:].mean()
             lines.append(f"| {way} | {cells} | {area:.1f} | {one['hits']:.0f} % |")
     lines += ["\nnext minus random: area, and at 40 labels\n"]
-    names = list(dict.fromkeys(row["task"] for row in rows))
     lines += [f"| task | {' | '.join(KINDS)} |", "|---" * 6 + "|"]
     for name in [*names, ""]:
         cells = []
@@ -303,10 +345,11 @@ def figure(rows: list[dict], path: Path) -> None:
             curve = found[kind, "", way]["accuracies"]
             style = {"lw": 2.6, "zorder": 3} if way == "next" else {"lw": 1.2}
             panel.plot(labels, curve, color=colour, label=way, **style)
-        panel.set(title=f"{kind} pool", xlabel="labels spent")
+        title = "clean pool" if kind == "clean" else kind.replace("half", "half foreign,")
+        panel.set(title=title, xlabel="labels spent")
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("accuracy, mean of tasks (%)")
-    panels[-1].legend(frameon=False, fontsize=8)
+    panels[0].legend(frameon=False, fontsize=8, loc="lower right")
     drawn.savefig(path, metadata={"Date": None})
 
 
