@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from mixmood.api.label_page import pictures_of
 from mixmood.api.view_choice import choose_view
@@ -157,7 +158,12 @@ def check(labelled: Any, *, plan: CheckPlan, listener: Listener | None = None) -
         labelled: The labelled images, in any of the ways that `rank` takes.
         listener: Gets progress, warnings and notes.
     """
-    listener = listener or Silent()
+    # The fits are small: with threads of BLAS a check of 2,000 images takes 1.7 times as long.
+    with threadpool_limits(1, user_api="blas"):
+        return _checked(labelled, plan, listener or Silent())
+
+
+def _checked(labelled: Any, plan: CheckPlan, listener: Listener) -> CheckReport:
     with open_cache(plan.cache, listener) or nullcontext() as store:
 
         def opened(what: Any, role: str) -> Pool:
