@@ -39,6 +39,11 @@ VERDICTS = {
 Records = Sequence[RunRecord]
 
 
+def headed(*names: str) -> list[str]:
+    """The first two lines of a table."""
+    return [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
+
+
 def records_of(stores: Path, name: str) -> list[RunRecord]:
     """The finished runs of a store; none if it does not exist."""
     try:
@@ -133,10 +138,10 @@ def rule(records: Records) -> list[str]:
 def cells(records: Records) -> list[str]:
     """The noise cells by arm, and how much of the paper's drop is reached."""
     paper = published_accuracies()
-    lines = [
-        "| task | pool | A | B | C | D | paper | paper's drop from clean | reached by B | by D |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
+    lines = headed(
+        *("task", "pool", "A", "B", "C", "D", "paper"),
+        *("paper's drop from clean", "reached by B", "by D"),
+    )
     for task in TASKS:
         means = {}
         for source in ("none", *NOISES):
@@ -161,7 +166,7 @@ def cells(records: Records) -> list[str]:
 def correlations(records: Records) -> list[str]:
     """Table 3 by arm beside the paper's."""
     rows, paper = arm_agreement_rows(records), published_correlations()
-    lines = ["| task | measure | A | B | C | D | paper |", "|---|---|---|---|---|---|---|"]
+    lines = headed("task", "measure", "A", "B", "C", "D", "paper")
     for task in (*TASKS, MEAN):
         for measure in ("cosine", "js", "l1", "l2"):
             found = [correlation(rows, task, arm, "best", measure) for arm in ARMS]
@@ -174,10 +179,7 @@ def correlations(records: Records) -> list[str]:
 
 def fingerprints(records: Records, more: Records) -> list[str]:
     """Which noise is worse, and what more labels change."""
-    lines = [
-        "| task | B with Gaussian noise | B with salt and pepper | worse |",
-        "|---|---|---|---|",
-    ]
+    lines = headed("task", "B with Gaussian noise", "B with salt and pepper", "worse")
     for task in TASKS:
         values = [
             np.mean([accuracy(r, "B", "best") for r in on(records, (noise,), task)])
@@ -202,10 +204,7 @@ def fingerprints(records: Records, more: Records) -> list[str]:
 
 def variants(stores: Path) -> list[str]:
     """B - A and D - A where one thing is changed."""
-    lines = [
-        "| runs | B - A, noise | D - A, noise | B - A, clean | noise cells |",
-        "|---|---|---|---|---|",
-    ]
+    lines = headed("runs", "B - A, noise", "D - A, noise", "B - A, clean", "noise cells")
     for name in (CENTRAL, "loss", "full-size", "text-noise", "labels-150", "all-settings"):
         records = records_of(stores, name)
         noise, clean = on(records, NOISES), on(records, ("none",))
@@ -235,10 +234,9 @@ def ways(records: Records) -> list[str]:
             own = gains.setdefault((run.n_unlabelled, run.algorithm), {})
             own.setdefault(run.percent, []).append(points)
     rows = agreement_rows(records, "best")
-    lines = [
-        "| pool | algorithm | clean | 50 % foreign | 100 % foreign | r of cosine, mean of tasks |",
-        "|---|---|---|---|---|---|",
-    ]
+    lines = headed(
+        "pool", "algorithm", "clean", "50 % foreign", "100 % foreign", "r of cosine, mean of tasks"
+    )
     for (size, algorithm), own in sorted(gains.items(), key=lambda item: item[0][0] or 0):
         words = [plus_minus(mean_and_error(own.get(percent, []))) for percent in (0, 50, 100)]
         r = [
@@ -254,10 +252,7 @@ def ways(records: Records) -> list[str]:
 
 def updates(stores: Path) -> list[str]:
     """Accuracy of clean pools and of Gaussian noise with more updates, in arms A and B."""
-    lines = [
-        "| updates | clean, A | Gaussian noise, A | Gaussian noise, B | runs |",
-        "|---|---|---|---|---|",
-    ]
+    lines = headed("updates", "clean, A", "Gaussian noise, A", "Gaussian noise, B", "runs")
     for n, name in ((1008, CENTRAL), (2016, "updates-x2"), (4032, "updates-x4")):
         clean, noise = (on(records_of(stores, name), (one,)) for one in ("none", "gaussian"))
         if not (clean and noise):

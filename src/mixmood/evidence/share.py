@@ -87,12 +87,17 @@ PRIOR_IMAGES = 20
 
 @dataclass(frozen=True)
 class MixtureShare:
-    """An estimate of the share and its standard error."""
+    """An estimate of the share.
+
+    Attributes:
+        share: The estimate.
+        error: Its standard error.
+        least: The estimate at the smallest separation of foreign and useful images in the model.
+    """
 
     share: float
     error: float
     least: float
-    """The estimate at the smallest separation of foreign and useful images in the model."""
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,13 @@ class CheckSummary:
 
 @dataclass(frozen=True)
 class ConfusedPair:
-    """Two classes, the share and number of their images that are taken for the other."""
+    """Two classes of which images are taken for the other.
+
+    Attributes:
+        classes: Their names.
+        share: Of the images of both, the share that is taken for the other class.
+        n_images: How many these are.
+    """
 
     classes: tuple[str, str]
     share: float
