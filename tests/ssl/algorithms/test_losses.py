@@ -133,15 +133,16 @@ def test_the_weighted_mean_is_torchs_cross_entropy_with_weights():
     )
 
 
-def test_squared_weights_multiply_outputs_and_targets():
-    """((0.2 (1 - 0.5))^2 + (0.8 (0 - 0.5))^2) / 2."""
-    weights, target = torch.tensor([0.2, 0.8]), torch.tensor([[1.0, 0.0]])
-    assert losses.weighted_squared_error_rows(EVEN, target, weights).item() == pytest.approx(0.085)
+def test_the_weight_of_the_largest_target_multiplies_all_outputs_and_targets_of_its_row():
+    """((0.2 (1 - 0.5))^2 + (0.2 (0 - 0.5))^2) / 2, and the same with 0.8 for the other class."""
+    weights, targets = torch.tensor([0.2, 0.8]), torch.eye(2)
+    rows = losses.weighted_squared_error_rows(EVEN.repeat(2, 1), targets, weights)
+    assert rows.tolist() == pytest.approx([0.01, 0.16])
 
 
 def test_the_authors_loss_weighs_the_pool_a_ninth_of_the_texts(data, quick):
     """Three equal weights of 1 / 3: they cancel in one loss and are squared in the other."""
-    code = {"hard_targets": True, "weighted_mean": True, "squared_weights": True}
+    code = {"hard_targets": True, "weighted_mean": True, "squared_pool_weights": True}
     options = quick | {"algorithm": "mixmatch", "updates": 1, "epochs": 1, "learning_rate": 1e-9}
     text, code = (
         train(*data, **options, settings={"balanced": "both", "mixup": False, **own}).record.epochs[

@@ -47,18 +47,16 @@ def weighted_mean_cross_entropy(logits: Tensor, targets: Tensor, class_weights: 
     return rows.sum() / (targets @ class_weights).sum()
 
 
-def weighted_squared_error_rows(logits: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
-    """mean_c (w_c (y_c - p_c))^2 for each row, shape (n,): the weights count squared."""
-    check_same_shape(logits, targets)
-    errors = class_weights * (targets - functional.softmax(logits, dim=1))
-    return errors.square().mean(dim=1)
-
-
 def squared_error_rows(logits: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
     """w_a mean_c (y_c - p_c)^2 for each row, shape (n,); a is the class of the largest target."""
     check_same_shape(logits, targets)
     squares = (targets - functional.softmax(logits, dim=1)).square().mean(dim=1)
     return class_weights[targets.argmax(dim=1)] * squares
+
+
+def weighted_squared_error_rows(logits: Tensor, targets: Tensor, class_weights: Tensor) -> Tensor:
+    """mean_c (w_a y_c - w_a p_c)^2 for each row, shape (n,): `squared_error_rows` with w_a^2."""
+    return squared_error_rows(logits, targets, class_weights.square())
 
 
 def masked_mean(values: Tensor, is_kept: Tensor | None) -> Tensor:

@@ -40,8 +40,9 @@ class MixMatch(CheckedSettings):
     - `hard_targets`: the target of a mixed labelled view is the class of its largest share.
     - `weighted_mean`: the labelled loss is divided by the sum of its class weights, so that a
       factor common to all of them cancels.
-    - `squared_weights`: the class weights multiply outputs and targets before their difference is
-      squared. With five equal weights of 1/5 the pool then counts 1/25 of gamma, and not gamma.
+    - `squared_pool_weights`: the weight of an unlabelled view, that of the class of its largest
+      share, multiplies outputs and targets before their difference is squared. With five equal
+      weights of 1/5 and `weighted_mean` the pool then counts 1/25 of gamma, and not gamma.
 
     Source: Berthelot et al., "MixMatch", 2019.
     """
@@ -60,7 +61,7 @@ class MixMatch(CheckedSettings):
     ood_mask: float | None = ranged(None, 0, 1)
     hard_targets: bool = False
     weighted_mean: bool = False
-    squared_weights: bool = False
+    squared_pool_weights: bool = False
 
     def __post_init__(self) -> None:
         """Refuse settings of another type or outside their ranges."""
@@ -90,7 +91,7 @@ class MixMatch(CheckedSettings):
             own_targets = functional.one_hot(own_targets.argmax(dim=1), targets.shape[1]).float()
         labelled_loss = weighted_mean_cross_entropy if self.weighted_mean else soft_cross_entropy
         supervised = labelled_loss(logits, own_targets, step.class_weights)
-        pool_loss = weighted_squared_error_rows if self.squared_weights else squared_error_rows
+        pool_loss = weighted_squared_error_rows if self.squared_pool_weights else squared_error_rows
         rows = pool_loss(pool_logits, targets[n_labelled:], step.pool_weights)
         kept_rows = None if is_kept is None else is_kept.repeat(self.views)
         unsupervised = masked_mean(rows, kept_rows)
