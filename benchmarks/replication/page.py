@@ -19,7 +19,7 @@ from mixmood.core.errors import InputError
 from mixmood.core.files import write_atomic
 from mixmood.testbed.analysis.agreement import agreement_rows
 from mixmood.testbed.analysis.arms import ARMS, MEAN, ArmAgreementRow, arm_agreement_rows
-from mixmood.testbed.analysis.published import published_accuracies, published_correlations
+from mixmood.testbed.analysis.tables import published_accuracies, published_correlations
 from mixmood.testbed.record import RunRecord
 from mixmood.testbed.store import Store
 

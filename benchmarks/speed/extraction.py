@@ -13,13 +13,13 @@ from PIL import Image
 
 from benchmarks.measuring.material import large_jpegs, small_jpegs
 from benchmarks.measuring.row import Effort, Row, interleaved, ratios
-from mixmood.core.cores import checked_jobs
 from mixmood.data.images.decode import decode_squares
 from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.onnx_network import MICRO_BATCH, MICRO_BATCH_PIXELS
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.backbones.view import View
 from mixmood.features.extract import extract
+from mixmood.jobs.local import checked_jobs
 
 DEFAULT = View(96)
 

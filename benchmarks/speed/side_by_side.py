@@ -5,7 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from benchmarks.measuring.row import Effort, Row, SkippedError, interleaved, ratios
-from mixmood.core.cores import n_cores
+from mixmood.jobs.local import n_cores
 
 N_UPDATES = {"thin": 100, "small": 50}
 """Updates of a measured run of each setting: about four seconds with one thread."""

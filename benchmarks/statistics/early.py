@@ -22,7 +22,6 @@ from threadpoolctl import threadpool_limits
 from benchmarks.measuring.material import pack
 from benchmarks.measuring.processes import cost, rank_command
 from benchmarks.measuring.row import Effort, Row
-from mixmood.core.cores import checked_jobs
 from mixmood.core.listener import Silent
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pool import Labels
@@ -33,6 +32,7 @@ from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.extract import extract
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Extractor
+from mixmood.jobs.local import checked_jobs
 from mixmood.ranking.distance import Scores, score
 from mixmood.ranking.judge import judge
 from mixmood.ranking.plan import RankingPlan

@@ -26,7 +26,7 @@ from benchmarks.testbed.units import (
 )
 from benchmarks.testbed.written import write_summary
 from mixmood.core.text import counted
-from mixmood.testbed.analysis.published import (
+from mixmood.testbed.analysis.tables import (
     published_accuracies,
     published_correlations,
     published_distances,

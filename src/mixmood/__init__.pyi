@@ -5,12 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from mixmood import measures as measures
-from mixmood.api.cache import cache_info as cache_info
-from mixmood.api.cache import clear_cache as clear_cache
 from mixmood.api.check import CheckReport as CheckReport
-from mixmood.api.correlate import correlate as correlate
-from mixmood.api.data_sets import data_sets as data_sets
-from mixmood.api.data_sets import get_data_set as get_data_set
 from mixmood.api.embed import Embedding as Embedding
 from mixmood.api.filter import Kept as Kept
 from mixmood.api.load import load as load
@@ -18,14 +13,18 @@ from mixmood.api.next import NextImages as NextImages
 from mixmood.api.predict import PredictReport as PredictReport
 from mixmood.api.rank import RankReport as RankReport
 from mixmood.api.testbed import TestbedTables as TestbedTables
+from mixmood.api.testbed import correlate as correlate
 from mixmood.api.testbed import testbed_status as testbed_status
 from mixmood.api.train import TrainedModel as TrainedModel
+from mixmood.core.cache import cache_info as cache_info
+from mixmood.core.cache import clear_cache as clear_cache
 from mixmood.core.listener import Listener
-from mixmood.evidence.plan import CheckPlan
+from mixmood.data.sets import data_sets as data_sets
+from mixmood.data.sets import get_data_set as get_data_set
 from mixmood.features.plan import ExtractionPlan
 from mixmood.ranking.distance import dissimilarity as dissimilarity
 from mixmood.ranking.plan import RankingPlan
-from mixmood.selection.plan import FilterPlan, NextPlan
+from mixmood.selection.plan import CheckPlan, FilterPlan, NextPlan
 from mixmood.ssl.plan import PredictionPlan, TrainingRunPlan
 from mixmood.ssl.record import EpochRecord
 from mixmood.testbed.driver import Status

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import mixmood
 from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
-from mixmood.core.records.next import Proposals
+from mixmood.core.records.labelling import Proposals
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray
 from mixmood.selection.decide import ScannedPool

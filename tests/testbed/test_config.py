@@ -38,7 +38,7 @@ def test_the_paper_s_preset_has_the_paper_s_values():
 
 
 def test_the_paper_s_cells_are_those_of_its_tables():
-    from mixmood.testbed.analysis.published import published_accuracies
+    from mixmood.testbed.analysis.tables import published_accuracies
 
     ours = {
         (cell.task, cell.source, cell.percent, cell.n_labelled)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from mixmood.api.label_page import pictures_of
+from mixmood.api.outputs import pictures_of
 from mixmood.api.view_choice import choose_view
 from mixmood.core.arrays import Array
 from mixmood.core.cache import open_cache
@@ -57,10 +57,10 @@ from mixmood.evidence.labels import (
     copies_in_other_classes,
     unlikeness,
 )
-from mixmood.evidence.plan import CheckPlan
 from mixmood.features.sample import Extractor, Sample
 from mixmood.report.check import check_csv, check_page, check_rows, check_text
 from mixmood.report.label import label_page
+from mixmood.selection.plan import CheckPlan
 
 MOST_PICTURES = 200
 """Findings that the page shows."""

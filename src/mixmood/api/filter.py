@@ -15,13 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from mixmood.api.label_page import pictures_of
 from mixmood.api.mlflow_runs import log_filter, mlflow_log
-from mixmood.api.outputs import check_outputs
+from mixmood.api.outputs import check_outputs, pictures_of
 from mixmood.api.rank import FEWEST_CLASSES, carried
 from mixmood.api.view_choice import choose_view
 from mixmood.core.cache import FeatureCache, open_cache
-from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.files import data_frame, expanded, sweep, written
 from mixmood.core.listener import Listener, Silent
@@ -48,6 +46,7 @@ from mixmood.features.backbones.view import View
 from mixmood.features.plan import AUTO
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Extractor
+from mixmood.jobs.local import checked_jobs
 from mixmood.ranking.judge import PoolGains, gains_of
 from mixmood.report.filter import (
     ListContent,

@@ -12,7 +12,7 @@ from mixmood.core.errors import InputError, errors_as
 from mixmood.core.files import expanded
 from mixmood.core.records.check import LabelCheck
 from mixmood.core.records.filtering import Filtering
-from mixmood.core.records.next import Proposals
+from mixmood.core.records.labelling import Proposals
 from mixmood.core.records.ranking import Ranking
 from mixmood.ssl.record import HEAD, HeadRecord, TrainingRecord
 from mixmood.ssl.run_folder import RECORD

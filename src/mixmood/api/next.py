@@ -15,20 +15,25 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mixmood.api.filter import reference
-from mixmood.api.label_page import pictures_of
-from mixmood.api.outputs import check_outputs
+from mixmood.api.outputs import check_outputs, pictures_of
 from mixmood.api.pool_choice import as_pools
 from mixmood.api.rank import carried, slug
 from mixmood.api.view_choice import choose_view
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache import FeatureCache, open_cache
-from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError
 from mixmood.core.files import data_frame, written
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import DEFAULT_PROBE, plan_from, with_options
-from mixmood.core.records.labelling import LabelImage, LabelTask
-from mixmood.core.records.next import SCHEMA, AskedPool, LabelPoints, Proposal, Proposals
+from mixmood.core.records.labelling import (
+    SCHEMA,
+    AskedPool,
+    LabelImage,
+    LabelPoints,
+    LabelTask,
+    Proposal,
+    Proposals,
+)
 from mixmood.core.records.ranking import ShareRecord, Union
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import counted, listed
@@ -44,11 +49,11 @@ from mixmood.evidence.labelled import N_FIRST, N_POOL
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Extractor, Sample
 from mixmood.heads.linear import LinearHead
+from mixmood.jobs.local import checked_jobs
 from mixmood.ranking.judge import PoolGains, gains_of
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.report.filter import ListRow, write_list, writer_for
-from mixmood.report.label import label_page, label_studio_tasks
-from mixmood.report.next import next_lines
+from mixmood.report.label import label_page, label_studio_tasks, next_lines
 from mixmood.selection.filter import FilterJob
 from mixmood.selection.next import candidates_of, chosen_images, not_foreign, useful_of
 from mixmood.selection.plan import FilterPlan, NextPlan
@@ -382,7 +387,7 @@ class _Search:
                 len(one.useful),
                 sum(image.pool == name for image in images),
                 ShareRecord(*astuple(one.scorer.filter.useful)[:4]),
-                gains.advice[name].word if name in gains.advice else "unclear",
+                gains.advice[name].word if name in gains.advice else "unsure",
                 None if (probe := gains.probes.get(name)) is None else probe.gain,
             )
             for name, one in found.items()

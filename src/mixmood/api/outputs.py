@@ -1,13 +1,18 @@
-"""May these files and folders be written? Asked before any work is done."""
+"""What commands write: may it be written, and the pictures of pages to label on."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.files import check_writable, expanded
+from mixmood.core.records.labelling import MOST_IMAGES, LabelImage
+from mixmood.data.images.decode import jpeg_uri
 from mixmood.data.images.names import split_options
+from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.data.readers.files import is_read_by_a_folder
 from mixmood.data.readers.kept import chain_of_lists
 
@@ -60,4 +65,29 @@ def _paths_read(inputs: Iterable[str | Path]) -> set[Path]:
             found.update(chain_of_lists(path))
         except InputError:
             continue  # a list of itself: opening it reports the mistake, or sets the pool aside
+    return found
+
+
+def pictures_of(images: Iterable[LabelImage], pools: Mapping[str, Pool]) -> list[str | None]:
+    """Each image as a data URI; None where it cannot be read any more.
+
+    InputError for features, which have no pictures, and for more images than a page holds.
+
+    Args:
+        images: What is shown.
+        pools: The pools by the names that the images have.
+    """
+    asked = list(images)
+    if len(asked) > MOST_IMAGES:
+        raise InputError(
+            f"A page to label on holds at most {MOST_IMAGES} pictures; got {len(asked)}. "
+            "Ask for fewer."
+        )
+    found: list[str | None] = []
+    for one in asked:
+        pool = pools[one.pool]
+        if isinstance(pool, FeatureSource):
+            raise InputError(f"{pool.name} holds features: there are no pictures to label.")
+        (picture,) = pool.read([one.index])
+        found.append(jpeg_uri(picture) if isinstance(picture, np.ndarray) else None)
     return found

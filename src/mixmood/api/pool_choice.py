@@ -9,7 +9,6 @@ from threadpoolctl import threadpool_limits
 
 from mixmood.api.view_choice import choose_view
 from mixmood.core.cache import FeatureCache
-from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError
 from mixmood.core.listener import Listener
 from mixmood.core.options import DEFAULT_PROBE
@@ -25,6 +24,7 @@ from mixmood.evidence.labelled import MOST_LABELLED, N_FIRST, N_POOL
 from mixmood.evidence.view import ChosenView
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Extractor, Sample
+from mixmood.jobs.local import checked_jobs
 from mixmood.ranking.judge import PoolGains, gains_of
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.ssl.head import PoolDecision, PoolPart

@@ -1,4 +1,4 @@
-"""`mixmood.rank`: a ranking of pools, with its pages and tables."""
+"""`mixmood.rank` and `mixmood.demo`: a ranking of pools, with its pages and tables."""
 
 import os
 import re
@@ -22,6 +22,7 @@ from mixmood.data.images.names import with_frames_option
 from mixmood.data.images.pool import scaled_alike
 from mixmood.data.open import open_candidates, open_pool
 from mixmood.data.readers.given_labels import with_labels
+from mixmood.data.sets import demo_sets
 from mixmood.features.plan import ExtractionPlan
 from mixmood.ranking.pictures import gather_page_material
 from mixmood.ranking.plan import RankingPlan
@@ -222,3 +223,13 @@ def slug(name: str) -> str:
 
 def _is_path(what: Any) -> bool:
     return isinstance(what, str | os.PathLike)
+
+
+@with_options(RankingPlan)
+def demo(*, plan: RankingPlan, listener: Listener | None = None) -> RankReport:
+    """The ranking of the embedded pools: digits, photos and noise against sixty digits.
+
+    Args:
+        listener: Gets progress, warnings and notes.
+    """
+    return rank(*demo_sets(plan.seed), plan=plan, listener=listener)

@@ -1,4 +1,4 @@
-"""`mixmood.run_testbed`, `testbed_status`, `testbed_tables` and `report_testbed`."""
+"""`mixmood.run_testbed`, `testbed_status`, `testbed_tables`, `report_testbed`, `correlate`."""
 
 import json
 from dataclasses import dataclass
@@ -23,6 +23,7 @@ from mixmood.testbed.plan import TablesPlan, TestbedPlan
 from mixmood.testbed.store import Store
 
 if TYPE_CHECKING:
+    from mixmood.testbed.analysis.correlate import Agreement
     from mixmood.testbed.analysis.tables import Tables
 
 
@@ -177,3 +178,17 @@ def report_testbed(
 
     record = overview(Store(store), plan.choice, plan.cells, plan.beside_paper, plan.tested_arm)
     return written(overview_page(record, command), path)
+
+
+def correlate(accuracies: str | Path, distances: str | Path) -> "list[Agreement]":
+    """Pearson, Spearman and regret of distances against accuracies, one row for each measure.
+
+    Args:
+        accuracies: A CSV table with the columns task, ood_source, ood_percent, n_labelled and
+            accuracy_mean.
+        distances: A CSV table with the columns task, ood_source, ood_percent, measure and
+            distance_mean.
+    """
+    from mixmood.testbed.analysis.correlate import agreements, read_accuracies, read_distances
+
+    return agreements(read_accuracies(accuracies), read_distances(distances))

@@ -20,7 +20,7 @@ def info(cache: Directory = None) -> None:
 
     Example: mixmood cache info
     """
-    from mixmood.api.cache import cache_info
+    from mixmood.core.cache import cache_info
 
     about = cache_info(cache)
     typer.echo(f"file      {about.path}")
@@ -36,7 +36,7 @@ def clear(cache: Directory = None) -> None:
 
     Example: mixmood cache clear
     """
-    from mixmood.api.cache import clear_cache
+    from mixmood.core.cache import clear_cache
     from mixmood.core.text import counted
 
     about = clear_cache(cache)

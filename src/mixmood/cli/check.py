@@ -7,7 +7,7 @@ import typer
 from mixmood.cli import options
 from mixmood.cli.options import takes
 from mixmood.cli.terminal import Bars, put, readable, say, typed_command
-from mixmood.evidence.plan import CheckPlan
+from mixmood.selection.plan import CheckPlan
 
 
 @takes(CheckPlan)

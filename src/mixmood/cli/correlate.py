@@ -35,8 +35,8 @@ def correlate(
 
     Example: mixmood correlate table1_accuracy.csv table2_distances.csv --csv agreement.csv
     """
-    from mixmood.api.correlate import correlate as correlated
     from mixmood.api.outputs import check_outputs
+    from mixmood.api.testbed import correlate as correlated
     from mixmood.report.testbed.export import agreement_csv, agreement_json, agreement_view
 
     check_outputs((accuracies, distances), (json, csv))

@@ -60,8 +60,7 @@ def get_sets(
 
     Example: mixmood data get mnist svhn
     """
-    from mixmood.api.data_sets import check_data_set, get_data_set
-    from mixmood.data.sets import CATALOGUE
+    from mixmood.data.sets import CATALOGUE, check_data_set, get_data_set
 
     wanted = list(CATALOGUE) if ALL in names else names
     for name in wanted:

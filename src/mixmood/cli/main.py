@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mixmood.cli import cache, check, correlate, data, demo, predict, rank, testbed, train
+from mixmood.cli import cache, check, correlate, data, predict, rank, testbed, train
 from mixmood.cli import filter as filter_command
 from mixmood.cli import next as next_command
 from mixmood.cli.terminal import INTERRUPTED, abandon_stdout, open_closed_streams, say
@@ -79,7 +79,7 @@ def mixmood(
 
 
 app.command("rank")(rank.rank)
-app.command("demo")(demo.demo)
+app.command("demo")(rank.demo)
 app.command("filter")(filter_command.filter)
 app.command("train")(train.train)
 app.command("next")(next_command.next)

@@ -48,7 +48,7 @@ def next(
     """
     from mixmood.api.next import next as next_images
     from mixmood.api.outputs import check_outputs
-    from mixmood.report.next import next_lines
+    from mixmood.report.label import next_lines
 
     paths = [path for word in pools for path in (word, word.partition("=")[2]) if path]
     check_outputs((labelled, *paths, *plan.labels), (out, html, label_studio, json))

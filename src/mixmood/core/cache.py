@@ -17,9 +17,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.errors import OptionError, reason
+from mixmood.core.errors import InputError, OptionError, reason
 from mixmood.core.files import expanded, own_place
-from mixmood.core.listener import Listener, Silent
+from mixmood.core.listener import Listener, Recorder, Silent
 
 LONGEST_WAIT_S = 30.0
 BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -364,3 +364,42 @@ def _counts(db: sqlite3.Connection) -> tuple[int, int]:
         int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables
     )
     return n_images, n_archives
+
+
+def cache_info(cache: str | Path | None = None) -> CacheInfo:
+    """Where the cache is, what it holds and how large it may grow.
+
+    Args:
+        cache: The directory of the cache; the user's own if None.
+    """
+    with _existing(cache) as store:
+        return store.info()
+
+
+def clear_cache(cache: str | Path | None = None) -> CacheInfo:
+    """Delete the content of the cache; returns a description of it before.
+
+    Args:
+        cache: The directory of the cache; the user's own if None.
+    """
+    with _existing(cache) as store:
+        about = store.info()
+        store.clear()
+    return about
+
+
+@contextmanager
+def _existing(directory: str | Path | None) -> Iterator[FeatureCache]:
+    """The cache; InputError if there is none, or it cannot be used to the end."""
+    place = cache_directory() if directory is None else directory
+    if place is None:
+        raise InputError(
+            "There is no cache: MIXMOOD_CACHE is 'none', or this user has no home directory. "
+            "Name one with --cache DIR."
+        )
+    if not (Path(place) / FILE_NAME).exists():
+        raise InputError(f"There is no cache in {place}: nothing was kept there yet.")
+    with FeatureCache(place, listener=Recorder()) as store:
+        yield store
+        if not store.is_open:
+            raise InputError(" ".join(store.warnings))

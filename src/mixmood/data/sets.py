@@ -16,8 +16,9 @@ from PIL import Image
 
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.files import expanded, own_place
+from mixmood.core.listener import Listener, Silent
 from mixmood.core.seeds import rng_for
-from mixmood.core.text import check_name
+from mixmood.core.text import check_name, unknown_name
 from mixmood.data.images.labels import labels_from_values
 from mixmood.data.images.pool import ImageSource, Labels
 from mixmood.data.readers.array import ImageArray, open_npz
@@ -217,3 +218,27 @@ EMBEDDED: dict[str, Callable[[], ImageSource]] = {
     "digits": _digits,
     "photo_patches": _photo_patches,
 }
+
+
+def data_sets() -> dict[str, Path | None]:
+    """The path of every data set of the paper and of the data folder; None if not downloaded."""
+    return dict.fromkeys(CATALOGUE) | dict(packed_sets())
+
+
+def get_data_set(name: str, *, listener: Listener | None = None) -> Path:
+    """Download and verify a data set of the paper; returns its file, a pool for `rank` and `train`.
+
+    Args:
+        name: The name of a data set of the paper.
+        listener: Gets the number of bytes read, and warnings.
+    """
+    from mixmood.data.download import get
+
+    check_data_set(name)
+    return get(CATALOGUE[name], data_home(), listener or Silent())
+
+
+def check_data_set(name: str, *others: str) -> None:
+    """Refuse a name that is not in the catalogue; the error also suggests `others`."""
+    if name not in CATALOGUE:
+        raise unknown_name("data set", name, [*CATALOGUE, *others])

@@ -26,9 +26,8 @@ from mixmood.heads.linear import directions
 from mixmood.heads.problem import ROUGH_TOLERANCE, JointRows, LabelledRows, work_of
 from mixmood.numerics.calibration import softmax
 from mixmood.numerics.folds import Folds, repeated_folds
-from mixmood.numerics.logistic import fit_logistic
+from mixmood.numerics.logistic import RowSpace, fit_logistic, row_space
 from mixmood.numerics.neighbours import copy_cosine, cosine_neighbours, unit_rows
-from mixmood.numerics.row_space import RowSpace, row_space
 
 N_FOLDS = 5
 FEW, N_REPEATS = 300, 5

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Rows
 from mixmood.core.cache import FeatureCache
-from mixmood.core.cores import checked_jobs
 from mixmood.core.interrupt import uninterrupted
 from mixmood.core.listener import Listener, Silent
 from mixmood.data.images.pool import ImageSource
@@ -36,6 +35,7 @@ from mixmood.features.prepare import (
     Prepared,
     Preparer,
 )
+from mixmood.jobs.local import checked_jobs
 
 STORE_EVERY = 128
 """Rows that are written to the cache at once: a killed process may lose so many."""

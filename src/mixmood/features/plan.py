@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import OptionError
 from mixmood.core.options import BACKBONE_NAMES, DEFAULT_BACKBONE, check_kinds, option
 from mixmood.core.text import unknown_name
+from mixmood.jobs.local import checked_jobs
 
 AUTO = "auto"
 DEPTH_NAMES = ("last", "middle", "both")

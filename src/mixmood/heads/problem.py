@@ -16,8 +16,7 @@ from mixmood.heads.linear import LinearHeads, check_labelled, directions
 from mixmood.numerics.calibration import log_likelihood
 from mixmood.numerics.checks import checked_features
 from mixmood.numerics.folds import repeated_folds
-from mixmood.numerics.logistic import Logistic, fit_logistic, one_hot
-from mixmood.numerics.row_space import RowSpace, row_space
+from mixmood.numerics.logistic import Logistic, RowSpace, fit_logistic, one_hot, row_space
 
 PENALTIES = (0.01, 0.1, 1.0)
 """The penalties of the supervised heads that are compared, in multiples of the spread."""

@@ -1,5 +1,6 @@
-"""Independent calls, and how they are spread over the cores of one machine by joblib's loky."""
+"""How many cores there are, and how loky of joblib spreads independent calls over them."""
 
+import os
 import pickle
 import threading
 import traceback
@@ -8,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from mixmood.core.errors import TrainingError
+from mixmood.core.errors import OptionError, TrainingError
 from mixmood.core.interrupt import children_ignore_interrupt, uninterrupted
 from mixmood.core.text import check_name
 
@@ -179,3 +180,18 @@ BACKENDS = (LOCAL, RAY)
 def check_backend(name: str) -> None:
     """Refuse an unknown backend."""
     check_name("backend", name, BACKENDS)
+
+
+def n_cores() -> int:
+    """The number of cores that this process may use; the machine may have more."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+
+
+def checked_jobs(jobs: int | None) -> int:
+    """The number of jobs asked for, or of all cores for None; OptionError below 1."""
+    if jobs is None:
+        return n_cores()
+    if jobs < 1:
+        raise OptionError(f"jobs must be at least 1; got {jobs}. Leave it out to use all cores.")
+    return jobs

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from threadpoolctl import threadpool_limits
 
 from mixmood.core.cache import FeatureCache
-from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.records.ranking import Ranking
@@ -17,6 +16,7 @@ from mixmood.evidence.view import ViewEvidence
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Extractor
+from mixmood.jobs.local import checked_jobs
 from mixmood.ranking.distance import score, why_widths_differ
 from mixmood.ranking.judge import judge
 from mixmood.ranking.plan import MIN_LABELLED, RankingPlan

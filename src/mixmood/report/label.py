@@ -1,13 +1,14 @@
-"""A page to label images on, and the same images as tasks of Label Studio."""
+"""Images that a person labels: as lines of text, as a page, and as tasks of Label Studio."""
 
 import hashlib
 import json
 from collections.abc import Sequence
 
-from mixmood.core.records.labelling import LabelTask
+from mixmood.core.records.labelling import AskedPool, LabelTask, Proposals
 from mixmood.core.version import __version__
 from mixmood.data.images.labels import KEEP, LABELS_COLUMNS, LABELS_FILE, NONE
 from mixmood.report.page import inert_json, render
+from mixmood.report.text import count, in_view, printable
 
 
 def label_page(task: LabelTask, pictures: Sequence[str | None]) -> str:
@@ -67,3 +68,28 @@ def label_studio_tasks(task: LabelTask, pictures: Sequence[str | None]) -> str:
         ],
         indent=1,
     )
+
+
+MOST_SHOWN = 10
+"""Images in the lines; the list has them all."""
+
+
+def next_lines(record: Proposals) -> list[str]:
+    """What to do, the first images with their reasons, and where they come from."""
+    seen = f" Seen at {in_view(record.view)}." if record.view else ""
+    lines = [printable(record.answer) + seen]
+    for number, one in enumerate(record.images[:MOST_SHOWN], start=1):
+        lines.append(f"{number:>4}  {printable(one.path)}  {printable(one.reason)}")
+    if len(record.images) > MOST_SHOWN:
+        lines.append(f"      and {len(record.images) - MOST_SHOWN} more")
+    lines += [_pool_line(pool) for pool in record.pools]
+    return lines + [f"Note: {printable(warning)}" for warning in record.warnings]
+
+
+def _pool_line(pool: AskedPool) -> str:
+    share = pool.useful_share
+    gain = "" if pool.gain is None else f"; without labels: {pool.gain:+.1f} points, {pool.advice}"
+    note = f" {share.note}" if share.note else ""
+    proposed = f"{count(pool.n_proposed)} of {count(pool.n_images)} images"
+    useful = f"{share.share:.0%} ({share.interval[0]:.0%} to {share.interval[1]:.0%})"
+    return f"{printable(pool.name)}: {proposed}; useful share {useful}{gain}.{note}"

@@ -1,9 +1,9 @@
-"""Every option of a filter, declared and checked in one place."""
+"""Every option of `filter`, `next` and `check`, declared and checked in one place."""
 
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mixmood.core.errors import OptionError
 from mixmood.core.options import DEFAULT_SCORE, SCORE_NAMES, either, option
@@ -116,3 +116,16 @@ class NextPlan(ExtractionPlan):
         super().__post_init__()
         if self.count < 1:
             raise OptionError(f"count must be at least 1; got {self.count}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckPlan(ExtractionPlan):
+    """What a check of labels is asked for; command line and Python share it."""
+
+    against: Any = option(
+        None,
+        "Test images: copies and near copies of them among the labelled ones are found.",
+        metavar="TEST",
+    )
+    groups: str | None = groups_option()
+    labels: tuple[str, ...] = labels_option()

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import OptionError
 from mixmood.core.options import (
     DEFAULT_BACKBONE,
@@ -27,6 +26,7 @@ from mixmood.features.plan import (
     mlflow_option,
     resolution_option,
 )
+from mixmood.jobs.local import checked_jobs
 
 Setting = float | int | bool | str | None
 """The value of one setting of an algorithm."""

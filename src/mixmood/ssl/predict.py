@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, errors_as
 from mixmood.core.files import csv_text
 from mixmood.core.listener import Listener
@@ -23,6 +22,7 @@ from mixmood.features.backbones.devices import CPU, check_device, is_surely_cpu,
 from mixmood.features.backbones.onnx_graph import has_external_data
 from mixmood.features.backbones.onnx_network import open_session, session_options
 from mixmood.features.backbones.view import LAST
+from mixmood.jobs.local import checked_jobs
 from mixmood.ssl.pools import pictures_at
 from mixmood.ssl.run_folder import MODEL
 

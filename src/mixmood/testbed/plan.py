@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mixmood.core.cores import checked_jobs
 from mixmood.core.errors import OptionError
 from mixmood.core.options import option
-from mixmood.jobs.local import LOCAL, RAY, check_backend
+from mixmood.jobs.local import LOCAL, RAY, check_backend, checked_jobs
 
 if TYPE_CHECKING:
     from mixmood.jobs.local import Spread

@@ -11,7 +11,7 @@ from tests.fixtures.browser import all_of, assert_quiet_and_offline, one
 from tests.fixtures.hostile_names import BREAKOUT, EVIL
 from tests.fixtures.html_tags import Tags
 
-from mixmood.api.label_page import pictures_of
+from mixmood.api.outputs import pictures_of
 from mixmood.core.errors import InputError
 from mixmood.core.records.labelling import MOST_IMAGES, LabelImage, LabelTask
 from mixmood.data.images.labels import KEEP, LABELS_COLUMNS, NONE

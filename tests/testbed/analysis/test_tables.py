@@ -19,11 +19,6 @@ from mixmood.report.testbed.sheets import (
     render_sheet,
     to_csv,
 )
-from mixmood.testbed.analysis.published import (
-    published_accuracies,
-    published_correlations,
-    published_distances,
-)
 from mixmood.testbed.analysis.tables import (
     Gaps,
     accuracy_rows,
@@ -31,6 +26,9 @@ from mixmood.testbed.analysis.tables import (
     distance_rows,
     gaps,
     make_tables,
+    published_accuracies,
+    published_correlations,
+    published_distances,
 )
 from mixmood.testbed.cells import CellFilter
 from mixmood.testbed.config import load_config

@@ -1,8 +1,12 @@
 """The paper's three tables, computed from records, and which runs are missing."""
 
+import csv
+import io
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from importlib.resources import files
 from operator import attrgetter
 from typing import Any
 
@@ -15,7 +19,6 @@ from mixmood.ssl.record import Arm
 from mixmood.testbed.analysis.agreement import AgreementRow, agreement_rows
 from mixmood.testbed.analysis.arms import ArmAgreementRow, ArmRow, arm_agreement_rows, arm_rows
 from mixmood.testbed.analysis.groups import PREDICTORS, GroupKey, GroupLine, fitted_lines
-from mixmood.testbed.analysis.published import paper_accuracy, paper_correlation, paper_distance
 from mixmood.testbed.cells import Cell, CellFilter, cells
 from mixmood.testbed.record import Choice, RunRecord
 from mixmood.testbed.store import Store
@@ -310,3 +313,60 @@ def outlook_rows(records: Sequence[RunRecord]) -> list[OutlookRow]:
         for (cell, name), found in values.items()
         for mean, spread in [mean_and_spread(found)]
     ]
+
+
+@cache
+def published_accuracies() -> dict[tuple[str, str, float, int], float]:
+    """Table 1 by task, source, percent and number of labels; `supervised` is a source."""
+    return {
+        (
+            r["task"],
+            r["ood_source"] or "supervised",
+            float(r["ood_percent"] or 0),
+            int(r["n_labelled"]),
+        ): float(r["accuracy_mean"])
+        for r in _rows("table1_accuracy.csv")
+    }
+
+
+@cache
+def published_distances() -> dict[tuple[str, str, float, str], float]:
+    """Table 2 by task, source, percent and measure."""
+    return {
+        (r["task"], r["ood_source"], float(r["ood_percent"]), r["measure"]): float(
+            r["distance_mean"]
+        )
+        for r in _rows("table2_distances.csv")
+    }
+
+
+@cache
+def published_correlations() -> dict[tuple[str, int, str], float]:
+    """Table 3, Pearson's r, by task, number of labels and measure."""
+    return {
+        (r["task"], int(r["n_labelled"]), r["measure"]): float(r["pearson"])
+        for r in _rows("table3_correlations.csv")
+    }
+
+
+def paper_accuracy(cell: Cell) -> float | None:
+    """The number of a cell in Table 1 of the paper, or None."""
+    if cell.algorithm == "supervised-updates":
+        return None  # The paper only has the baseline with the same epochs.
+    source = "supervised" if cell.is_supervised else cell.source
+    return published_accuracies().get((cell.task, source, cell.percent, cell.n_labelled))
+
+
+def paper_distance(cell: Cell, measure: str) -> float | None:
+    """The number of a cell in Table 2 of the paper, or None."""
+    return published_distances().get((cell.task, cell.source, cell.percent, measure))
+
+
+def paper_correlation(group: GroupKey, measure: str) -> float | None:
+    """The number of a group in Table 3 of the paper, or None."""
+    return published_correlations().get((group.task, group.n_labelled, measure))
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    text = files("mixmood.testbed").joinpath(f"paper/{name}").read_text(encoding="utf-8")
+    return list(csv.DictReader(io.StringIO(text)))
