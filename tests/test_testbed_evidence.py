@@ -188,6 +188,9 @@ def record_of(job):
     ]
     if has_pool:
         epochs[-1]["pseudo_label_shares"] = [0.25, 0.75]
+    arms = None
+    if has_pool and not is_frozen:
+        arms = {arm: [at_most_one[row], at_most_one[row + 1]] for row, arm in enumerate("ABCD")}
     names = MeasuredDistance.model_fields
     numbers = ("change", "error", "unrest", "accuracy", "supervised", "gain")
     by_choice = zip(("best", "last", "median", "validation"), at_most_one, strict=False)
@@ -196,7 +199,11 @@ def record_of(job):
             {
                 "key": job.key, "run": run.to_dict(), "data": job.data, "mixmood": "0.1.0",
                 "versions": {"numpy": "2"}, "classes": ["0", "4"],
-                "training": None if is_frozen else {"epochs": epochs},
+                "training": None if is_frozen else {"epochs": epochs, "arms": arms},
+                "arms": arms and {
+                    arm: {"best": max(two), "last": two[1], "median": two[0], "validation": two[0]}
+                    for arm, two in arms.items()
+                },
                 "accuracy": {"test": at_most_one[0]} if is_frozen else dict(by_choice),
                 "test_halves": at_most_one[:2] if is_frozen else None,
                 "distances": {"cosine": dict.fromkeys(names, at_most_one[3])} if has_pool else None,
@@ -229,6 +236,12 @@ def test_a_store_restored_from_published_records_publishes_the_same(preset, tmp_
     order = {job.key: place for place, job in enumerate(jobs)}
     found = sorted(Store(tmp_path / "store").records(), key=lambda record: order[record.key])
     assert published_in(tmp_path, found) == published
+    if preset == TINY:
+        with_arms = [record for record in found if not record.run.is_supervised]
+        assert [record.arms for record in with_arms] == [
+            record_of(jobs[order[record.key]]).arms for record in with_arms
+        ]
+        assert {len(values) for values in with_arms[0].training.arms.values()} == {2}
 
 
 def test_rows_of_another_protocol_are_not_restored(tmp_path):

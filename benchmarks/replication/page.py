@@ -1,31 +1,36 @@
-"""Writes the tables, the verdict and the figure of docs/replication.md from the stores of its runs.
+"""Writes the tables, the verdict and the figure of docs/replication.md from results/replication.
 
-    sh benchmarks/replication/run.sh STORES
-    python -m benchmarks.replication.page STORES
+    python -m benchmarks.replication.page
 
 A table is between `<!-- NAME -->` and `<!-- end -->`; it is replaced, and the text around it is not
-changed. A table whose runs are missing says so. The rule is that of the page, written before.
+changed. A test bed of which runs are missing says so, and has no numbers. The rule is that of the
+page, written before. `benchmarks.replication.records` publishes the runs of stores.
 """
 
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.replication.records import CENTRAL, RESULTS, beds, published
+from benchmarks.testbed import claims, predictors
 from benchmarks.testbed.page import filled
-from mixmood.core.errors import InputError
+from benchmarks.testbed.records import pools_of, read_rows, units_of
 from mixmood.core.files import write_atomic
 from mixmood.testbed.analysis.agreement import agreement_rows
 from mixmood.testbed.analysis.arms import ARMS, MEAN, ArmAgreementRow, arm_agreement_rows
-from mixmood.testbed.analysis.tables import published_accuracies, published_correlations
+from mixmood.testbed.analysis.tables import (
+    published_accuracies,
+    published_correlations,
+    published_distances,
+)
+from mixmood.testbed.cells import cells as grid_cells
+from mixmood.testbed.cells import runs
 from mixmood.testbed.record import RunRecord
-from mixmood.testbed.store import Store
 
 ROOT = Path(__file__).parents[2]
 PAGE, FIGURE = ROOT / "docs" / "replication.md", ROOT / "docs" / "images" / "replication.svg"
-CENTRAL = "paper-code-small"
 NOISES = ("gaussian", "salt_and_pepper")
 TASKS = ("mnist", "cifar10", "fashion_mnist")
 EPOCHS = ("best", "last")
@@ -44,12 +49,15 @@ def headed(*names: str) -> list[str]:
     return [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
 
 
-def records_of(stores: Path, name: str) -> list[RunRecord]:
-    """The finished runs of a store; none if it does not exist."""
-    try:
-        return Store(stores / name).records()
-    except InputError:
-        return []
+def whole(name: str) -> list[RunRecord]:
+    """The runs of a test bed; none unless all of them are published."""
+    found = published(name)
+    return found if len(found) == len(runs(beds()[name])) else []
+
+
+def progress(name: str) -> str:
+    """How many runs of an unfinished test bed there are."""
+    return f"not finished: {len(published(name))} of {len(runs(beds()[name]))} runs"
 
 
 def accuracy(record: RunRecord, arm: str, epoch: str) -> float:
@@ -136,45 +144,72 @@ def rule(records: Records) -> list[str]:
 
 
 def cells(records: Records) -> list[str]:
-    """The noise cells by arm, and how much of the paper's drop is reached."""
+    """Tables 1 and 2: accuracy by arm and the cosine distance, each beside the paper's."""
+    accuracies, distances = published_accuracies(), published_distances()
+    lines = headed("task", "type", "pool", *ARMS, "paper", "cosine", "paper's cosine")
+    for cell in grid_cells(beds()[CENTRAL]):
+        own = [record for record in records if record.cell == cell]
+        means = [f"{np.mean([accuracy(r, arm, 'best') for r in own]):.1f}" for arm in ARMS]
+        ours = np.mean([(record.distances or {})["cosine"].distance for record in own])
+        theirs = distances.get((cell.task, cell.source, cell.percent, "cosine"))
+        words = [cell.task, cell.ood_type or "-", f"{cell.source} {cell.percent:g} %", *means]
+        words.append(f"{100 * accuracies[cell.task, cell.source, cell.percent, 60]:.1f}")
+        words += [f"{ours:.1f}", "-" if theirs is None else f"{theirs:.1f}"]
+        lines.append(f"| {' | '.join(words)} |")
+    return lines
+
+
+def collapse(records: Records) -> list[str]:
+    """How much of the paper's drop from the clean pool is reached on pools of noise."""
     paper = published_accuracies()
-    lines = headed(
-        *("task", "pool", "A", "B", "C", "D", "paper"),
-        *("paper's drop from clean", "reached by B", "by D"),
-    )
+    lines = headed("task", "pool", "paper's drop (points)", *(f"reached by {arm}" for arm in ARMS))
     for task in TASKS:
-        means = {}
-        for source in ("none", *NOISES):
-            found = on(records, (source,), task)
-            if not found:
-                continue
-            own = {arm: np.mean([accuracy(r, arm, "best") for r in found]) for arm in ARMS}
-            means[source] = own
-            theirs = 100 * paper[task, source, 100.0 if source in NOISES else 0.0, 60]
-            drop = 100 * paper[task, "none", 0.0, 60] - theirs
-            shares = ["-", "-"]
-            if source in NOISES and "none" in means:
-                shares = [f"{(means['none'][arm] - own[arm]) / drop:.0%}" for arm in "BD"]
-            words = [f"{own[arm]:.1f}" for arm in ARMS]
-            lines.append(
-                f"| {task} | {'clean' if source == 'none' else source} | {' | '.join(words)} | "
-                f"{theirs:.1f} | {drop:.1f} | {' | '.join(shares)} |"
-            )
+        for source in NOISES:
+            theirs = 100 * (paper[task, "none", 0.0, 60] - paper[task, source, 100.0, 60])
+            clean, noise = (on(records, (one,), task) for one in ("none", source))
+            shares = [
+                np.mean([accuracy(r, arm, "best") for r in clean])
+                - np.mean([accuracy(r, arm, "best") for r in noise])
+                for arm in ARMS
+            ]
+            words = " | ".join(f"{share / theirs:.0%}" for share in shares)
+            lines.append(f"| {task} | {source} | {theirs:.1f} | {words} |")
     return lines
 
 
 def correlations(records: Records) -> list[str]:
-    """Table 3 by arm beside the paper's."""
+    """Table 3 by arm beside the paper's: cosine in each task, every measure on their mean."""
     rows, paper = arm_agreement_rows(records), published_correlations()
-    lines = headed("task", "measure", "A", "B", "C", "D", "paper")
-    for task in (*TASKS, MEAN):
-        for measure in ("cosine", "js", "l1", "l2"):
-            found = [correlation(rows, task, arm, "best", measure) for arm in ARMS]
-            tasks = TASKS if task == MEAN else (task,)
-            theirs = np.mean([paper[one, 60, measure] for one in tasks])
-            words = " | ".join(map(with_interval, found))
-            lines.append(f"| {task} | {measure} | {words} | {theirs:.2f} |")
-    return [*lines, "", "![r of cosine and accuracy by arm](images/replication.svg)"]
+    lines = headed("task", "measure", *ARMS, "paper")
+    wanted = [(task, "cosine") for task in TASKS]
+    wanted += [(MEAN, measure) for measure in ("cosine", "js", "l1", "l2")]
+    for task, measure in wanted:
+        found = [correlation(rows, task, arm, "best", measure) for arm in ARMS]
+        tasks = TASKS if task == MEAN else (task,)
+        theirs = np.mean([paper[one, 60, measure] for one in tasks])
+        words = " | ".join(map(with_interval, found))
+        lines.append(f"| {task} | {measure} | {words} | {theirs:.2f} |")
+    return lines
+
+
+def claimed(n_labelled: int = 60) -> list[str]:
+    """The paper's claims in arms A, B and D; runs without a pool are those of `algorithms`."""
+    alone = [
+        row | {"accuracy_test": row["accuracy_best"]}
+        for row in (read_rows(RESULTS / "algorithms") if published("algorithms") else [])
+        if row["algorithm"] == "supervised-updates"
+    ]
+    rows = read_rows(RESULTS / CENTRAL)
+    if {(row["task"], row["seed"]) for row in alone} != {
+        (row["task"], row["seed"]) for row in rows
+    }:
+        return ["The runs without a pool, a part of `algorithms`, are not finished."]
+    columns = {}
+    for arm in "ABD":
+        tested = [row | {"accuracy_test": row[f"arm_{arm}_best"]} for row in rows]
+        units = units_of(pools_of([*alone, *tested]), str(n_labelled), "mixmatch")
+        columns[arm] = claims.numbers(predictors.whole(units))
+    return claims.table(columns, n_labelled)
 
 
 def fingerprints(records: Records, more: Records) -> list[str]:
@@ -188,7 +223,7 @@ def fingerprints(records: Records, more: Records) -> list[str]:
         worse = NOISES[int(np.argmin(values))].replace("_", " ")
         lines.append(f"| {task} | {values[0]:.1f} | {values[1]:.1f} | {worse} |")
     if not more:
-        return [*lines, "", "The runs with 150 labels are not finished."]
+        return [*lines, "", f"`labels-150` is {progress('labels-150')}."]
     lines += ["", "| pools | arm | change from 60 to 150 labels (points) |", "|---|---|---|"]
     for name, sources in (("clean", ("none",)), ("100 % noise", NOISES)):
         for arm in ARMS:
@@ -202,14 +237,14 @@ def fingerprints(records: Records, more: Records) -> list[str]:
     return lines
 
 
-def variants(stores: Path) -> list[str]:
+def variants() -> list[str]:
     """B - A and D - A where one thing is changed."""
     lines = headed("runs", "B - A, noise", "D - A, noise", "B - A, clean", "noise cells")
     for name in (CENTRAL, "loss", "full-size", "text-noise", "labels-150", "all-settings"):
-        records = records_of(stores, name)
+        records = whole(name)
         noise, clean = on(records, NOISES), on(records, ("none",))
         if not noise:
-            lines.append(f"| `{name}` | not finished | | | |")
+            lines.append(f"| `{name}` | {progress(name)} | | | |")
             continue
         words = [plus_minus(difference(noise, arm, "best")) for arm in "BD"]
         words.append(plus_minus(difference(clean, "B", "best")) if clean else "-")
@@ -217,10 +252,11 @@ def variants(stores: Path) -> list[str]:
     return lines
 
 
-def ways(records: Records) -> list[str]:
+def ways(name: str) -> list[str]:
     """Gain over training without the pool by algorithm, pool size and percentage; r of cosine."""
+    records = whole(name)
     if not records:
-        return ["The runs are not finished."]
+        return [f"`{name}` is {progress(name)}."]
     base = {
         (record.run.task, record.run.seed): record.accuracy.by("best")
         for record in records
@@ -237,7 +273,9 @@ def ways(records: Records) -> list[str]:
     lines = headed(
         "pool", "algorithm", "clean", "50 % foreign", "100 % foreign", "r of cosine, mean of tasks"
     )
-    for (size, algorithm), own in sorted(gains.items(), key=lambda item: item[0][0] or 0):
+    for (size, algorithm), own in sorted(
+        gains.items(), key=lambda one: (one[0][0] or 0, one[0][1])
+    ):
         words = [plus_minus(mean_and_error(own.get(percent, []))) for percent in (0, 50, 100)]
         r = [
             row.pearson
@@ -250,13 +288,13 @@ def ways(records: Records) -> list[str]:
     return lines
 
 
-def updates(stores: Path) -> list[str]:
+def updates() -> list[str]:
     """Accuracy of clean pools and of Gaussian noise with more updates, in arms A and B."""
     lines = headed("updates", "clean, A", "Gaussian noise, A", "Gaussian noise, B", "runs")
     for n, name in ((1008, CENTRAL), (2016, "updates-x2"), (4032, "updates-x4")):
-        clean, noise = (on(records_of(stores, name), (one,)) for one in ("none", "gaussian"))
+        clean, noise = (on(whole(name), (one,)) for one in ("none", "gaussian"))
         if not (clean and noise):
-            lines.append(f"| {n} | not finished | | | |")
+            lines.append(f"| {n} | {progress(name)} | | | |")
             continue
         words = [
             f"{np.mean([accuracy(record, arm, 'best') for record in own]):.1f}"
@@ -295,20 +333,23 @@ def figure(records: Records) -> None:
 
 def main() -> None:
     """Replace the tables of the page."""
-    stores = Path(sys.argv[1])
-    records = records_of(stores, CENTRAL)
+    central = whole(CENTRAL)
+    if not central:
+        raise SystemExit(f"{CENTRAL} is {progress(CENTRAL)}. Publish its runs first.")
     tables = {
-        "rule": lambda: rule(records),
-        "cells": lambda: cells(records),
-        "correlations": lambda: correlations(records),
-        "fingerprints": lambda: fingerprints(records, records_of(stores, "labels-150")),
-        "variants": lambda: variants(stores),
-        "algorithms": lambda: ways(records_of(stores, "algorithms")),
-        "pool-size": lambda: ways(records_of(stores, "pool-size")),
-        "updates": lambda: updates(stores),
+        "rule": lambda: rule(central),
+        "cells": lambda: cells(central),
+        "collapse": lambda: collapse(central),
+        "correlations": lambda: correlations(central),
+        "claims": claimed,
+        "fingerprints": lambda: fingerprints(central, whole("labels-150")),
+        "variants": variants,
+        "algorithms": lambda: ways("algorithms"),
+        "pool-size": lambda: ways("pool-size"),
+        "updates": updates,
     }
     write_atomic(PAGE, filled(PAGE.read_text(encoding="utf-8"), tables))
-    figure(records)
+    figure(central)
 
 
 if __name__ == "__main__":

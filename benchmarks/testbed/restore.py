@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.testbed.records import read_rows
-from mixmood.testbed.cells import runs
-from mixmood.testbed.config import Config, load_config
+from mixmood.data.splits import NONE
+from mixmood.testbed.cells import Run, runs
+from mixmood.testbed.config import SCRATCH, Config, load_config
 from mixmood.testbed.record import MeasuredDistance, PoolProbe, PoolShare, RunRecord
-from mixmood.testbed.run import Job, job_for
+from mixmood.testbed.run import job_for
 from mixmood.testbed.store import Store
 
 Row = dict[str, str]
@@ -28,16 +29,25 @@ def restore(folder: Path, store: Path, config: Config, home: Path | None = None)
 
     A row whose key no run of the present protocol and data has is left out: it would not be used.
     """
-    jobs = {job.key: job for job in (job_for(config, run, home) for run in runs(config))}
-    rows = read_rows(folder)
+    published, keys = records_in(folder), keys_of(config, home)
     made = Store.make(store, config)
-    found = [record_of(row, jobs[row["key"]]) for row in rows if row["key"] in jobs]
+    found = [record for record in published if record.key in keys]
     for record in found:
         made.write(record)
-    return len(found), len(rows)
+    return len(found), len(published)
 
 
-def record_of(row: Row, job: Job) -> RunRecord:
+def keys_of(config: Config, home: Path | None = None) -> set[str]:
+    """The keys of all runs of a test bed, by the present protocol and data sets."""
+    return {job_for(config, run, home).key for run in runs(config)}
+
+
+def records_in(folder: Path) -> list[RunRecord]:
+    """The records of a folder of results; no data sets are needed."""
+    return [record_of(row) for row in read_rows(folder)]
+
+
+def record_of(row: Row) -> RunRecord:
     """The record of a run, as far as its row has it."""
     versions = _below(row, "version_")
     accuracies = _below(row, "accuracy_")
@@ -45,9 +55,9 @@ def record_of(row: Row, job: Job) -> RunRecord:
     by_name = {name: float(value) for name, value in accuracies.items()}
     halves = [by_name.pop(name, None) for name in ("half_1", "half_2")]
     return RunRecord(
-        key=job.key,
-        run=job.run,
-        data=job.data,
+        key=row["key"],
+        run=_run(row),
+        data=row["data"],
         mixmood=row["mixmood"],
         versions=versions,
         classes=row["classes"].split(),
@@ -59,6 +69,21 @@ def record_of(row: Row, job: Job) -> RunRecord:
         useful_share=_share(row),
         probe=_probe(row),
         times={name: float(row[name]) for name in TIMES if row.get(name)},
+    )
+
+
+def _run(row: Row) -> Run:
+    size = row.get("n_unlabelled")
+    return Run(
+        task=row["task"],
+        source=row["ood_source"] or NONE,
+        percent=float(row["ood_percent"] or 0),
+        n_labelled=int(row["n_labelled"]),
+        algorithm=row["algorithm"],
+        contamination=row["contamination"],
+        regime=row.get("regime") or SCRATCH,
+        n_unlabelled=int(size) if size else None,
+        seed=int(row["seed"]),
     )
 
 
