@@ -10,7 +10,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import mixmood
-from mixmood.api.rank import carried
+from mixmood.api.outputs import carried
 from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Recorder

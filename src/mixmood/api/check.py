@@ -40,7 +40,7 @@ from mixmood.core.records.labelling import MOST_IMAGES, LabelImage, LabelTask
 from mixmood.core.text import counted, either_form, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.decode import thumbnail
-from mixmood.data.images.labels import group_codes, group_names, minus_one_note, needed_labels
+from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
 from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
 from mixmood.data.open import open_pool
 from mixmood.data.readers.given_labels import with_labels
@@ -57,6 +57,7 @@ from mixmood.evidence.labels import (
     copies_in_other_classes,
     unlikeness,
 )
+from mixmood.features.backbones.backbone import backbone_entry
 from mixmood.features.sample import Extractor, Sample
 from mixmood.report.check import check_csv, check_page, check_rows, check_text
 from mixmood.report.label import label_page
@@ -199,7 +200,7 @@ def _checked(labelled: Any, plan: CheckPlan, listener: Listener) -> CheckReport:
         confused=found.confused,
         without_flagged=found.without_flagged,
         images=found.images(),
-        backbone=backbone.describe() if backbone else {"name": "given features"},
+        backbone=backbone_entry(backbone),
         view=None if view is None else view.describe(),
         warnings=tuple(text for text in warnings if text),
     )
@@ -245,10 +246,8 @@ class _Checks:
     @cached_property
     def evidence(self) -> LabelEvidence:
         """The labels, judged by held-out heads."""
-        members = None
-        if self.plan.groups is not None:
-            members = group_codes(group_names(self.sample.pool, self.plan.groups))
-            members = members[self.sample.rows]
+        members = groups_of(self.sample.pool, self.plan.groups)
+        members = None if members is None else members[self.sample.rows]
         if (pairs := np.flatnonzero(self.copies.is_copy)).size:
             # A copy with another label would speak against the right one too.
             members = np.arange(len(self.codes)) if members is None else members.copy()

@@ -1,7 +1,5 @@
 """`mixmood.filter`: the images of a pool that are like the labelled ones."""
 
-import os
-import shlex
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -16,8 +14,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from mixmood.api.mlflow_runs import log_filter, mlflow_log
-from mixmood.api.outputs import check_outputs, pictures_of
-from mixmood.api.rank import FEWEST_CLASSES, carried
+from mixmood.api.outputs import check_outputs, pictures_of, train_command
 from mixmood.api.view_choice import choose_view
 from mixmood.core.cache import FeatureCache, open_cache
 from mixmood.core.errors import InputError, OptionError, ShapeError
@@ -31,23 +28,21 @@ from mixmood.core.records.filtering import (
 )
 from mixmood.core.records.labelling import LabelImage, LabelTask
 from mixmood.core.records.ranking import Probe, ShareRecord
-from mixmood.data.images.labels import group_codes, group_names
 from mixmood.data.images.names import is_url_or_noise, with_frames_option
 from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
 from mixmood.data.open import open_pool, with_noise_settings
 from mixmood.data.readers.given_labels import GivenLabels, with_labels
 from mixmood.data.readers.kept import KeptFeatures, KeptImages, pool_reference
 from mixmood.evidence.advice import percent
-from mixmood.evidence.labelled import MOST_LABELLED, N_FIRST, N_POOL
+from mixmood.evidence.labelled import N_POOL
 from mixmood.evidence.view import ChosenView
 from mixmood.features.backbones.backbone import Backbone, network_digest
 from mixmood.features.backbones.registry import is_auto, load_backbone
 from mixmood.features.backbones.view import View
 from mixmood.features.plan import AUTO
-from mixmood.features.reading import LABELLED, POOL, Reading
+from mixmood.features.reading import POOL, Reading
 from mixmood.features.sample import Extractor
-from mixmood.jobs.local import checked_jobs
-from mixmood.ranking.judge import PoolGains, gains_of
+from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
 from mixmood.report.filter import (
     ListContent,
     check_names,
@@ -64,7 +59,6 @@ from mixmood.selection.page_material import gather_filter_material
 from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scan import PartFolder
 from mixmood.selection.scorer import Scorer, fit_scorer, load_scorer, save_scorer
-from mixmood.ssl.plan import TrainingRunPlan
 
 MOST_BORDERLINE = 50
 """Images on the page to keep or drop them."""
@@ -216,9 +210,9 @@ def filter(
         else:
             base = inputs.base
             if plan.probe and base.labels is not None:
-                # Our threads use all cores already; threads of BLAS would only slow them down.
-                with threadpool_limits(1, user_api="blas"):
-                    gains = _whole_gain(base, inputs.pool, plan, extractor)
+                own = read_labelled(base, plan.seed, extractor)
+                whole = {WHOLE: read_first(inputs.pool, own.sample, plan.seed, extractor)}
+                gains = default_gains(own, whole, plan, Silent())
             share = None if gains is None or gains.why_no_gain else gains.shares[WHOLE]
             scorer = fit_scorer(base, inputs.pool, plan, extractor, share=share)
         if plan.save is not None:
@@ -430,25 +424,6 @@ def _notes(job: FilterJob, labelled: Pool | None) -> tuple[str, ...]:
     return (*(f"{labelled.name}: {note}" for note in own if note), *notes)
 
 
-def _whole_gain(labelled: Pool, pool: Pool, plan: FilterPlan, extractor: Extractor) -> PoolGains:
-    """Share, gain and advice of the pool, as in `rank`."""
-
-    def begin(one: Pool, most: int, side: str) -> Reading:
-        return Reading.begin(one, most, plan.seed, side, extractor)
-
-    groups = None if plan.groups is None else group_codes(group_names(labelled, plan.groups))
-    own = begin(labelled, MOST_LABELLED, LABELLED).read_on(MOST_LABELLED)
-    return gains_of(
-        own,
-        {WHOLE: begin(pool, N_POOL, POOL).read_on(N_FIRST, own.sample)},
-        algorithm=DEFAULT_PROBE,
-        seed=plan.seed,
-        listener=Silent(),
-        n_threads=checked_jobs(plan.jobs),
-        groups=groups,
-    )
-
-
 def _gains(gains: PoolGains, job: FilterJob, decision: Decision) -> GainChange | None:
     """Gain and advice of the whole pool and of its kept part; None if too few images are kept."""
     whole, kept = gains.probes[WHOLE], np.flatnonzero(decision.is_kept)
@@ -499,13 +474,8 @@ def _with_answer(
     """The record with the answer, and with the command that follows it if all sets are paths."""
     sentence, word = answer(record.probe)
     record = replace(record, answer=sentence)
-    used = {"kept": [out], "whole": [pool], "nothing": []}[word]
-    can_train = len(record.classes or ()) >= FEWEST_CLASSES and (record.n_kept or word != "kept")
-    if not can_train or not all(isinstance(one, str | os.PathLike) for one in (labelled, *used)):
+    if word == "kept" and not record.n_kept:
         return record
-    words = [with_frames_option(str(path), plan.frames) for path in (labelled, *used)]
-    if word == "kept":
-        words[-1] = str(out)  # the list says which frames it holds
     folder = {"kept": "run-kept", "whole": "run", "nothing": "run-supervised"}[word]
-    words = ["mixmood", "train", *words, "--out", folder, *carried(plan, TrainingRunPlan)]
-    return replace(record, next=shlex.join(words))
+    sets, lists = (labelled, pool) if word == "whole" else (labelled,), [out] * (word == "kept")
+    return replace(record, next=train_command(sets, folder, plan, record.classes, lists))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixmood.core.mlflow_log import EXPERIMENT, MetricRow, MlflowLog
 from mixmood.core.version import __version__
+from mixmood.features.backbones.backbone import GIVEN_FEATURES
 from mixmood.ssl import run_folder as run_files
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def log_head(log: MlflowLog, record: "HeadRecord", folder: Path | None) -> str:
         "algorithm": record.algorithm,
         "asked": record.asked,
         "seed": record.seed,
-        "backbone": (record.backbone or {"name": "none: features were given"})["name"],
+        "backbone": (record.backbone or GIVEN_FEATURES)["name"],
         "n_classes": len(record.class_names),
     }
     metrics = {

@@ -1,8 +1,6 @@
 """`mixmood.next`: the images whose labels would help most, and a page to label them on."""
 
 import builtins
-import os
-import shlex
 import tempfile
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -12,19 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from mixmood.api.filter import reference
-from mixmood.api.outputs import check_outputs, pictures_of
+from mixmood.api.outputs import check_outputs, pictures_of, slug, train_command
 from mixmood.api.pool_choice import as_pools
-from mixmood.api.rank import carried, slug
 from mixmood.api.view_choice import choose_view
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache import FeatureCache, open_cache
 from mixmood.core.errors import InputError
 from mixmood.core.files import data_frame, written
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.options import DEFAULT_PROBE, plan_from, with_options
+from mixmood.core.options import plan_from, with_options
 from mixmood.core.records.labelling import (
     SCHEMA,
     AskedPool,
@@ -39,18 +35,14 @@ from mixmood.core.seeds import rng_for
 from mixmood.core.text import counted, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.labels import LABELS_FILE, NONE, group_codes, group_names, needed_labels
-from mixmood.data.images.names import with_frames_option
 from mixmood.data.images.pool import Pool, scaled_alike
 from mixmood.data.open import open_candidates, open_pool
 from mixmood.data.readers.given_labels import with_labels
 from mixmood.data.readers.kept import KeptFeatures, KeptImages
-from mixmood.evidence.labelled import MOST_LABELLED as MOST_JUDGED
-from mixmood.evidence.labelled import N_FIRST, N_POOL
-from mixmood.features.reading import LABELLED, POOL, Reading
+from mixmood.features.backbones.backbone import backbone_entry
 from mixmood.features.sample import Extractor, Sample
 from mixmood.heads.linear import LinearHead
-from mixmood.jobs.local import checked_jobs
-from mixmood.ranking.judge import PoolGains, gains_of
+from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.report.filter import ListRow, write_list, writer_for
 from mixmood.report.label import label_page, label_studio_tasks, next_lines
@@ -59,7 +51,6 @@ from mixmood.selection.next import candidates_of, chosen_images, not_foreign, us
 from mixmood.selection.plan import FilterPlan, NextPlan
 from mixmood.selection.scan import PartFolder
 from mixmood.selection.scorer import MOST_LABELLED, Scorer, fit_classifier, fit_scorer, sampled
-from mixmood.ssl.plan import TrainingRunPlan
 
 MOST_GUESSES = 5
 LEAST_LABELLED = 4
@@ -353,30 +344,12 @@ class _Search:
 
     def _gains(self) -> PoolGains:
         """What the pools are worth without labels, by the question that `rank` asks."""
-        plan = self.plan
-
-        def begin(pool: Pool, most: int, side: str) -> Reading:
-            return Reading.begin(pool, most, plan.seed, side, self.extractor)
-
-        own = begin(self.base, MOST_JUDGED, LABELLED).read_on(MOST_JUDGED)
-        pools = {
-            name: begin(self.answers.without_labelled(name, pool), N_POOL, POOL).read_on(
-                N_FIRST, own.sample
-            )
-            for name, pool in self.pools.items()
-        }
-        groups = None if plan.groups is None else group_codes(group_names(self.base, plan.groups))
-        # Our threads use all cores already; threads of BLAS would only slow them down.
-        with threadpool_limits(1, user_api="blas"):
-            return gains_of(
-                own,
-                {name: pool for name, pool in pools.items() if len(pool.sample)},
-                algorithm=DEFAULT_PROBE,
-                seed=plan.seed,
-                listener=self.listener,
-                n_threads=checked_jobs(plan.jobs),
-                groups=groups,
-            )
+        seed, extractor = self.plan.seed, self.extractor
+        own = read_labelled(self.base, seed, extractor)
+        left = {name: self.answers.without_labelled(name, one) for name, one in self.pools.items()}
+        pools = {name: read_first(one, own.sample, seed, extractor) for name, one in left.items()}
+        some = {name: pool for name, pool in pools.items() if len(pool.sample)}
+        return default_gains(own, some, self.plan, self.listener)
 
     def _record(self, images: tuple[Proposal, ...], found: Mapping[str, _Candidates]) -> Proposals:
         plan, gains, view = self.plan, self._gains(), self.view
@@ -409,21 +382,17 @@ class _Search:
             pools=pools,
             worth=worth,
             answer=_answer(images, pools, worth, len(self.base), gains.answer.union),
-            next=self._command() if images else None,
-            backbone=view.backbone.describe() if view else {"name": "none: features were given"},
+            next=self._command(scorer.class_names) if images else None,
+            backbone=backbone_entry(self.extractor.backbone),
             view=None if view is None else view.describe(),
             warnings=tuple(self.warnings),
         )
 
-    def _command(self) -> str | None:
+    def _command(self, classes: tuple[str, ...]) -> str | None:
         """The command that trains with the new labels, if all sets are paths."""
         sets = (self.labelled, *(self.given[name] for name in self.pools))
-        if not all(isinstance(one, str | os.PathLike) for one in sets):
-            return None
-        words = [with_frames_option(str(path), self.plan.frames) for path in sets]
         new = ["--labels", LABELS_FILE] if LABELS_FILE not in self.plan.labels else []
-        options = [*carried(self.plan, TrainingRunPlan), *new, "--out", "run"]
-        return shlex.join(["mixmood", "train", *words, *options])
+        return train_command(sets, "run", self.plan, classes, options=new)
 
 
 def _reason(guesses: tuple[tuple[str, float], ...], n_like: int) -> str:

@@ -1,7 +1,10 @@
-"""What commands write: may it be written, and the pictures of pages to label on."""
+"""What commands hand to users: files that may be written, pictures to label, the next command."""
 
 import os
-from collections.abc import Iterable, Mapping
+import re
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +14,13 @@ from mixmood.core.errors import InputError, OptionError
 from mixmood.core.files import check_writable, expanded
 from mixmood.core.records.labelling import MOST_IMAGES, LabelImage
 from mixmood.data.images.decode import jpeg_uri
-from mixmood.data.images.names import split_options
+from mixmood.data.images.names import split_options, with_frames_option
 from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.data.readers.files import is_read_by_a_folder
 from mixmood.data.readers.kept import chain_of_lists
+from mixmood.features.plan import ExtractionPlan
+from mixmood.selection.plan import FilterPlan
+from mixmood.ssl.plan import TrainingRunPlan
 
 STDOUT = "-"
 
@@ -91,3 +97,66 @@ def pictures_of(images: Iterable[LabelImage], pools: Mapping[str, Pool]) -> list
         (picture,) = pool.read([one.index])
         found.append(jpeg_uri(picture) if isinstance(picture, np.ndarray) else None)
     return found
+
+
+FEWEST_CLASSES = 2
+"""A classifier needs at least so many classes."""
+CARRIED = ("backbone", "resolution", "depth", "frames", "groups", "labels", "seed")
+"""Options that are repeated in the next command, if it has them."""
+
+
+def filter_command(sets: Sequence[Any], out: str, plan: ExtractionPlan) -> str | None:
+    """The command that filters the second of these sets; None unless both are paths."""
+    return _command("filter", sets, out, carried(plan, FilterPlan))
+
+
+def train_command(
+    sets: Sequence[Any],
+    out: str,
+    plan: ExtractionPlan,
+    classes: Collection[str] | None,
+    lists: Sequence[Any] = (),
+    options: Sequence[str] = (),
+) -> str | None:
+    """The command that trains with these sets; None unless all are paths, and without classes.
+
+    Args:
+        sets: The labelled set and pools, as the user gave them.
+        out: The folder of the run.
+        plan: The options of this command; those that treat images are repeated.
+        classes: The classes of the labelled images.
+        lists: Further pools: lists of `filter`, which say which frames they hold.
+        options: Further options.
+    """
+    if len(classes or ()) < FEWEST_CLASSES:
+        return None
+    # `train` has no option for frames: the paths say it.
+    framed = [with_frames_option(one, plan.frames) for one in sets]
+    return _command("train", (*framed, *lists), out, [*carried(plan, TrainingRunPlan), *options])
+
+
+def _command(name: str, sets: Sequence[Any], out: str, options: Sequence[str]) -> str | None:
+    if not all(isinstance(one, str | os.PathLike) for one in sets):
+        return None
+    return shlex.join(["mixmood", name, *map(str, sets), "--out", out, *options])
+
+
+def carried(plan: ExtractionPlan, other: type) -> list[str]:
+    """The options that the next command needs to treat images in the same way."""
+    names = {one.name for one in fields(other)}
+    words = []
+    for one in fields(plan):
+        value = getattr(plan, one.name)
+        if one.name in CARRIED and one.name in names and value != one.default:
+            values = value if isinstance(value, tuple) else (value,)
+            words += [word for part in values for word in (f"--{one.name}", str(part))]
+    return words
+
+
+def slug(name: str) -> str:
+    """A pool's name as a part of a file's name.
+
+    >>> slug("more digits 0-4"), slug("../..")
+    ('more-digits-0-4', 'pool')
+    """
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") or "pool"

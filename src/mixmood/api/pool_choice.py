@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from mixmood.api.view_choice import choose_view
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError
@@ -14,18 +12,15 @@ from mixmood.core.listener import Listener
 from mixmood.core.options import DEFAULT_PROBE
 from mixmood.core.records.ranking import Probe
 from mixmood.core.text import listed
-from mixmood.data.images.labels import group_codes, group_names
 from mixmood.data.images.pool import ImageSource, Pool
 from mixmood.data.open import are_image_files, open_candidates
 from mixmood.data.readers.given_labels import with_labels
 from mixmood.evidence.advice import PoolAdvice
 from mixmood.evidence.choice import BASE
-from mixmood.evidence.labelled import MOST_LABELLED, N_FIRST, N_POOL
 from mixmood.evidence.view import ChosenView
-from mixmood.features.reading import LABELLED, POOL, Reading
+from mixmood.features.reading import Reading
 from mixmood.features.sample import Extractor, Sample
-from mixmood.jobs.local import checked_jobs
-from mixmood.ranking.judge import PoolGains, gains_of
+from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable
 from mixmood.ssl.head import PoolDecision, PoolPart
 from mixmood.ssl.plan import AUTO, TrainingRunPlan
@@ -120,22 +115,8 @@ class HeadSources:
                 for name, one in readings.items()
             ]
             return PoolDecision(plan.algorithm, "", tuple(parts))
-        own = Reading.begin(labelled.pool, MOST_LABELLED, plan.seed, LABELLED, extractor)
-        groups = None
-        if plan.groups is not None:
-            groups = group_codes(group_names(labelled.pool, plan.groups))
-        # Our threads use all cores already; threads of BLAS would only slow them down.
-        with threadpool_limits(1, user_api="blas"):
-            gains = gains_of(
-                own.read_on(MOST_LABELLED),
-                readings,
-                algorithm=DEFAULT_PROBE,
-                seed=plan.seed,
-                listener=listener,
-                n_threads=checked_jobs(plan.threads),
-                groups=groups,
-            )
-        return _advised(gains)
+        own = read_labelled(labelled.pool, plan.seed, extractor)
+        return _advised(default_gains(own, readings, plan, listener))
 
     def _readings(
         self, labelled: Sample, test: Sample | None, extractor: Extractor, listener: Listener
@@ -147,10 +128,8 @@ class HeadSources:
             if why := why_not_comparable(labelled.pool, one):
                 aside[name] = why
                 continue
-            reading = Reading.begin(
-                _scaled_like(labelled.pool, one), N_POOL, self.plan.seed, POOL, extractor,
-                banned=banned,
-            ).read_on(N_FIRST, labelled)  # fmt: skip
+            images = _scaled_like(labelled.pool, one)
+            reading = read_first(images, labelled, self.plan.seed, extractor, banned)
             if len(reading.sample):
                 readings[name] = reading
             else:

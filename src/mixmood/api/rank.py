@@ -1,16 +1,14 @@
 """`mixmood.rank` and `mixmood.demo`: a ranking of pools, with its pages and tables."""
 
-import os
-import re
-import shlex
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixmood.api.mlflow_runs import log_ranking, mlflow_log
+from mixmood.api.outputs import filter_command, slug, train_command
 from mixmood.api.view_choice import choose_view
 from mixmood.core.cache import open_cache
 from mixmood.core.files import data_frame, written
@@ -18,20 +16,16 @@ from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
 from mixmood.core.records.ranking import Ranking
 from mixmood.core.text import counted
-from mixmood.data.images.names import with_frames_option
 from mixmood.data.images.pool import scaled_alike
 from mixmood.data.open import open_candidates, open_pool
 from mixmood.data.readers.given_labels import with_labels
 from mixmood.data.sets import demo_sets
-from mixmood.features.plan import ExtractionPlan
 from mixmood.ranking.pictures import gather_page_material
 from mixmood.ranking.plan import RankingPlan
 from mixmood.ranking.rank import RankedPools
 from mixmood.ranking.rank import rank as rank_pools
 from mixmood.report.ranking.page import plot_ranking, ranking_html, ranking_page
 from mixmood.report.ranking.text import plain_text, ranking_csv, ranking_rows, ranking_view
-from mixmood.selection.plan import FilterPlan
-from mixmood.ssl.plan import TrainingRunPlan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,12 +153,6 @@ def rank(
     return report
 
 
-FEWEST_CLASSES = 2
-"""A classifier needs at least so many classes."""
-CARRIED = ("backbone", "resolution", "depth", "frames", "groups", "labels", "seed")
-"""Options that are repeated in the next command, if it has them."""
-
-
 def with_command(
     record: Ranking, labelled: Any, given: Mapping[str, Any], plan: RankingPlan
 ) -> Ranking:
@@ -178,51 +166,16 @@ def with_command(
     """
     partly = [one for one in record.candidates if one.advice == "filter"]
     partly.sort(key=lambda one: (-one.probe.gain if one.probe else 0.0, one.name))
-    is_filter = record.union is None and bool(partly)
-    names = [partly[0].name] if is_filter else list(record.union.pools if record.union else ())
-    if plan.labels and not is_filter:
-        names = list(given)  # images of pools that are not advised may have labels too
-    paths = (labelled, *(given[name] for name in names))
-    if not all(map(_is_path, paths)):
-        return record
-    words = [str(path) for path in paths]
-    if is_filter:
-        options = carried(plan, FilterPlan)
-        words = ["mixmood", "filter", *words, "--out", f"kept-{slug(names[0])}.csv", *options]
-    elif len(record.labelled.classes or {}) < FEWEST_CLASSES:
-        return record
-    else:
-        # `train` has no option for frames: the paths say it.
-        words = [with_frames_option(path, plan.frames) for path in words]
-        # One folder for each set of pools: `train` refuses a folder that holds a run.
-        out = f"run-{slug('-'.join(names)) if names else 'supervised'}"
-        words = ["mixmood", "train", *words, "--out", out, *carried(plan, TrainingRunPlan)]
-    return replace(record, next=shlex.join(words))
-
-
-def carried(plan: ExtractionPlan, other: type) -> list[str]:
-    """The options that the next command needs to treat images in the same way."""
-    names = {one.name for one in fields(other)}
-    words = []
-    for one in fields(plan):
-        value = getattr(plan, one.name)
-        if one.name in CARRIED and one.name in names and value != one.default:
-            values = value if isinstance(value, tuple) else (value,)
-            words += [word for part in values for word in (f"--{one.name}", str(part))]
-    return words
-
-
-def slug(name: str) -> str:
-    """A pool's name as a part of a file's name.
-
-    >>> slug("more digits 0-4"), slug("../..")
-    ('more-digits-0-4', 'pool')
-    """
-    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") or "pool"
-
-
-def _is_path(what: Any) -> bool:
-    return isinstance(what, str | os.PathLike)
+    if record.union is None and partly:
+        name = partly[0].name
+        command = filter_command((labelled, given[name]), f"kept-{slug(name)}.csv", plan)
+        return replace(record, next=command)
+    # Images of pools that are not advised may have labels too.
+    names = list(given if plan.labels else record.union.pools if record.union else ())
+    # One folder for each set of pools: `train` refuses a folder that holds a run.
+    out = f"run-{slug('-'.join(names)) if names else 'supervised'}"
+    sets = (labelled, *(given[name] for name in names))
+    return replace(record, next=train_command(sets, out, plan, record.labelled.classes))
 
 
 @with_options(RankingPlan)

@@ -12,7 +12,7 @@ from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Listener
 from mixmood.core.seeds import rng_for
-from mixmood.data.images.labels import group_codes, group_names, needed_labels
+from mixmood.data.images.labels import groups_of, needed_labels
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 from mixmood.evidence.view import ChosenView, ViewChoice, ViewEvidence
 from mixmood.features.backbones.backbone import Backbone, asked_views
@@ -118,7 +118,8 @@ def _evidence(
         asked = np.sort(rng.choice(len(asked), MOST_LABELLED, replace=False))
     samples = extractor.read_views(networks, candidates, labelled, asked)
     first = samples[candidates[0]].not_empty()
-    members = None if groups is None else group_codes(group_names(labelled, groups))[first.rows]
+    members = groups_of(labelled, groups)
+    members = None if members is None else members[first.rows]
     features = {one: sample.features for one, sample in samples.items()}
     evidence = ViewEvidence(features, labels.codes[first.rows], first.digests, members)
     _ = evidence.choice  # InputError if there is none

@@ -3,14 +3,18 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from mixmood.core.arrays import Codes
 from mixmood.core.listener import PROBE, Listener
+from mixmood.core.options import DEFAULT_PROBE
 from mixmood.core.records.ranking import LabelledAccuracy, Probe, ShareRecord
 from mixmood.core.seeds import rng_for
+from mixmood.data.images.labels import groups_of
+from mixmood.data.images.pool import Pool
 from mixmood.evidence.accuracy import accuracy_of
 from mixmood.evidence.advice import (
     NO_CLASSES,
@@ -30,7 +34,9 @@ from mixmood.evidence.labelled import (
     LabelledEvidence,
 )
 from mixmood.evidence.view import ViewEvidence
-from mixmood.features.reading import Reading
+from mixmood.features.reading import LABELLED, POOL, Reading
+from mixmood.features.sample import Extractor, Sample
+from mixmood.jobs.local import checked_jobs
 from mixmood.ranking.certainty import N_POSSIBLE, chances_of_best, rank_intervals
 from mixmood.ranking.distance import Scores
 from mixmood.ranking.plan import RankingPlan
@@ -177,6 +183,53 @@ def gains_of(
         evidence,
         evidence.why_no_gain if algorithm is not None else None,
     )
+
+
+class GroupsPlan(Protocol):
+    """The options of a plan that decide gains."""
+
+    @property
+    def seed(self) -> int:
+        """Decides every random choice."""
+
+    @property
+    def groups(self) -> str | None:
+        """Which labelled images are held out together."""
+
+
+def read_labelled(pool: Pool, seed: int, extractor: Extractor) -> Reading:
+    """The labelled images on which gains are measured."""
+    own = Reading.begin(pool, MOST_LABELLED, seed, LABELLED, extractor)
+    return own.read_on(MOST_LABELLED)
+
+
+def read_first(
+    pool: Pool,
+    labelled: Sample,
+    seed: int,
+    extractor: Extractor,
+    banned: frozenset[bytes] = frozenset(),
+) -> Reading:
+    """The first images of a pool, without labelled ones and those whose content is banned."""
+    reading = Reading.begin(pool, N_POOL, seed, POOL, extractor, banned=banned)
+    return reading.read_on(N_FIRST, labelled)
+
+
+def default_gains(
+    labelled: Reading, pools: Mapping[str, Reading], plan: GroupsPlan, listener: Listener
+) -> PoolGains:
+    """What each pool is worth to the default head: the question of `filter`, `next` and `train`."""
+    # Our threads use all cores already; threads of BLAS would only slow them down.
+    with threadpool_limits(1, user_api="blas"):
+        return gains_of(
+            labelled,
+            pools,
+            algorithm=DEFAULT_PROBE,
+            seed=plan.seed,
+            listener=listener,
+            n_threads=checked_jobs(labelled.extractor.jobs),
+            groups=groups_of(labelled.pool, plan.groups),
+        )
 
 
 @dataclass(frozen=True)

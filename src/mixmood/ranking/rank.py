@@ -9,7 +9,7 @@ from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.records.ranking import Ranking
-from mixmood.data.images.labels import group_codes, group_names
+from mixmood.data.images.labels import groups_of
 from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.evidence.labelled import N_FIRST
 from mixmood.evidence.view import ViewEvidence
@@ -65,7 +65,7 @@ def rank(
     }
     aside = {**(set_aside or {}), **not_comparable}
     check_left(candidates, aside, plan.strict)
-    groups = None if plan.groups is None else group_codes(group_names(labelled, plan.groups))
+    groups = groups_of(labelled, plan.groups)
     extractor = Extractor(backbone, plan.jobs, cache, progress)
     most = max(2 * plan.sample_size * plan.draws, MIN_LABELLED)
     base = Reading.begin(labelled, most, plan.seed, LABELLED, extractor)

@@ -21,7 +21,7 @@ from mixmood.evidence.advice import Nearness, chance_words, is_foreign
 from mixmood.evidence.labels import doubtful_sentence
 from mixmood.evidence.share import class_probabilities, class_shares
 from mixmood.evidence.view import ViewEvidence
-from mixmood.features.backbones.backbone import Backbone
+from mixmood.features.backbones.backbone import Backbone, backbone_entry
 from mixmood.features.reading import Reading
 from mixmood.ranking.distance import Scores
 from mixmood.ranking.judge import JudgedPools, PoolGains
@@ -141,7 +141,6 @@ TOO_NEAR = (
 )
 MANY_COPIES = 0.1
 """A pool with a larger share of near copies of labelled images gets a warning."""
-GIVEN_FEATURES = "none: features were given"
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,7 @@ class Situation:
 
 def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) -> Ranking:
     """The record of a ranking, pools in the order that was asked for."""
-    plan, backbone = situation.used, situation.backbone
+    plan = situation.used
     labelled, pools = judged.gains.labelled, judged.gains.pools
     order = sorted(pools, key=lambda name: judged.places[name].rank)
     labels = labelled.pool.labels
@@ -183,7 +182,7 @@ def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) ->
         schema=SCHEMA,
         mixmood=__version__,
         seed=plan.seed,
-        backbone=backbone.describe() if backbone else {"name": GIVEN_FEATURES, "width": width},
+        backbone=backbone_entry(situation.backbone) | {"width": width},
         sample_size=plan.sample_size,
         draws=plan.draws,
         paper=plan.paper,

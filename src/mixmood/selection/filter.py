@@ -15,6 +15,7 @@ from mixmood.core.text import counted
 from mixmood.core.version import __version__
 from mixmood.data.images.labels import KEEP, NONE
 from mixmood.data.images.pool import Pool
+from mixmood.features.backbones.backbone import backbone_entry
 from mixmood.features.sample import Extractor
 from mixmood.scores.fitting import labelled_share
 from mixmood.selection.decide import (
@@ -182,7 +183,7 @@ def describe(
         useful_share=ShareRecord(useful.share, useful.interval, useful.is_trustworthy, useful.note),
         classes=_class_counts(decision, scorer),
         probe=None,
-        backbone=backbone.describe() if backbone else {"name": "none: features were given"},
+        backbone=backbone_entry(backbone),
         warnings=(*warnings, *_notes(decision, scorer)),
     )
 

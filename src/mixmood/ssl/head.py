@@ -15,7 +15,7 @@ from mixmood.core.errors import TrainingError
 from mixmood.core.listener import Listener, Recorder
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import counted, either_form
-from mixmood.data.images.labels import group_codes, group_names, minus_one_note, needed_labels
+from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
 from mixmood.data.images.pool import ImageSource, Labels, Pool, fit_pixel_range
 from mixmood.data.open import open_pool
 from mixmood.evidence.accuracy import accuracy_of, never_predicted_warning
@@ -121,9 +121,8 @@ class HeadTask:
         self._extractor = Extractor(self.backbone, plan.threads, cache, listener)
         self.labelled = self._read(images)
         self.labels, self.codes = _used_labels(self.labelled, listener)
-        self.groups = None
-        if plan.groups is not None:
-            self.groups = group_codes(group_names(base, plan.groups))[self.labelled.rows]
+        groups = groups_of(base, plan.groups)
+        self.groups = None if groups is None else groups[self.labelled.rows]
         self.test = None
         if plan.test is not None:
             self.test = self._read(self._open(plan.test, "test set"))

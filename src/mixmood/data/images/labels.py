@@ -358,6 +358,11 @@ def group_names(pool: Pool, column_or_pattern: str) -> list[str]:
     return names
 
 
+def groups_of(pool: Pool, column_or_pattern: str | None) -> NDArray[np.int64] | None:
+    """The number of each image's group, shape (n,); None without groups. See `group_names`."""
+    return None if column_or_pattern is None else group_codes(group_names(pool, column_or_pattern))
+
+
 def group_codes(names: list[str]) -> NDArray[np.int64]:
     """A number for each group.
 

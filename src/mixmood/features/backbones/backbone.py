@@ -142,6 +142,15 @@ def needed_backbone(backbone: Backbone | None, pool: ImageSource) -> Backbone:
     return backbone
 
 
+GIVEN_FEATURES = {"name": "none: features were given"}
+"""The entry of a record without a backbone."""
+
+
+def backbone_entry(backbone: Backbone | None) -> dict[str, Any]:
+    """The entry `backbone` of a record."""
+    return dict(GIVEN_FEATURES) if backbone is None else backbone.describe()
+
+
 def network_digest(backbone: Backbone) -> str:
     """A hex digest of weights, preprocessing and resolution, the same for all devices.
 
