@@ -264,14 +264,14 @@ def test_the_data_folder_is_the_user_s_own_unless_named(monkeypatch):
 
 @pytest.mark.parametrize("source", ["gaussian", "salt_and_pepper"])
 def test_the_noise_of_the_authors_code_is_shrunk_to_little_contrast(source):
-    """Noise of the text keeps its contrast; that of the code has a deviation of about 4 of 255."""
+    """Noise of the text keeps its contrast; at 28 pixels that of the code has 5 to 7 of 255."""
     text, code = (
         draw_split(contaminated(source, 100, n_unlabelled=20, noise=kind)).unlabelled
         for kind in ("text", "code")
     )
     assert text.shape == code.shape
     assert text.std() > 30
-    assert code.std() < 7
+    assert code.std() < 8
     assert code.mean() == pytest.approx(12.75 if source == "salt_and_pepper" else 127.5, abs=10)
 
 

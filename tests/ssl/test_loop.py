@@ -122,5 +122,25 @@ def test_a_pool_with_the_statistics_of_the_labelled_images_gives_arm_a_in_arm_b(
     assert arms["A"] != arms["B"]
 
 
+def test_arm_b_standardises_test_images_with_mean_and_deviation_of_each_channel_of_the_pool(quick):
+    """The same by hand: test images moved to where the labelled statistics do what the pool's do.
+
+    The pool is the labelled images with channels scaled by 1, 2 and 4 and moved: test images that
+    are scaled and moved in the same way have the accuracies in arm B that they have in arm A.
+    """
+    rng, labels = np.random.default_rng(0), np.arange(30) % 3
+    images = rng.integers(0, 30, (60, 8, 8, 3))
+    images[np.arange(60), :, :, np.arange(60) % 3] += 20
+    moved = (images * [1, 2, 4] + [9, 5, 0]).astype(np.uint8)
+    labelled, test = np.split(images.astype(np.uint8), 2)
+    arms = [
+        train(labelled, labels, moved[:30], tested, labels, has_arms=True, **quick).arms
+        for tested in (test, moved[30:])
+    ]
+    assert arms[0]["A"] == arms[1]["B"]
+    assert arms[0]["C"] == arms[1]["D"]
+    assert arms[0]["A"] != arms[0]["B"]
+
+
 def test_supervised_training_has_no_arms(data, quick):
     assert train(*data, algorithm="supervised", has_arms=True, **quick).arms == {}

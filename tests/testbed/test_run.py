@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from fuzz.tiny_bed import TINY
@@ -7,6 +8,7 @@ from fuzz.tiny_bed import TINY
 from mixmood.core.errors import InputError, OptionError
 from mixmood.testbed.cells import CellFilter, runs
 from mixmood.testbed.config import check_names, parse_config
+from mixmood.testbed.network import by_epoch as by_choice
 from mixmood.testbed.record import RunRecord
 from mixmood.testbed.run import check_data, execute, job_for
 
@@ -47,6 +49,17 @@ def test_a_record_holds_all_that_the_tables_need(cold):
     assert (record.n_pool, record.n_ood) == (16, 16)
     assert record.versions["numpy"] != "none"
     assert json.dumps(record.to_dict(), allow_nan=False)
+
+
+def test_the_best_epoch_is_chosen_for_each_arm_and_validation_images_choose_it_in_arm_a(cold):
+    assert cold.arms["A"] == cold.accuracy
+    for arm, by_epoch in cold.training.arms.items():
+        found = cold.arms[arm]
+        assert (found.best, found.last) == (max(by_epoch), by_epoch[-1])
+    trained = SimpleNamespace(selected_epoch=1)
+    assert by_choice([0.4, 0.7, 0.6], trained) == {
+        "best": 0.7, "last": 0.6, "median": 0.6, "validation": 0.4,
+    }  # fmt: skip
 
 
 def test_the_same_job_gives_the_same_record_but_for_times(job, cold):

@@ -53,7 +53,7 @@ class Scenario:
         noise: `text` makes noise as the paper's text says: at the size of the images, salt and
             pepper equally likely. `code` makes it as the code that its authors released: at
             224 pixels (times `image_scale`), 5 % salt on black, then shrunk to the size of the
-            images, which leaves a deviation of about 4 of 255.
+            images, which leaves a deviation of 5 to 7 of 255.
         rgb: Give grey images three equal channels.
     """
 
