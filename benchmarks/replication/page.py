@@ -17,6 +17,7 @@ from benchmarks.replication.records import CENTRAL, RESULTS, beds, published
 from benchmarks.testbed import claims, predictors
 from benchmarks.testbed.page import filled
 from benchmarks.testbed.records import pools_of, read_rows, units_of
+from benchmarks.testbed.restore import records_in
 from mixmood.core.files import write_atomic
 from mixmood.testbed.analysis.agreement import agreement_rows
 from mixmood.testbed.analysis.arms import ARMS, MEAN, ArmAgreementRow, arm_agreement_rows
@@ -304,6 +305,32 @@ def updates() -> list[str]:
     return lines
 
 
+def untrained() -> list[str]:
+    """Do distances of the authors' untrained network resemble the paper's Table 2?"""
+    found: dict[tuple[str, str, float], list[float]] = {}
+    for record in records_in(ROOT / "results" / "untrained"):
+        run = record.run
+        if (run.n_labelled, run.algorithm) == (60, "mixmatch") and run.percent:
+            distance = (record.distances or {})["cosine"].distance
+            found.setdefault((run.task, run.source, run.percent), []).append(distance)
+    ours = {cell: float(np.mean(values)) for cell, values in found.items()}
+    theirs = {cell: published_distances()[(*cell, "cosine")] for cell in ours}
+    words = []
+    for task in TASKS:
+        own = [cell for cell in ours if cell[0] == task]
+        r = np.corrcoef([ours[cell] for cell in own], [theirs[cell] for cell in own])[0, 1]
+        words.append(f"{r:.2f} ({task})")
+    halves = [cell[:2] for cell in ours if cell[2] == 50]
+    farther = [
+        sum(one[(*cell, 50)] > one[(*cell, 100)] for cell in halves) for one in (ours, theirs)
+    ]
+    return [
+        f"Its cosine distances and those of Table 2 have a correlation of {', '.join(words)}. A "
+        f"pool that is half foreign is farther than one that is wholly foreign in {farther[0]} of "
+        f"{len(halves)} pairs; in the paper in {farther[1]}."
+    ]
+
+
 def figure(records: Records) -> None:
     """r of cosine by arm: each task, their mean, and the paper's."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -344,6 +371,7 @@ def main() -> None:
         "claims": claimed,
         "fingerprints": lambda: fingerprints(central, whole("labels-150")),
         "variants": variants,
+        "untrained": untrained,
         "algorithms": lambda: ways("algorithms"),
         "pool-size": lambda: ways("pool-size"),
         "updates": updates,
