@@ -173,7 +173,7 @@ def _checked(labelled: Any, plan: CheckPlan, listener: Listener) -> CheckReport:
         base = opened(labelled, "labelled set")
         needed_labels(base)
         others = {} if plan.against is None else {TEST: opened(plan.against, "test set")}
-        base, others, _ = scaled_alike(base, others)
+        base, others = scaled_alike(base, others)
         view = choose_view(
             base, plan, jobs=plan.jobs, groups=plan.groups, cache=store, listener=listener
         )

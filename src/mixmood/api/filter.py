@@ -32,7 +32,7 @@ from mixmood.data.images.names import is_url_or_noise, with_frames_option
 from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
 from mixmood.data.open import open_pool, with_noise_settings
 from mixmood.data.readers.given_labels import GivenLabels, with_labels
-from mixmood.data.readers.kept import KeptFeatures, KeptImages, pool_reference
+from mixmood.data.readers.kept import parts_of, pool_reference
 from mixmood.evidence.advice import percent
 from mixmood.evidence.labelled import N_POOL
 from mixmood.evidence.view import ChosenView
@@ -101,9 +101,7 @@ class Kept:
         pool, rows = self._job.pool, np.flatnonzero(self.is_kept)
         if not len(rows):
             raise InputError(f"{self!r} keeps no image. Filter again with a larger keep.")
-        if isinstance(pool, FeatureSource):
-            return KeptFeatures(pool, rows, self.record.pool)
-        return KeptImages(pool, rows, self.record.pool)
+        return parts_of([(pool, rows)], self.record.pool)
 
     def to_dataframe(self) -> Any:
         """A table of pandas with a row for each image of the pool: path, index, score, keep, why.
@@ -361,7 +359,7 @@ def _with_labelled(
             f"Features cannot be mixed with images: {base.name} and {pool.name} must both be "
             "features, or both images."
         )
-    base, pools, _ = scaled_alike(base, {"pool": pool})
+    base, pools = scaled_alike(base, {"pool": pool})
     view = choose_view(
         base,
         plan,

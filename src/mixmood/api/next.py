@@ -38,7 +38,7 @@ from mixmood.data.images.labels import LABELS_FILE, NONE, group_codes, group_nam
 from mixmood.data.images.pool import Pool, scaled_alike
 from mixmood.data.open import open_candidates, open_pool
 from mixmood.data.readers.given_labels import with_labels
-from mixmood.data.readers.kept import KeptFeatures, KeptImages
+from mixmood.data.readers.kept import parts_of
 from mixmood.features.backbones.backbone import backbone_entry
 from mixmood.features.sample import Extractor, Sample
 from mixmood.heads.linear import LinearHead
@@ -83,7 +83,7 @@ class NextImages:
             raise InputError(f"{self!r}: only images of one pool are a pool.")
         pool = self._pools[names.pop()]
         rows = np.array([one.index for one in self.record.images], np.int64)
-        return (KeptImages if hasattr(pool, "picture") else KeptFeatures)(pool, rows, pool.name)  # type: ignore[arg-type]
+        return parts_of([(pool, rows)], pool.name)
 
     def to_dataframe(self) -> Any:
         """A table of pandas with a row for each proposed image."""
@@ -238,7 +238,7 @@ class _Search:
         if not usable:
             raise InputError(f"No pool can be used. {reasons or 'Give one or more.'}")
         self.warnings = [f"{name} is set aside: {why}" for name, why in aside.items()]
-        self.base, self.pools, _ = scaled_alike(base, usable)
+        self.base, self.pools = scaled_alike(base, usable)
         self.labelled, self.given = labelled, opened.given
         self.plan, self.listener = plan, listener
         self.view = choose_view(

@@ -12,7 +12,7 @@ from mixmood.core.listener import Listener
 from mixmood.core.options import DEFAULT_PROBE
 from mixmood.core.records.ranking import Probe
 from mixmood.core.text import listed
-from mixmood.data.images.pool import ImageSource, Pool
+from mixmood.data.images.pool import Pool, scaled
 from mixmood.data.open import are_image_files, open_candidates
 from mixmood.data.readers.given_labels import with_labels
 from mixmood.evidence.advice import PoolAdvice
@@ -151,10 +151,7 @@ def why_too_small(sample: Sample) -> str:
 
 def _scaled_like(labelled: Pool, pool: Pool) -> Pool:
     """The pool; images of more than eight bits are scaled like the labelled ones."""
-    if isinstance(pool, ImageSource) and isinstance(labelled, ImageSource):
-        fitted = labelled.pixel_range
-        return pool if fitted is None else pool.scaled_by(fitted)
-    return pool
+    return scaled(pool, getattr(labelled, "pixel_range", None))
 
 
 def _advised(gains: PoolGains) -> PoolDecision:

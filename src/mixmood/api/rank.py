@@ -118,7 +118,7 @@ def rank(
             labelled, seed=plan.seed, cache=store, role="labelled set", frames=plan.frames
         )
         opened = open_candidates(candidates, base, plan.seed, store, plan.frames)
-        base, pools, _ = scaled_alike(base, opened.pools)
+        base, pools = scaled_alike(base, opened.pools)
         view = choose_view(
             base,
             plan,

@@ -21,22 +21,19 @@ from mixmood.data.images.names import MIDDLE, NOISE_PREFIX, is_image_name, shown
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
 from mixmood.data.readers.array import array_pool, open_idx, open_npy, open_npz
 from mixmood.data.readers.dicom import with_frames
-from mixmood.data.readers.files import (
-    FileList,
-    FolderSource,
-    ManifestSource,
-    from_paths,
-    from_table_of_paths,
-    is_table_of_paths,
-)
+from mixmood.data.readers.files import FolderSource, ManifestSource
 from mixmood.data.readers.kept import is_kept_list, open_kept
 from mixmood.data.readers.noise import open_noise, with_size_and_seed
 from mixmood.data.readers.objects import (
     HUB_PREFIX,
+    FileList,
     from_dataset,
     from_hugging_face,
     from_list,
+    from_paths,
+    from_table_of_paths,
     is_hugging_face,
+    is_table_of_paths,
     open_hub,
 )
 from mixmood.data.readers.parquet import ParquetSource

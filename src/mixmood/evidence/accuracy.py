@@ -1,6 +1,6 @@
 """How accurate a head is on images that it was not trained on, with an interval."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import cast
@@ -242,23 +242,6 @@ class NestedPlan:
             if (own_repeat, outer) == (repeat, fold):
                 out = self.folds[repeat] == inner
                 found[0, out] = logits[fit, out]
-        return found
-
-    def chosen(
-        self, logits: Mapping[str, Array], best: Callable[[Mapping[str, Array]], str]
-    ) -> Array:
-        """Logits of held-out rows, (repeats, n, k), each by the candidate chosen without its fold.
-
-        Args:
-            logits: Of every candidate, for all fits and rows, shape (B, n, k).
-            best: The name of the best candidate, from logits of the inner folds, (1, n, k).
-        """
-        n_classes = next(iter(logits.values())).shape[2]
-        found = np.full((*self.folds.shape, n_classes), np.nan)
-        for (repeat, fold), fit in self.outer.items():
-            inner = {name: self.inside(one, repeat, fold) for name, one in logits.items()}
-            out = self.folds[repeat] == fold
-            found[repeat, out] = logits[best(inner)][fit, out]
         return found
 
 

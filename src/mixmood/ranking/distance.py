@@ -276,20 +276,5 @@ def dissimilarity(
     # Draws cut rows in order, so the order has to be random.
     labelled = rng_for(seed, "order", "labelled").permutation(features_a)
     pool = rng_for(seed, "order", "pool").permutation(features_b)
-    return distances_of(labelled, pool, plan)[measure]
-
-
-def distances_of(labelled: Array, pool: Array, plan: RankingPlan) -> dict[str, Dissimilarity]:
-    """The distance of a pool from a labelled set by each measure; both are in random order.
-
-    Args:
-        labelled: Features of the labelled set, shape (n, d).
-        pool: Features of the pool, shape (m, d).
-        plan: A plan that fits the labelled set.
-    """
-    names = [one.name for one in fields(Dissimilarity)]
-    found = score(labelled, {"pool": pool}, plan).pools["pool"]
-    return {
-        measure: Dissimilarity(**{name: getattr(result, name) for name in names})
-        for measure, result in found.items()
-    }
+    found = score(labelled, {POOL: pool}, plan).pools[POOL][measure]
+    return Dissimilarity(**{one.name: getattr(found, one.name) for one in fields(Dissimilarity)})

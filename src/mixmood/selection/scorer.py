@@ -16,7 +16,7 @@ from mixmood.core.options import DEFAULT_SCORE
 from mixmood.core.records.ranking import ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pixel_range import PixelRange
-from mixmood.data.images.pool import ImageSource, Labels, Pool
+from mixmood.data.images.pool import ImageSource, Labels, Pool, scaled
 from mixmood.evidence.share import UsefulShare, share_of_fit
 from mixmood.features.backbones.backbone import network_digest
 from mixmood.features.backbones.onnx_file import is_onnx_file
@@ -208,9 +208,7 @@ class Scorer:
 
     def scaled(self, pool: Pool) -> Pool:
         """The pool, with images of more than eight bits scaled like the labelled ones."""
-        if self.pixel_range is None or not isinstance(pool, ImageSource):
-            return pool
-        return pool.scaled_by(self.pixel_range)
+        return scaled(pool, self.pixel_range)
 
 
 def save_scorer(path: Path, scorer: Scorer) -> None:

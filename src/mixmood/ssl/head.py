@@ -16,7 +16,7 @@ from mixmood.core.listener import Listener, Recorder
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import counted, either_form
 from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
-from mixmood.data.images.pool import ImageSource, Labels, Pool, fit_pixel_range
+from mixmood.data.images.pool import Labels, Pool, fit_pixel_range, scaled
 from mixmood.data.open import open_pool
 from mixmood.evidence.accuracy import accuracy_of, never_predicted_warning
 from mixmood.evidence.choice import BASE, TrainedHead, train_head
@@ -188,9 +188,7 @@ class HeadTask:
         pool = open_pool(what, seed=self._plan.seed, cache=self._cache, role=role)
         for note in getattr(pool, "notes", ()):
             self._listener.warn(f"{pool.name}: {note}")
-        if isinstance(pool, ImageSource) and self.pixel_range is not None:
-            return pool.scaled_by(self.pixel_range)
-        return pool
+        return scaled(pool, self.pixel_range)
 
     def _read(self, pool: Pool, rows: Rows | None = None) -> Sample:
         """Features of all images of a pool, or of some."""

@@ -96,7 +96,7 @@ def test_a_file_behind_a_url_is_fetched_once_and_goes_with_the_pool(
     pool = open_pool("memory://crawl.zip")
     assert isinstance(pool, ZipSource)
     assert pool.name == "crawl"
-    place = pool._fetched_to.folder
+    place = pool.fetched_to.folder
     renamed = open_pool(pool, "other")
     del pool
     gc.collect()

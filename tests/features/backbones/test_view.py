@@ -10,11 +10,7 @@ from mixmood.features.extract import extract, extract_each
 from mixmood.features.sample import Extractor
 
 
-def test_a_view_is_written_and_read_the_same_way():
-    for view in load_backbone().offer.views():
-        assert View.parse(str(view)) == view
-    with pytest.raises(OptionError, match="written like '224 px, both'; got '224'"):
-        View.parse("224")
+def test_a_view_has_a_known_depth():
     with pytest.raises(OptionError, match=r"Unknown depth 'midle'\. Did you mean 'middle'"):
         View(96, "midle")
 
@@ -28,13 +24,12 @@ def test_views_come_from_the_cheapest_to_the_dearest():
         "160 px, last",
     ]
     assert len(views) == 9
-    assert load_backbone().offer.rule == View(224, "both")
+    assert str(views[-1]) == "224 px, both"
     assert load_backbone().offer.views(128, "middle") == (View(128, "middle"),)
 
 
 def test_a_depth_that_a_backbone_lacks_is_refused():
     offer = Offer("net.onnx", (96, 224))
-    assert offer.rule == View(224, "last")
     with pytest.raises(OptionError, match=r"net\.onnx offers the depth last only; got middle"):
         offer.views(depth="middle")
     with pytest.raises(OptionError, match="untrained-wrn offers the depth last only; got both"):

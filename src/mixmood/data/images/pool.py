@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Picture, Rows
-from mixmood.core.errors import UnreadableImageError
+from mixmood.core.errors import ShapeError, UnreadableImageError
 from mixmood.data.images.decode import Raw, decode, wide_values
 from mixmood.data.images.pixel_range import FULL, PixelRange, fitted_range
 
@@ -29,14 +29,25 @@ class Labels:
         return dict(zip(self.names, tally.tolist(), strict=True))
 
 
+def check_label_count(labels: Labels | None, n_images: int, name: str) -> None:
+    """Refuse labels of another number than the images of the pool of this name."""
+    if labels is not None and len(labels.codes) != n_images:
+        raise ShapeError(
+            f"{name}: one label per image is needed, got {len(labels.codes)} labels "
+            f"for {n_images} images."
+        )
+
+
 class Source(ABC):
     """The part of the interface that pools of images and pools of features share.
 
     Attributes:
         name: The name of the pool in results.
+        fetched_to: What removes a temporary copy of the pool's file when nothing refers to it.
     """
 
     name: str
+    fetched_to: object = None
 
     @abstractmethod
     def __len__(self) -> int:
@@ -162,18 +173,17 @@ def fit_pixel_range(labelled: Pool) -> PixelRange | None:
     return fitted_range(np.concatenate(_samples(labelled, N_FITTED))) if first else None
 
 
-def scaled_alike(
-    labelled: Pool, pools: Mapping[str, Pool]
-) -> tuple[Pool, dict[str, Pool], PixelRange | None]:
-    """The labelled set and the pools, scaled by the range of the labelled set, and that range."""
-    pixel_range = fit_pixel_range(labelled)
+def scaled(pool: Pool, pixel_range: PixelRange | None) -> Pool:
+    """The pool with its images of more than eight bits scaled by this range, if there is one."""
+    if pixel_range is None or not isinstance(pool, ImageSource):
+        return pool
+    return pool.scaled_by(pixel_range)
 
-    def scaled(pool: Pool) -> Pool:
-        return pool.scaled_by(pixel_range) if isinstance(pool, ImageSource) else pool
 
-    if pixel_range is None:
-        return labelled, dict(pools), None
-    return scaled(labelled), {name: scaled(pool) for name, pool in pools.items()}, pixel_range
+def scaled_alike(labelled: Pool, pools: Mapping[str, Pool]) -> tuple[Pool, dict[str, Pool]]:
+    """The labelled set and the pools, all scaled by the range of the labelled set."""
+    fitted = fit_pixel_range(labelled)
+    return scaled(labelled, fitted), {name: scaled(pool, fitted) for name, pool in pools.items()}
 
 
 def poor_range(source: ImageSource) -> tuple[int, int]:

@@ -21,7 +21,14 @@ from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, er
 from mixmood.core.files import DEFLATE_LIMIT, read_at
 from mixmood.data.images.decode import check_unit_range
 from mixmood.data.images.labels import labels_from_values
-from mixmood.data.images.pool import FeatureSource, ImageSource, Labels, Pool, Source
+from mixmood.data.images.pool import (
+    FeatureSource,
+    ImageSource,
+    Labels,
+    Pool,
+    Source,
+    check_label_count,
+)
 
 
 @dataclass(frozen=True)
@@ -80,11 +87,7 @@ class _RowPool(Source):
     def __init__(self, rows: RowStore, name: str, labels: Labels | None = None) -> None:
         """Refuse labels of another number than rows."""
         self.name, self._rows, self._labels = name, rows, labels
-        if labels is not None and len(labels.codes) != rows.shape[0]:
-            raise ShapeError(
-                f"{name}: one label per image is needed, got {len(labels.codes)} labels "
-                f"for {rows.shape[0]} images."
-            )
+        check_label_count(labels, rows.shape[0], name)
 
     def __len__(self) -> int:
         """The number of images or of rows of features."""

@@ -1,11 +1,11 @@
-"""Pools of files on this machine: all images below a folder, or those that a list names."""
+"""Pools of files on this machine: all images below a folder, or those that a list file names."""
 
 import csv
 import os
 from abc import abstractmethod
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -16,20 +16,17 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, UnreadableImageError, errors_as, reason
-from mixmood.core.files import expanded, read_image_file
+from mixmood.core.files import read_image_file
 from mixmood.core.text import counted, either_form
 from mixmood.data.images.detection import labels_from_coco, labels_from_yolo
 from mixmood.data.images.dicom import DICOM_START, is_dicom
 from mixmood.data.images.labels import (
-    LABEL_COLUMNS,
     LABEL_FILES,
-    PATH_COLUMNS,
     label_column,
     label_file_in,
     labels_from_file,
     labels_from_folders,
     labels_from_table,
-    labels_from_values,
     lines_of,
     path_column,
     table_rows,
@@ -303,7 +300,8 @@ def _is_dicom_file(entry: os.DirEntry[bytes]) -> bool:
     return False
 
 
-_N_CHECKED = 100
+N_CHECKED = 100
+"""So many paths of a list are looked up; if none is a file, it is no list of images."""
 
 
 class ManifestSource(PathSource):
@@ -334,7 +332,7 @@ class ManifestSource(PathSource):
             self._names = Names(self._table_paths() if self._is_table else self._paths())
         except (OSError, ValueError, csv.Error) as error:
             raise self._no_list(reason(error)) from error
-        n_first = min(len(self), _N_CHECKED)
+        n_first = min(len(self), N_CHECKED)
         if not n_first:
             raise self._no_list("it names no images")
         # Otherwise it is probably another text.
@@ -425,107 +423,3 @@ class ManifestSource(PathSource):
             f"{self._path} is not a list of images: {why}. Give a folder, an archive, or a text "
             "file with one path a line, relative to that file."
         )
-
-
-class FileList(PathSource):
-    """Image files that are named in Python, in this order; they may be anywhere.
-
-    The classes are those given, else the names of folders, as in a folder of images.
-    """
-
-    def __init__(
-        self,
-        paths: Iterable[str | Path],
-        name: str,
-        labels: Labels | None = None,
-        table: Any = None,
-    ) -> None:
-        """Take the paths; refuse none, and names that are no files.
-
-        Args:
-            paths: The files; relative paths are those of the present working directory.
-            name: The name of the pool in results.
-            labels: The class of each image.
-            table: The table of pandas that the paths come from; groups may be one of its columns.
-        """
-        self.name, self._given, self._table = name, labels, table
-        self._root = os.fsencode(Path.cwd())
-        self._names = Names(os.fsencode(expanded(path)) for path in paths)
-        if labels is not None and len(labels.codes) != len(self):
-            raise InputError(
-                f"{name}: one label per image is needed, got {len(labels.codes)} labels for "
-                f"{len(self)} images."
-            )
-        n_first = min(len(self), _N_CHECKED)
-        if not n_first:
-            raise InputError(f"{name}: there are no paths in it.")
-        if not any(os.path.isfile(self.file_path(index)) for index in range(n_first)):  # noqa: PTH113
-            raise InputError(
-                f"{name}: none of its first {n_first} paths is a file, such as "
-                f"'{self.locate(0)[:60]}'. A folder is given by itself, not in a list of images."
-            )
-
-    def fetch(self, index: int) -> bytes:
-        """The bytes of the file."""
-        return read_image_file(self.file_path(index), self.locate(index))
-
-    def file_path(self, index: int) -> bytes:
-        """The path of the file."""
-        return os.path.join(self._root, self._names[index])  # noqa: PTH118 - paths are bytes
-
-    @cached_property
-    def labels(self) -> Labels | None:
-        """The classes that were given, or those of folder names."""
-        return self._given or super().labels
-
-    def column(self, name: str) -> list[str] | None:
-        """The values of a column of the table; None without it."""
-        known = {} if self._table is None else {str(one).lower(): one for one in self._table}
-        found = known.get(name.strip().lower())
-        return None if found is None else [str(value) for value in self._table[found]]
-
-
-def from_paths(items: Sequence[Any], name: str) -> FileList | None:
-    """A pool of a list of paths, or of pairs (path, class); None for a list of other things.
-
-    A pair of two lists, (paths, classes), is one too.
-    """
-
-    def are_paths(values: Any) -> bool:
-        is_list = isinstance(values, list | tuple) and bool(values)
-        return is_list and all(isinstance(value, str | Path) for value in values)
-
-    if are_paths(items):
-        return FileList(items, name)
-    is_pair_of_lists = isinstance(items, tuple) and len(items) == 2 and isinstance(items[0], list)
-    if is_pair_of_lists and are_paths(items[0]) and np.ndim(items[1]) == 1:
-        return FileList(items[0], name, labels_from_values(np.asarray(items[1]), name))
-    pairs = list(items)
-    if not all(isinstance(item, tuple) and len(item) == 2 for item in pairs):
-        return None
-    if not are_paths([path for path, _ in pairs]):
-        return None
-    labels = labels_from_values(np.array([label for _, label in pairs]), name)
-    return FileList([path for path, _ in pairs], name, labels)
-
-
-def is_table_of_paths(what: Any) -> bool:
-    """Whether this is a table, as of pandas, with a column of paths."""
-    return hasattr(what, "iloc") and _column_of(what, PATH_COLUMNS) is not None
-
-
-def from_table_of_paths(table: Any, name: str) -> FileList:
-    """A pool of a table, as of pandas, with a column of paths and perhaps one of classes.
-
-    As in a list, a table with a blank label counts as unlabelled.
-    """
-    label, labels = _column_of(table, LABEL_COLUMNS), None
-    if label is not None and not table[label].isna().any():
-        labels = labels_from_values(np.asarray(table[label]), name)
-    return FileList(table[_column_of(table, PATH_COLUMNS)], name, labels, table)
-
-
-def _column_of(table: Any, usual: Sequence[str]) -> Any:
-    """The column with the first of these names; None if there is none."""
-    known = {str(one).strip().lower(): one for one in getattr(table, "columns", ())}
-    return next((known[name] for name in usual if name in known), None)

@@ -5,28 +5,23 @@ of pools leave their pool and join the labelled set. A row that names no image i
 silently: it is told with its reason.
 """
 
-import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Rows
+from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, errors_as
 from mixmood.core.files import expanded, inert
 from mixmood.core.listener import Listener
 from mixmood.core.text import counted, listed
-from mixmood.data.images.decode import Raw
 from mixmood.data.images.labels import KEEP, LABELS_FILE, NONE, needed_labels, table_rows
-from mixmood.data.images.pixel_range import PixelRange
-from mixmood.data.images.pool import FeatureSource, ImageSource, Labels, Pool, Source
-from mixmood.data.readers.kept import KeptFeatures, KeptImages
+from mixmood.data.images.pool import ImageSource, Labels, Pool
+from mixmood.data.readers.kept import parts_of
 
 N_NAMED = 20
 """How many labels that are not used a warning names."""
@@ -112,11 +107,7 @@ class GivenLabels:
         if not gone:
             return pool
         rows = np.setdiff1d(np.arange(len(pool)), gone)
-        if isinstance(pool, FeatureSource):
-            return KeptFeatures(pool, rows, pool.name)
-        kept = KeptImages(pool, rows, pool.name)
-        kept.notes, kept.pixel_range = pool.notes, pool.pixel_range
-        return kept
+        return _with_notes_of(pool, parts_of([(pool, rows)], pool.name))
 
 
 def with_labels(
@@ -213,9 +204,13 @@ def _joined(
     every = (*known.names, *new)
     place = {name: code for code, name in enumerate(every)}
     labels = Labels(np.array([place[name] for name in given], np.int32), every)
-    if isinstance(labelled, FeatureSource):
-        return JoinedFeatures(parts, labels)
-    return JoinedImages(parts, labels)
+    return _with_notes_of(labelled, parts_of(parts, labelled.name, labels))
+
+
+def _with_notes_of(pool: Pool, part: Pool) -> Pool:
+    if isinstance(pool, ImageSource) and isinstance(part, ImageSource):
+        part.notes = pool.notes
+    return part
 
 
 def _sentences(
@@ -256,102 +251,3 @@ def _unused(names: Sequence[str]) -> str:
     return (
         f"{counted(len(names), 'label')} of --labels not used: {listed([*names[:N_NAMED], *more])}."
     )
-
-
-S = TypeVar("S", ImageSource, FeatureSource)
-
-
-class _JoinedParts(Source, Generic[S]):
-    """Images of several sets, one set after the other, with labels of their own."""
-
-    def __init__(self, parts: Sequence[tuple[S, Rows]], labels: Labels) -> None:
-        """Join some images of each set; the first set gives its name."""
-        self.name = parts[0][0].name
-        self._parts: list[tuple[S, Rows]] = list(parts)
-        self._labels = labels
-        self._ends = np.cumsum([len(rows) for _, rows in parts])
-
-    def __len__(self) -> int:
-        """How many images there are."""
-        return int(self._ends[-1])
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A digest of the sets, the chosen images and their labels."""
-        state = hashlib.sha256(b"joined")
-        for part, rows in self._parts:
-            state.update(part.fingerprint.encode() + rows.astype("<i8").tobytes())
-        state.update(self._labels.codes.tobytes() + "\n".join(self._labels.names).encode())
-        return state.hexdigest()
-
-    @property
-    def labels(self) -> Labels:
-        """The corrected and the new classes."""
-        return self._labels
-
-    def at(self, index: int) -> tuple[S, int]:
-        """The set of an image, and its index there."""
-        part = int(np.searchsorted(self._ends, index, "right"))
-        source, rows = self._parts[part]
-        return source, int(rows[index - (self._ends[part] - len(rows))])
-
-    def locate(self, index: int) -> str:
-        """The name of the image in its own set."""
-        source, row = self.at(index)
-        return source.locate(row)
-
-    def column(self, name: str) -> list[str] | None:
-        """The values of a column; images of a set without it are named by their place."""
-        if self._parts[0][0].column(name) is None:
-            return None
-        found: list[str] = []
-        for source, rows in self._parts:
-            values = source.column(name)
-            found += [
-                source.locate(row) if values is None else values[row] for row in rows.tolist()
-            ]
-        return found
-
-
-class JoinedImages(_JoinedParts[ImageSource], ImageSource):
-    """A labelled set of images with images of pools."""
-
-    def __init__(self, parts: Sequence[tuple[ImageSource, Rows]], labels: Labels) -> None:
-        """Join some images of each set; all are scaled as the first."""
-        super().__init__(parts, labels)
-        self.notes, self.pixel_range = parts[0][0].notes, parts[0][0].pixel_range
-
-    def _of(self, index: int, read: Callable[[ImageSource, int], Any]) -> Any:
-        return read(*self.at(int(index)))
-
-    def fetch(self, index: int) -> Raw:
-        """The image as its set stores it."""
-        return self._of(index, lambda source, row: source.fetch(row))  # type: ignore[no-any-return]
-
-    def file_path(self, index: int) -> bytes | None:
-        """The path of the image's own file, if it has one."""
-        return self._of(index, lambda source, row: source.file_path(row))  # type: ignore[no-any-return]
-
-    def wide_values(self, index: int) -> NDArray[Any] | None:
-        """The values of an image of more than eight bits as stored; None for any other."""
-        return self._of(index, lambda source, row: source.wide_values(row))  # type: ignore[no-any-return]
-
-    def scaled_by(self, pixel_range: PixelRange | None) -> Self:
-        """This set with its images of more than eight bits scaled by this range."""
-        pool = super().scaled_by(pixel_range)
-        pool._parts = [(source.scaled_by(pixel_range), rows) for source, rows in self._parts]
-        return pool
-
-
-class JoinedFeatures(_JoinedParts[FeatureSource], FeatureSource):
-    """Labelled features with rows of pools."""
-
-    @property
-    def width(self) -> int:
-        """How many features a row has."""
-        return int(self._parts[0][0].width)
-
-    def features(self, indices: Rows) -> Array:
-        """The rows asked for."""
-        every = np.concatenate([source.features(rows) for source, rows in self._parts])
-        return np.asarray(every[np.asarray(indices)])

@@ -1,4 +1,4 @@
-"""A pool that is a part of another pool: the images or rows that `mixmood filter` kept.
+"""A pool of parts of other pools, and such a part by a list: what `mixmood filter` kept.
 
 The list names the pool and the index of every image, so that members of archives, rows of Parquet
 files and arrays can be found. The path of each row must be that of the image at its index. So a
@@ -9,7 +9,8 @@ import csv
 import hashlib
 import os
 from array import array
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar
@@ -150,76 +151,131 @@ def _parquet_rows(path: Path) -> Iterator[KeptRow]:
 S = TypeVar("S", ImageSource, FeatureSource)
 
 
-class _KeptPart(Source, Generic[S]):
-    """The code that is common to kept images and kept features."""
+class _Parts(Source, Generic[S]):
+    """Images or rows of one pool or of several, one pool after the other."""
 
-    _base: S
-
-    def __init__(self, base: S, indices: Rows, name: str) -> None:
-        """Keep the images or rows of `base` at these indices."""
-        self.name = name
-        self._base, self._indices = base, indices
+    def __init__(
+        self, parts: Sequence[tuple[S, Rows]], name: str, labels: Labels | None = None
+    ) -> None:
+        """Take the images of each pool at these indices; without `labels`, with those they have."""
+        self.name, self._labels = name, labels
+        self._parts: list[tuple[S, Rows]] = list(parts)
+        self._ends: list[int] = np.cumsum([len(rows) for _, rows in parts]).tolist()
 
     def __len__(self) -> int:
-        """How many are kept."""
-        return len(self._indices)
+        """How many there are."""
+        return self._ends[-1]
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the whole pool's fingerprint and of the indices."""
-        state = hashlib.sha256(f"kept {self._base.fingerprint}".encode())
-        state.update(np.ascontiguousarray(self._indices, dtype="<i8").tobytes())
+        """A digest of the pools, the indices and the labels that were given."""
+        state = hashlib.sha256(b"parts")
+        for source, rows in self._parts:
+            state.update(source.fingerprint.encode() + rows.astype("<i8").tobytes())
+        if self._labels is not None:
+            state.update(self._labels.codes.tobytes() + "\n".join(self._labels.names).encode())
         return state.hexdigest()
 
     @cached_property
     def labels(self) -> Labels | None:
-        """The classes of the kept images; None if the pool has none."""
-        labels = self._base.labels
-        return None if labels is None else Labels(labels.codes[self._indices], labels.names)
+        """The classes that were given, or those of the first pool; None if it has none."""
+        source, rows = self._parts[0]
+        if self._labels is not None or source.labels is None:
+            return self._labels
+        return Labels(source.labels.codes[rows], source.labels.names)
+
+    def at(self, index: int) -> tuple[S, int]:
+        """The pool of an image, and its index there."""
+        part = bisect_right(self._ends, index)
+        source, rows = self._parts[part]
+        return source, int(rows[index - self._ends[part]])
+
+    def split(self, indices: Rows) -> Iterator[tuple[S, Rows, Rows]]:
+        """For each pool that has some of the images: their places in `indices`, and their rows."""
+        wanted = np.asarray(indices)
+        of_part = np.searchsorted(self._ends, wanted, "right")
+        for part in np.unique(of_part).tolist():
+            (source, rows), places = self._parts[part], np.flatnonzero(of_part == part)
+            yield source, places, rows[wanted[places] - self._ends[part]]
+
+    def locate(self, index: int) -> str:
+        """The name of the image in its own pool."""
+        source, row = self.at(index)
+        return source.locate(row)
+
+    def column(self, name: str) -> list[str] | None:
+        """The values of a column; images of a pool without it are named by their place."""
+        if self._parts[0][0].column(name) is None:
+            return None
+        found: list[str] = []
+        for source, rows in self._parts:
+            values = source.column(name)
+            found += [
+                source.locate(row) if values is None else values[row] for row in rows.tolist()
+            ]
+        return found
 
 
-class KeptImages(_KeptPart[ImageSource], ImageSource):
-    """Some images of a pool, in the order of the list."""
+class PartImages(_Parts[ImageSource], ImageSource):
+    """Some images of pools; all are scaled as those of the first pool."""
+
+    def __init__(
+        self, parts: Sequence[tuple[ImageSource, Rows]], name: str, labels: Labels | None = None
+    ) -> None:
+        """Take the images of each pool at these indices."""
+        super().__init__(parts, name, labels)
+        self.pixel_range = parts[0][0].pixel_range
 
     def fetch(self, index: int) -> Raw:
         """The image as its pool stores it."""
-        return self._base.fetch(int(self._indices[index]))
-
-    def locate(self, index: int) -> str:
-        """The name of the image in its pool."""
-        return self._base.locate(int(self._indices[index]))
+        source, row = self.at(index)
+        return source.fetch(row)
 
     def file_path(self, index: int) -> bytes | None:
         """The path of the image's own file, if it has one."""
-        return self._base.file_path(int(self._indices[index]))
+        source, row = self.at(index)
+        return source.file_path(row)
 
     def reading_order(self, indices: Rows) -> Rows:
-        """The order that is quickest in the whole pool."""
-        return self._base.reading_order(self._indices[indices])
+        """The order that is quickest in each pool, one pool after the other."""
+        order = [places[source.reading_order(rows)] for source, places, rows in self.split(indices)]
+        return np.concatenate([np.empty(0, np.int64), *order])
 
     def wide_values(self, index: int) -> NDArray[Any] | None:
         """The values of an image of more than eight bits as stored; None for any other."""
-        return self._base.wide_values(int(self._indices[index]))
+        source, row = self.at(index)
+        return source.wide_values(row)
 
     def scaled_by(self, pixel_range: PixelRange | None) -> Self:
         """This pool with its images of more than eight bits scaled by this range."""
         pool = super().scaled_by(pixel_range)
         # A pool of DICOM frames applies the range itself when it fetches a frame.
-        pool._base = self._base.scaled_by(pixel_range)
+        pool._parts = [(source.scaled_by(pixel_range), rows) for source, rows in self._parts]
         return pool
 
 
-class KeptFeatures(_KeptPart[FeatureSource], FeatureSource):
-    """Some rows of a pool of features."""
+class PartFeatures(_Parts[FeatureSource], FeatureSource):
+    """Some rows of pools of features."""
 
     @property
     def width(self) -> int:
         """How many features a row has."""
-        return self._base.width
+        return self._parts[0][0].width
 
     def features(self, indices: Rows) -> Array:
         """The rows asked for."""
-        return self._base.features(self._indices[np.asarray(indices)])
+        found = list(self.split(indices))
+        if not found:
+            return self._parts[0][0].features(np.empty(0, np.int64))
+        values = np.concatenate([source.features(rows) for source, _, rows in found])
+        return values[np.argsort(np.concatenate([places for _, places, _ in found]))]
+
+
+def parts_of(parts: Sequence[tuple[Any, Rows]], name: str, labels: Labels | None = None) -> Pool:
+    """Some images, or some rows of features, of one pool or of several as one pool."""
+    if isinstance(parts[0][0], FeatureSource):
+        return PartFeatures(parts, name, labels)
+    return PartImages(parts, name, labels)
 
 
 def open_kept(path: Path, name: str, open_base: Callable[[str], Pool]) -> Pool:
@@ -246,9 +302,7 @@ def open_kept(path: Path, name: str, open_base: Callable[[str], Pool]) -> Pool:
                 f"{'is gone' if now is None else f'was image {index}, which is now {now!r}'}. "
                 "Filter the pool again."
             )
-    if isinstance(base, FeatureSource):
-        return KeptFeatures(base, indices, name)
-    return KeptImages(base, indices, name)
+    return parts_of([(base, indices)], name)
 
 
 def _read(path: Path) -> tuple[str, Rows, list[str]]:

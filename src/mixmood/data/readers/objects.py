@@ -1,11 +1,12 @@
-"""Pools that are Python objects: lists of images, torch-style and Hugging Face data sets."""
+"""Pools given in Python: lists of images or paths, tables, torch-style and hub data sets."""
 
 import contextlib
 import hashlib
 import logging
+import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -22,10 +23,12 @@ from mixmood.core.errors import (
     errors_as,
     needing,
 )
-from mixmood.core.files import read_image_file
+from mixmood.core.files import expanded, read_image_file
 from mixmood.data.images.decode import Raw
-from mixmood.data.images.labels import LABEL_COLUMNS, labels_from_values
-from mixmood.data.images.pool import ImageSource, Labels
+from mixmood.data.images.labels import LABEL_COLUMNS, PATH_COLUMNS, labels_from_values
+from mixmood.data.images.names import Names
+from mixmood.data.images.pool import ImageSource, Labels, check_label_count
+from mixmood.data.readers.files import N_CHECKED, PathSource
 
 _FINGERPRINT_IMAGES = 32
 
@@ -44,11 +47,7 @@ class ObjectSource(ImageSource):
         """Refuse an object without items, and one whose first item is not an image."""
         if count < 1:
             raise InputError(f"{name}: there are no images in it.")
-        if labels is not None and len(labels.codes) != count:
-            raise InputError(
-                f"{name}: one label per image is needed, got {len(labels.codes)} labels for "
-                f"{count} images."
-            )
+        check_label_count(labels, count, name)
         self.name = name
         self._get, self._count, self._labels = get, count, labels
         # Pillow images that are not loaded yet, and many data sets, are not safe for threads.
@@ -105,6 +104,106 @@ def from_dataset(dataset: Any, name: str) -> ObjectSource:
         names = getattr(dataset, "classes", None)
         labels = labels_from_values(np.asarray(targets), name, names and tuple(map(str, names)))
     return ObjectSource(dataset.__getitem__, len(dataset), name, labels)
+
+
+class FileList(PathSource):
+    """Image files that are named in Python, in this order; they may be anywhere.
+
+    The classes are those given, else the names of folders, as in a folder of images.
+    """
+
+    def __init__(
+        self,
+        paths: Iterable[str | Path],
+        name: str,
+        labels: Labels | None = None,
+        table: Any = None,
+    ) -> None:
+        """Take the paths; refuse none, and names that are no files.
+
+        Args:
+            paths: The files; relative paths are those of the present working directory.
+            name: The name of the pool in results.
+            labels: The class of each image.
+            table: The table of pandas that the paths come from; groups may be one of its columns.
+        """
+        self.name, self._given, self._table = name, labels, table
+        self._root = os.fsencode(Path.cwd())
+        self._names = Names(os.fsencode(expanded(path)) for path in paths)
+        check_label_count(labels, len(self), name)
+        n_first = min(len(self), N_CHECKED)
+        if not n_first:
+            raise InputError(f"{name}: there are no paths in it.")
+        if not any(os.path.isfile(self.file_path(index)) for index in range(n_first)):  # noqa: PTH113
+            raise InputError(
+                f"{name}: none of its first {n_first} paths is a file, such as "
+                f"'{self.locate(0)[:60]}'. A folder is given by itself, not in a list of images."
+            )
+
+    def fetch(self, index: int) -> bytes:
+        """The bytes of the file."""
+        return read_image_file(self.file_path(index), self.locate(index))
+
+    def file_path(self, index: int) -> bytes:
+        """The path of the file."""
+        return os.path.join(self._root, self._names[index])  # noqa: PTH118 - paths are bytes
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The classes that were given, or those of folder names."""
+        return self._given or super().labels
+
+    def column(self, name: str) -> list[str] | None:
+        """The values of a column of the table; None without it."""
+        known = {} if self._table is None else {str(one).lower(): one for one in self._table}
+        found = known.get(name.strip().lower())
+        return None if found is None else [str(value) for value in self._table[found]]
+
+
+def from_paths(items: Sequence[Any], name: str) -> FileList | None:
+    """A pool of a list of paths, or of pairs (path, class); None for a list of other things.
+
+    A pair of two lists, (paths, classes), is one too.
+    """
+
+    def are_paths(values: Any) -> bool:
+        is_list = isinstance(values, list | tuple) and bool(values)
+        return is_list and all(isinstance(value, str | Path) for value in values)
+
+    if are_paths(items):
+        return FileList(items, name)
+    is_pair_of_lists = isinstance(items, tuple) and len(items) == 2 and isinstance(items[0], list)
+    if is_pair_of_lists and are_paths(items[0]) and np.ndim(items[1]) == 1:
+        return FileList(items[0], name, labels_from_values(np.asarray(items[1]), name))
+    pairs = list(items)
+    if not all(isinstance(item, tuple) and len(item) == 2 for item in pairs):
+        return None
+    if not are_paths([path for path, _ in pairs]):
+        return None
+    labels = labels_from_values(np.array([label for _, label in pairs]), name)
+    return FileList([path for path, _ in pairs], name, labels)
+
+
+def is_table_of_paths(what: Any) -> bool:
+    """Whether this is a table, as of pandas, with a column of paths."""
+    return hasattr(what, "iloc") and _column_of(what, PATH_COLUMNS) is not None
+
+
+def from_table_of_paths(table: Any, name: str) -> FileList:
+    """A pool of a table, as of pandas, with a column of paths and perhaps one of classes.
+
+    As in a list, a table with a blank label counts as unlabelled.
+    """
+    label, labels = _column_of(table, LABEL_COLUMNS), None
+    if label is not None and not table[label].isna().any():
+        labels = labels_from_values(np.asarray(table[label]), name)
+    return FileList(table[_column_of(table, PATH_COLUMNS)], name, labels, table)
+
+
+def _column_of(table: Any, usual: Sequence[str]) -> Any:
+    """The column with the first of these names; None if there is none."""
+    known = {str(one).strip().lower(): one for one in getattr(table, "columns", ())}
+    return next((known[name] for name in usual if name in known), None)
 
 
 def is_hugging_face(what: Any) -> bool:

@@ -168,8 +168,7 @@ class ParquetSource(ImageSource):
     def fingerprint(self) -> str:
         """A digest of the sizes of all row groups: a change of an image nearly always shows."""
         sizes = [(group.n_rows, group.n_bytes) for group in self._groups]
-        # The underscore is of an earlier name of the type: lists of earlier filters stay valid.
-        return hashlib.sha256(f"parquet _{self._columns} {sizes}".encode()).hexdigest()
+        return hashlib.sha256(f"parquet {self._columns} {sizes}".encode()).hexdigest()
 
     @cached_property
     def labels(self) -> Labels | None:

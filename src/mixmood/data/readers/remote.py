@@ -76,7 +76,7 @@ def open_fetched(url: str, opener: Callable[[Path, str], Pool], name: str) -> Po
                 raise ValueError(f"it has more than {MAX_FETCHED_BYTES} bytes")
     pool = opener(target, name)
     # Copies of the pool share this attribute: the file stays as long as any of them.
-    pool.__dict__["_fetched_to"] = place
+    pool.fetched_to = place
     return pool
 
 

@@ -1,6 +1,5 @@
 """How does a backbone look at images: at which resolution, and by which of its layers?"""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -32,8 +31,8 @@ Blocks = Mapping[str, Array]
 class View:
     """A resolution, in pixels a side, and a depth: one of DEPTHS.
 
-    >>> str(View(224, "both")), View.parse("224 px, both") == View(224, "both")
-    ('224 px, both', True)
+    >>> str(View(224, "both"))
+    '224 px, both'
     """
 
     resolution: int
@@ -47,14 +46,6 @@ class View:
     def __str__(self) -> str:
         """The view as it is written for readers."""
         return f"{self.resolution} px, {self.depth}"
-
-    @classmethod
-    def parse(cls, text: str) -> "View":
-        """The view that is written like this; OptionError if it is none."""
-        found = re.fullmatch(r"\s*(\d{1,5}) px, (\w+)\s*", text)
-        if found is None:
-            raise OptionError(f"A view is written like '224 px, both'; got '{text[:40]}'.")
-        return cls(int(found[1]), found[2])
 
     def describe(self) -> dict[str, Any]:
         """The entry in a record."""
@@ -104,16 +95,6 @@ class Offer:
                 f"{self.name} offers the depth {' or '.join(self.depths)} only; got {depth}. "
                 "Leave the depth out."
             )
-
-    @property
-    def rule(self) -> View:
-        """The view that is used where no labelled image can decide: all that there is.
-
-        With 4, 12 and 30 labels a class, 224 px and both depths had 88.1, 92.5 and 94.5 % right on
-        development tasks; a choice 88.2, 93.1 and 94.7 %; 96 px and the last layer 79.8, 86.1 and
-        89.2 %.
-        """
-        return View(self.resolutions[-1], self.depths[-1])
 
 
 def joined(blocks: Blocks, depth: str) -> Array:
