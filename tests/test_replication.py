@@ -1,5 +1,6 @@
 """The page of the replication: its records, its rule, its tables."""
 
+import hashlib
 import json
 
 import pytest
@@ -13,6 +14,8 @@ from mixmood.testbed.record import MeasuredDistance, RunRecord
 from mixmood.testbed.run import job_for
 from mixmood.testbed.store import Store
 
+RULE = "9e879c5f3634d2f542afbe3bc23f409ab4a0d3b04cbaba69c9ecb6c0cc718979"
+"""The digest of the section as it was committed before the runs (cdf791c7)."""
 FAR = {"none": 0.0, "other_half": 1.0, "gaussian": 20.0, "salt_and_pepper": 22.0}
 """Distances of a made-up world; those of other sources are 3."""
 
@@ -58,6 +61,12 @@ def central(drop_b, drop_d):
 )
 def test_the_verdict_follows_the_rule(drops, verdict):
     assert page.rule(central(*drops))[0] == f"**{verdict}**"
+
+
+def test_the_rule_on_the_page_is_the_one_that_was_committed_before_the_runs():
+    text = page.PAGE.read_text(encoding="utf-8")
+    section = text[text.index("## The rule, decided before") : text.index("## Results")].strip()
+    assert hashlib.sha256(section.encode()).hexdigest() == RULE
 
 
 def test_the_share_of_the_papers_drop_is_that_from_the_clean_pool():

@@ -185,3 +185,23 @@ def test_a_grid_without_a_way_of_contamination_is_refused():
 def test_seeds_count_from_the_first_one():
     text = TINY.replace("seeds = 2", "seeds = 2\nfirst_seed = 11")
     assert {run.seed for run in runs(parse_config(text, "x"))} == {11, 12}
+
+
+def test_the_authors_code_differs_from_the_text_in_the_settings_that_its_preset_explains():
+    text, code = (load_config(name).protocol("scratch") for name in ("paper", "paper-code"))
+    differing = {
+        f"{section}.{key}"
+        for section, values in code.items()
+        for key, value in values.items()
+        if text[section][key] != value
+    }
+    assert differing == {
+        "split.noise", "split.rgb", "training.model", "training.augment", "training.settings",
+        "distances.backbone",
+    }  # fmt: skip
+    ours, theirs = (one["training"]["settings"] for one in (text, code))
+    assert theirs["mixmatch"] == ours["mixmatch"] | {
+        "temperature": 0.25, "hard_targets": True, "weighted_mean": True,
+        "squared_pool_weights": True,
+    }  # fmt: skip
+    assert theirs["supervised"] == {"weighted_mean": True}
