@@ -196,7 +196,7 @@ def test_where_there_are_no_labelled_images_a_backbone_must_be_named(sets):
 
 
 def test_more_labelled_images_than_needed_are_sampled(sets, monkeypatch):
-    monkeypatch.setattr("mixmood.api.view_choice.MOST_LABELLED", 10)
+    monkeypatch.setattr("mixmood.api.view_choice.MOST_JUDGED", 10)
     options = {"backbone": "auto:blind,seeing", "groups": r"\d"}
     report = mixmood.rank(sets / "labelled", {"pool": sets / "pool"}, **options, **QUICK)
     assert report.view["n_images"] == 10

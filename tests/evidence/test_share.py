@@ -207,8 +207,8 @@ def test_class_probabilities_do_not_depend_on_the_sizes_of_the_labelled_classes(
 
 def test_large_sets_are_fitted_in_part(world, rng, monkeypatch):
     """Time must not grow with the cube of what somebody passes."""
-    monkeypatch.setattr("mixmood.evidence.share.MOST_LABELLED", 60)
-    monkeypatch.setattr("mixmood.evidence.share.MOST_POOL", 200)
+    monkeypatch.setattr("mixmood.evidence.share.MOST_FITTED", 60)
+    monkeypatch.setattr("mixmood.evidence.share.MOST_FITTED_POOL", 200)
     labelled, labels = world.useful(300)
     pool = pool_of(world, 300, 300)
     found, fit = share_of_fit(labelled, pool, rng, labels=labels, family="combined")

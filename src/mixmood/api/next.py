@@ -50,7 +50,7 @@ from mixmood.selection.filter import FilterJob
 from mixmood.selection.next import candidates_of, chosen_images, not_foreign, useful_of
 from mixmood.selection.plan import FilterPlan, NextPlan
 from mixmood.selection.scan import PartFolder
-from mixmood.selection.scorer import MOST_LABELLED, Scorer, fit_classifier, fit_scorer, sampled
+from mixmood.selection.scorer import MOST_IN_FILTER, Scorer, fit_classifier, fit_scorer, sampled
 
 MOST_GUESSES = 5
 LEAST_LABELLED = 4
@@ -255,7 +255,7 @@ class _Search:
 
     def run(self) -> NextImages:
         """Scan the pools, choose among all candidates, and say what their labels are worth."""
-        own = self.extractor.read(self.base, sampled(self.base, MOST_LABELLED, self.plan.seed))
+        own = self.extractor.read(self.base, sampled(self.base, MOST_IN_FILTER, self.plan.seed))
         codes, seed = own.codes.astype(np.int32), self.plan.seed
         head, names = fit_classifier(own.features, codes, self.base.labels, seed)
         if head is None:

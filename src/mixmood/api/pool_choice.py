@@ -16,8 +16,7 @@ from mixmood.data.images.pool import Pool, scaled
 from mixmood.data.open import are_image_files, open_candidates
 from mixmood.data.readers.given_labels import with_labels
 from mixmood.evidence.advice import PoolAdvice
-from mixmood.evidence.choice import BASE
-from mixmood.evidence.view import ChosenView
+from mixmood.evidence.view import BASE, ChosenView
 from mixmood.features.reading import Reading
 from mixmood.features.sample import Extractor, Sample
 from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled

@@ -14,15 +14,13 @@ from mixmood.core.listener import Listener
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.labels import groups_of, needed_labels
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
+from mixmood.evidence.labelled import MOST_JUDGED
 from mixmood.evidence.view import ChosenView, ViewChoice, ViewEvidence
 from mixmood.features.backbones.backbone import Backbone, asked_views
 from mixmood.features.backbones.registry import is_auto, load_backbone, names_to_compare
 from mixmood.features.backbones.view import BackboneView
 from mixmood.features.plan import ViewPlan
 from mixmood.features.sample import Extractor
-
-MOST_LABELLED = 500
-"""The largest number of labelled images that views are compared on; of more, a random sample."""
 
 
 def choose_view(
@@ -114,10 +112,10 @@ def _evidence(
     """The labelled images in all views, and whether they are all of them."""
     labels = needed_labels(labelled)
     asked: Rows = np.arange(len(labelled))
-    if len(asked) > MOST_LABELLED:
+    if len(asked) > MOST_JUDGED:
         # Not by the seed of the command: the same labelled set has the same view.
         rng = rng_for(0, "view", "sample")
-        asked = np.sort(rng.choice(len(asked), MOST_LABELLED, replace=False))
+        asked = np.sort(rng.choice(len(asked), MOST_JUDGED, replace=False))
     samples = extractor.read_views(networks, candidates, labelled, asked)
     first = samples[candidates[0]].not_empty()
     members = groups_of(labelled, groups)

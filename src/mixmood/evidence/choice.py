@@ -16,7 +16,7 @@ from mixmood.evidence.accuracy import (
     nested_plan,
     right_by_image,
 )
-from mixmood.evidence.view import ViewEvidence
+from mixmood.evidence.view import BASE, ViewEvidence
 from mixmood.heads.linear import LinearHead, check_labelled
 from mixmood.heads.problem import work_of
 from mixmood.heads.registry import HEADS, head_named
@@ -24,7 +24,6 @@ from mixmood.numerics.calibration import fit_temperature
 from mixmood.numerics.checks import checked_features
 from mixmood.numerics.folds import NEVER, Folds, repeated_folds
 
-BASE = "supervised"
 N_FOLDS = 5
 FEW, N_REPEATS = 300, 3
 """Up to FEW labelled rows are divided into folds N_REPEATS times; more rows once."""

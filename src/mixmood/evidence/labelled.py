@@ -33,7 +33,7 @@ N_POOL = N_PART * N_PARTS
 """Pool images that share and gain are computed from."""
 N_FIRST = 300
 """Images that decide whether a pool is foreign; of a foreign pool no more are needed."""
-MOST_LABELLED = 500
+MOST_JUDGED = 500
 """Labelled images that are used; it bounds the time."""
 MOST_CLASSES = 100
 GIVE_LABELS = (
@@ -81,7 +81,7 @@ class LabelledEvidence:
     """The labelled images, ready to judge any pool.
 
     Attributes:
-        features: Shape (n, d), in random order; at most MOST_LABELLED.
+        features: Shape (n, d), in random order; at most MOST_JUDGED.
         codes: The class of each image, shape (n,); None without classes.
         seed: Decides every random choice.
         groups: The group of each image, shape (n,): images of one group are held out together.
@@ -98,7 +98,7 @@ class LabelledEvidence:
         for name in ("features", "codes", "groups"):
             values = getattr(self, name)
             if values is not None:
-                object.__setattr__(self, name, values[:MOST_LABELLED])
+                object.__setattr__(self, name, values[:MOST_JUDGED])
 
     @cached_property
     def folds(self) -> LabelledFolds:

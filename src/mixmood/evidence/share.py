@@ -40,8 +40,8 @@ from mixmood.scores.fitting import (
 )
 from mixmood.scores.registry import score_family
 
-MOST_LABELLED = 2000
-MOST_POOL = 1000
+MOST_FITTED = 2000
+MOST_FITTED_POOL = 1000
 """The largest number of pool rows in a fit. The standard error of a share is then up to 0.02, less
 than that from 60 labelled images."""
 FEWEST_LABELLED = 20
@@ -191,9 +191,9 @@ def share_of_fit(
 
     The input was checked. Of more rows than a fit takes, a random part is used.
     """
-    own = random_part(len(labelled), MOST_LABELLED, rng)
+    own = random_part(len(labelled), MOST_FITTED, rng)
     labelled, labels = labelled[own], None if labels is None else np.asarray(labels)[own]
-    pool = pool[random_part(len(pool), MOST_POOL, rng)]
+    pool = pool[random_part(len(pool), MOST_FITTED_POOL, rng)]
     rows, fit_rows = compared_rows(labelled, pool), score_family(family).fit_rows
     if fit_rows is None:
         raise OptionError(

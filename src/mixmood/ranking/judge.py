@@ -27,7 +27,7 @@ from mixmood.evidence.advice import (
 )
 from mixmood.evidence.choice import train_head
 from mixmood.evidence.labelled import (
-    MOST_LABELLED,
+    MOST_JUDGED,
     N_FIRST,
     N_POOL,
     JudgedPart,
@@ -133,7 +133,7 @@ def gains_of(
     """
     if algorithm is not None and labelled.codes is not None:
         # Always the same number: reading fewer images for distances must not change the probe.
-        labelled = labelled.read_on(MOST_LABELLED, beyond=True)
+        labelled = labelled.read_on(MOST_JUDGED, beyond=True)
     members = None if groups is None else groups[labelled.sample.rows]
     evidence = LabelledEvidence(labelled.features, labelled.codes, seed, members)
     is_probed = algorithm is not None and evidence.why_no_gain is None
@@ -199,8 +199,8 @@ class GroupsPlan(Protocol):
 
 def read_labelled(pool: Pool, seed: int, extractor: Extractor) -> Reading:
     """The labelled images on which gains are measured."""
-    own = Reading.begin(pool, MOST_LABELLED, seed, LABELLED, extractor)
-    return own.read_on(MOST_LABELLED)
+    own = Reading.begin(pool, MOST_JUDGED, seed, LABELLED, extractor)
+    return own.read_on(MOST_JUDGED)
 
 
 def read_first(

@@ -107,7 +107,7 @@ def principal_axes(sets: Sequence[Array]) -> Projection:
 N_POINTS = 48
 """Points of each set on the map: the page of five pools, with pictures, stays under 2 MB."""
 N_EXTREME = 8
-MOST_LABELLED = 2000
+MOST_COMPARED_WITH = 2000
 """Labelled images that pool images are compared with; it bounds the time."""
 LIBRARIES = ("numpy", "scipy", "pillow", "onnxruntime")
 
@@ -116,7 +116,7 @@ def gather_page_material(labelled: Reading, pools: Mapping[str, Reading]) -> Pag
     """Pictures and map of a ranking whose images have been read."""
     projection = principal_axes([labelled.features, *(pool.features for pool in pools.values())])
     own, traits = _pictures(labelled, projection)
-    compared = labelled.features[:MOST_LABELLED]
+    compared = labelled.features[:MOST_COMPARED_WITH]
     shown = {}
     for name, pool in pools.items():
         distances = 1 - fit_score(compared, pool.features, family="knn").fit.pool

@@ -87,7 +87,7 @@ def _listed(names: Sequence[str]) -> str:
     return listed(names)
 
 
-MOST_LABELLED = 2000
+MOST_CLASSIFIED = 2000
 """Labelled images on which the classifier is trained; it bounds the time."""
 MOST_CLASSES = 100
 """With more classes, the classifier takes longer than all of the ranking."""
@@ -106,12 +106,12 @@ def pool_class_shares(
     labels, codes = labelled.pool.labels, labelled.codes
     if labels is None or codes is None or not 2 <= len(labels.names) <= MOST_CLASSES:
         return None
-    codes = codes[:MOST_LABELLED]
+    codes = codes[:MOST_CLASSIFIED]
     found, sizes = np.unique(codes, return_counts=True)
     if len(found) < 2:
         return None
     rows = np.concatenate([pool.features for pool in pools.values()])
-    chances = class_probabilities(labelled.features[:MOST_LABELLED], codes, rows)
+    chances = class_probabilities(labelled.features[:MOST_CLASSIFIED], codes, rows)
     ends = np.cumsum([len(pool.sample) for pool in pools.values()])
     shares = {}
     for name, own in zip(pools, np.split(chances, ends[:-1]), strict=True):

@@ -263,7 +263,7 @@ def _from_arrays(arrays: FitArrays) -> Scorer:
     )
 
 
-MOST_LABELLED = 5000
+MOST_IN_FILTER = 5000
 """The largest number of labelled images that a filter is fitted on; of more, a random sample."""
 LEAST_LABELLED = 8
 
@@ -280,7 +280,7 @@ def fit_scorer(
 
     `share` is the useful share of the pool; if it is None, it is estimated.
     """
-    own = extractor.read(labelled, sampled(labelled, MOST_LABELLED, plan.seed))
+    own = extractor.read(labelled, sampled(labelled, MOST_IN_FILTER, plan.seed))
     if len(own) < least_labelled:
         raise InputError(
             f"A filter needs at least {least_labelled} labelled images that can be read; "

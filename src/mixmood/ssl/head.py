@@ -19,10 +19,10 @@ from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
 from mixmood.data.images.pool import Labels, Pool, fit_pixel_range, scaled
 from mixmood.data.open import open_pool
 from mixmood.evidence.accuracy import accuracy_of, never_predicted_warning
-from mixmood.evidence.choice import BASE, TrainedHead, train_head
+from mixmood.evidence.choice import TrainedHead, train_head
 from mixmood.evidence.labelled import judged_part
 from mixmood.evidence.labels import doubtful_sentence, label_scores, mean_chances
-from mixmood.evidence.view import ChosenView
+from mixmood.evidence.view import BASE, ChosenView
 from mixmood.features.reading import Reading
 from mixmood.features.sample import Extractor, Sample
 from mixmood.heads.linear import check_amount

@@ -64,7 +64,7 @@ def sample_of(job: Job, images: Pixels, network: "Backbone") -> "Sample":
 
 def chosen_network(job: Job, images: Pixels, labels: Codes) -> "Backbone":
     """The backbone of heads, in the view that was asked for or that the labelled images choose."""
-    from mixmood.evidence.labelled import MOST_LABELLED
+    from mixmood.evidence.labelled import MOST_JUDGED
     from mixmood.evidence.view import ViewEvidence
     from mixmood.features.backbones.backbone import asked_views
     from mixmood.features.backbones.view import BackboneView
@@ -76,7 +76,7 @@ def chosen_network(job: Job, images: Pixels, labels: Codes) -> "Backbone":
     views = asked_views(network, section.resolution, section.depth)
     view = views[-1]
     if len(views) > 1:
-        pool, rows = ImageArray(images, "images"), range(min(len(images), MOST_LABELLED))
+        pool, rows = ImageArray(images, "images"), range(min(len(images), MOST_JUDGED))
         wanted = [BackboneView(name, one) for one in views]
         with open_cache(job.cache, Recorder()) or nullcontext() as kept:
             found = Extractor(None, 1, kept).read_views({name: network}, wanted, pool, rows)

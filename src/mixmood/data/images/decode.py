@@ -14,7 +14,7 @@ from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from mixmood.core.arrays import Picture
 from mixmood.core.errors import UnreadableImageError, errors_as
-from mixmood.data.images.dicom import is_dicom, read_frame
+from mixmood.data.images.dicom import MAX_PIXELS, is_dicom, read_frame
 from mixmood.data.images.pixel_range import FULL, PixelRange
 
 HEIC = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx")
@@ -86,10 +86,6 @@ FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "PPM", "ICO", "AV
 JPEGs simplejpeg gave the same pixels in 0.02 instead of 0.07 ms; the network takes 2 to 3 ms
 an image, so it was left out."""
 
-MAX_PIXELS = 175_000_000
-"""The largest number of pixels in a header, a little below the limit of Pillow itself. It also
-holds for JPEGs that are decoded at reduced size, because a progressive JPEG needs memory for all
-of its coefficients at any size."""
 
 DRAFT = 2
 """A JPEG may be decoded at a half, a quarter or an eighth of its size if its smaller side stays at

@@ -65,6 +65,9 @@ def _first(value: Any) -> float:
 
 
 MAX_PIXELS = 175_000_000
+"""The largest number of pixels in a header, a little below the limit of Pillow itself. It also
+holds for JPEGs that are decoded at reduced size, because a progressive JPEG needs memory for all
+of its coefficients at any size."""
 DEFLATED = b"1.2.840.10008.1.2.1.99"
 """This transfer syntax compresses the whole file: its size is unknown until it is unpacked."""
 HEADER_BYTES = 4096
