@@ -23,6 +23,8 @@ COMMANDS = {
     "train": lambda images, labelled, how: mixmood.train(
         labelled, images, algorithm="pseudo-label", **how
     ),
+    "check": lambda images, labelled, how: mixmood.check(labelled, **how),
+    "next": lambda images, labelled, how: mixmood.next(labelled, images, count=1, **how),
     "embed": lambda images, labelled, how: mixmood.embed(images, **how),
 }
 

@@ -32,8 +32,15 @@ def useful(labelled: Path, crawl: Path) -> Sequence[str]:
 def trained(labelled: Path, crawl: Path, new: Path) -> list[str]:
     """The classes of new images."""
     model = mixmood.train(labelled, crawl, out="run")
-    model.predict(new).to_csv()
+    model.predict(new, jobs=2).to_csv()
     return mixmood.predict("run", new).classes
+
+
+def labels(labelled: Path, crawl: Path) -> list[str]:
+    """The images to look at, and those to label next."""
+    report: mixmood.CheckReport = mixmood.check(labelled, groups="patient(\\d+)")
+    images: mixmood.NextImages = mixmood.next(labelled, [crawl], count=5, labels=["labels.csv"])
+    return [*(one.path for one in report.findings), *images.paths]
 
 
 def features(folder: Path) -> float:
@@ -53,6 +60,9 @@ def mistakes(folder: Path) -> None:
     mixmood.embed(folder, device=1)  # type: ignore[arg-type]
     mixmood.train(folder, epochs="many")  # type: ignore[arg-type]
     mixmood.predict("run", folder, jobs="all")  # type: ignore[arg-type]
+    mixmood.train(folder).predict(folder, devise="cpu")  # type: ignore[call-arg]
+    mixmood.check(folder, groups=3)  # type: ignore[arg-type]
+    mixmood.next(folder, folder, count="all")  # type: ignore[arg-type]
     mixmood.run_testbed("smoke", folder, retry_failed=0.5)  # type: ignore[arg-type]
     mixmood.testbed_tables(folder, selecton="best")  # type: ignore[call-arg]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mixmood.api.mlflow_runs import log_head, mlflow_log
 from mixmood.api.pool_choice import HeadSources, as_pools, only_pool
-from mixmood.api.predict import predict
+from mixmood.api.predict import PredictReport, predict
 from mixmood.core.arrays import Rows
 from mixmood.core.errors import OptionError, UnreadableImageError
 from mixmood.core.files import write_atomic
@@ -26,8 +26,7 @@ from mixmood.report.training import Mistakes, TrainingPictures, training_page
 from mixmood.ssl import run_folder as run_files
 from mixmood.ssl.head import HeadRun, train_head_on_images
 from mixmood.ssl.image_training import MEMORY_LIMIT_BYTES, train_on_images
-from mixmood.ssl.plan import AUTO, NETWORK_ONLY, TrainingRunPlan
-from mixmood.ssl.predict import Predictions
+from mixmood.ssl.plan import AUTO, NETWORK_ONLY, PredictionPlan, TrainingRunPlan
 from mixmood.ssl.record import EpochRecord, HeadRecord, TrainingRecord
 
 
@@ -39,13 +38,20 @@ class TrainedModel:
     model: bytes | None
     """The ONNX file; None for a network that was trained without `out`."""
 
-    def predict(self, images: Any, **options: Any) -> Predictions:
+    def predict(
+        self,
+        images: Any,
+        *,
+        jobs: int | None = PredictionPlan.jobs,
+        device: str = PredictionPlan.device,
+        listener: Listener | None = None,
+    ) -> PredictReport:
         """The class of every readable image of a pool; see `mixmood.predict`."""
         if self.model is None:
             raise OptionError(
                 "This network was trained without a folder for its file. Train with out=FOLDER."
             )
-        return predict(self.model, images, **options)
+        return predict(self.model, images, jobs=jobs, device=device, listener=listener)
 
     def __repr__(self) -> str:
         """The model, its algorithm and its accuracy."""
