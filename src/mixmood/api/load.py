@@ -14,7 +14,7 @@ from mixmood.core.records.check import LabelCheck
 from mixmood.core.records.filtering import Filtering
 from mixmood.core.records.labelling import Proposals
 from mixmood.core.records.ranking import Ranking
-from mixmood.ssl.record import HEAD, HeadRecord, TrainingRecord
+from mixmood.ssl.record import HeadRecord, TrainingRecord
 from mixmood.ssl.run_folder import RECORD
 from mixmood.testbed.analysis.correlate import Agreement
 
@@ -28,6 +28,15 @@ Loaded = (
     | list[Agreement]
     | dict[str, Any]
 )
+KINDS: dict[str, Any] = {
+    "candidates": Ranking,
+    "findings": LabelCheck,
+    "images": Proposals,
+    "useful_share": Filtering,
+    "takes": HeadRecord,
+    "epochs": TrainingRecord,
+}
+"""What a file holds, by the first of these keys that it has."""
 
 
 def load(path: str | Path) -> Loaded:
@@ -41,24 +50,17 @@ def load(path: str | Path) -> Loaded:
     file = expanded(path)
     file = file / RECORD if file.is_dir() else file
     with errors_as(InputError, f"Cannot load {file}"):
-        text = file.read_text("utf-8")
-        content = json.loads(text)
+        content = json.loads(file.read_text("utf-8"))
         if not isinstance(content, dict):
             raise ValueError("it is not a record of mixmood")
-        if "candidates" in content:
-            return RankReport(**vars(TypeAdapter(Ranking).validate_python(content)))
-        if "findings" in content:
-            return CheckReport.of(TypeAdapter(LabelCheck).validate_python(content))
-        if "images" in content:
-            return TypeAdapter(Proposals).validate_python(content)
-        if "useful_share" in content:
-            return TypeAdapter(Filtering).validate_python(content)
-        if content.get("model") == HEAD:
-            return HeadRecord.from_json(text)
-        if "epochs" in content:
-            return TrainingRecord.from_json(text)
-        if "rows" in content:
-            return TypeAdapter(list[Agreement]).validate_python(content["rows"])
         if "table1" in content:
             return content
-        raise ValueError("it is not a record of mixmood")
+        if "rows" in content:
+            return TypeAdapter(list[Agreement]).validate_python(content["rows"])
+        kind = next((kind for key, kind in KINDS.items() if key in content), None)
+        if kind is None:
+            raise ValueError("it is not a record of mixmood")
+        record = TypeAdapter(kind).validate_python(content)
+    if isinstance(record, Ranking):
+        return RankReport(**vars(record))
+    return CheckReport.of(record) if isinstance(record, LabelCheck) else record

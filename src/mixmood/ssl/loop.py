@@ -461,7 +461,7 @@ class Loop:
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned."""
         self.n_done, self.selected = state["n_done"], state["selected"]
-        self.epochs = epochs_from(json.loads(state["epochs"]))
+        self.epochs = epochs_from(state["epochs"])
         self.elapsed_s, self.training_s = float(state["elapsed_s"]), float(state["training_s"])
         is_timed = self.training_s > 0 or self.n_done == 0
         if self.n_done not in range(self.length.n_updates + 1) or not is_timed:

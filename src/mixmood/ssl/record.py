@@ -2,18 +2,17 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from html import escape
 from statistics import median
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from mixmood.core.errors import InputError, reason
+from mixmood.core.errors import InputError, errors_as
 from mixmood.core.text import counted
 from mixmood.core.version import __version__
 
-SCHEMA = 1
+SCHEMA: Literal[1] = 1
 N_LAST = 5
 """How many of the last epochs the median is taken over."""
 
@@ -62,14 +61,13 @@ class _Record(ABC):
         """The page of the run, which notebooks show."""
         return f"<p>{escape(self.summary_line())}</p>"
 
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The record from its JSON text; InputError if it is none."""
+        from pydantic import TypeAdapter
 
-@contextmanager
-def _reading(what: str) -> Iterator[None]:
-    """Within, errors that come from wrong content become one that says so."""
-    try:
-        yield
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"This is no {what}: {reason(error)}.") from error
+        with errors_as(InputError, f"This is no {cls.__name__}"):
+            return TypeAdapter(cls).validate_json(text)
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,8 +90,13 @@ class TrainingRecord(_Record):
     warnings: tuple[str, ...] = ()
     pixel_range: dict[str, float] | None = None
     """The values that are scaled to black and to white in images of more than eight bits."""
-    schema: int = SCHEMA
+    schema: Literal[1] = SCHEMA
     mixmood: str = __version__
+
+    def __post_init__(self) -> None:
+        """Refuse a run without epochs, which has no accuracy."""
+        if not self.epochs:
+            raise ValueError("a run has at least one epoch")
 
     @property
     def best_epoch(self) -> int:
@@ -152,19 +155,6 @@ class TrainingRecord(_Record):
         content = {"schema": self.schema, "mixmood": self.mixmood, "summary": self.summary()}
         return json.dumps(content | asdict(self), indent=1, allow_nan=False) + "\n"
 
-    @classmethod
-    def from_json(cls, text: str) -> "TrainingRecord":
-        """The record from its JSON text."""
-        with _reading("training record"):
-            content = json.loads(text)
-            if content["schema"] != SCHEMA:
-                raise ValueError(f"schema {SCHEMA} was wanted; got {content['schema']}")
-            values = _tuples({field.name: content[field.name] for field in fields(cls)})
-            record = cls(**values | {"epochs": epochs_from(content["epochs"])})
-            # The summary compares values, so that values of a wrong type raise an error here.
-            record.summary()
-            return record
-
 
 def select(epochs: Sequence[EpochRecord]) -> EpochRecord | None:
     """The last epoch with the highest validation accuracy; None without validation images."""
@@ -172,9 +162,11 @@ def select(epochs: Sequence[EpochRecord]) -> EpochRecord | None:
     return max(tried, key=lambda e: (e.validation_accuracy, e.epoch)) if tried else None
 
 
-def epochs_from(rows: list[dict[str, Any]]) -> tuple[EpochRecord, ...]:
-    """Epochs from their JSON objects."""
-    return tuple(EpochRecord(**_tuples(row)) for row in rows)
+def epochs_from(text: str) -> tuple[EpochRecord, ...]:
+    """Epochs from JSON text."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(tuple[EpochRecord, ...]).validate_json(text)
 
 
 def to_jsonl(epochs: Sequence[EpochRecord]) -> str:
@@ -291,24 +283,3 @@ class HeadRecord(_Record):
         """The record as JSON."""
         head = {"schema": SCHEMA, "mixmood": __version__, "model": self.model}
         return json.dumps(head | asdict(self), indent=1, allow_nan=False) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> "HeadRecord":
-        """The record from its JSON text."""
-        with _reading("record of a head"):
-            content = json.loads(text)
-            if content["schema"] != SCHEMA or content["model"] != HEAD:
-                raise ValueError(f"it is of schema {content['schema']}, model {content['model']}")
-            values = {one.name: content[one.name] for one in fields(cls) if one.init}
-            values["accuracy"] = HeadAccuracy(**_tuples(values["accuracy"]))
-            values["pools"] = tuple(PoolUse(**_tuples(pool)) for pool in values["pools"])
-            if values["measured"] is not None:
-                values["measured"] = MeasuredGain(**_tuples(values["measured"]))
-            return cls(**_tuples(values))
-
-
-def _tuples(values: Any) -> Any:
-    """The values of an object, and lists in them, which JSON has instead of tuples, as tuples."""
-    if isinstance(values, dict):
-        return {k: _tuples(v) if isinstance(v, list) else v for k, v in values.items()}
-    return tuple(_tuples(one) if isinstance(one, list) else one for one in values)
