@@ -39,9 +39,8 @@ from mixmood.core.records.check import (
 from mixmood.core.records.labelling import MOST_IMAGES, LabelImage, LabelTask
 from mixmood.core.text import counted, either_form, listed
 from mixmood.core.version import __version__
-from mixmood.data.images.decode import thumbnail
 from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
-from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
+from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike, thumbnails
 from mixmood.data.open import open_pool
 from mixmood.data.readers.given_labels import with_labels
 from mixmood.evidence.accuracy import Estimate
@@ -144,11 +143,7 @@ class CheckReport(LabelCheck):
         rows = list(dict.fromkeys(one.index for one in self.findings))[:MOST_PICTURES]
         if self._pool is None or isinstance(self._pool, FeatureSource):
             return {}
-        pictures = self._pool.read(rows)
-        return {
-            row: thumbnail(picture) if isinstance(picture, np.ndarray) else None
-            for row, picture in zip(rows, pictures, strict=True)
-        }
+        return dict(zip(rows, thumbnails(self._pool, rows), strict=True))
 
 
 @with_options(CheckPlan)

@@ -33,7 +33,7 @@ from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
 from mixmood.data.open import open_pool, with_noise_settings
 from mixmood.data.readers.given_labels import GivenLabels, with_labels
 from mixmood.data.readers.kept import parts_of, pool_reference
-from mixmood.evidence.advice import percent
+from mixmood.evidence.advice import expected
 from mixmood.evidence.labelled import N_POOL
 from mixmood.evidence.view import ChosenView
 from mixmood.features.backbones.backbone import Backbone, network_digest
@@ -452,12 +452,6 @@ def answer(gains: GainChange | None) -> tuple[str, str]:
     if gains is None:
         return "", "kept"
     whole, kept = gains.whole, gains.kept
-
-    def expected(gain: GainInterval) -> str:
-        low, high = gain.interval
-        chance = f"{percent(gain.p_helps)} likely to help"
-        return f"{gain.gain:+.1f} points expected ({low:+.1f} to {high:+.1f}), {chance}"
-
     if whole.advice == "use" and whole.gain > kept.gain:
         return f"Use the whole pool: {expected(whole)}; its kept part: {kept.gain:+.1f}.", "whole"
     if kept.advice == "use":

@@ -442,11 +442,7 @@ def _answer(
 ) -> str:
     """What to do, in one sentence."""
     if not images:
-        shares = [
-            f"the useful share of {one.name} is {one.useful_share.share:.0%} "
-            f"({one.useful_share.interval[0]:.0%} to {one.useful_share.interval[1]:.0%})"
-            for one in pools
-        ]
+        shares = [f"the useful share of {one.name} is {one.useful_share}" for one in pools]
         has_useful = any(one.useful_share.share >= FEW_USEFUL for one in pools)
         why = "what looks useful is a copy" if has_useful else "no image is like the labelled ones"
         return f"Nothing here is worth a label: {listed(shares)}, and {why}."

@@ -12,14 +12,13 @@ from mixmood.api.mlflow_runs import log_head, mlflow_log
 from mixmood.api.pool_choice import HeadSources, as_pools, only_pool
 from mixmood.api.predict import PredictReport, predict
 from mixmood.core.arrays import Rows
-from mixmood.core.errors import OptionError, UnreadableImageError
+from mixmood.core.errors import OptionError
 from mixmood.core.files import write_atomic
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
 from mixmood.core.records.ranking import Tile
 from mixmood.core.text import unknown_name
-from mixmood.data.images.decode import THUMBNAIL_SIDE, thumbnail
-from mixmood.data.images.pool import FeatureSource
+from mixmood.data.images.pool import thumbnails
 from mixmood.features.sample import Sample
 from mixmood.heads.registry import HEADS
 from mixmood.report.training import Mistakes, TrainingPictures, training_page
@@ -205,15 +204,6 @@ def _surest(run: HeadRun, names: tuple[str, ...]) -> dict[str, tuple[Tile, ...]]
 
 
 def _tiles(sample: Sample, rows: Rows) -> tuple[Tile, ...]:
-    pool = sample.pool
-    if isinstance(pool, FeatureSource):
-        return tuple(Tile(f"{pool.name}[{row}]", None, None) for row in sample.rows[rows])
-    tiles = []
-    for index in sample.rows[rows].tolist():
-        try:
-            uri = thumbnail(pool.picture(index, THUMBNAIL_SIDE))
-        except UnreadableImageError:
-            # It was readable before training; the page is written without it.
-            uri = None
-        tiles.append(Tile(pool.locate(index), uri, None))
-    return tuple(tiles)
+    pool, indices = sample.pool, sample.rows[rows].tolist()
+    pictures = zip(indices, thumbnails(pool, indices), strict=True)
+    return tuple(Tile(pool.locate(index), uri, None) for index, uri in pictures)

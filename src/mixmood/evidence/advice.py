@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from mixmood.core.records.filtering import GainInterval
 from mixmood.core.records.ranking import (
     Dissimilarity,
     LabelWorth,
@@ -279,13 +280,16 @@ def _why_unsure(advice: Mapping[str, PoolAdvice]) -> str:
 
 
 def _use_sentence(pools: Sequence[str], probe: Probe) -> str:
-    low, high = probe.interval
     worth = f", worth about {_worth(probe.worth)}" if probe.worth else ""
     names = listed(pools) + (" together" if len(pools) > 1 else "")
-    return (
-        f"Use {names}: {probe.gain:+.1f} points expected ({low:+.1f} to {high:+.1f}), "
-        f"{percent(probe.p_helps)} likely to help{worth}."
-    )
+    return f"Use {names}: {expected(probe)}{worth}."
+
+
+def expected(gain: Probe | GainInterval) -> str:
+    """A gain in a sentence, with its interval and the chance that it is one."""
+    low, high = gain.interval
+    chance = f"{percent(gain.p_helps)} likely to help"
+    return f"{gain.gain:+.1f} points expected ({low:+.1f} to {high:+.1f}), {chance}"
 
 
 def chance_words(value: float) -> str:

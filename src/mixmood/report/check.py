@@ -8,7 +8,7 @@ from mixmood.core.files import csv_text
 from mixmood.core.records.check import LABEL, Finding, LabelCheck
 from mixmood.core.text import counted
 from mixmood.report.page import render
-from mixmood.report.text import in_view, printable
+from mixmood.report.text import printable, seen_at
 
 N_SHOWN = 10
 """Findings in the table of the terminal."""
@@ -40,8 +40,7 @@ def gain_sentence(record: LabelCheck) -> str:
 
 def check_text(record: LabelCheck) -> str:
     """The sentences of all checks, and a table of the worst images."""
-    seen = f" Seen at {in_view(record.view)}." if record.view else ""
-    lines = [f"{printable(record.labelled)}: {headline(record)}{seen}"]
+    lines = [f"{printable(record.labelled)}: {headline(record)}{seen_at(record.view)}"]
     lines += [f"  {one.name}: {printable(one.sentence)}" for one in record.checks]
     if sentence := gain_sentence(record):
         lines.append(sentence)

@@ -15,7 +15,7 @@ from mixmood.data.images.pool import Pool
 from mixmood.data.readers.kept import TEXT_HEAD
 from mixmood.report.charts import LABELLED, Axis, bars, mark
 from mixmood.report.page import render
-from mixmood.report.text import count, in_view, number, printable
+from mixmood.report.text import count, number, printable, seen_at
 from mixmood.selection.decide import REASONS
 from mixmood.selection.scan import PartFolder
 
@@ -30,13 +30,10 @@ def kept_sentence(record: Filtering) -> str:
 def filter_lines(record: Filtering) -> list[str]:
     """How many images were kept, why the others were not, and the expected effect."""
     share = record.useful_share
-    low, high = share.interval
-    seen = f" Seen at {in_view(record.view)}." if record.view else ""
     lines = [
-        kept_sentence(record) + seen,
+        kept_sentence(record) + seen_at(record.view),
         *([record.answer] if record.answer else []),
-        f"Useful share: {share.share:.0%} ({low:.0%} to {high:.0%})."
-        + (f" {share.note}" if share.note else ""),
+        f"Useful share: {share}." + (f" {share.note}" if share.note else ""),
     ]
     if record.threshold is not None and record.typical is not None:
         lines.append(

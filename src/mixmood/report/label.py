@@ -8,7 +8,7 @@ from mixmood.core.records.labelling import AskedPool, LabelTask, Proposals
 from mixmood.core.version import __version__
 from mixmood.data.images.labels import KEEP, LABELS_COLUMNS, LABELS_FILE, NONE
 from mixmood.report.page import inert_json, render
-from mixmood.report.text import count, in_view, printable
+from mixmood.report.text import count, printable, seen_at
 
 
 def label_page(task: LabelTask, pictures: Sequence[str | None]) -> str:
@@ -76,8 +76,7 @@ MOST_SHOWN = 10
 
 def next_lines(record: Proposals) -> list[str]:
     """What to do, the first images with their reasons, and where they come from."""
-    seen = f" Seen at {in_view(record.view)}." if record.view else ""
-    lines = [printable(record.answer) + seen]
+    lines = [printable(record.answer) + seen_at(record.view)]
     for number, one in enumerate(record.images[:MOST_SHOWN], start=1):
         lines.append(f"{number:>4}  {printable(one.path)}  {printable(one.reason)}")
     if len(record.images) > MOST_SHOWN:
@@ -91,5 +90,4 @@ def _pool_line(pool: AskedPool) -> str:
     gain = "" if pool.gain is None else f"; without labels: {pool.gain:+.1f} points, {pool.advice}"
     note = f" {share.note}" if share.note else ""
     proposed = f"{count(pool.n_proposed)} of {count(pool.n_images)} images"
-    useful = f"{share.share:.0%} ({share.interval[0]:.0%} to {share.interval[1]:.0%})"
-    return f"{printable(pool.name)}: {proposed}; useful share {useful}{gain}.{note}"
+    return f"{printable(pool.name)}: {proposed}; useful share {share}{gain}.{note}"

@@ -123,6 +123,11 @@ def _shown(character: str) -> str:
     return character
 
 
+def seen_at(view: Mapping[str, Any] | None) -> str:
+    """The end of a paragraph about features of this view; empty for given features."""
+    return f" Seen at {in_view(view)}." if view else ""
+
+
 def in_view(view: Mapping[str, Any]) -> str:
     """The entry `view` of a record in words.
 

@@ -13,8 +13,7 @@ from mixmood.core.records.filtering import (
     ScoreHistogram,
 )
 from mixmood.core.seeds import rng_for
-from mixmood.data.images.decode import thumbnail
-from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
+from mixmood.data.images.pool import FeatureSource, ImageSource, Pool, thumbnails
 from mixmood.selection.decide import FOREIGN, OVER_COUNT
 from mixmood.selection.filter import Decision, FilterJob
 
@@ -130,6 +129,4 @@ class _GalleryMaker:
 
 def _read(pool: ImageSource, rows: Rows) -> Iterable[tuple[str, str | None]]:
     """The name of each image and its small picture, None where it cannot be read any more."""
-    for row, picture in zip(rows.tolist(), pool.read(rows), strict=True):
-        uri = thumbnail(picture) if isinstance(picture, np.ndarray) else None
-        yield pool.locate(row), uri
+    return zip(map(pool.locate, rows.tolist()), thumbnails(pool, rows), strict=True)

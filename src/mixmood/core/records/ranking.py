@@ -34,6 +34,15 @@ class ShareRecord:
     is_trustworthy: bool = True
     note: str = ""
 
+    def __str__(self) -> str:
+        """The share and its interval.
+
+        >>> str(ShareRecord(0.62, (0.51, 0.73)))
+        '62% (51% to 73%)'
+        """
+        low, high = self.interval
+        return f"{self.share:.0%} ({low:.0%} to {high:.0%})"
+
 
 SCHEMA = 1
 SIGNIFICANT = 0.05

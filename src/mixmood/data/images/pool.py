@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Picture, Rows
 from mixmood.core.errors import ShapeError, UnreadableImageError
-from mixmood.data.images.decode import Raw, decode, wide_values
+from mixmood.data.images.decode import THUMBNAIL_SIDE, Raw, decode, thumbnail, wide_values
 from mixmood.data.images.pixel_range import FULL, PixelRange, fitted_range
 
 
@@ -151,6 +151,16 @@ class FeatureSource(Source):
 
 
 Pool = ImageSource | FeatureSource
+
+
+def thumbnails(pool: Pool, rows: Iterable[int] | Rows) -> Iterator[str | None]:
+    """A small picture of each image as a data URI; None if it cannot be read, and for features."""
+    if isinstance(pool, FeatureSource):
+        yield from (None for _ in rows)
+        return
+    for picture in pool.read(rows, THUMBNAIL_SIDE):
+        yield thumbnail(picture) if isinstance(picture, np.ndarray) else None
+
 
 N_LOOKED_AT = 8
 """Images that are read first; if none of them has more than eight bits, no others are read."""
