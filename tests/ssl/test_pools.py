@@ -61,7 +61,6 @@ def test_predictions_are_in_the_order_of_the_pool(monkeypatch):
 
         size, class_names, input, device = (4, 4), ("bright",), "images", "cpu"
         pixel_range = threshold = None
-        is_batch_dependent = False
 
         def __init__(self, *_):
             pass

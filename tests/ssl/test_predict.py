@@ -132,7 +132,7 @@ def test_images_for_a_model_of_features_without_a_backbone_are_refused():
     taken = SimpleNamespace(input="features", size=None, backbone=lambda: None)
     source = SimpleNamespace(name="web")
     with pytest.raises(InputError, match="web holds images; this model takes features"):
-        list(classified(taken, source, [], Silent()))
+        classified(taken, source, Silent())
 
 
 onnx = pytest.importorskip("onnx", reason="building graphs needs the extra dev")

@@ -5,14 +5,22 @@ from typing import Any
 
 import numpy as np
 
+from mixmood.core.errors import InputError
 from mixmood.core.files import data_frame
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
-from mixmood.data.images.pool import FeatureSource, poor_range
+from mixmood.data.images.pool import FeatureSource, Pool, poor_range, scaled
 from mixmood.data.open import open_pool
-from mixmood.features.sample import no_readable_image, pixel_warnings, unreadable_warning
+from mixmood.features.sample import Extractor, pixel_warnings, unreadable_warning
 from mixmood.ssl.plan import PredictionPlan
-from mixmood.ssl.predict import Classifier, Predictions, classified, classified_features
+from mixmood.ssl.predict import (
+    INPUT,
+    Answers,
+    Classifier,
+    Predictions,
+    classified,
+    classified_features,
+)
 
 
 class PredictReport(Predictions):
@@ -51,39 +59,48 @@ def predict(
     """
     listener = listener or Silent()
     classifier = Classifier(model, plan.jobs, plan.device, listener)
-    source = open_pool(images)
+    source = scaled(open_pool(images), classifier.pixel_range)
+    if classifier.input == INPUT:
+        answers = _of_images(classifier, source, listener)
+    else:
+        answers = _of_features(classifier, source, plan, listener)
+    missing = np.setdiff1d(np.arange(len(source)), answers.rows).tolist()
+    unreadable = tuple(map(source.locate, missing))
+    return PredictReport(
+        tuple(map(source.locate, answers.rows.tolist())),
+        answers.probabilities,
+        classifier.class_names,
+        unreadable,
+        answers.typicality,
+        classifier.threshold,
+        classifier.device,
+    )
+
+
+def _of_images(classifier: Classifier, source: Pool, listener: Listener) -> Answers:
     if isinstance(source, FeatureSource):
-        found, typical = classified_features(classifier, source)
-        names = tuple(f"{source.name}[{row}]" for row in range(len(source)))
-        found_all = names, found, classifier.class_names, (), typical, classifier.threshold
-        return PredictReport(*found_all, classifier.device)
-    if classifier.pixel_range is not None:
-        source = source.scaled_by(classifier.pixel_range)
+        raise InputError(f"{source.name} holds features; images are needed to classify.")
     n_tried, n_poor = poor_range(source)
     for text in (*source.notes, *pixel_warnings(n_tried, 0, n_poor, source.pixel_range)):
         listener.warn(f"{source.name}: {text}")
-    kept: list[int] = []
-    parts = list(classified(classifier, source, kept, listener))
-    if classifier.is_batch_dependent:
+    answers = classified(classifier, source, listener)
+    missing = np.setdiff1d(np.arange(len(source)), answers.rows).tolist()
+    for text in unreadable_warning(len(source), tuple(map(source.locate, missing))):
+        listener.warn(f"{source.name}: {text}")
+    return answers
+
+
+def _of_features(
+    classifier: Classifier, source: Pool, plan: PredictionPlan, listener: Listener
+) -> Answers:
+    """The backbone is no part of such a model: features are read as everywhere."""
+    backbone = None if isinstance(source, FeatureSource) else classifier.backbone()
+    sample = Extractor(backbone, plan.jobs, None, listener).read(source).not_empty()
+    for text in (*getattr(source, "notes", ()), *sample.warnings):
+        listener.warn(f"{source.name}: {text}")
+    if backbone is not None and backbone.is_batch_dependent:
         listener.warn(
             "The features of this backbone depend on the other images of a batch: the class of an "
             "image can change with the images that it is classified with."
         )
-    if not kept:
-        raise no_readable_image(source.name, len(source))
-    rows = np.array(kept)
-    missing = np.setdiff1d(np.arange(len(source)), rows).tolist()
-    unreadable = tuple(map(source.locate, missing))
-    for text in unreadable_warning(len(source), unreadable):
-        listener.warn(f"{source.name}: {text}")
-    order = np.argsort(rows)
-    typical_parts = [typical for _, typical in parts if typical is not None]
-    return PredictReport(
-        tuple(map(source.locate, rows[order].tolist())),
-        np.concatenate([found for found, _ in parts])[order],
-        classifier.class_names,
-        unreadable,
-        np.concatenate(typical_parts)[order] if typical_parts else None,
-        classifier.threshold,
-        classifier.device,
-    )
+    return classified_features(classifier, sample)

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,17 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mixmood.core.arrays import Rows
 from mixmood.core.errors import InputError, ShapeError, UnreadableImageError, errors_as
 from mixmood.core.files import csv_text
 from mixmood.core.listener import Listener
 from mixmood.core.text import counted
 from mixmood.data.images.pixel_range import PixelRange
-from mixmood.data.images.pool import FeatureSource, ImageSource
-from mixmood.features.backbones.backbone import Backbone, viewed
+from mixmood.data.images.pool import ImageSource
+from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.backbones.devices import CPU, check_device, is_surely_cpu, open_on_device
 from mixmood.features.backbones.onnx_graph import has_external_data
 from mixmood.features.backbones.onnx_network import open_session, session_options
 from mixmood.features.backbones.view import LAST
+from mixmood.features.sample import Sample, no_readable_image
 from mixmood.jobs.local import checked_jobs
 from mixmood.ssl.pools import pictures_at
 from mixmood.ssl.run_folder import MODEL
@@ -114,7 +115,6 @@ class Classifier:
             )
             self._read(known)
         self._asked_device, self.device, self._listener = device, CPU, listener
-        self.is_batch_dependent = False
         if self.input == INPUT and not is_surely_cpu(check_device(device)):
             options = session_options(n_threads)
             self._session, self.device = open_on_device(content, options, device, listener)
@@ -176,7 +176,6 @@ class Classifier:
             name, self.size[0], self._asked_device, self._depth, listener=self._listener
         )
         self.device = getattr(backbone, "device", CPU)
-        self.is_batch_dependent = backbone.is_batch_dependent
         return backbone
 
     def _no_model(self) -> AbstractContextManager[None]:
@@ -193,42 +192,52 @@ def _file_of(path: Path) -> Path:
     return file
 
 
-Answers = tuple[NDArray[np.float32], NDArray[np.float32] | None]
+@dataclass(frozen=True)
+class Answers:
+    """What a model says of the readable images of a pool, in its order."""
+
+    rows: Rows
+    probabilities: NDArray[np.float32]
+    """Shape (n, classes)."""
+    typicality: NDArray[np.float32] | None
+    """Shape (n,)."""
 
 
-def classified(
-    classifier: Classifier, source: ImageSource, kept: list[int], progress: Listener
-) -> Iterator[Answers]:
-    """Answers batch by batch, in reading order; the rows of the images are appended to `kept`."""
-    backbone = None if classifier.input == INPUT else classifier.backbone()
+def classified(classifier: Classifier, source: ImageSource, progress: Listener) -> Answers:
+    """The answers of a model that takes images."""
     if classifier.size is None:
         raise InputError(f"{source.name} holds images; this model takes features.")
     task = f"classifying {source.name}"
     progress.start(task, len(source))
-    order = source.reading_order(np.arange(len(source)))
+    order, rows, parts = source.reading_order(np.arange(len(source))).tolist(), [], []
     for start in range(0, len(source), BATCH):
-        rows = order[start : start + BATCH]
+        some = order[start : start + BATCH]
         pictures = []
-        read = pictures_at(source, rows.tolist(), classifier.size)
-        for row, (picture, _) in zip(rows.tolist(), read, strict=True):
+        for row, (picture, _) in zip(some, pictures_at(source, some, classifier.size), strict=True):
             if not isinstance(picture, UnreadableImageError):
-                kept.append(row)
+                rows.append(row)
                 pictures.append(picture)
         if pictures:
-            pixels = np.stack(pictures)
-            yield classifier.answer(pixels if backbone is None else viewed(backbone, pixels))
-        progress.advance(task, len(rows))
+            parts.append(classifier.answer(np.stack(pictures)))
+        progress.advance(task, len(some))
     progress.finish(task)
+    if not rows:
+        raise no_readable_image(source.name, len(source))
+    back = np.argsort(rows)
+    typical = [values for _, values in parts if values is not None]
+    return Answers(
+        np.array(rows)[back],
+        np.concatenate([found for found, _ in parts])[back],
+        np.concatenate(typical)[back] if typical else None,
+    )
 
 
-def classified_features(classifier: Classifier, source: FeatureSource) -> Answers:
-    """The answers for all rows of a pool of features."""
-    if classifier.input == INPUT:
-        raise InputError(f"{source.name} holds features; images are needed to classify.")
-    if classifier.width not in (None, source.width):
+def classified_features(classifier: Classifier, sample: Sample) -> Answers:
+    """The answers of a model that takes features."""
+    features = np.asarray(sample.features, np.float32)
+    if classifier.width not in (None, features.shape[1]):
         raise ShapeError(
-            f"{source.name} has {source.width} features for each image, and the model takes "
-            f"{classifier.width}. Extract them as those of the labelled images."
+            f"{sample.pool.name} has {features.shape[1]} features for each image, and the model "
+            f"takes {classifier.width}. Extract them as those of the labelled images."
         )
-    features = np.asarray(source.features(np.arange(len(source))), np.float32)
-    return classifier.answer(features)
+    return Answers(sample.rows, *classifier.answer(features))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mixmood.core.errors import OptionError, ShapeError
 from mixmood.core.listener import Listener
 from mixmood.data.images.pool import ImageSource
-from mixmood.features.backbones.view import LAST, RESOLUTIONS, Offer, View, joined, split
+from mixmood.features.backbones.view import LAST, RESOLUTIONS, Offer, View
 
 DEFAULT_RESOLUTION = 96
 SMALLEST_RESOLUTION = 64
@@ -117,12 +117,6 @@ def asked_views(
     """
     side = None if resolution == AUTO else backbone.resolution
     return backbone.offer.views(side, LAST if depth is None else None if depth == AUTO else depth)
-
-
-def viewed(backbone: Backbone, batch: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """The features of images in the view of the backbone, shape (n, width)."""
-    blocks = split(backbone.embed(batch), backbone.blocks)
-    return np.asarray(joined(blocks, backbone.view.depth), np.float32)
 
 
 class MovableBackbone(Backbone, Protocol):
