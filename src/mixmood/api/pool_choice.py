@@ -1,8 +1,8 @@
-"""Which pools does `train` use? Those that `rank` advises, by the same question and numbers."""
+"""What is a head trained on? The pools that `rank` advises, by the same question and numbers."""
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from mixmood.api.view_choice import choose_view
@@ -12,16 +12,18 @@ from mixmood.core.listener import Listener
 from mixmood.core.options import DEFAULT_PROBE
 from mixmood.core.records.ranking import Probe
 from mixmood.core.text import listed
-from mixmood.data.images.pool import Pool, scaled
-from mixmood.data.open import are_image_files, open_candidates
+from mixmood.data.images.labels import needed_labels
+from mixmood.data.images.pool import Pool, scaled, scaled_alike
+from mixmood.data.open import OpenedCandidates, are_image_files, open_candidates, open_pool
 from mixmood.data.readers.given_labels import with_labels
 from mixmood.evidence.advice import PoolAdvice
-from mixmood.evidence.view import BASE, ChosenView
+from mixmood.evidence.view import BASE
 from mixmood.features.reading import Reading
 from mixmood.features.sample import Extractor, Sample
+from mixmood.heads.linear import check_amount
 from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable
-from mixmood.ssl.head import PoolDecision, PoolPart
+from mixmood.ssl.head import HeadTask, PoolDecision, PoolPart, labelled_task, with_pools
 from mixmood.ssl.plan import AUTO, TrainingRunPlan
 from mixmood.ssl.record import PoolUse
 
@@ -48,109 +50,108 @@ def as_pools(unlabelled: Any) -> Mapping[str, Any] | Sequence[Any]:
     return [unlabelled]
 
 
-@dataclass
-class HeadSources:
-    """What a head is trained on beside its labels: the view, and the pools that are used.
+def head_task(
+    labelled: Any,
+    unlabelled: Any,
+    plan: TrainingRunPlan,
+    cache: FeatureCache | None,
+    listener: Listener,
+) -> HeadTask:
+    """What a head is trained on: all sets, opened and read, and the pools that are used.
 
-    Attributes:
-        unlabelled: The pools as the user gave them.
-        plan: The options of the training.
+    The pools are opened before images are read: a path that does not exist is an error within a
+    second. Images of the pools that are labelled or tested are left out.
     """
 
-    unlabelled: Any
-    plan: TrainingRunPlan
+    def opened(what: Any, role: str) -> Pool:
+        pool = open_pool(what, seed=plan.seed, cache=cache, role=role)
+        for note in getattr(pool, "notes", ()):
+            listener.warn(f"{pool.name}: {note}")
+        return pool
 
-    def view(
-        self, labelled: Pool, cache: FeatureCache | None, listener: Listener
-    ) -> ChosenView | None:
-        """The backbone in the view that the labelled images choose; None for features.
+    def read(pool: Pool) -> Sample:
+        found = extractor.read(pool)
+        for text in found.warnings:
+            listener.warn(f"{pool.name}: {text}")
+        return found.not_empty()
 
-        The pools are opened before: a path that does not exist is an error within a second.
-        """
-        plan = self.plan
-        self.opened = open_candidates(as_pools(self.unlabelled), labelled, plan.seed, cache)
-        found = choose_view(
-            labelled, plan, jobs=plan.threads, groups=plan.groups, cache=cache,
-            listener=listener,
-        )  # fmt: skip
-        if found is not None:
-            listener.note(found.choice.reason)
-        return found
+    base = opened(labelled, "labelled set")
+    # Checked before images are read: embedding many of them takes minutes.
+    check_amount(len(base), len(needed_labels(base, "labelled set").names))
+    candidates = open_candidates(as_pools(unlabelled), base, plan.seed, cache)
+    base, pools = scaled_alike(base, candidates.pools)
+    view = choose_view(
+        base, plan, jobs=plan.threads, groups=plan.groups, cache=cache, listener=listener
+    )
+    if view is not None:
+        listener.note(view.choice.reason)
+    given = with_labels(plan.labels, base, pools)
+    given.tell(listener)
+    if given.labelled is not base and view is not None:
+        # The accuracy of views was measured on other images and labels.
+        view = replace(view, evidence=None)
+    backbone = None if view is None else view.backbone
+    extractor = Extractor(backbone, plan.threads, cache, listener)
+    own, test = read(given.labelled), None
+    if plan.test is not None:
+        pixel_range = getattr(base, "pixel_range", None)
+        test = read(scaled(opened(plan.test, "test set"), pixel_range))
+    task = labelled_task(own, test, view, plan, listener)
+    left = {name: given.without_labelled(name, pool) for name, pool in pools.items()}
+    readings = _readings(replace(candidates, pools=left), task, extractor, listener)
+    return with_pools(task, _decided(task, readings, plan, listener), plan.pool_limit, listener)
 
-    def with_labels(self, labelled: Pool, listener: Listener) -> Pool:
-        """The labelled set with the labels of `--labels`; their images leave the pools."""
-        pools = {
-            name: pool if why_not_comparable(labelled, pool) else _scaled_like(labelled, pool)
-            for name, pool in self.opened.pools.items()
-        }
-        given = with_labels(self.plan.labels, labelled, pools)
-        given.tell(listener)
-        left = {name: given.without_labelled(name, pool) for name, pool in pools.items()}
-        self.opened = replace(self.opened, pools=left)
-        return given.labelled
 
-    def pools(
-        self, labelled: Sample, test: Sample | None, extractor: Extractor, listener: Listener
-    ) -> PoolDecision:
-        """The head and the pools to train with; images that are labelled or tested are left out.
-
-        Args:
-            labelled: The labelled images.
-            test: The test images, if there are any.
-            extractor: Reads features in the chosen view.
-            listener: Gets progress, and the pools that cannot be used.
-        """
-        plan, readings = self.plan, self._readings(labelled, test, extractor, listener)
-        if not readings:
-            return PoolDecision(BASE if plan.algorithm == AUTO else plan.algorithm, NO_POOL)
-        if plan.algorithm != AUTO:
-            is_used = plan.algorithm != BASE
-            uses = {
-                name: PoolUse(name, len(one.pool), 0, None, "the algorithm was named")
-                for name, one in readings.items()
-            }
-            parts = [
-                PoolPart(uses[name], one, is_used, float(len(one.pool)))
-                for name, one in readings.items()
-            ]
-            return PoolDecision(plan.algorithm, "", tuple(parts))
-        own = read_labelled(labelled.pool, plan.seed, extractor)
+def _decided(
+    task: HeadTask, readings: Mapping[str, Reading], plan: TrainingRunPlan, listener: Listener
+) -> PoolDecision:
+    """The head and the pools to train it with."""
+    if not readings:
+        return PoolDecision(BASE if plan.algorithm == AUTO else plan.algorithm, NO_POOL)
+    if plan.algorithm == AUTO:
+        extractor = next(iter(readings.values())).extractor
+        own = read_labelled(task.labelled.pool, plan.seed, extractor)
         return _advised(default_gains(own, readings, plan, listener))
-
-    def _readings(
-        self, labelled: Sample, test: Sample | None, extractor: Extractor, listener: Listener
-    ) -> dict[str, Reading]:
-        """The first images of each pool; those without any are set aside."""
-        aside, readings = dict(self.opened.set_aside), {}
-        banned = frozenset(() if test is None else test.contents)
-        for name, one in self.opened.pools.items():
-            if why := why_not_comparable(labelled.pool, one):
-                aside[name] = why
-                continue
-            images = _scaled_like(labelled.pool, one)
-            reading = read_first(images, labelled, self.plan.seed, extractor, banned)
-            if len(reading.sample):
-                readings[name] = reading
-            else:
-                aside[name] = why_too_small(reading.sample)
-        if aside and not readings:
-            reasons = " ".join(f"'{name}': {reason}" for name, reason in aside.items())
-            raise InputError(f"No pool can be used. {reasons}")
-        for name, reason in aside.items():
-            listener.warn(f"{name} is set aside: {reason}")
-        return readings
+    parts = [
+        PoolPart(
+            PoolUse(name, len(one.pool), 0, None, "the algorithm was named"),
+            one,
+            plan.algorithm != BASE,
+            float(len(one.pool)),
+        )
+        for name, one in readings.items()
+    ]
+    return PoolDecision(plan.algorithm, "", tuple(parts))
 
 
-def why_too_small(sample: Sample) -> str:
+def _readings(
+    opened: OpenedCandidates, task: HeadTask, extractor: Extractor, listener: Listener
+) -> dict[str, Reading]:
+    """The first images of each pool; those without any are set aside."""
+    aside, readings = dict(opened.set_aside), {}
+    banned = frozenset(() if task.test is None else task.test.contents)
+    for name, one in opened.pools.items():
+        if why := why_not_comparable(task.labelled.pool, one):
+            aside[name] = why
+            continue
+        reading = read_first(one, task.labelled, task.seed, extractor, banned)
+        if len(reading.sample):
+            readings[name] = reading
+        else:
+            aside[name] = _why_unused(reading.sample)
+    if aside and not readings:
+        reasons = " ".join(f"'{name}': {reason}" for name, reason in aside.items())
+        raise InputError(f"No pool can be used. {reasons}")
+    for name, reason in aside.items():
+        listener.warn(f"{name} is set aside: {reason}")
+    return readings
+
+
+def _why_unused(sample: Sample) -> str:
     """Why none of the images that were tried can be used."""
     if sample.n_left_out:
         return f"all of its {sample.n_tried} readable images are labelled or test images."
     return f"it has no readable image among {sample.n_tried}."
-
-
-def _scaled_like(labelled: Pool, pool: Pool) -> Pool:
-    """The pool; images of more than eight bits are scaled like the labelled ones."""
-    return scaled(pool, getattr(labelled, "pixel_range", None))
 
 
 def _advised(gains: PoolGains) -> PoolDecision:

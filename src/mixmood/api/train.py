@@ -1,20 +1,23 @@
 """`mixmood.train`: a classifier from a few labelled images and pools of unlabelled ones."""
 
+import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mixmood.api.mlflow_runs import log_head, mlflow_log
-from mixmood.api.pool_choice import HeadSources, as_pools, only_pool
+from mixmood.api.pool_choice import as_pools, head_task, only_pool
 from mixmood.api.predict import PredictReport, predict
 from mixmood.core.arrays import Rows
+from mixmood.core.cache import open_cache
 from mixmood.core.errors import OptionError
 from mixmood.core.files import write_atomic
-from mixmood.core.listener import Listener, Silent
+from mixmood.core.listener import Listener, Recorder, Silent
 from mixmood.core.options import with_options
 from mixmood.core.records.ranking import Tile
 from mixmood.core.text import unknown_name
@@ -23,7 +26,7 @@ from mixmood.features.sample import Sample
 from mixmood.heads.registry import HEADS
 from mixmood.report.training import Mistakes, TrainingPictures, training_page
 from mixmood.ssl import run_folder as run_files
-from mixmood.ssl.head import HeadRun, train_head_on_images
+from mixmood.ssl.head import HeadRun, trained_head
 from mixmood.ssl.image_training import MEMORY_LIMIT_BYTES, train_on_images
 from mixmood.ssl.plan import AUTO, NETWORK_ONLY, PredictionPlan, TrainingRunPlan
 from mixmood.ssl.record import EpochRecord, HeadRecord, TrainingRecord
@@ -115,8 +118,12 @@ def _trained_head(
     log = mlflow_log(plan.mlflow)
     run_files.prepare_folder(plan.folder, plan.resume, is_head=True)
 
-    sources = HeadSources(unlabelled, plan)
-    run = train_head_on_images(labelled, plan=plan, listener=listener, sources=sources)
+    start, recorder = time.perf_counter(), Recorder(listener)
+    with open_cache(plan.cache, listener) or nullcontext() as store:
+        task = head_task(labelled, unlabelled, plan, store, recorder)
+    run = trained_head(task, plan, recorder)
+    record = replace(run.record, elapsed_s=time.perf_counter() - start)
+    run = replace(run, record=record)
     if plan.folder is not None:
         write_head(plan.folder, run)
     if log is not None:

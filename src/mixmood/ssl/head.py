@@ -1,31 +1,28 @@
 """Training a head on pools of images: features, choice of the algorithm, record; no torch."""
 
-import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mixmood.core.arrays import Array, Rows
-from mixmood.core.cache import FeatureCache, open_cache
+from mixmood.core.arrays import Array
 from mixmood.core.errors import TrainingError
 from mixmood.core.listener import Listener, Recorder
 from mixmood.core.seeds import rng_for
 from mixmood.core.text import counted, either_form
 from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
-from mixmood.data.images.pool import Labels, Pool, fit_pixel_range, scaled
-from mixmood.data.open import open_pool
+from mixmood.data.images.pixel_range import PixelRange
+from mixmood.data.images.pool import ImageSource, Labels
 from mixmood.evidence.accuracy import accuracy_of, never_predicted_warning
 from mixmood.evidence.choice import TrainedHead, train_head
 from mixmood.evidence.labelled import judged_part
 from mixmood.evidence.labels import doubtful_sentence, label_scores, mean_chances
 from mixmood.evidence.view import BASE, ChosenView
+from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.reading import Reading
-from mixmood.features.sample import Extractor, Sample
-from mixmood.heads.linear import check_amount
+from mixmood.features.sample import Sample
 from mixmood.ssl.head_model import FEATURES, Typicality, check_model, fit_typicality, model_file
 from mixmood.ssl.plan import TrainingPlan, TrainingRunPlan
 from mixmood.ssl.pools import codes_among, first_names
@@ -76,62 +73,46 @@ class PoolDecision:
     parts: tuple[PoolPart, ...] = ()
 
 
-class Sources(Protocol):
-    """What is chosen for a head; it asks the same questions as `rank`."""
-
-    def view(
-        self, labelled: Pool, cache: FeatureCache | None, listener: Listener
-    ) -> ChosenView | None:
-        """The backbone in the view of the labelled images; None for features."""
-
-    def with_labels(self, labelled: Pool, listener: Listener) -> Pool:
-        """The labelled set with labels that were given beside it."""
-
-    def pools(
-        self, labelled: Sample, test: Sample | None, extractor: Extractor, listener: Listener
-    ) -> PoolDecision:
-        """The head and the pools to train it with."""
-
-
+@dataclass(frozen=True, eq=False)
 class HeadTask:
-    """The data that a head is trained and tested on, embedded and checked."""
+    """The data that a head is trained and tested on, embedded and checked.
 
-    def __init__(
-        self,
-        labelled: Any,
-        plan: TrainingRunPlan,
-        cache: FeatureCache | None,
-        listener: Listener,
-        sources: Sources,
-    ) -> None:
-        """Open and embed all images; the listener is told of images that are left out."""
-        self._plan, self._cache, self._listener = plan, cache, listener
-        base = open_pool(labelled, seed=plan.seed, cache=cache, role="labelled set")
-        # Checked before images are read: embedding many of them takes minutes.
-        check_amount(len(base), len(needed_labels(base, "labelled set").names))
-        self.pixel_range = fit_pixel_range(base)
-        images = self._open(base, "labelled set")
-        self.view = sources.view(images, cache, listener)
-        joined = sources.with_labels(images, listener)
-        if joined is not images and self.view is not None:
-            # The accuracy of views was measured on other images and labels.
-            self.view = replace(self.view, evidence=None)
-        images = base = joined
-        self.backbone = None if self.view is None else self.view.backbone
-        self._extractor = Extractor(self.backbone, plan.threads, cache, listener)
-        self.labelled = self._read(images)
-        self.labels, self.codes = _used_labels(self.labelled, listener)
-        groups = groups_of(base, plan.groups)
-        self.groups = None if groups is None else groups[self.labelled.rows]
-        self.test = None
-        if plan.test is not None:
-            self.test = self._read(self._open(plan.test, "test set"))
-            own = needed_labels(self.test.pool, "test set")
-            self.test_codes = codes_among(self.labels.names, own.names, self.test.codes)
-            words = "among the labelled images: their accuracy is too good."
-            warn_of_copies(self.test, self.labelled, words, listener)
-        self.decision = sources.pools(self.labelled, self.test, self._extractor, listener)
-        self.pools, self.uses = self._read_pools()
+    Attributes:
+        labelled: The labelled images.
+        labels: The classes that have a readable image.
+        codes: The class of each labelled image among them, shape (n,).
+        groups: The group of each labelled image, shape (n,); each is its own if None.
+        test: The test images, if there are any.
+        test_codes: The class of each of them.
+        view: The backbone in the view of the labelled images; None for features.
+        seed: Decides every random choice.
+        decision: The head, and why.
+        pools: The images that are used of each pool that is used.
+        uses: What was used of all pools.
+    """
+
+    labelled: Sample
+    labels: Labels
+    codes: NDArray[np.int64]
+    groups: NDArray[np.int64] | None
+    test: Sample | None
+    test_codes: NDArray[np.int64] | None
+    view: ChosenView | None
+    seed: int
+    decision: PoolDecision = PoolDecision(BASE, "")
+    pools: tuple[Sample, ...] = ()
+    uses: tuple[PoolUse, ...] = ()
+
+    @property
+    def backbone(self) -> Backbone | None:
+        """The network that computed the features; None if they were given."""
+        return None if self.view is None else self.view.backbone
+
+    @property
+    def pixel_range(self) -> PixelRange | None:
+        """How images of more than eight bits are scaled; None if there are none."""
+        pool = self.labelled.pool
+        return pool.pixel_range if isinstance(pool, ImageSource) else None
 
     @property
     def pool(self) -> Array | None:
@@ -143,59 +124,10 @@ class HeadTask:
     def useful(self) -> Array | None:
         """The chance of each image in `pool` to be useful, by its own pool; None if unused."""
         parts = [
-            judged_part(self.labelled.features, self.codes, sample.features, self._plan.seed)
+            judged_part(self.labelled.features, self.codes, sample.features, self.seed)
             for sample in self.pools
         ]
         return np.concatenate([part.useful for part in parts]) if parts else None
-
-    def _read_pools(self) -> tuple[tuple[Sample, ...], tuple[PoolUse, ...]]:
-        """The images that are used of each pool, and what was used of all of them."""
-        parts, uses = self.decision.parts, []
-        samples: list[Sample] = []
-        quotas = shared_out(
-            self._plan.pool_limit,
-            [part.weight * part.is_used for part in parts],
-            [part.use.n_images for part in parts],
-        )
-        for part, quota in zip(parts, quotas, strict=True):
-            n_used, reading = 0, part.reading
-            if part.is_used:
-                reading = reading.read_on(quota, self.labelled, beyond=True)
-            for text in reading.warnings:
-                self._listener.warn(f"{part.use.name}: {text}")
-            if part.is_used:
-                sample = reading.sample
-                sample = sample.where(np.arange(len(sample)) < quota)
-                for other in samples:
-                    words = f"in {other.pool.name} and are counted once."
-                    is_copy = warn_of_copies(sample, other, words, self._listener)
-                    sample = sample.where(~is_copy)
-                n_used = len(sample)
-                samples += [sample] if n_used else []
-                if quota < part.use.n_images:
-                    self._listener.warn(
-                        f"{part.use.name}: a random sample of {quota:,} of its "
-                        f"{part.use.n_images:,} images is used; --pool-limit changes that."
-                    )
-            use = replace(part.use, n_used=n_used)
-            if part.is_used and not n_used:
-                use = replace(use, reason=f"its images are in other pools; {use.reason}")
-            uses.append(use)
-        return tuple(samples), tuple(uses)
-
-    def _open(self, what: Any, role: str) -> Pool:
-        """The pool; images of more than eight bits are scaled like the labelled ones."""
-        pool = open_pool(what, seed=self._plan.seed, cache=self._cache, role=role)
-        for note in getattr(pool, "notes", ()):
-            self._listener.warn(f"{pool.name}: {note}")
-        return scaled(pool, self.pixel_range)
-
-    def _read(self, pool: Pool, rows: Rows | None = None) -> Sample:
-        """Features of all images of a pool, or of some."""
-        found = self._extractor.read(pool, rows)
-        for text in found.warnings:
-            self._listener.warn(f"{pool.name}: {text}")
-        return found.not_empty()
 
     def known(self) -> dict[str, Any]:
         """Facts about the model that `predict` needs."""
@@ -210,6 +142,61 @@ class HeadTask:
             "depth": None if self.backbone is None else self.backbone.view.depth,
             "pixel_range": None if self.pixel_range is None else self.pixel_range.describe(),
         }
+
+
+def labelled_task(
+    labelled: Sample,
+    test: Sample | None,
+    view: ChosenView | None,
+    plan: TrainingRunPlan,
+    listener: Listener,
+) -> HeadTask:
+    """The task without pools; refuses classes that cannot be trained or tested."""
+    labels, codes = _used_labels(labelled, listener)
+    groups, test_codes = groups_of(labelled.pool, plan.groups), None
+    if test is not None:
+        own = needed_labels(test.pool, "test set")
+        test_codes = codes_among(labels.names, own.names, test.codes)
+        words = "among the labelled images: their accuracy is too good."
+        warn_of_copies(test, labelled, words, listener)
+    groups = None if groups is None else groups[labelled.rows]
+    return HeadTask(labelled, labels, codes, groups, test, test_codes, view, plan.seed)
+
+
+def with_pools(task: HeadTask, decision: PoolDecision, limit: int, listener: Listener) -> HeadTask:
+    """The task with the pools that are used, of which more images are read; at most `limit`."""
+    parts, uses = decision.parts, []
+    samples: list[Sample] = []
+    quotas = shared_out(
+        limit,
+        [part.weight * part.is_used for part in parts],
+        [part.use.n_images for part in parts],
+    )
+    for part, quota in zip(parts, quotas, strict=True):
+        n_used, reading = 0, part.reading
+        if part.is_used:
+            reading = reading.read_on(quota, task.labelled, beyond=True)
+        for text in reading.warnings:
+            listener.warn(f"{part.use.name}: {text}")
+        if part.is_used:
+            sample = reading.sample
+            sample = sample.where(np.arange(len(sample)) < quota)
+            for other in samples:
+                words = f"in {other.pool.name} and are counted once."
+                is_copy = warn_of_copies(sample, other, words, listener)
+                sample = sample.where(~is_copy)
+            n_used = len(sample)
+            samples += [sample] if n_used else []
+            if quota < part.use.n_images:
+                listener.warn(
+                    f"{part.use.name}: a random sample of {quota:,} of its "
+                    f"{part.use.n_images:,} images is used; --pool-limit changes that."
+                )
+        use = replace(part.use, n_used=n_used)
+        if part.is_used and not n_used:
+            use = replace(use, reason=f"its images are in other pools; {use.reason}")
+        uses.append(use)
+    return replace(task, decision=decision, pools=tuple(samples), uses=tuple(uses))
 
 
 def shared_out(limit: int, weights: Sequence[float], sizes: Sequence[int]) -> list[int]:
@@ -361,30 +348,21 @@ class HeadRun:
     trained: TrainedHead
 
 
-def train_head_on_images(
-    labelled: Any,
-    *,
-    plan: TrainingRunPlan,
-    listener: Listener,
-    sources: Sources,
-) -> HeadRun:
-    """A head on the frozen features of labelled images and pools, in the view that is chosen."""
-    start, recorder = time.perf_counter(), Recorder(listener)
-    with open_cache(plan.cache, listener) or nullcontext() as store:
-        task = HeadTask(labelled, plan, store, recorder, sources)
-        if task.pixel_range is not None:
-            listener.note(task.pixel_range.sentence())
-        trained = train_head(
-            task.labelled.features,
-            task.codes,
-            len(task.labels.names),
-            task.pool,
-            rng_for(plan.seed, "head"),
-            algorithm=task.decision.algorithm,
-            useful=task.useful,
-            groups=task.groups,
-            views=None if task.view is None else task.view.evidence,
-        )
+def trained_head(task: HeadTask, plan: TrainingPlan, recorder: Recorder) -> HeadRun:
+    """A head on the frozen features of labelled images and pools; its record has no time yet."""
+    if task.pixel_range is not None:
+        recorder.note(task.pixel_range.sentence())
+    trained = train_head(
+        task.labelled.features,
+        task.codes,
+        len(task.labels.names),
+        task.pool,
+        rng_for(plan.seed, "head"),
+        algorithm=task.decision.algorithm,
+        useful=task.useful,
+        groups=task.groups,
+        views=None if task.view is None else task.view.evidence,
+    )
     scores, others = label_scores(mean_chances(trained.logits), task.codes)
     images = task.labelled
     doubtful = doubtful_sentence(
@@ -418,6 +396,5 @@ def train_head_on_images(
     sizes = dict(zip(record.class_names, record.class_counts, strict=True))
     if text := never_predicted_warning(record.accuracy.never_predicted, sizes):
         recorder.warn(f"{task.labelled.pool.name}: {text}")
-    took_s = time.perf_counter() - start
-    record = replace(record, elapsed_s=took_s, warnings=tuple(recorder.warnings))
+    record = replace(record, warnings=tuple(recorder.warnings))
     return HeadRun(record, model, task.labelled, task.codes, task.pools, trained)
