@@ -195,7 +195,7 @@ def test_images_that_two_pools_share_count_once(photos, told):
 
 
 def test_the_same_pool_twice_is_refused_before_images_are_read(photos, monkeypatch):
-    monkeypatch.setattr("mixmood.api.pool_choice.choose_view", None)
+    monkeypatch.setattr("mixmood.api.pool_choice.sets_in_view", None)
     with pytest.raises(OptionError, match="Two candidates are called 'pool'. Name them"):
         train(photos / "labelled", [str(photos / "pool")] * 2)
     with pytest.raises(InputError, match="Cannot open the pool"):

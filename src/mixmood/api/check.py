@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from mixmood.api.outputs import pictures_of
-from mixmood.api.view_choice import choose_view
+from mixmood.api.view_choice import sets_in_view
 from mixmood.core.arrays import Array
 from mixmood.core.cache import open_cache
 from mixmood.core.errors import InputError
@@ -40,9 +40,8 @@ from mixmood.core.records.labelling import MOST_IMAGES, LabelImage, LabelTask
 from mixmood.core.text import counted, either_form, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
-from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike, thumbnails
+from mixmood.data.images.pool import FeatureSource, Pool, scaled, thumbnails
 from mixmood.data.open import open_pool
-from mixmood.data.readers.given_labels import with_labels
 from mixmood.evidence.accuracy import Estimate
 from mixmood.evidence.labels import (
     CONFUSED_SHARE,
@@ -57,7 +56,7 @@ from mixmood.evidence.labels import (
     unlikeness,
 )
 from mixmood.features.backbones.backbone import backbone_entry
-from mixmood.features.sample import Extractor, Sample
+from mixmood.features.sample import Sample
 from mixmood.report.check import check_csv, check_page, check_rows, check_text
 from mixmood.report.label import label_page
 from mixmood.selection.plan import CheckPlan
@@ -167,25 +166,20 @@ def _checked(labelled: Any, plan: CheckPlan, listener: Listener) -> CheckReport:
 
         base = opened(labelled, "labelled set")
         needed_labels(base)
-        others = {} if plan.against is None else {TEST: opened(plan.against, "test set")}
-        base, others = scaled_alike(base, others)
-        view = choose_view(
-            base, plan, jobs=plan.jobs, groups=plan.groups, cache=store, listener=listener
-        )
-        given = with_labels(plan.labels, base, {})
-        base = given.labelled
-        extractor = Extractor(None if view is None else view.backbone, plan.jobs, store, listener)
-        sample = extractor.read(base).not_empty()
-        test = extractor.read(others[TEST]).not_empty() if others else None
+        other = None if plan.against is None else opened(plan.against, "test set")
+        sets = sets_in_view(base, {}, plan, plan.jobs, store, listener)
+        sample, test = sets.extractor.read(sets.labelled).not_empty(), None
+        if other is not None:
+            pixel_range = getattr(sets.opened, "pixel_range", None)
+            test = sets.extractor.read(scaled(other, pixel_range)).not_empty()
     listener.start("checks", None)
     found = _Checks(sample, plan, test)
-    warnings = [*given.notes, *sample.warnings, minus_one_note(found.names), *found.warnings]
-    backbone = extractor.backbone
+    warnings = [*sets.given.notes, *sample.warnings, minus_one_note(found.names), *found.warnings]
     record = LabelCheck(
         schema=SCHEMA,
         mixmood=__version__,
         seed=plan.seed,
-        labelled=base.name,
+        labelled=sets.labelled.name,
         n_images=len(sample),
         n_unreadable=len(sample.unreadable),
         classes=dict(zip(found.names, found.counts.tolist(), strict=True)),
@@ -195,12 +189,12 @@ def _checked(labelled: Any, plan: CheckPlan, listener: Listener) -> CheckReport:
         confused=found.confused,
         without_flagged=found.without_flagged,
         images=found.images(),
-        backbone=backbone_entry(backbone),
-        view=None if view is None else view.describe(),
+        backbone=backbone_entry(sets.extractor.backbone),
+        view=sets.view_entry,
         warnings=tuple(text for text in warnings if text),
     )
     listener.finish("checks")
-    return CheckReport.of(record, base)
+    return CheckReport.of(record, sets.labelled)
 
 
 @dataclass(frozen=True, eq=False)

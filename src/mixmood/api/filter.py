@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from mixmood.api.mlflow_runs import log_filter, mlflow_log
 from mixmood.api.outputs import check_outputs, pictures_of, train_command
-from mixmood.api.view_choice import choose_view
+from mixmood.api.view_choice import sets_in_view
 from mixmood.core.cache import FeatureCache, open_cache
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.files import data_frame, expanded, sweep, written
@@ -29,9 +29,9 @@ from mixmood.core.records.filtering import (
 from mixmood.core.records.labelling import LabelImage, LabelTask
 from mixmood.core.records.ranking import Probe, ShareRecord
 from mixmood.data.images.names import is_url_or_noise, with_frames_option
-from mixmood.data.images.pool import FeatureSource, Pool, scaled_alike
+from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.data.open import open_pool, with_noise_settings
-from mixmood.data.readers.given_labels import GivenLabels, with_labels
+from mixmood.data.readers.given_labels import GivenLabels
 from mixmood.data.readers.kept import parts_of, pool_reference
 from mixmood.evidence.advice import expected
 from mixmood.evidence.labelled import N_POOL
@@ -43,6 +43,7 @@ from mixmood.features.plan import AUTO
 from mixmood.features.reading import POOL, Reading
 from mixmood.features.sample import Extractor
 from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
+from mixmood.ranking.rank import why_not_comparable
 from mixmood.report.filter import (
     ListContent,
     check_names,
@@ -353,24 +354,11 @@ def _with_labelled(
     cache: FeatureCache | None,
     listener: Listener,
 ) -> _Inputs:
-    is_image = not isinstance(pool, FeatureSource)
-    if isinstance(base, FeatureSource) == is_image:
-        raise ShapeError(
-            f"Features cannot be mixed with images: {base.name} and {pool.name} must both be "
-            "features, or both images."
-        )
-    base, pools = scaled_alike(base, {"pool": pool})
-    view = choose_view(
-        base,
-        plan,
-        jobs=plan.jobs,
-        groups=plan.groups,
-        cache=cache,
-        listener=listener,
-    )
-    network = None if view is None else view.backbone
-    given = with_labels(plan.labels, base, {pool.name: pools["pool"]})
-    return _Inputs(given.labelled, pools["pool"], source, network, view, given)
+    if why := why_not_comparable(base, pool):
+        raise ShapeError(f"{pool.name} cannot be filtered: {why}")
+    sets = sets_in_view(base, {pool.name: pool}, plan, plan.jobs, cache, listener)
+    network = sets.extractor.backbone
+    return _Inputs(sets.labelled, sets.pools[pool.name], source, network, sets.view, sets.given)
 
 
 def _check_same_network(

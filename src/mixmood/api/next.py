@@ -14,7 +14,7 @@ import numpy as np
 from mixmood.api.filter import reference
 from mixmood.api.outputs import check_outputs, pictures_of, slug, train_command
 from mixmood.api.pool_choice import as_pools
-from mixmood.api.view_choice import choose_view
+from mixmood.api.view_choice import sets_in_view
 from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache import FeatureCache, open_cache
 from mixmood.core.errors import InputError
@@ -35,12 +35,11 @@ from mixmood.core.seeds import rng_for
 from mixmood.core.text import counted, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.labels import LABELS_FILE, NONE, group_codes, group_names, needed_labels
-from mixmood.data.images.pool import Pool, scaled_alike
+from mixmood.data.images.pool import Pool
 from mixmood.data.open import open_candidates, open_pool
-from mixmood.data.readers.given_labels import with_labels
 from mixmood.data.readers.kept import parts_of
 from mixmood.features.backbones.backbone import backbone_entry
-from mixmood.features.sample import Extractor, Sample
+from mixmood.features.sample import Sample
 from mixmood.heads.linear import LinearHead
 from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable
@@ -238,20 +237,11 @@ class _Search:
         if not usable:
             raise InputError(f"No pool can be used. {reasons or 'Give one or more.'}")
         self.warnings = [f"{name} is set aside: {why}" for name, why in aside.items()]
-        self.base, self.pools = scaled_alike(base, usable)
         self.labelled, self.given = labelled, opened.given
         self.plan, self.listener = plan, listener
-        self.view = choose_view(
-            self.base, plan, jobs=plan.jobs, groups=plan.groups, cache=cache, listener=listener
-        )
-        # Images that were chosen and labelled are no random sample of their classes: a filter that
-        # is fitted with them takes the images that are left for foreign.
-        self.original = self.base
-        self.answers = with_labels(plan.labels, self.base, self.pools)
-        self.base = self.answers.labelled
-        self.warnings += self.answers.notes
-        backbone = None if self.view is None else self.view.backbone
-        self.extractor = Extractor(backbone, plan.jobs, cache, listener)
+        self.sets = sets = sets_in_view(base, usable, plan, plan.jobs, cache, listener)
+        self.base, self.pools, self.extractor = sets.labelled, sets.pools, sets.extractor
+        self.warnings += sets.given.notes
 
     def run(self) -> NextImages:
         """Scan the pools, choose among all candidates, and say what their labels are worth."""
@@ -282,7 +272,7 @@ class _Search:
             self.extractor.read(
                 self.pools[name], sorted(row for row, label in said.items() if label == NONE)
             ).features
-            for name, said in self.answers.answers.items()
+            for name, said in self.sets.given.answers.items()
             if NONE in said.values()
         ]
         return np.concatenate(parts) if parts else np.empty((0, 0))
@@ -291,14 +281,17 @@ class _Search:
         """Scan a pool as `filter` does, and read the images that may be proposed."""
         plan = self.plan
         shared = {one.name: getattr(plan, one.name) for one in fields(plan) if one.name != "count"}
-        if self.view is not None:
-            shared["backbone"] = self.view.name
+        if self.sets.view is not None:
+            shared["backbone"] = self.sets.view.name
         filter_plan = plan_from(FilterPlan, shared)
-        scorer = fit_scorer(self.original, pool, filter_plan, self.extractor, LEAST_LABELLED)
+        # Images that were chosen and labelled are no random sample of their classes: a filter that
+        # is fitted with them takes the images that are left for foreign.
+        opened = self.sets.opened
+        scorer = fit_scorer(opened, pool, filter_plan, self.extractor, LEAST_LABELLED)
         scorer = replace(scorer, head=head, class_names=names)
         with tempfile.TemporaryDirectory(prefix="mixmood-next-") as folder:
             parts = PartFolder(Path(folder) / "scan", len(pool))
-            answers = self.answers.answers.get(pool.name, {})
+            answers = self.sets.given.answers.get(pool.name, {})
             job = FilterJob(pool, None, filter_plan, scorer, self.extractor, parts, answers)
             scanned = job.run().scanned
             confidence = np.concatenate([part.confidence for _, part in parts])
@@ -346,13 +339,15 @@ class _Search:
         """What the pools are worth without labels, by the question that `rank` asks."""
         seed, extractor = self.plan.seed, self.extractor
         own = read_labelled(self.base, seed, extractor)
-        left = {name: self.answers.without_labelled(name, one) for name, one in self.pools.items()}
-        pools = {name: read_first(one, own.sample, seed, extractor) for name, one in left.items()}
+        pools = {
+            name: read_first(one, own.sample, seed, extractor)
+            for name, one in self.sets.unlabelled.items()
+        }
         some = {name: pool for name, pool in pools.items() if len(pool.sample)}
         return default_gains(own, some, self.plan, self.listener)
 
     def _record(self, images: tuple[Proposal, ...], found: Mapping[str, _Candidates]) -> Proposals:
-        plan, gains, view = self.plan, self._gains(), self.view
+        plan, gains = self.plan, self._gains()
         pools = tuple(
             AskedPool(
                 name,
@@ -384,7 +379,7 @@ class _Search:
             answer=_answer(images, pools, worth, len(self.base), gains.answer.union),
             next=self._command(scorer.class_names) if images else None,
             backbone=backbone_entry(self.extractor.backbone),
-            view=None if view is None else view.describe(),
+            view=self.sets.view_entry,
             warnings=tuple(self.warnings),
         )
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mixmood.api.view_choice import choose_view
+from mixmood.api.view_choice import sets_in_view
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError
 from mixmood.core.listener import Listener
@@ -13,9 +13,8 @@ from mixmood.core.options import DEFAULT_PROBE
 from mixmood.core.records.ranking import Probe
 from mixmood.core.text import listed
 from mixmood.data.images.labels import needed_labels
-from mixmood.data.images.pool import Pool, scaled, scaled_alike
+from mixmood.data.images.pool import Pool, scaled
 from mixmood.data.open import OpenedCandidates, are_image_files, open_candidates, open_pool
-from mixmood.data.readers.given_labels import with_labels
 from mixmood.evidence.advice import PoolAdvice
 from mixmood.evidence.view import BASE
 from mixmood.features.reading import Reading
@@ -70,7 +69,7 @@ def head_task(
         return pool
 
     def read(pool: Pool) -> Sample:
-        found = extractor.read(pool)
+        found = sets.extractor.read(pool)
         for text in found.warnings:
             listener.warn(f"{pool.name}: {text}")
         return found.not_empty()
@@ -79,26 +78,17 @@ def head_task(
     # Checked before images are read: embedding many of them takes minutes.
     check_amount(len(base), len(needed_labels(base, "labelled set").names))
     candidates = open_candidates(as_pools(unlabelled), base, plan.seed, cache)
-    base, pools = scaled_alike(base, candidates.pools)
-    view = choose_view(
-        base, plan, jobs=plan.threads, groups=plan.groups, cache=cache, listener=listener
-    )
-    if view is not None:
-        listener.note(view.choice.reason)
-    given = with_labels(plan.labels, base, pools)
-    given.tell(listener)
-    if given.labelled is not base and view is not None:
-        # The accuracy of views was measured on other images and labels.
-        view = replace(view, evidence=None)
-    backbone = None if view is None else view.backbone
-    extractor = Extractor(backbone, plan.threads, cache, listener)
-    own, test = read(given.labelled), None
+    sets = sets_in_view(base, candidates.pools, plan, plan.threads, cache, listener)
+    if sets.view is not None:
+        listener.note(sets.view.choice.reason)
+    sets.given.tell(listener)
+    own, test = read(sets.labelled), None
     if plan.test is not None:
-        pixel_range = getattr(base, "pixel_range", None)
+        pixel_range = getattr(sets.opened, "pixel_range", None)
         test = read(scaled(opened(plan.test, "test set"), pixel_range))
-    task = labelled_task(own, test, view, plan, listener)
-    left = {name: given.without_labelled(name, pool) for name, pool in pools.items()}
-    readings = _readings(replace(candidates, pools=left), task, extractor, listener)
+    task = labelled_task(own, test, sets.view, plan, listener)
+    found = replace(candidates, pools=sets.unlabelled)
+    readings = _readings(found, task, sets.extractor, listener)
     return with_pools(task, _decided(task, readings, plan, listener), plan.pool_limit, listener)
 
 

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from mixmood.api.mlflow_runs import log_ranking, mlflow_log
 from mixmood.api.outputs import filter_command, slug, train_command
-from mixmood.api.view_choice import choose_view
+from mixmood.api.view_choice import sets_in_view
 from mixmood.core.cache import open_cache
 from mixmood.core.files import data_frame, written
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import with_options
 from mixmood.core.records.ranking import Ranking
 from mixmood.core.text import counted
-from mixmood.data.images.pool import scaled_alike
 from mixmood.data.open import open_candidates, open_pool
-from mixmood.data.readers.given_labels import with_labels
 from mixmood.data.sets import demo_sets
 from mixmood.ranking.pictures import gather_page_material
 from mixmood.ranking.plan import RankingPlan
@@ -118,35 +116,22 @@ def rank(
             labelled, seed=plan.seed, cache=store, role="labelled set", frames=plan.frames
         )
         opened = open_candidates(candidates, base, plan.seed, store, plan.frames)
-        base, pools = scaled_alike(base, opened.pools)
-        view = choose_view(
-            base,
-            plan,
-            jobs=plan.jobs,
-            groups=plan.groups,
-            cache=store,
-            listener=listener,
-            with_last=True,
-        )
-        given = with_labels(plan.labels, base, pools)
-        given.tell(listener)
+        sets = sets_in_view(base, opened.pools, plan, plan.jobs, store, listener, with_last=True)
+        sets.given.tell(listener)
         start = time.perf_counter()
         ranked = rank_pools(
-            given.labelled,
-            {name: given.without_labelled(name, pool) for name, pool in pools.items()},
+            sets.labelled,
+            sets.unlabelled,
             plan,
-            backbone=None if view is None else view.backbone,
-            views=None if view is None else view.evidence,
+            backbone=sets.extractor.backbone,
+            views=None if sets.view is None else sets.view.evidence,
             set_aside=opened.set_aside,
             cache=store,
             progress=listener,
         )
     record = with_command(ranked.record, labelled, opened.given, plan)
-    record = replace(
-        record,
-        view=None if view is None else view.describe(),
-        notes=(*record.notes, *given.notes),
-    )
+    notes = (*record.notes, *sets.given.notes)
+    record = replace(record, view=sets.view_entry, notes=notes)
     report = RankReport.of(replace(ranked, record=record), time.perf_counter() - start)
     if log is not None:
         log_ranking(log, report)

@@ -1,9 +1,13 @@
-"""Which backbone, at which resolution and depth? What was asked for, or the labelled images decide.
+"""In which view are sets seen: which backbone, at which resolution and depth?
+
+It is what was asked for, or the labelled images decide.
 
 All commands with labelled images ask here, so that the same labelled set has the same view in each.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,7 +17,8 @@ from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Listener
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.labels import groups_of, needed_labels
-from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
+from mixmood.data.images.pool import FeatureSource, ImageSource, Pool, scaled_alike
+from mixmood.data.readers.given_labels import GivenLabels, with_labels
 from mixmood.evidence.labelled import MOST_JUDGED
 from mixmood.evidence.view import ChosenView, ViewChoice, ViewEvidence
 from mixmood.features.backbones.backbone import Backbone, asked_views
@@ -23,15 +28,85 @@ from mixmood.features.plan import ViewPlan
 from mixmood.features.sample import Extractor
 
 
-def choose_view(
+class SetsPlan(ViewPlan, Protocol):
+    """The options of a plan that decide how its sets are seen."""
+
+    @property
+    def groups(self) -> str | None:
+        """Which labelled images are held out together: a column, or a pattern on the path."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Files with labels for images of any set."""
+
+
+@dataclass(frozen=True)
+class SetsInView:
+    """A labelled set and pools, scaled alike and seen in one view.
+
+    Attributes:
+        opened: The labelled set as it was opened.
+        pools: The pools by name, as they were opened.
+        view: Why the backbone looks at images as it does; None for features.
+        given: The labelled set with the labels of files, and what these say of the pools.
+        extractor: Reads features in this view.
+    """
+
+    opened: Pool
+    pools: dict[str, Pool]
+    view: ChosenView | None
+    given: GivenLabels
+    extractor: Extractor
+
+    @property
+    def labelled(self) -> Pool:
+        """The labelled set with corrections and with labelled images of the pools."""
+        return self.given.labelled
+
+    @property
+    def unlabelled(self) -> dict[str, Pool]:
+        """The pools without the images that have a label now or belong to no class."""
+        return {name: self.given.without_labelled(name, pool) for name, pool in self.pools.items()}
+
+    @property
+    def view_entry(self) -> dict[str, Any] | None:
+        """The entry `view` of a record."""
+        return None if self.view is None else self.view.describe()
+
+
+def sets_in_view(
     labelled: Pool,
-    plan: ViewPlan,
-    *,
-    jobs: int | None = None,
-    groups: str | None = None,
-    cache: FeatureCache | None = None,
+    pools: Mapping[str, Pool],
+    plan: SetsPlan,
+    jobs: int | None,
+    cache: FeatureCache | None,
     listener: Listener,
+    *,
     with_last: bool = False,
+) -> SetsInView:
+    """The sets in the view that the labelled images, as they were opened, choose.
+
+    Args:
+        labelled: The labelled images.
+        pools: The pools by name.
+        plan: Backbone, resolution, depth, device, groups and labels.
+        jobs: Working threads.
+        cache: Where features are kept.
+        listener: Gets progress.
+        with_last: Whether the last layer is computed in any case, for distances.
+    """
+    base, scaled_pools = scaled_alike(labelled, pools)
+    view = _chosen_view(base, plan, Extractor(None, jobs, cache, listener), with_last)
+    given = with_labels(plan.labels, base, scaled_pools)
+    if given.labelled is not base and view is not None:
+        # The accuracy of views was measured on other images and labels.
+        view = replace(view, evidence=None)
+    backbone = None if view is None else view.backbone
+    return SetsInView(base, scaled_pools, view, given, Extractor(backbone, jobs, cache, listener))
+
+
+def _chosen_view(
+    labelled: Pool, plan: SetsPlan, extractor: Extractor, with_last: bool
 ) -> ChosenView | None:
     """The backbone and the view for a labelled set; None for features, which have theirs.
 
@@ -39,15 +114,6 @@ def choose_view(
     used. With 4, 12 and 30 labels a class, 224 px and both depths had 88.1, 92.5 and 94.5 % right
     on development tasks; a choice 88.2, 93.1 and 94.7 %; 96 px and the last layer 79.8, 86.1 and
     89.2 %. InputError if several backbones are to be compared then.
-
-    Args:
-        labelled: The labelled images.
-        plan: Backbone, resolution, depth and device.
-        jobs: Working threads.
-        groups: Which labelled images are held out together: a column, or a pattern on the path.
-        cache: Where features are kept.
-        listener: Gets progress.
-        with_last: Whether the last layer is computed in any case, for distances.
     """
     if isinstance(labelled, FeatureSource):
         return None
@@ -55,7 +121,7 @@ def choose_view(
     left_out: dict[str, str] = {}
     if is_auto(plan.backbone):
         names, left_out = names_to_compare(plan.backbone)
-    networks = {name: _loaded(name, plan, listener) for name in names}
+    networks = {name: _loaded(name, plan, extractor.listener) for name in names}
     if is_auto(plan.backbone):
         _check_comparable(networks)
     candidates = tuple(
@@ -72,8 +138,7 @@ def choose_view(
     if len(candidates) == 1:
         return chosen(ViewChoice(candidates[0], f"{candidates[0].view}: no other view was asked."))
     try:
-        extractor = Extractor(None, jobs, cache, listener)
-        evidence, is_all = _evidence(labelled, networks, candidates, groups, extractor)
+        evidence, is_all = _evidence(labelled, networks, candidates, plan.groups, extractor)
         return chosen(evidence.choice, evidence if is_all else None)
     except InputError as error:
         if len(names) > 1:
