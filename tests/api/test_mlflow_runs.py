@@ -101,11 +101,11 @@ def test_without_mlflow_the_extra_is_named(features, monkeypatch):
 def test_the_number_of_retries_is_the_users_own_where_it_is_set(monkeypatch):
     monkeypatch.delenv(mlflow_log.RETRIES, raising=False)
     seen = {}
-    with mlflow_log._few_retries():
+    with mlflow_log.few_retries():
         seen["unset"] = os.environ[mlflow_log.RETRIES]
     assert mlflow_log.RETRIES not in os.environ
     monkeypatch.setenv(mlflow_log.RETRIES, "5")
-    with mlflow_log._few_retries():
+    with mlflow_log.few_retries():
         seen["set"] = os.environ[mlflow_log.RETRIES]
     assert seen == {"unset": "1", "set": "5"}
 

@@ -53,7 +53,11 @@ from tests.fixtures.filter_command import filtered, invoke, small
         (["labelled.npy", "empty"], 1, "empty"),
         (["labelled.npy", "wide.npy"], 1, "features"),
         (["few.npy", "half.npy"], 1, "at least 8 labelled images that can be read; got 5"),
-        (["labelled.npy", "noise:gaussian"], 1, "cannot be filtered: features cannot be mixed with images"),
+        (
+            ["labelled.npy", "noise:gaussian"],
+            1,
+            "features cannot be mixed with images",
+        ),
         (["labelled.npy"], 2, "Missing argument"),
     ],
 )

@@ -34,9 +34,9 @@ def test_a_second_run_does_not_load_the_network(pool, cache, monkeypatch):
 
 
 def test_a_package_of_onnx_runtime_under_another_name_tells_the_same_version(monkeypatch):
-    told = prepare._runtime_version()
+    told = prepare.runtime_version()
     monkeypatch.setattr(prepare, "package_version", lambda _: None)
-    assert prepare._runtime_version() == told
+    assert prepare.runtime_version() == told
 
 
 def test_a_half_warm_cache_gives_the_same_bits(pool, cache):

@@ -10,7 +10,7 @@ def ended_with(error, name, printed, monkeypatch):
     def fail():
         raise error
 
-    with local._silent_manager():
+    with local.silent_manager():
         thread = threading.Thread(target=fail, name=name)
         thread.start()
         thread.join()

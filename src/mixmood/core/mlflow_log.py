@@ -32,7 +32,7 @@ class MlflowLog:
         with needing("--mlflow", "train"):
             from mlflow.tracking import MlflowClient
         self._uri = uri
-        with self._errors(), _few_retries():
+        with self._errors(), few_retries():
             self._client = MlflowClient(tracking_uri=uri)
             found = self._client.get_experiment_by_name(experiment)
             self._experiment = (
@@ -103,7 +103,7 @@ class MlflowLog:
 
 
 @contextmanager
-def _few_retries() -> Iterator[None]:
+def few_retries() -> Iterator[None]:
     """A server that does not answer at the start is an error within seconds, not minutes."""
     if RETRIES in os.environ:
         yield

@@ -258,13 +258,13 @@ def cache_space(backbone: Backbone, pixel_range: PixelRange | None = None) -> by
     """
     import PIL
 
-    words = f"{backbone.fingerprint} pillow {PIL.__version__} onnxruntime {_runtime_version()}"
+    words = f"{backbone.fingerprint} pillow {PIL.__version__} onnxruntime {runtime_version()}"
     if pixel_range is not None:
         words += f" range {pixel_range.low:g} {pixel_range.high:g}"
     return hashlib.blake2b(words.encode(), digest_size=32).digest()
 
 
-def _runtime_version() -> str:
+def runtime_version() -> str:
     """The version of ONNX Runtime, from its package metadata, so that it need not be loaded."""
     # Builds for other hardware have other package names.
     return package_version("onnxruntime") or str(onnx_runtime().__version__)

@@ -125,7 +125,7 @@ def _run_batch(
             yield delayed(compute)(call)
 
     # Before the workers start, because libraries read the number of threads when loaded.
-    with parallel_config("loky", inner_max_num_threads=calls[0].n_threads), _silent_manager():
+    with parallel_config("loky", inner_max_num_threads=calls[0].n_threads), silent_manager():
         parallel = Parallel(
             n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
         )
@@ -145,7 +145,7 @@ def _run_batch(
 
 
 @contextmanager
-def _silent_manager() -> Iterator[None]:
+def silent_manager() -> Iterator[None]:
     """Do not print a KeyError of loky's manager thread.
 
     When loky is stopped while it distributes calls, that thread no longer finds them and ends with

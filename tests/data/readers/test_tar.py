@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mixmood.core.errors import InputError, UnreadableImageError
 from mixmood.data.readers import gzip_access as checkpoints
 from mixmood.data.readers.gzip_access import SeekableGzip
-from mixmood.data.readers.tar import TarSource, _records, read_tar_members
+from mixmood.data.readers.tar import TarSource, extended_records, read_tar_members
 
 
 def test_links_in_a_tar_are_left_out(tmp_path, png):
@@ -262,7 +262,7 @@ class Counted(bytes):
 def test_an_extended_header_of_many_lines_is_read_in_one_go():
     """A megabyte of them took 22 seconds while every line cut itself off the rest."""
     text = b"".join(b"%d %06d=\n" % (11, place) for place in range(10_000))
-    assert [int(key) for key, _ in _records(Counted(text))] == list(range(10_000))
+    assert [int(key) for key, _ in extended_records(Counted(text))] == list(range(10_000))
     assert Counted.n_copied < 5 * len(text)
 
 
@@ -271,7 +271,7 @@ def test_an_extended_header_of_many_lines_is_read_in_one_go():
 )
 def test_an_extended_header_with_wrong_lengths_is_damaged(text):
     with pytest.raises(ValueError, match="an extended header is damaged"):
-        list(_records(text))
+        list(extended_records(text))
 
 
 def test_large_sizes_in_binary_are_read(tmp_path):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import OptionError
+from mixmood.features.backbones import onnx_network
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.backbones.view import DEPTHS, Offer, View, joined, split
 from mixmood.features.extract import extract, extract_each
@@ -59,14 +60,19 @@ def test_the_middle_block_is_a_grid_that_knows_where_something_is():
     assert mirrored < 0.7 * same
 
 
-def test_a_network_is_held_once_for_all_its_views():
+def test_a_network_is_held_once_for_all_its_views(monkeypatch):
+    opened, open_on_device = [], onnx_network.open_on_device
+    monkeypatch.setattr(
+        onnx_network, "open_on_device", lambda *a: opened.append(a[0]) or open_on_device(*a)
+    )
     first = load_backbone()
     second = first.at(View(224, "both"))
     assert second.network is first.network
     assert second.fingerprint != first.fingerprint
     assert second.fingerprint == first.at(View(224)).fingerprint
     second.embed(np.zeros((1, 224, 224, 3), np.uint8))
-    assert first._session is second._session
+    first.embed(np.zeros((1, 96, 96, 3), np.uint8))
+    assert len(opened) == 1
 
 
 def test_signed_roots_of_each_block_have_length_one():

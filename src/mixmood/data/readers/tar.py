@@ -65,7 +65,7 @@ def read_tar_members(
         if kind in (b"L", b"x", b"X", b"g"):
             text = _take(stream, size)
             extended |= {b"path": text.rstrip(b"\0")} if kind == b"L" else {}
-            extended |= dict(_records(text)) if kind in (b"x", b"X") else {}
+            extended |= dict(extended_records(text)) if kind in (b"x", b"X") else {}
             offset += _rounded(size)
             continue
         if kind == _SPARSE:
@@ -123,7 +123,7 @@ def _take(stream: Stream, size: int) -> bytes:
     return text[:size]
 
 
-def _records(text: bytes) -> Iterator[tuple[bytes, bytes]]:
+def extended_records(text: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Key and value of each line `LENGTH KEY=VALUE` of an extended header."""
     start = 0
     # By offset: slicing off each line would copy the rest of the text for every line.
