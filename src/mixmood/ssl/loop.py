@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from pydantic import TypeAdapter
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -26,7 +27,7 @@ from mixmood.ssl.algorithms.losses import class_weights
 from mixmood.ssl.augment import Augment, strong_augment
 from mixmood.ssl.models.network import Follower, Network, Shadow, Standardise
 from mixmood.ssl.plan import TrainingPlan
-from mixmood.ssl.record import Arm, EpochRecord, epochs_from, select, to_jsonl
+from mixmood.ssl.record import Arm, EpochRecord, select, to_jsonl
 from mixmood.ssl.run_folder import METRICS, save_checkpoint
 from mixmood.ssl.task import Images, Labelled, Task, standardisation_of
 
@@ -461,7 +462,7 @@ class Loop:
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned."""
         self.n_done, self.selected = state["n_done"], state["selected"]
-        self.epochs = epochs_from(state["epochs"])
+        self.epochs = TypeAdapter(tuple[EpochRecord, ...]).validate_json(state["epochs"])
         self.elapsed_s, self.training_s = float(state["elapsed_s"]), float(state["training_s"])
         is_timed = self.training_s > 0 or self.n_done == 0
         if self.n_done not in range(self.length.n_updates + 1) or not is_timed:

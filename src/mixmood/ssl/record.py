@@ -162,13 +162,6 @@ def select(epochs: Sequence[EpochRecord]) -> EpochRecord | None:
     return max(tried, key=lambda e: (e.validation_accuracy, e.epoch)) if tried else None
 
 
-def epochs_from(text: str) -> tuple[EpochRecord, ...]:
-    """Epochs from JSON text."""
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(tuple[EpochRecord, ...]).validate_json(text)
-
-
 def to_jsonl(epochs: Sequence[EpochRecord]) -> str:
     """One line of JSON for each epoch."""
     return "".join(json.dumps(asdict(epoch), allow_nan=False) + "\n" for epoch in epochs)

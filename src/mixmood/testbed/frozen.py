@@ -96,12 +96,8 @@ class FrozenPool:
 
     def values(self, algorithm: str) -> dict[str, Any]:
         """Distances, useful share and probe."""
-        probed = measured.probed_algorithm(algorithm)
-        return {
-            "distances": self.distances,
-            "useful_share": measured.share_values(self.judged),
-            "probe": measured.probe_values(self.evidence, self.judged, probed),
-        }
+        judged = measured.judged_values(self.evidence, self.judged, algorithm)
+        return {"distances": self.distances, **judged}
 
 
 def frozen_results(job: Job, pool: FrozenPool) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from mixmood.core.arrays import Array, Codes
 from mixmood.core.cache import open_cache
 from mixmood.core.errors import InputError
 from mixmood.core.listener import Recorder
+from mixmood.core.options import PROBE_ALGORITHMS
 from mixmood.core.seeds import rng_for
 from mixmood.data.readers.array import ImageArray
 from mixmood.data.splits import Pixels
@@ -96,18 +97,23 @@ def loaded_backbone(name: str, resolution: int | None) -> "Backbone":
     return load_backbone(name, resolution)
 
 
-def share_values(part: "JudgedPart") -> dict[str, Any] | None:
-    """The useful share of a pool in plain values."""
-    if part.share is None:
-        return None
-    return {
-        "share": part.share.share,
-        "interval": list(part.share.interval),
-        "is_trustworthy": part.share.is_trustworthy,
-    }
+def judged_values(
+    evidence: "LabelledEvidence", part: "JudgedPart", algorithm: str
+) -> dict[str, Any]:
+    """Useful share and probe of a pool in plain values, for a run of this algorithm."""
+    share = None
+    if part.share is not None:
+        share = {
+            "share": part.share.share,
+            "interval": list(part.share.interval),
+            "is_trustworthy": part.share.is_trustworthy,
+        }
+    # An algorithm without a map to points has the default probe of `mixmood rank`.
+    probed = algorithm if algorithm in PROBE_ALGORITHMS else PROBE_ALGORITHMS[0]
+    return {"useful_share": share, "probe": _probe_values(evidence, part, probed)}
 
 
-def probe_values(
+def _probe_values(
     evidence: "LabelledEvidence", part: "JudgedPart", algorithm: str
 ) -> dict[str, Any] | None:
     """The values that the probe measures and the gain that it expects; None if it cannot.
@@ -131,10 +137,3 @@ def probe_values(
         "interval": list(probe.interval),
         "p_helps": probe.p_helps,
     }
-
-
-def probed_algorithm(algorithm: str) -> str:
-    """The algorithm that is probed for a run: its own, or else the default of `mixmood rank`."""
-    from mixmood.core.options import PROBE_ALGORITHMS
-
-    return algorithm if algorithm in PROBE_ALGORITHMS else PROBE_ALGORITHMS[0]

@@ -68,14 +68,8 @@ def measured_pool(job: Job, split: Split) -> dict[str, Any]:
         for images in (split.labelled, some)
     )
     evidence = LabelledEvidence(labelled, split.labels, job.run.seed)
-    part = evidence.part(pool)
-    return {
-        "distances": measured.distances_between(labelled, pool, plan),
-        "useful_share": measured.share_values(part),
-        "probe": measured.probe_values(
-            evidence, part, measured.probed_algorithm(job.run.algorithm)
-        ),
-    }
+    judged = measured.judged_values(evidence, evidence.part(pool), job.run.algorithm)
+    return {"distances": measured.distances_between(labelled, pool, plan), **judged}
 
 
 def train_on(job: Job, split: Split) -> "Trained":

@@ -282,11 +282,18 @@ def make_tables(
     )
     if not beside_paper:
         return made
+    distances, correlations = published_distances(), published_correlations()
     return replace(
         made,
         accuracies=[replace(row, paper=paper_accuracy(row)) for row in made.accuracies],
-        distances=[replace(r, paper=paper_distance(r, r.measure)) for r in made.distances],
-        agreements=[replace(r, paper=paper_correlation(r, r.measure)) for r in made.agreements],
+        distances=[
+            replace(r, paper=distances.get((r.task, r.source, r.percent, r.measure)))
+            for r in made.distances
+        ],
+        agreements=[
+            replace(r, paper=correlations.get((r.task, r.n_labelled, r.measure)))
+            for r in made.agreements
+        ],
         has_paper=True,
     )
 
@@ -355,16 +362,6 @@ def paper_accuracy(cell: Cell) -> float | None:
         return None  # The paper only has the baseline with the same epochs.
     source = "supervised" if cell.is_supervised else cell.source
     return published_accuracies().get((cell.task, source, cell.percent, cell.n_labelled))
-
-
-def paper_distance(cell: Cell, measure: str) -> float | None:
-    """The number of a cell in Table 2 of the paper, or None."""
-    return published_distances().get((cell.task, cell.source, cell.percent, measure))
-
-
-def paper_correlation(group: GroupKey, measure: str) -> float | None:
-    """The number of a group in Table 3 of the paper, or None."""
-    return published_correlations().get((group.task, group.n_labelled, measure))
 
 
 def _rows(name: str) -> list[dict[str, str]]:
