@@ -6,7 +6,7 @@ import pytest
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.evidence.share import auc
 from mixmood.numerics.neighbours import unit_rows
-from mixmood.scores.registry import SCORES, fit_score, score_from_arrays, score_to_arrays
+from mixmood.scores.registry import SCORES, fit_score, restored_score
 
 every_score = pytest.mark.parametrize("family", SCORES)
 
@@ -61,13 +61,17 @@ def test_rows_of_the_sample_score_as_they_do_when_they_come_by_again(family, wor
     assert score.score(pool) == pytest.approx(score.fit.pool, abs=1e-8)
 
 
+def arrays_of(score):
+    return {**score.fit.arrays, "labelled": score.fit.labelled, "pool": score.fit.pool}
+
+
 @every_score
 def test_a_score_survives_being_taken_apart(family, world, tmp_path):
     labelled, labels, pool = pools(world)
     score = fit_score(labelled, pool, labels, family)
-    np.savez(tmp_path / "score.npz", **score_to_arrays(score))
+    np.savez(tmp_path / "score.npz", **arrays_of(score))
     with np.load(tmp_path / "score.npz", allow_pickle=False) as content:
-        again = score_from_arrays(dict(content))
+        again = restored_score(family, score.width, dict(content))
     assert again.score(pool).tolist() == score.score(pool).tolist()
     assert again.fit.labelled.tolist() == score.fit.labelled.tolist()
 
@@ -147,15 +151,15 @@ def test_an_unknown_score_is_refused_with_the_nearest_name(world):
 
 def test_saved_arrays_of_something_else_are_refused(world):
     labelled, labels, pool = pools(world)
-    arrays = score_to_arrays(fit_score(labelled, pool, labels, "knn"))
-    with pytest.raises(InputError, match="got the family ''"):
-        score_from_arrays({})
-    with pytest.raises(InputError, match="got no fit_centre"):
-        score_from_arrays({k: v for k, v in arrays.items() if k != "fit_centre"})
+    arrays = arrays_of(fit_score(labelled, pool, labels, "knn"))
+    with pytest.raises(OptionError, match="Unknown score ''"):
+        restored_score("", 24, {})
+    with pytest.raises(InputError, match="got no centre"):
+        restored_score("knn", 24, {k: v for k, v in arrays.items() if k != "centre"})
     with pytest.raises(
         InputError, match="The array 'centre' of a saved score must hold finite numbers"
     ):
-        score_from_arrays({**arrays, "fit_centre": np.full(24, np.nan)})
+        restored_score("knn", 24, {**arrays, "centre": np.full(24, np.nan)})
 
 
 def left_out(labelled, labels, pool, family, i):

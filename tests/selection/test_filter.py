@@ -1,5 +1,7 @@
 """The fitted filter and duplicates."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from mixmood.core.errors import InputError, ShapeError
 from mixmood.numerics.neighbours import COPY_COSINE, EQUAL_COSINE, copy_cosine, unit_rows
 from mixmood.scores.registry import SCORES
 from mixmood.selection.duplicates import MOST_DIFFERENT_BITS, feature_codes, originals
-from mixmood.selection.scorer import filter_from_arrays, filter_to_arrays, fit_filter
+from mixmood.selection.scorer import fit_filter, restored_filter
 
 
 @pytest.mark.parametrize("family", SCORES)
@@ -34,9 +36,9 @@ def test_a_saved_filter_gives_the_same_bytes(world, rng, tmp_path):
     labelled, labels = world.useful(60)
     pool = np.concatenate([world.useful(50)[0], world.foreign(50)])
     fitted = fit_filter(labelled, pool, rng, labels=labels)
-    np.savez(tmp_path / "filter.npz", **filter_to_arrays(fitted))
+    np.savez(tmp_path / "filter.npz", **fitted.arrays)
     with np.load(tmp_path / "filter.npz", allow_pickle=False) as content:
-        again = filter_from_arrays(dict(content))
+        again = restored_filter(json.loads(json.dumps(fitted.facts)), dict(content))
     assert again.useful == fitted.useful
     assert again.threshold == fitted.threshold
     assert again.scored(pool).scores.tobytes() == fitted.scored(pool).scores.tobytes()
@@ -45,20 +47,17 @@ def test_a_saved_filter_gives_the_same_bytes(world, rng, tmp_path):
 
 def test_a_filter_without_labels_survives_being_saved(world, rng):
     fitted = fit_filter(world.useful(30)[0], world.useful(60)[0], rng)
-    again = filter_from_arrays(filter_to_arrays(fitted))
+    again = restored_filter(json.loads(json.dumps(fitted.facts)), fitted.arrays)
     assert again.useful == fitted.useful
     assert again.useful.class_shares is None
 
 
 def test_what_is_no_filter_is_refused(world, rng):
     fitted = fit_filter(world.useful(30)[0], world.useful(60)[0], rng)
-    arrays = filter_to_arrays(fitted)
-    with pytest.raises(ValueError, match="it has no format, useful"):
-        filter_from_arrays({})
-    with pytest.raises(ValueError, match="it has format 9"):
-        filter_from_arrays({**arrays, "format": np.array(9)})
+    with pytest.raises(InputError, match="A saved score must hold its arrays; got no "):
+        restored_filter(fitted.facts, {})
     with pytest.raises(ShapeError, match="got 3"):
-        filter_from_arrays({**arrays, "labelled_rows": np.ones((4, 3))})
+        restored_filter(fitted.facts, fitted.arrays | {"labelled_rows": np.ones((4, 3))})
     with pytest.raises(InputError, match="The pool must have at least 1 row"):
         fit_filter(world.useful(30)[0], np.empty((0, 24)), rng)
 

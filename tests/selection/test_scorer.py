@@ -44,3 +44,10 @@ def test_other_arrays_are_no_saved_filter(tmp_path):
     message = "images.npz is not a saved filter: format .* Give a file written by --save"
     with pytest.raises(InputError, match=message):
         load_scorer(tmp_path / "images.npz")
+
+
+def test_a_filter_of_another_format_is_refused(saved):
+    facts = str(read_arrays(saved)["facts"]).replace('"format": 1', '"format": 9')
+    saved.write_bytes(packed_arrays(read_arrays(saved) | {"facts": np.array(facts)}))
+    with pytest.raises(InputError, match="format 1 was wanted; it has 9"):
+        load_scorer(saved)

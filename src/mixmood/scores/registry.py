@@ -2,10 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import InputError, OptionError
@@ -124,33 +122,20 @@ def fit_score(
     return FittedScore(family, fit, own.shape[1])
 
 
-def score_to_arrays(score: FittedScore) -> dict[str, NDArray[Any]]:
-    """A fitted score as plain arrays, for a file without pickle."""
-    own = {"labelled": score.fit.labelled, "pool": score.fit.pool}
-    facts = {"family": np.array(score.family), "width": np.array(score.width)}
-    return {**facts, **own, **{f"fit_{name}": value for name, value in score.fit.arrays.items()}}
-
-
-def score_from_arrays(arrays: FitArrays) -> FittedScore:
-    """The fitted score from the arrays of `score_to_arrays`; refuse other arrays."""
-    family = str(arrays.get("family", ""))
-    chosen = SCORES.get(family)
-    fitted_names = [f"fit_{name}" for name in chosen.arrays] if chosen else []
-    needed = ["width", "labelled", "pool", *fitted_names]
-    missing = [name for name in needed if name not in arrays]
-    if chosen is None or missing:
+def restored_score(family: str, width: int, arrays: FitArrays) -> FittedScore:
+    """A score from the arrays of its fit and the scores `labelled` and `pool`; refuse others."""
+    chosen = score_family(family)
+    missing = [name for name in (*chosen.arrays, "labelled", "pool") if name not in arrays]
+    if missing:
         raise InputError(
-            "A saved score must hold its family and its arrays; "
-            + (f"got no {', '.join(missing)}." if chosen else f"got the family '{family}'.")
-            + " Save the filter again with this version of mixmood."
+            f"A saved score must hold its arrays; got no {', '.join(missing)}. "
+            "Save the filter again with this version of mixmood."
         )
-    fitted = {name: arrays[f"fit_{name}"] for name in chosen.arrays}
-    for name in ("labelled", "pool", *fitted):
-        values = np.asarray(fitted[name] if name in fitted else arrays[name])
+    for name, values in arrays.items():
         if values.dtype.kind not in "fi" or not np.isfinite(values).all():
             raise InputError(
                 f"The array '{name}' of a saved score must hold finite numbers; got "
                 f"{values.dtype}. Save the filter again."
             )
-    fit = Fit(fitted, arrays["labelled"], arrays["pool"])
-    return FittedScore(family, fit, int(arrays["width"]))
+    fit = Fit({name: arrays[name] for name in chosen.arrays}, arrays["labelled"], arrays["pool"])
+    return FittedScore(family, fit, width)

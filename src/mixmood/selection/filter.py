@@ -1,6 +1,7 @@
 """The filter itself: from a pool and a fitted scorer to a decision for each image."""
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,7 +36,7 @@ from mixmood.selection.decide import (
 )
 from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scan import PartFolder, Scan, scan_local
-from mixmood.selection.scorer import Scorer, filter_to_arrays
+from mixmood.selection.scorer import Scorer
 
 CACHED_IMAGES = 50_000
 """Features of a larger pool are not cached: they would displace everything else in the cache."""
@@ -106,7 +107,8 @@ class FilterJob:
     def _identity(self) -> dict[str, Any]:
         """Values that must be the same when an interrupted scan is resumed."""
         state, backbone = hashlib.sha256(), self.extractor.backbone
-        for name, values in sorted(filter_to_arrays(self.scorer.filter).items()):
+        state.update(json.dumps(self.scorer.filter.facts).encode())
+        for name, values in sorted(self.scorer.filter.arrays.items()):
             state.update(name.encode() + np.ascontiguousarray(values).tobytes())
         return {
             "pool": self.pool.fingerprint,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from mixmood.core.arrays import Array, Codes, Rows, packed_arrays, read_arrays
 from mixmood.core.errors import InputError, errors_as
@@ -36,9 +37,8 @@ from mixmood.scores.fitting import (
 from mixmood.scores.registry import (
     FittedScore,
     fit_score,
+    restored_score,
     score_family,
-    score_from_arrays,
-    score_to_arrays,
 )
 from mixmood.selection.duplicates import feature_codes
 from mixmood.selection.plan import FIT_SAMPLE, FilterPlan
@@ -84,6 +84,30 @@ class FittedFilter:
     def typical_threshold(self, share: float) -> float:
         """The score that a share of the labelled images, such as 0.95, reaches."""
         return typical_threshold(self.score.fit.labelled, share)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a file keeps beside the arrays, for JSON."""
+        names = {"family": self.score.family, "width": self.score.width}
+        return {**names, "useful": asdict(self.useful), "threshold": self.threshold}
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What a file keeps as arrays; nothing in them needs pickle."""
+        fit = self.score.fit
+        score = {**fit.arrays, "labelled": fit.labelled, "pool": fit.pool}
+        own = {"labelled_rows": self.labelled.astype(np.float32), "pool_mean": self.centre}
+        return own | {f"score_{name}": values for name, values in score.items()}
+
+
+def restored_filter(facts: dict[str, Any], arrays: FitArrays) -> FittedFilter:
+    """The filter from its facts and arrays; refuse others."""
+    fit = {name[6:]: arrays[name] for name in arrays if name.startswith("score_")}
+    score = restored_score(str(facts["family"]), int(facts["width"]), fit)
+    useful = TypeAdapter(UsefulShare).validate_python(facts["useful"])
+    rows = checked_rows(arrays["labelled_rows"], "The saved labelled rows", score.width)
+    centre = checked_rows(arrays["pool_mean"][None], "The saved mean", score.width)[0]
+    return FittedFilter(score, useful, float(facts["threshold"]), rows, centre)
 
 
 def fit_filter(
@@ -147,39 +171,6 @@ def balanced_threshold(pool_scores: Array, useful_share: float) -> float:
     return float((ascending[n_dropped - 1] + ascending[n_dropped]) / 2)
 
 
-def filter_to_arrays(fitted: FittedFilter) -> dict[str, NDArray[Any]]:
-    """A fitted filter as plain arrays, for `numpy.savez`; nothing in them needs pickle."""
-    return {
-        "format": np.array(FORMAT),
-        "useful": np.array(json.dumps(asdict(fitted.useful))),
-        "threshold": np.array(fitted.threshold),
-        "labelled_rows": fitted.labelled.astype(np.float32),
-        "pool_mean": fitted.centre,
-        **{f"score_{name}": value for name, value in score_to_arrays(fitted.score).items()},
-    }
-
-
-def filter_from_arrays(arrays: FitArrays) -> FittedFilter:
-    """The filter from the arrays of `filter_to_arrays`; refuse other arrays."""
-    wanted = ("format", "useful", "threshold", "labelled_rows", "pool_mean")
-    missing = [name for name in wanted if name not in arrays]
-    if missing or int(arrays["format"]) != FORMAT:
-        found = f"no {', '.join(missing)}" if missing else f"format {int(arrays['format'])}"
-        raise ValueError(f"format {FORMAT} and all arrays were wanted; it has {found}")
-    score = score_from_arrays(_with_prefix(arrays, "score_"))
-    useful = json.loads(str(arrays["useful"]))
-    lists = {name: tuple(value) for name, value in useful.items() if isinstance(value, list)}
-    rows = checked_rows(arrays["labelled_rows"], "The saved labelled rows", score.width)
-    centre = checked_rows(arrays["pool_mean"][None], "The saved mean", score.width)[0]
-    threshold = float(arrays["threshold"])
-    return FittedFilter(score, UsefulShare(**useful | lists), threshold, rows, centre)
-
-
-def _with_prefix(arrays: FitArrays, prefix: str) -> dict[str, NDArray[Any]]:
-    """The arrays whose names begin with a prefix, under their names without it."""
-    return {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
-
-
 @dataclass(frozen=True)
 class Scorer:
     """A fitted filter with a classifier, the names of classes and labelled images, and a backbone.
@@ -211,56 +202,51 @@ class Scorer:
         return scaled(pool, self.pixel_range)
 
 
+FACTS = ("class_names", "labelled_names", "backbone", "backbone_name", "resolution", "depth")
+"""The fields of a scorer that are saved as they are."""
+
+
 def save_scorer(path: Path, scorer: Scorer) -> None:
     """Write a scorer as plain arrays; the labelled images are not needed to use it."""
     head, pixel_range = scorer.head, scorer.pixel_range
-    facts = {
-        "class_names": scorer.class_names,
-        "labelled_names": scorer.labelled_names,
-        "backbone": scorer.backbone,
-        "backbone_name": scorer.backbone_name,
-        "resolution": scorer.resolution,
-        "depth": scorer.depth,
+    facts = {name: getattr(scorer, name) for name in FACTS} | {
+        "format": FORMAT,
         "pixel_range": None if pixel_range is None else [pixel_range.low, pixel_range.high],
+        "temperature": None if head is None else head.temperature,
+        "filter": scorer.filter.facts,
     }
-    arrays = {f"filter_{name}": value for name, value in filter_to_arrays(scorer.filter).items()}
-    arrays["facts"] = np.array(json.dumps(facts))
+    arrays = {**scorer.filter.arrays, "facts": np.array(json.dumps(facts))}
     if head is not None:
-        arrays |= {
-            "head_weights": head.weights,
-            "head_bias": head.bias,
-            "head_temperature": np.array(head.temperature),
-        }
+        arrays |= {"head_weights": head.weights, "head_bias": head.bias}
     write_atomic(path, packed_arrays(arrays))
 
 
 def load_scorer(path: Path) -> Scorer:
     """Read what `save_scorer` wrote; refuse anything else."""
     with errors_as(InputError, f"{path} is not a saved filter", "Give a file written by --save."):
-        return _from_arrays(read_arrays(path))
-
-
-def _from_arrays(arrays: FitArrays) -> Scorer:
-    fitted = filter_from_arrays(_with_prefix(arrays, "filter_"))
-    facts, head = json.loads(str(arrays["facts"])), None
-    class_names, limits = tuple(map(str, facts["class_names"])), facts["pixel_range"]
-    if "head_weights" in arrays:
-        weights, bias = arrays["head_weights"], arrays["head_bias"]
-        shape = (fitted.score.width, len(class_names))
-        if weights.shape != shape or bias.shape != shape[1:]:
-            raise ValueError("its classifier does not fit its features")
-        head = LinearHead(weights, bias, float(arrays["head_temperature"]))
-    return Scorer(
-        fitted,
-        head,
-        class_names,
-        labelled_names=tuple(map(str, facts["labelled_names"])),
-        backbone=str(facts["backbone"]),
-        backbone_name=str(facts["backbone_name"]),
-        resolution=int(facts["resolution"]),
-        depth=str(facts["depth"]),
-        pixel_range=None if limits is None else PixelRange(*map(float, limits)),
-    )
+        arrays = read_arrays(path)
+        facts = json.loads(str(arrays.pop("facts", "{}")))
+        if facts.get("format") != FORMAT:
+            raise ValueError(f"format {FORMAT} was wanted; it has {facts.get('format')}")
+        weights, bias = arrays.pop("head_weights", None), arrays.pop("head_bias", None)
+        fitted, limits = restored_filter(facts["filter"], arrays), facts["pixel_range"]
+        texts = {name: tuple(map(str, facts[name])) for name in FACTS[:2]}
+        head = None
+        if weights is not None and bias is not None:
+            shape = (fitted.score.width, len(texts["class_names"]))
+            if weights.shape != shape or bias.shape != shape[1:]:
+                raise ValueError("its classifier does not fit its features")
+            head = LinearHead(weights, bias, float(facts["temperature"]))
+        return Scorer(
+            fitted,
+            head,
+            **texts,
+            backbone=str(facts["backbone"]),
+            backbone_name=str(facts["backbone_name"]),
+            resolution=int(facts["resolution"]),
+            depth=str(facts["depth"]),
+            pixel_range=None if limits is None else PixelRange(*map(float, limits)),
+        )
 
 
 MOST_IN_FILTER = 5000
