@@ -117,6 +117,15 @@ def test_the_answer_and_the_command_name_the_same_pool_to_filter(places):
     assert found.next == f"mixmood filter mine.npz {far.name}.npy --out kept-{far.name}.csv"
 
 
+def test_the_command_trains_the_head_whose_gain_was_measured(places):
+    record = rank("mine.npz", {"web": "foreign.npy"}, draws=2, until=None, probe=False)
+    given, plan = {"web": "foreign.npy"}, RankingPlan(probe_algorithm="mixmatch")
+    found = with_command(replace(plain(record), union=use("web")), "mine.npz", given, plan)
+    assert found.next == ("mixmood train mine.npz foreign.npy --out run-web --algorithm mixmatch")
+    without = with_command(plain(record), "mine.npz", given, plan)
+    assert without.next == "mixmood train mine.npz --out run-supervised"
+
+
 def test_there_is_nothing_to_type_where_nothing_can_be_trained(places):
     """Without classes no command trains; arrays have no name that could be typed."""
     rng = np.random.default_rng(1)

@@ -75,7 +75,7 @@ def test_a_ranking_uses_the_backbone_that_classifies_best_and_says_so(sets):
     found = compared(report.view)
     assert found["seeing"]["accuracy"] == 1.0 > found["blind"]["accuracy"]
     assert found["seeing"]["log_likelihood"] > found["blind"]["log_likelihood"]
-    assert report.view["n_images"] == 16
+    assert (report.view["n_images"], report.view["is_chosen"]) == (16, True)
     assert "seeing at 64 px, last has the highest log-likelihood" in report.view["reason"]
     plain = mixmood.rank(sets / "labelled", {"pool": sets / "pool"}, backbone="seeing", **QUICK)
     assert report.candidates == plain.candidates
@@ -249,6 +249,8 @@ def test_without_classes_or_with_one_image_a_class_the_largest_view_is_used(sets
         report = mixmood.rank(labelled, {"p": sets / "labelled"}, **AUTO, **QUICK)
         assert (report.view["resolution"], report.view["depth"]) == (224, "both")
         assert "nothing to compare views by" in report.view["reason"]
+        assert not report.view["is_chosen"]
+        assert report.view["reason"] in report.to_text(verbose=True)
     assert mixmood.embed(sets / "pool", **AUTO).shape == (12, 3968)
     assert mixmood.embed(sets / "pool", resolution=64, depth="middle").shape == (12, 2688)
 
@@ -280,5 +282,5 @@ def test_the_next_command_names_the_view_that_was_asked_for(sets):
     words = ["filter", str(sets / "labelled"), str(sets / "pool"), "--out", str(sets / "kept.csv")]
     done = CliRunner().invoke(app, [*words, "--resolution", "64", "--depth", "both", "--keep", "3"])
     assert done.exit_code == 0, done.output
-    assert "--out run-kept --resolution 64 --depth both" in done.stdout
+    assert "--resolution 64 --depth both" in done.stdout.splitlines()[-1]
     assert "64 px, both" in done.stdout.splitlines()[0]

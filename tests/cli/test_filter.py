@@ -106,7 +106,7 @@ def test_half_of_a_half_foreign_pool_is_kept_and_the_right_half(in_features, tmp
 def test_a_typical_share_is_one_of_the_labelled_images(in_features, tmp_path):
     words = ("labelled.npy", "half.npy", "--typical", 0.9, "--out", tmp_path / "k.csv")
     record = json.loads(filtered(*words, "--json", "-").stdout)
-    assert record["keep"] == "as typical as 90% of the labelled images"
+    assert record["keep"] == "as typical as 90 % of the labelled images"
     # The lowest score that is kept lies at or above that of the labelled image.
     assert record["typical"] <= 0.9
     keeps = np.array([row["keep"] == "1" for row in rows_of(tmp_path / "k.csv")])

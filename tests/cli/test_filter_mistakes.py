@@ -51,7 +51,7 @@ from tests.fixtures.filter_command import filtered, invoke, small
         (["labelled.npy", "nowhere"], 1, "Cannot open the pool nowhere: No such file"),
         (["nowhere", "half.npy"], 1, "Cannot open the labelled set nowhere: No such file"),
         (["labelled.npy", "empty"], 1, "empty"),
-        (["labelled.npy", "wide.npy"], 1, "features"),
+        (["labelled.npy", "wide.npy"], 1, "wide cannot be filtered: all sets must have the same"),
         (["few.npy", "half.npy"], 1, "at least 8 labelled images that can be read; got 5"),
         (
             ["labelled.npy", "noise:gaussian"],

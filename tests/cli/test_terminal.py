@@ -52,7 +52,7 @@ def test_an_epoch_without_a_confident_guess_says_so():
     assert "no guess has reached the threshold yet: the pool is not used" in line
     assert "unlabelled" not in line
     used = EpochRecord(1, 3, 1e-3, 0.5, 0.5, 0.1, None, (0.5, 0.5), 0.75, None, 9.0, 0.25)
-    assert "unlabelled 0.1000  confident guesses 25%" in epoch_line(used)
+    assert "unlabelled 0.1000  confident guesses 25 %" in epoch_line(used)
 
 
 def test_the_speed_of_the_probe_is_counted_in_pools_and_that_of_reading_in_images():

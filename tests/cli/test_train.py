@@ -99,7 +99,7 @@ def test_a_pool_that_is_missing_is_misuse(folders):
 
 def test_a_line_of_an_epoch_holds_losses_and_accuracies():
     epoch = EpochRecord(3, 30, 1e-3, 0.5, 0.25, 0.125, 0.4, (0.5, 0.5), 0.75, 0.8, 9.0)
-    expected = "epoch 3  loss 0.5000  unlabelled 0.1250  dropped 40%  test 0.750  validation 0.800"
+    expected = "epoch 3  loss 0.5000  unlabelled 0.1250  dropped 40 %  test 0.750  validation 0.800"
     assert epoch_line(epoch) == expected
 
 

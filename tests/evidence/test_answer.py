@@ -59,12 +59,21 @@ def test_the_useful_part_of_a_pool_is_used_too_where_it_probably_helps():
 
 def test_a_pool_that_needs_a_filter_is_named_when_none_can_be_used():
     advice = {
-        "web": PoolAdvice("filter", "about 50% of it is useful"),
+        "web": PoolAdvice("filter", "about 50 % of it is useful"),
         "x": PoolAdvice("avoid", ""),
     }
     found = answer(advice, {"web": probe(0.2, 0.5), "x": probe(-3, 0.0)}, never)
     assert found.union is None
-    assert found.sentence == "Filter web first: about 50% of it is useful."
+    assert found.sentence == "Filter web first: about 50 % of it is useful."
+
+
+def test_without_gains_the_pool_with_the_largest_useful_share_is_filtered_first():
+    advice = {
+        "a": PoolAdvice("filter", "11 % of it useful", "share", 0.11),
+        "b": PoolAdvice("filter", "40 % of it useful", "share", 0.4),
+    }
+    found = answer(advice, dict.fromkeys(advice), never)
+    assert found.sentence == "Filter b first: 40 % of it useful."
 
 
 def test_no_pool_is_advised_when_all_harm_or_none_is_sure():

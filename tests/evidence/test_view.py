@@ -71,7 +71,7 @@ def test_images_of_a_group_are_held_out_together():
 
 def test_one_image_a_class_tells_nothing():
     features, codes, contents = world(n_each=1)
-    with pytest.raises(InputError, match="one with images in two groups or more"):
+    with pytest.raises(InputError, match="in one of them, two images that are not of one group"):
         _ = ViewEvidence(features, codes, contents).choice
 
 

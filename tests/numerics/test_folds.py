@@ -62,5 +62,5 @@ def test_fewer_rows_than_folds_make_fewer_folds():
 def test_what_cannot_be_divided_is_refused():
     with pytest.raises(InputError, match="two classes"):
         repeated_folds(np.zeros(10, int), 5, 1, rng())
-    with pytest.raises(InputError, match="2 classes in 2 groups"):
+    with pytest.raises(InputError, match="got 2 images of 2 classes"):
         repeated_folds(np.array([0, 1]), 2, 1, rng())

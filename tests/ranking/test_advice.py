@@ -69,10 +69,10 @@ def test_a_task_on_which_the_classifier_is_often_wrong_gets_no_advice():
 def test_the_reason_gives_the_numbers():
     """What decides comes first: the gain, or the share."""
     assert advise(probe(), share(0.62, 0.51, 0.73)).reason == (
-        "gain +3.0 points (+1.0 to +5.0), P(helps) 0.97; 62% of it useful (51% to 73%)"
+        "gain +3.0 points (+1.0 to +5.0), P(helps) 0.97; 62 % of it useful (51 to 73)"
     )
     assert advise(probe(-3.0, 0.001), share(0.5)).reason == (
-        "50% of it useful (40% to 60%); gain -3.0 points (-5.0 to -1.0), P(helps) < 0.01"
+        "50 % of it useful (40 to 60); gain -3.0 points (-5.0 to -1.0), P(helps) < 0.01"
     )
 
 
@@ -84,7 +84,7 @@ def test_the_reason_gives_the_numbers():
         (probe(p_helps=0.5531), share(0.9), "use", "P(helps) just above 0.55"),
         (probe(0.1, p_helps=0.204), share(0.9), "unsure", "P(helps) just above 0.20"),
         (probe(gain=0.24), share(0.9), "unsure", "gain +0.24 points"),
-        (probe(p_helps=0.5), share(0.797), "filter", "just below 80% of it useful"),
+        (probe(p_helps=0.5), share(0.797), "filter", "just below 80 % of it useful"),
     ],
 )
 def test_a_rounded_number_does_not_look_like_the_threshold_that_it_misses(
@@ -99,7 +99,7 @@ def test_a_pool_that_is_avoided_for_what_it_holds_says_so_beside_a_gain_above_0(
     advice = advise(probe(0.1, 0.54), share(0.0, 0.0, 0.01))
     assert advice == PoolAdvice(
         "avoid",
-        "too little to use: 0% of it useful (0% to 1%); gain +0.1 points (-1.9 to +2.1), "
+        "too little to use: 0 % of it useful (0 to 1); gain +0.1 points (-1.9 to +2.1), "
         "P(helps) 0.54",
         "share",
     )

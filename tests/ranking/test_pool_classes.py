@@ -38,7 +38,8 @@ def test_the_shares_are_those_of_the_pool(labelled, rng):
     mixed = found["mixed"].classes
     assert [mixed[c] for c in ("rose", "tulip", "lily")] == pytest.approx([0.25, 0, 0.75], abs=0.06)
     assert (
-        "looks like the class 'tulip', which has 33% of the labelled" in found["tulips"].warnings[0]
+        "looks like the class 'tulip', which has 33 % of the labelled"
+        in found["tulips"].warnings[0]
     )
 
 
@@ -54,7 +55,7 @@ def test_one_class_with_most_of_a_pool_gets_a_warning():
         one_class_warning({"a": 0.9, "b": 0.1}, even) is None
     )  # less than twice its labelled share
     rare = LabelledSet("mine", 20, 0, 20, "f", {"a": 4, "b": 16})
-    assert "most of it (90%) looks like the class 'a', which has 20%" in one_class_warning(
+    assert "most of it (90 %) looks like the class 'a', which has 20 %" in one_class_warning(
         {"a": 0.9, "b": 0.1}, rare
     )
     assert one_class_warning({"a": 0.5, "b": 0.5}, rare) is None

@@ -173,8 +173,8 @@ def test_progress_is_told_for_every_image_and_pool(rng, small_backbone):
     listener = Listener()
     quick = {"draws": 2, "backbone": small_backbone, "cache": None}
     mixmood.rank(noise(rng, 16), {"a": noise(rng, 20)}, **quick, listener=listener)
-    assert listener.done == {"array": 16, "a": 16, "probe": 1}
-    assert listener.totals == {"array": 16, "a": 16, "statistics": 0, "probe": 1}
+    assert listener.done == {"array": 16, "a": 20, "probe": 1}
+    assert listener.totals == {"array": 16, "a": 20, "statistics": 0, "probe": 1}
     assert listener.finished == {"array", "a", "statistics", "probe"}
 
 

@@ -33,7 +33,7 @@ def test_repeated_images_in_a_pool_are_counted(sets):
     report = mixmood.rank(labelled, {"sixfold": sixfold, "mid": pools["mid"]}, until=None)
     repeated, mid = report.candidates
     assert (repeated.n_read, repeated.n_distinct) == (300, 50)
-    assert "only 50 of the 300 images read are distinct (17%)" in repeated.warnings[0]
+    assert "only 50 of the 300 images read are distinct (17 %)" in repeated.warnings[0]
     assert (mid.n_distinct, mid.warnings) == (mid.n_read, ())
     assert report.labelled.n_distinct == 60
 
@@ -47,7 +47,7 @@ def test_near_copies_are_told(sets):
     assert (near.name, near.warnings) == ("near", ())
     assert blurred.measures["l2"].signed < 0
     assert blurred.warnings == (
-        "100% of it are near copies of labelled images, such as other sizes or encodings of them: "
+        "100 % of it are near copies of labelled images, such as other sizes or encodings of them: "
         "they teach nothing new.",
     )
     assert blurred.advice == "unsure"

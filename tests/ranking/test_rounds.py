@@ -34,7 +34,7 @@ def test_a_clear_winner_stops_the_reading_and_a_note_says_what_was_saved(sets):
 
 
 def test_one_pool_is_read_no_further_than_needed_and_not_called_the_nearest(rng):
-    report = mixmood.rank(features(rng, 60), {"only": features(rng, 2000)})
+    report = mixmood.rank(features(rng, 60), {"only": features(rng, 2000)}, probe=False)
     assert report.candidates[0].n_read == 120
     assert "120 images of the pool instead of 900" in report.notes[1]
     assert "nearest" not in report.notes[1]
@@ -50,6 +50,11 @@ def test_the_images_of_the_probe_are_read_first_and_counted(sets):
     n_read = {candidate.name: candidate.n_read for candidate in report.candidates}
     assert n_read == {"near": 1000, "mid": 300, "far": 300}, "foreign pools are not read further"
     assert "1,600 images of the pools instead of 2,800 settle" in " ".join(report.notes)
+
+
+def test_without_classes_the_first_images_are_read_for_the_useful_share(sets):
+    n_read = {one.name: one.n_read for one in mixmood.rank(*sets).candidates}
+    assert n_read == {"near": 300, "mid": 300, "far": 300}
 
 
 def test_images_that_are_there_already_are_no_new_round(rng, monkeypatch):
@@ -74,20 +79,20 @@ def test_images_that_are_there_already_are_no_new_round(rng, monkeypatch):
 @pytest.mark.usefixtures("all_draws")
 def test_equal_pools_are_read_to_the_end(rng):
     pools = {"a": features(rng, 2000), "b": features(rng, 2000)}
-    report = mixmood.rank(features(rng, 60), pools, until=0.9999, draws=6)
+    report = mixmood.rank(features(rng, 60), pools, until=0.9999, draws=6, probe=False)
     assert {candidate.n_read for candidate in report.candidates} == {180}
     assert report.notes[1].startswith("Near tie")
     assert "360 of 360" in report.notes[1]
 
 
 def test_a_probability_of_one_reads_everything(sets):
-    assert {c.n_read for c in mixmood.rank(*sets, until=1.0).candidates} == {900}
+    assert {c.n_read for c in mixmood.rank(*sets, until=1.0, probe=False).candidates} == {900}
 
 
 def test_a_hopeless_pool_is_read_no_further_than_the_first_round(rng):
     """Two near pools are read on; the far one is not."""
     pools = {"a": features(rng, 2000), "b": features(rng, 2000), "far": features(rng, 2000, 3)}
-    report = mixmood.rank(features(rng, 60), pools, until=0.9999)
+    report = mixmood.rank(features(rng, 60), pools, until=0.9999, probe=False)
     n_read = {candidate.name: candidate.n_read for candidate in report.candidates}
     assert report.draws == 30
     assert n_read == {"a": 900, "b": 900, "far": 120}
@@ -117,6 +122,6 @@ def test_reading_leaves_the_threads_of_blas_to_the_rest_of_the_process(rng, monk
     monkeypatch.setattr(FeatureArray, "features", watched)
     with threadpool_limits(2):
         pools = {"a": features(rng, 2000), "b": features(rng, 2000)}
-        mixmood.rank(features(rng, 60), pools, until=0.9999, draws=6)
+        mixmood.rank(features(rng, 60), pools, until=0.9999, draws=6, probe=False)
     assert len(seen) > 3
     assert all(min(found) == 2 for found in seen)

@@ -63,7 +63,7 @@ def gain(value, advice):
     ],
 )
 def test_the_answer_follows_the_advice(whole, kept, start, word):
-    sentence, used = answer(GainChange("mixmatch", whole, kept))
+    sentence, used = answer(GainChange("mixmatch", whole, kept), 10)
     assert sentence.startswith(start)
     assert used == word
 
@@ -89,7 +89,42 @@ def test_gains_need_classes_and_can_be_left_out(labelled, pool, world):
     assert mixmood.filter(unnamed, pool, cache=None).record.probe is None
 
 
-def test_a_handful_of_kept_images_is_not_probed(labelled, pool):
-    record = mixmood.filter(labelled, pool, cache=None, keep=20).record
-    assert record.probe is None
-    assert (record.answer, record.next) == ("", None)
+def test_a_handful_of_kept_images_has_the_advice_that_train_gives_them(labelled, pool, world):
+    kept = mixmood.filter(labelled, pool, cache=None, keep=3)
+    own = rows_of("kept", pool.features(np.flatnonzero(kept.is_kept)))
+    (trained,) = mixmood.train(labelled, own, cache=None).record.pools
+    assert kept.record.probe.kept.gain == trained.gain
+    assert kept.record.probe.kept.advice == trained.advice == "unsure"
+    assert kept.record.answer.startswith("No reason to use the kept images: ")
+
+
+def test_a_pool_of_which_nothing_is_kept_is_not_used(world, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows, codes = world.useful(60)
+    np.savez("mine.npz", features=rows, labels=codes)
+    np.save("far.npy", world.foreign(300))
+    record = mixmood.filter("mine.npz", "far.npy", out="kept.csv", cache=None).record
+    assert record.n_kept == 0
+    assert record.answer == "Use no image of this pool: none is kept."
+    assert record.next == "mixmood train mine.npz --out run-supervised"
+
+
+def test_without_classes_the_share_and_advice_of_rank_and_filter_are_the_same(pool, world):
+    unnamed = rows_of("labelled", world.useful(60)[0])
+    (own,) = mixmood.rank(unnamed, {"pool": pool}, cache=None, draws=2).candidates
+    assert own.useful_share == mixmood.filter(unnamed, pool, cache=None).useful_share
+    alone, *_ = mixmood.rank(unnamed, {"pool": pool, "copy": pool}, cache=None).candidates
+    assert own.useful_share == alone.useful_share
+
+
+def test_copies_of_labelled_images_do_not_take_the_place_of_useful_ones(world):
+    """The share is that of the other images, and so is the threshold that it sets."""
+    rows, codes = world.useful(60)
+    others = np.concatenate([world.useful(100)[0], world.foreign(300)])
+    copied = rows_of("copied", np.concatenate([rows, others]))
+    found = [
+        mixmood.filter(rows_of("labelled", rows, codes), pool, cache=None).record
+        for pool in (rows_of("pool", others), copied)
+    ]
+    assert found[1].reasons["copy of a labelled image"] == 60
+    assert found[1].n_kept == pytest.approx(found[0].n_kept, abs=10)

@@ -80,7 +80,7 @@ def test_nothing_of_a_foreign_pool_is_worth_a_label(half_foreign, world, tmp_pat
     foreign = rows_of("crawl", world.foreign(120))
     found = mixmood.next(half_foreign[0], foreign, cache=None, out=tmp_path / "next.csv")
     assert found.record.images == ()
-    assert "Nothing here is worth a label: the useful share of crawl is 0%" in found.record.answer
+    assert "Nothing here is worth a label: the useful share of crawl is 0 %" in found.record.answer
     assert (tmp_path / "next.csv").read_text().count("\n") == 1
 
 

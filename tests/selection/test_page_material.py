@@ -49,7 +49,7 @@ def test_every_image_is_in_the_histogram(kept):
 def test_the_result_shows_itself(kept, tmp_path):
     page = kept.to_html(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text("utf-8") == page
-    assert "12 of 40 images of array kept (30%)." in page
+    assert "12 of 40 images of array kept (30 %)." in page
     assert repr(kept).startswith("<Kept 12 of 40 images of array; useful share ")
     assert "12 of 40 images" in kept._repr_html_()
     assert len(kept.paths) == kept.is_kept.sum() == 12

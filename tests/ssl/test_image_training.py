@@ -372,7 +372,7 @@ def test_a_class_that_no_labelled_image_has_cannot_be_lost():
 def test_the_warning_names_the_class_both_shares_and_what_to_do():
     (message,) = pool_warnings(record(epoch(1, (0.01, 0.69, 0.3))), CODES)
     assert message.startswith(
-        "The guesses for the pool have nearly lost the class 'cat': 1% of them, where 25% of the "
+        "The guesses for the pool have nearly lost the class 'cat': 1 % of them, where 25 % of the "
         "labelled images have it."
     )
     assert message.endswith("compare with --algorithm supervised.")

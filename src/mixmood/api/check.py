@@ -37,7 +37,7 @@ from mixmood.core.records.check import (
     WithoutFlaggedRecord,
 )
 from mixmood.core.records.labelling import MOST_IMAGES, LabelImage, LabelTask
-from mixmood.core.text import counted, either_form, listed
+from mixmood.core.text import counted, either_form, in_percent, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
 from mixmood.data.images.pool import FeatureSource, Pool, scaled, thumbnails
@@ -364,7 +364,7 @@ class _Checks:
     def _why_label(self, row: int) -> tuple[str, str]:
         own, other = self.codes[row], self.evidence.suggested[row]
         chances = self.evidence.chances[row]
-        shares = f"{chances[other]:.0%} and the label {chances[own]:.0%}"
+        shares = f"{in_percent(chances[other])} and the label {in_percent(chances[own])}"
         return self.names[other], f"Held-out heads give {self.names[other]} {shares}."
 
     def _why_copy(self, row: int) -> tuple[str, str]:
@@ -409,7 +409,7 @@ class _Checks:
         some = f"{images[UNLIKE]} unlike all others of the class."
         yield summary(UNLIKE, "No image is unlike its class.", some)
         pairs = [
-            f"{one.classes[0]} and {one.classes[1]} ({one.n_images} images, {one.share:.0%})"
+            f"{' and '.join(one.classes)} ({one.n_images} images, {in_percent(one.share)})"
             for one in self.confused
         ]
         some = f"Classes taken for each other: {_first(pairs)}."

@@ -28,6 +28,7 @@ from mixmood.core.records.filtering import (
 )
 from mixmood.core.records.labelling import LabelImage, LabelTask
 from mixmood.core.records.ranking import Probe, ShareRecord
+from mixmood.core.text import in_percent
 from mixmood.data.images.names import is_url_or_noise, with_frames_option
 from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.data.open import open_pool, with_noise_settings
@@ -64,8 +65,6 @@ from mixmood.selection.scorer import Scorer, fit_scorer, load_scorer, save_score
 MOST_BORDERLINE = 50
 """Images on the page to keep or drop them."""
 WHOLE = "whole"
-FEWEST_PROBED = 40
-"""With fewer unlabelled images a head hardly differs from the supervised one."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -166,7 +165,7 @@ class Kept:
         """The number of kept images and the useful share."""
         return (
             f"<Kept {self.record.n_kept} of {self.record.n_images} images of {self.record.pool}; "
-            f"useful share {self.useful_share.share:.0%}>"
+            f"useful share {in_percent(self.useful_share.share)}>"
         )
 
     def _repr_html_(self) -> str:
@@ -208,11 +207,11 @@ def filter(
             base, scorer = None, inputs.base
         else:
             base = inputs.base
-            if plan.probe and base.labels is not None:
+            if plan.probe:
                 own = read_labelled(base, plan.seed, extractor)
                 whole = {WHOLE: read_first(inputs.pool, own.sample, plan.seed, extractor)}
                 gains = default_gains(own, whole, plan, Silent())
-            share = None if gains is None or gains.why_no_gain else gains.shares[WHOLE]
+            share = None if gains is None else gains.shares[WHOLE]
             scorer = fit_scorer(base, inputs.pool, plan, extractor, share=share)
         if plan.save is not None:
             save_scorer(Path(plan.save), scorer)
@@ -411,12 +410,14 @@ def _notes(job: FilterJob, labelled: Pool | None) -> tuple[str, ...]:
 
 
 def _gains(gains: PoolGains, job: FilterJob, decision: Decision) -> GainChange | None:
-    """Gain and advice of the whole pool and of its kept part; None if too few images are kept."""
+    """Gain and advice of the whole pool and of its kept part; None if nothing new is kept."""
     whole, kept = gains.probes[WHOLE], np.flatnonzero(decision.is_kept)
+    if whole is None:
+        return None
     own, evidence = gains.labelled, gains.evidence
     part = Reading.begin(job.pool, N_POOL, job.plan.seed, POOL, own.extractor, kept)
-    part = part.read_on(N_POOL if len(kept) >= FEWEST_PROBED else 0, own.sample)
-    if whole is None or min(len(part.sample), len(gains.pools[WHOLE].sample)) < FEWEST_PROBED:
+    part = part.read_on(N_POOL, own.sample)
+    if not len(part.sample):
         return None
     judged = evidence.part(part.features)
     probe = evidence.probe(judged, DEFAULT_PROBE)
@@ -431,12 +432,14 @@ def _gain(probe: Probe, advice: str) -> GainInterval:
     return GainInterval(probe.gain, probe.interval, probe.p_helps, advice)
 
 
-def answer(gains: GainChange | None) -> tuple[str, str]:
+def answer(gains: GainChange | None, n_kept: int) -> tuple[str, str]:
     """What to train with, in one sentence, and in one word: "kept", "whole" or "nothing".
 
     The whole pool is used if that is advised and gains more than its kept part. Without gains there
-    is no sentence.
+    is no sentence, unless no image is kept.
     """
+    if n_kept == 0:
+        return "Use no image of this pool: none is kept.", "nothing"
     if gains is None:
         return "", "kept"
     whole, kept = gains.whole, gains.kept
@@ -452,9 +455,9 @@ def _with_answer(
     record: Filtering, labelled: Any, pool: Any, out: Path | None, plan: FilterPlan
 ) -> Filtering:
     """The record with the answer, and with the command that follows it if all sets are paths."""
-    sentence, word = answer(record.probe)
+    sentence, word = answer(record.probe, record.n_kept)
     record = replace(record, answer=sentence)
-    if word == "kept" and not record.n_kept:
+    if word == "kept" and out is None:
         return record
     folder = {"kept": "run-kept", "whole": "run", "nothing": "run-supervised"}[word]
     sets, lists = (labelled, pool) if word == "whole" else (labelled,), [out] * (word == "kept")

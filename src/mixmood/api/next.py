@@ -32,7 +32,7 @@ from mixmood.core.records.labelling import (
 )
 from mixmood.core.records.ranking import ShareRecord, Union
 from mixmood.core.seeds import rng_for
-from mixmood.core.text import counted, listed
+from mixmood.core.text import counted, in_percent, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.labels import LABELS_FILE, NONE, group_codes, group_names, needed_labels
 from mixmood.data.images.pool import Pool
@@ -399,7 +399,7 @@ def _reason(guesses: tuple[tuple[str, float], ...], n_like: int) -> str:
     (first, best), (second, other) = guesses[:2]
     like = f"{n_like} images are like it" if n_like > 1 else ""
     if best - other < CLEARLY_FIRST:
-        unsure = f"{first} ({best:.0%}) or {second} ({other:.0%})"
+        unsure = f"{first} ({in_percent(best)}) or {second} ({in_percent(other)})"
         return "; ".join(filter(None, (unsure, like)))
     return "; ".join(filter(None, ("unlike the labelled images", like)))
 

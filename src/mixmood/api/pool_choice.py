@@ -79,8 +79,6 @@ def head_task(
     check_amount(len(base), len(needed_labels(base, "labelled set").names))
     candidates = open_candidates(as_pools(unlabelled), base, plan.seed, cache)
     sets = sets_in_view(base, candidates.pools, plan, plan.threads, cache, listener)
-    if sets.view is not None:
-        listener.note(sets.view.choice.reason)
     sets.given.tell(listener)
     own, test = read(sets.labelled), None
     if plan.test is not None:

@@ -13,8 +13,8 @@ from mixmood.api.view_choice import sets_in_view
 from mixmood.core.cache import open_cache
 from mixmood.core.files import data_frame, written
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.options import with_options
-from mixmood.core.records.ranking import Ranking
+from mixmood.core.options import DEFAULT_PROBE, with_options
+from mixmood.core.records.ranking import Candidate, Ranking
 from mixmood.core.text import counted
 from mixmood.data.open import open_candidates, open_pool
 from mixmood.data.sets import demo_sets
@@ -150,7 +150,7 @@ def with_command(
         plan: The options of the ranking; those that differ from the defaults are repeated.
     """
     partly = [one for one in record.candidates if one.advice == "filter"]
-    partly.sort(key=lambda one: (-one.probe.gain if one.probe else 0.0, one.name))
+    partly.sort(key=_most_useful)
     if record.union is None and partly:
         name = partly[0].name
         command = filter_command((labelled, given[name]), f"kept-{slug(name)}.csv", plan)
@@ -160,7 +160,16 @@ def with_command(
     # One folder for each set of pools: `train` refuses a folder that holds a run.
     out = f"run-{slug('-'.join(names)) if names else 'supervised'}"
     sets = (labelled, *(given[name] for name in names))
-    return replace(record, next=train_command(sets, out, plan, record.labelled.classes))
+    is_other_head = record.union is not None and plan.probe_algorithm != DEFAULT_PROBE
+    options = ["--algorithm", plan.probe_algorithm] if is_other_head else []
+    command = train_command(sets, out, plan, record.labelled.classes, options=options)
+    return replace(record, next=command)
+
+
+def _most_useful(pool: Candidate) -> tuple[float, float, str]:
+    """What orders pools that are to be filtered, as in the answer: gain, share, name."""
+    gain = pool.probe.gain if pool.probe else 0.0
+    return -gain, -pool.useful_share.share if pool.useful_share else 0.0, pool.name
 
 
 @with_options(RankingPlan)

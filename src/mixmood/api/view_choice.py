@@ -92,7 +92,7 @@ def sets_in_view(
         plan: Backbone, resolution, depth, device, groups and labels.
         jobs: Working threads.
         cache: Where features are kept.
-        listener: Gets progress.
+        listener: Gets progress, and a note where backbones were compared, or nothing could be.
         with_last: Whether the last layer is computed in any case, for distances.
     """
     base, scaled_pools = scaled_alike(labelled, pools)
@@ -139,11 +139,14 @@ def _chosen_view(
         return chosen(ViewChoice(candidates[0], f"{candidates[0].view}: no other view was asked."))
     try:
         evidence, is_all = _evidence(labelled, networks, candidates, plan.groups, extractor)
+        if len(names) > 1:
+            extractor.listener.note(evidence.choice.reason)
         return chosen(evidence.choice, evidence if is_all else None)
     except InputError as error:
         if len(names) > 1:
             raise InputError(f"--backbone auto compares by cross-validation. {error}") from error
         why = f"{candidates[-1].view}, the largest view: there is nothing to compare views by."
+        extractor.listener.note(why)
         return chosen(ViewChoice(candidates[-1], why))
 
 

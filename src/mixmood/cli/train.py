@@ -11,7 +11,7 @@ from mixmood.cli.options import takes
 from mixmood.cli.terminal import INTERRUPTED, Bars, say
 from mixmood.core.errors import OptionError
 from mixmood.core.interrupt import ends_at_once
-from mixmood.core.text import counted
+from mixmood.core.text import counted, in_percent
 from mixmood.ssl.plan import TrainingRunPlan
 from mixmood.ssl.run_folder import CHECKPOINT
 
@@ -188,9 +188,9 @@ def epoch_line(epoch: "EpochRecord") -> str:
     elif epoch.loss_unlabelled is not None:
         words.append(f"unlabelled {epoch.loss_unlabelled:.4f}")
     if epoch.share_sure:
-        words.append(f"confident guesses {epoch.share_sure:.0%}")
+        words.append(f"confident guesses {in_percent(epoch.share_sure)}")
     if epoch.share_dropped is not None:
-        words.append(f"dropped {epoch.share_dropped:.0%}")
+        words.append(f"dropped {in_percent(epoch.share_dropped)}")
     words.append(f"test {epoch.test_accuracy:.3f}")
     if epoch.validation_accuracy is not None:
         words.append(f"validation {epoch.validation_accuracy:.3f}")

@@ -18,6 +18,16 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def in_percent(share: float, interval: tuple[float, float] | None = None) -> str:
+    """A share in percent, with its interval if there is one.
+
+    >>> in_percent(0.333), in_percent(0.333, (0.17, 0.42))
+    ('33 %', '33 % (17 to 42)')
+    """
+    ends = "" if interval is None else " ({:.0f} to {:.0f})".format(*(100 * x for x in interval))
+    return f"{100 * share:.0f} %{ends}"
+
+
 def either_form(count: int, one: str, many: str) -> str:
     """The words for one thing, or those for several.
 

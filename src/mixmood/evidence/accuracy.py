@@ -194,6 +194,7 @@ def accuracy_of(
         (found.low, found.high),
         float(np.mean([*of_classes.values()])),
         tuple(names[code] for code, share in of_classes.items() if share == 0),
+        len(codes),
     )
 
 

@@ -80,11 +80,13 @@ class PoolAdvice:
         reason: The numbers behind it; the deciding one comes first.
         cause: What decides: the gain, the useful share, near copies, labelled images on which
             gains cannot be measured, or nothing where only the distance was measured.
+        share: The useful share of a pool that is to be filtered, otherwise 0.
     """
 
     word: Advice
     reason: str
     cause: Cause = "gain"
+    share: float = 0.0
 
 
 def advise(probe: Probe | None, share: ShareRecord | None, copied: float = 0.0) -> PoolAdvice:
@@ -128,7 +130,7 @@ def advise(probe: Probe | None, share: ShareRecord | None, copied: float = 0.0) 
         return PoolAdvice("use", _joined(gain, useful))
     is_partly = share is not None and HARDLY_USEFUL < share.share < MOSTLY_USEFUL
     if share is not None and is_partly and share.interval[0] > 0:
-        return PoolAdvice("filter", _joined(useful, gain), "share")
+        return PoolAdvice("filter", _joined(useful, gain), "share", share.share)
     if probe is not None and probe.p_helps <= HARMS:
         return PoolAdvice("avoid", _joined(gain, useful))
     if is_foreign(share):
@@ -157,9 +159,9 @@ def _gain_words(probe: Probe | None) -> str:
 def _share_words(share: ShareRecord | None) -> str:
     if share is None:
         return ""
-    low, high = share.interval
-    value = _beside(share.share, ".0%", MOSTLY_USEFUL, HARDLY_USEFUL)
-    return f"{value} of it useful ({low:.0%} to {high:.0%})"
+    low, high = (100 * end for end in share.interval)
+    value = _beside(100 * share.share, ".0f", 100 * MOSTLY_USEFUL, 100 * HARDLY_USEFUL)
+    return f"{value} % of it useful ({low:.0f} to {high:.0f})"
 
 
 def _chance(value: float) -> str:
@@ -226,7 +228,8 @@ def answer(
 
     def by_gain(word: str) -> list[str]:
         names = [name for name in advice if advice[name].word == word]
-        return sorted(names, key=lambda name: (-known[name].gain if name in known else 0.0, name))
+        gains = {name: probe.gain for name, probe in known.items()}
+        return sorted(names, key=lambda name: (-gains.get(name, 0.0), -advice[name].share, name))
 
     useful, partly = by_gain("use"), by_gain("filter")
     useful += [name for name in partly if name in known and known[name].p_helps >= HELPS]

@@ -32,7 +32,8 @@ from mixmood.numerics.neighbours import MOST_COMPARED, near_copies
 N_POOL = N_PART * N_PARTS
 """Pool images that share and gain are computed from."""
 N_FIRST = 300
-"""Images that decide whether a pool is foreign; of a foreign pool no more are needed."""
+"""Images that decide whether a pool is foreign; of a foreign pool no more are needed, and without
+classes there is no gain that would need more."""
 MOST_JUDGED = 500
 """Labelled images that are used; it bounds the time."""
 MOST_CLASSES = 100
@@ -144,17 +145,17 @@ class LabelledEvidence:
         return judged_part(self.features, self.codes, pool[:N_FIRST], self.seed)
 
     def part(self, pool: Array, first: JudgedPart | None = None) -> JudgedPart:
-        """The images of a pool to judge, with their share: few of a foreign pool.
+        """The images of a pool to judge, with their share.
 
-        Only the first images decide, so that reading more of a pool for other reasons does not
-        change its gain.
+        Of a foreign pool, and without classes, these are N_FIRST images. Only the first images
+        decide, so that reading more of a pool for other reasons does not change its gain.
 
         Args:
             pool: Features of pool images in random order, shape (m, d).
             first: Their `first_part`, if it is known.
         """
         first = first or self.first_part(pool)
-        is_enough = is_foreign(first.share) or len(pool) <= N_FIRST
+        is_enough = self.codes is None or is_foreign(first.share) or len(pool) <= N_FIRST
         if is_enough:
             return first
         return judged_part(self.features, self.codes, pool[:N_POOL], self.seed)

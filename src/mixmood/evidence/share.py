@@ -24,7 +24,7 @@ from scipy.special import ndtr, ndtri
 from mixmood.core.arrays import Array, Codes
 from mixmood.core.errors import OptionError
 from mixmood.core.options import DEFAULT_SCORE
-from mixmood.core.text import counted
+from mixmood.core.text import counted, in_percent
 from mixmood.numerics.calibration import softmax
 from mixmood.numerics.logistic import fit_logistic, one_hot
 from mixmood.numerics.neighbours import unit_rows
@@ -281,8 +281,8 @@ def _note(near: float | None, n: int, m: int) -> str:
     if near < TRUSTED_AUROC:
         return (
             "Foreign images that are as similar as the labelled classes are to each other would "
-            f"partly count as useful: in {1 - near:.0%} of the cases they score above a labelled "
-            "image."
+            f"partly count as useful: in {in_percent(1 - near)} of the cases they score above a "
+            "labelled image."
         )
     return ""
 

@@ -92,6 +92,7 @@ class ViewChoice:
         return {
             "backbone": self.chosen.backbone,
             **self.chosen.view.describe(),
+            "is_chosen": bool(self.judged),
             "reason": self.reason,
             "n_images": self.n_images,
             "compared": [one.describe() for one in self.judged],

@@ -13,7 +13,7 @@ from mixmood.core.arrays import Array, Rows
 from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError
 from mixmood.core.listener import Listener, Silent
-from mixmood.core.text import either_form
+from mixmood.core.text import either_form, in_percent
 from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool
@@ -148,7 +148,7 @@ class Sample:
         are = either_form(n_distinct, "is", "are")
         return (
             f"only {n_distinct} of the {len(self)} images read {are} distinct "
-            f"({n_distinct / len(self):.0%}); the others repeat them.",
+            f"({in_percent(n_distinct / len(self))}); the others repeat them.",
         )
 
 

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from mixmood.core.arrays import Codes
 from mixmood.core.errors import InputError
+from mixmood.core.text import counted
 
 Folds = NDArray[np.int64]
 
@@ -41,8 +42,9 @@ def repeated_folds(
     np.add.at(counts, (members, of_row), 1)
     if len(classes) < 2 or not _can_be_held_out(counts).any():
         raise InputError(
-            "Cross-validation needs two classes, and one with images in two groups or more; got "
-            f"{len(classes)} classes in {len(counts)} groups."
+            "Cross-validation needs two classes and, in one of them, two images that are not of "
+            f"one group; got {counted(len(codes), 'image')} of "
+            f"{counted(len(classes), 'class', 'classes')}."
         )
     divided = [_divided(counts, n_folds, rng)[members] for _ in range(n_repeats)]
     return np.stack(divided)

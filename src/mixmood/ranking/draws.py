@@ -30,9 +30,10 @@ def why_too_small(
         return f"of the images tried, {why}. Give another pool, or leave this one out."
     copies = counted(n_copies, "copy", "copies")
     besides = f" besides {copies} of labelled ones" if n_copies else ""
+    smaller = f"Use a sample size of at most {n_rows}, or" if n_rows > 1 else "Give"
     return (
         f"it holds only {counted(n_rows, 'readable image')}{besides}, and the sample size is "
-        f"{sample_size}. Use a sample size of at most {n_rows}, or a larger pool."
+        f"{sample_size}. {smaller} a larger pool."
     )
 
 

@@ -131,8 +131,8 @@ def gains_of(
         n_threads: How many pools are judged at once.
         groups: The group of each image of the labelled pool.
     """
-    if algorithm is not None and labelled.codes is not None:
-        # Always the same number: reading fewer images for distances must not change the probe.
+    if algorithm is not None:
+        # Always the same number: reading fewer images for distances must not change share and gain.
         labelled = labelled.read_on(MOST_JUDGED, beyond=True)
     members = None if groups is None else groups[labelled.sample.rows]
     evidence = LabelledEvidence(labelled.features, labelled.codes, seed, members)
@@ -144,14 +144,14 @@ def gains_of(
 
     read = dict(pools)
     first: dict[str, JudgedPart] = {}
-    if is_probed:
+    if algorithm is not None:
         read = {
             name: pool.read_on(N_FIRST, labelled.sample, beyond=True) for name, pool in read.items()
         }
         first = each(lambda name: evidence.first_part(read[name].features))
         read = {
             name: pool
-            if is_foreign(first[name].share)
+            if not is_probed or is_foreign(first[name].share)
             else pool.read_on(N_POOL, labelled.sample, beyond=True)
             for name, pool in read.items()
         }

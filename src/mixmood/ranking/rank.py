@@ -87,8 +87,7 @@ def rank(
         for name, pool in left.items()
     }
     n_threads = checked_jobs(plan.jobs)
-    is_probed = plan.probe and labelled.labels is not None
-    rounds = read_in_rounds(base, pools, used, n_threads, least=N_FIRST if is_probed else 0)
+    rounds = read_in_rounds(base, pools, used, n_threads, least=N_FIRST if plan.probe else 0)
     aside |= rounds.too_small
     ranked = {name: pool for name, pool in rounds.pools.items() if name not in aside}
     check_left(ranked, aside, plan.strict)

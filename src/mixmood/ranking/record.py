@@ -13,7 +13,7 @@ from mixmood.core.records.ranking import (
     Ranking,
     SetAside,
 )
-from mixmood.core.text import either_form, listed
+from mixmood.core.text import either_form, in_percent, listed
 from mixmood.core.version import __version__
 from mixmood.data.images.pool import ImageSource
 from mixmood.evidence.accuracy import never_predicted_warning
@@ -130,8 +130,8 @@ def one_class_warning(shares: Mapping[str, float], labelled: LabelledSet) -> str
     if share < MOSTLY or share < TIMES * own:
         return None
     return (
-        f"most of it ({share:.0%}) looks like the class '{name}', which has {own:.0%} of the "
-        "labelled images: it can teach little about the other classes."
+        f"most of it ({in_percent(share)}) looks like the class '{name}', which has "
+        f"{in_percent(own)} of the labelled images: it can teach little about the other classes."
     )
 
 
@@ -315,8 +315,8 @@ def _too_near(copied: float, nearness: Nearness) -> Iterator[str]:
     """A warning where a pool holds near copies, or is nearer than chance allows."""
     if copied >= MANY_COPIES:
         yield (
-            f"{copied:.0%} of it are near copies of labelled images, such as other sizes or "
-            "encodings of them: they teach nothing new."
+            f"{in_percent(copied)} of it are near copies of labelled images, such as other sizes "
+            "or encodings of them: they teach nothing new."
         )
     elif nearness == "nearer":
         yield TOO_NEAR

@@ -57,7 +57,7 @@ def read_in_rounds(
         pools: The pools by name.
         plan: A plan that fits the labelled set.
         jobs: Threads that compute between rounds.
-        least: Images of each pool that are read in any case, for the probe.
+        least: Images of each pool that are read in any case, for share and gain.
     """
     # An estimated probability cannot show certainty: with 1, everything is read.
     is_early = plan.until is not None and plan.until < 1

@@ -32,7 +32,7 @@ def gain_sentence(record: LabelCheck) -> str:
     low, high = (100 * end for end in found.gain.interval)
     return (
         f"Without the flagged labels, accuracy on held-out images goes from "
-        f"{found.before.value:.1%} to {found.after.value:.1%} "
+        f"{100 * found.before.value:.1f} % to {100 * found.after.value:.1f} % "
         f"({100 * found.gain.value:+.1f} points, {low:+.1f} to {high:+.1f}). "
         "Correcting them brings more than leaving them out."
     )

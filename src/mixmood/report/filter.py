@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mixmood.core.errors import OptionError, OutputError, needing
 from mixmood.core.files import atomic_file, csv_text
 from mixmood.core.records.filtering import Filtering, FilterMaterial, GainInterval
+from mixmood.core.text import in_percent
 from mixmood.data.images.pool import Pool
 from mixmood.data.readers.kept import TEXT_HEAD
 from mixmood.report.charts import LABELLED, Axis, bars, mark
@@ -22,7 +23,7 @@ from mixmood.selection.scan import PartFolder
 
 def kept_sentence(record: Filtering) -> str:
     """How much of the pool is kept."""
-    part = f" ({record.n_kept / record.n_images:.0%})" if record.n_images else ""
+    part = f" ({in_percent(record.n_kept / record.n_images)})" if record.n_images else ""
     kept, of_all = count(record.n_kept), count(record.n_images)
     return f"{kept} of {of_all} images of {printable(record.pool)} kept{part}."
 
@@ -37,8 +38,8 @@ def filter_lines(record: Filtering) -> list[str]:
     ]
     if record.threshold is not None and record.typical is not None:
         lines.append(
-            f"A kept image scores at least {number(record.threshold)}, as {record.typical:.0%} of "
-            "your labelled images do."
+            f"A kept image scores at least {number(record.threshold)}, as "
+            f"{in_percent(record.typical)} of your labelled images do."
         )
     if record.reasons:
         dropped = ", ".join(f"{count(n)} {reason}" for reason, n in record.reasons.items())

@@ -57,8 +57,7 @@ def percent(share: float) -> str:
         return "<\u202f1\u202f%"
     if 0.995 <= share < 1:
         return ">\u202f99\u202f%"
-    # Rounded to two decimals first: a share that is printed as 0.39 elsewhere is 39 % here.
-    return f"{100 * float(f'{share:.2f}'):.0f}\u202f%"
+    return f"{100 * share:.0f}\u202f%"
 
 
 def chance(share: float) -> str:
@@ -67,7 +66,9 @@ def chance(share: float) -> str:
     >>> chance(1.0), chance(0.915), chance(0.0)
     ('>\u202f99\u202f%', '92\u202f%', '<\u202f1\u202f%')
     """
-    return percent(min(max(share, 0.001), 0.999))
+    if share > 0.99:
+        return ">\u202f99\u202f%"
+    return "<\u202f1\u202f%" if share < 0.01 else percent(share)
 
 
 def p_value(value: float) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixmood.core.errors import OptionError
 from mixmood.core.options import DEFAULT_SCORE, SCORE_NAMES, either, option
+from mixmood.core.text import in_percent
 from mixmood.features.plan import ExtractionPlan, LoggedPlan, groups_option, labels_option
 from mixmood.jobs.local import LOCAL, check_backend
 
@@ -99,7 +100,7 @@ class FilterPlan(LoggedPlan):
     def keep_in_words(self) -> str:
         """What to keep, in words for the record."""
         if self.typical is not None:
-            return f"as typical as {self.typical:.0%} of the labelled images"
+            return f"as typical as {in_percent(self.typical)} of the labelled images"
         return str(self.keep) if self.threshold is None else f"threshold {self.threshold:g}"
 
 

@@ -22,7 +22,7 @@ from mixmood.evidence.share import UsefulShare, share_of_fit
 from mixmood.features.backbones.backbone import network_digest
 from mixmood.features.backbones.onnx_file import is_onnx_file
 from mixmood.features.backbones.view import LAST
-from mixmood.features.sample import Extractor
+from mixmood.features.sample import Extractor, Sample
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.problem import head_problem
 from mixmood.heads.supervised import SupervisedHead
@@ -254,6 +254,15 @@ MOST_IN_FILTER = 5000
 LEAST_LABELLED = 8
 
 
+def _without_copies(sample: Sample, labelled: Sample) -> Sample:
+    """The sample without copies of labelled images; all of it if there is nothing else.
+
+    Copies have the highest scores and are never kept: the share is that of the other images.
+    """
+    is_new = ~sample.is_copy_of(labelled)
+    return sample.where(is_new) if is_new.any() else sample
+
+
 def fit_scorer(
     labelled: Pool,
     pool: Pool,
@@ -272,7 +281,7 @@ def fit_scorer(
             f"A filter needs at least {least_labelled} labelled images that can be read; "
             f"got {len(own)}. Label a few more."
         )
-    others = extractor.read(pool, sampled(pool, FIT_SAMPLE, plan.seed))
+    others = _without_copies(extractor.read(pool, sampled(pool, FIT_SAMPLE, plan.seed)), own)
     if len(others) == 0:
         raise InputError(
             f"None of the {min(len(pool), FIT_SAMPLE)} images tried of {pool.name} could be read. "

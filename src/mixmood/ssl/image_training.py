@@ -14,7 +14,7 @@ from mixmood.core.errors import MissingExtraError
 from mixmood.core.files import write_atomic
 from mixmood.core.listener import Listener, Recorder
 from mixmood.core.mlflow_log import EXPERIMENT, MetricRow, MlflowLog
-from mixmood.core.text import dotted
+from mixmood.core.text import dotted, in_percent
 from mixmood.ssl.models.registry import TUNED
 from mixmood.ssl.plan import AUTO, Setting, TrainingRunPlan
 from mixmood.ssl.pools import PoolLoader
@@ -80,9 +80,10 @@ def pool_warnings(record: TrainingRecord, codes: ArrayLike) -> Iterator[str]:
     if lost is not None:
         name, guessed, labelled = lost
         yield (
-            f"The guesses for the pool have nearly lost the class '{name}': {guessed:.0%} of them, "
-            f"where {labelled:.0%} of the labelled images have it. Unless the pool is so, the "
-            "model is worse than one without a pool: compare with --algorithm supervised."
+            f"The guesses for the pool have nearly lost the class '{name}': {in_percent(guessed)} "
+            f"of them, where {in_percent(labelled)} of the labelled images have it. Unless the "
+            "pool is so, the model is worse than one without a pool: compare with --algorithm "
+            "supervised."
         )
 
 

@@ -57,9 +57,9 @@ def test_the_input_of_the_network_is_written_in_words(filtering, filter_material
 
 def test_the_lines_say_how_much_was_kept_and_why_the_rest_was_not(filtering):
     text = "\n".join(filter_lines(filtering))
-    assert "1,200 of 4,000 images of <script>alert(1)</script> kept (30%)." in text
-    assert "Useful share: 30% (22% to 41%). Near foreign classes" in text
-    assert "as 93% of your labelled images do" in text
+    assert "1,200 of 4,000 images of <script>alert(1)</script> kept (30 %)." in text
+    assert "Useful share: 30 % (22 to 41). Near foreign classes" in text
+    assert "as 93 % of your labelled images do" in text
     assert "Dropped: 2,797 unlike the labelled images, 3 cannot be read." in text
     assert "-1.5 points (-4.0 to +1.0) whole pool, +3.2 points (+0.5 to +6.0) kept part" in text
     assert "Note: <u>Odd</u> pool." in text

@@ -116,11 +116,57 @@ def test_the_chart_holds_zero_and_every_interval(probed):
     assert at(first.gain) < at(first.interval[1]) < 100
 
 
+def test_page_and_terminal_round_alike(probed):
+    """Half a percent up in one and down in the other would look like two results."""
+    first, *others = probed.candidates
+    first = replace(first, useful_share=ShareRecord(0.625, (0.025, 0.985)))
+    found = replace(probed, candidates=(first, *others))
+    assert "62 % (2 to 98)" in plain_text(ranking_view(found, is_plain=True), 80)
+    page = ranking_page(found).replace("\u202f", " ")
+    assert "62 % <small>2 % to 98 %</small>" in page
+
+
+def test_page_and_terminal_call_a_chance_alike(probed):
+    first, *others = probed.candidates
+    nearest = replace(first.measures["cosine"], p_best=0.992)
+    first = replace(first, measures={**first.measures, "cosine": nearest})
+    found = replace(probed, candidates=(first, *others))
+    assert "> 0.99" in plain_text(ranking_view(found, is_plain=True, is_verbose=True), 80)
+    assert "Chance of being nearest</dt><dd>&gt; 99 %" in ranking_page(found).replace("\u202f", " ")
+
+
+def test_the_page_names_the_view_on_its_first_screen(probed):
+    view = {"resolution": 224, "depth": "both", "reason": "", "compared": ()}
+    page = ranking_page(replace(probed, view=view))
+    assert '<dt>View</dt><dd class="text">224 px, both</dd>' in page
+
+
+def test_the_first_line_of_the_chosen_view_fits_80_columns(probed):
+    labelled = replace(
+        probed.labelled, n_images=1000, classes={f"class {k}": 100 for k in range(10)}
+    )
+    view = {"resolution": 224, "depth": "middle", "reason": ""}
+    found = replace(probed, labelled=labelled, view=view)
+    first = plain_text(ranking_view(found, is_plain=True), 80).splitlines()[0]
+    assert first == (
+        "1,000 labels, 10 classes, 224 px, middle: 80 % right without a pool (71 to 87)"
+    )
+
+
+def test_of_a_large_labelled_set_the_number_of_images_used_is_named(probed):
+    accuracy = replace(probed.labelled.accuracy, n_images=500)
+    labelled = replace(probed.labelled, n_images=10_000, accuracy=accuracy)
+    union = replace(probed.union, probe=replace(probed.union.probe, interval=(-1.0, 2.0)))
+    found = replace(probed, labelled=labelled, union=union)
+    text = plain_text(ranking_view(found, is_plain=True), 80)
+    assert text.startswith("10,000 labels (500 used), 2 classes: 80 % right without a pool")
+    assert "A gain this small cannot be confirmed with 500 labels." in text
+
+
 def test_the_terminal_answers_first_in_80_columns(probed):
-    named = replace(probed, labelled=replace(probed.labelled, name="mine"))
-    lines = plain_text(ranking_view(named, is_plain=True), 80).splitlines()
+    lines = plain_text(ranking_view(probed, is_plain=True), 80).splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0] == "mine: 100 labelled images, 2 classes: 80 % right without a pool (71 to 87)"
+    assert lines[0] == "100 labels, 2 classes: 80 % right without a pool (71 to 87)"
     assert lines[1].startswith("Use clinic")
     assert lines[3].split() == ["pool", "advice", "gain", "(95", "%)", "helps", "useful", "share",
                                 "near?"]  # fmt: skip

@@ -107,7 +107,7 @@ def test_nothing_is_cut_or_wrapped_at_the_usual_widths(five_pools, width, is_pla
 
 def test_warnings_of_many_pools_do_not_hide_the_result():
     """With 200 pools, most of one class each, the table would scroll out of sight."""
-    one_class = "most of it (90%) looks like the class '3'."
+    one_class = "most of it (90 %) looks like the class '3'."
     pools = [replace(candidate(k + 1, f"p{k:03}"), warnings=(one_class,)) for k in range(200)]
     pools[1] = replace(pools[1], warnings=())
     ranking = replace(ranking_of(pools), warnings=("digits: 1 image is broken.",))

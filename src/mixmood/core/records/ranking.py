@@ -4,6 +4,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from mixmood.core.text import in_percent
+
 
 @dataclass(frozen=True)
 class JsonRecord:
@@ -38,10 +40,9 @@ class ShareRecord:
         """The share and its interval.
 
         >>> str(ShareRecord(0.62, (0.51, 0.73)))
-        '62% (51% to 73%)'
+        '62 % (51 to 73)'
         """
-        low, high = self.interval
-        return f"{self.share:.0%} ({low:.0%} to {high:.0%})"
+        return in_percent(self.share, self.interval)
 
 
 SCHEMA = 1
@@ -177,12 +178,14 @@ class LabelledAccuracy:
         balanced: The mean over classes of the share of right predictions: each class counts the
             same, however many images it has.
         never_predicted: Classes of which no image is ever predicted correctly.
+        n_images: The labelled images that were used, of a large set a sample.
     """
 
     value: float
     interval: tuple[float, float]
     balanced: float
     never_predicted: tuple[str, ...] = ()
+    n_images: int = 0
 
 
 @dataclass(frozen=True)
@@ -206,6 +209,11 @@ class LabelledSet:
         """Whether the largest class has more than twice the images of the smallest."""
         sizes = (self.classes or {}).values()
         return bool(sizes) and max(sizes) > 2 * min(sizes)
+
+    @property
+    def n_used(self) -> int:
+        """The labelled images on which accuracy and gains were measured; all if none was."""
+        return (self.accuracy.n_images if self.accuracy else 0) or self.n_images
 
 
 @dataclass(frozen=True)

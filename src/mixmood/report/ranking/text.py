@@ -333,7 +333,7 @@ def _doubts(ranking: Ranking) -> Iterator[str]:
     """What the answer does not say: that its gain may be chance."""
     union = ranking.union
     if union is not None and union.probe.interval[0] <= 0:
-        n_labels = counted(ranking.labelled.n_images, "label")
+        n_labels = counted(ranking.labelled.n_used, "label")
         yield f"A gain this small cannot be confirmed with {n_labels}."
 
 
@@ -345,6 +345,8 @@ def _distance_parts(ranking: Ranking, is_plain: bool) -> Iterator[RenderableType
         f"\n{ranking.draws} draws of {ranking.sample_size}, seed {ranking.seed}, "
         f"{printable(str(ranking.backbone['name']))}{seen}"
     )
+    if ranking.view:
+        yield Text(printable(str(ranking.view["reason"])))
     for measure in measures:
         if not is_plain:
             yield Text()
@@ -373,12 +375,16 @@ def _reasons(ranking: Ranking) -> Iterator[str]:
 
 
 def _headline(ranking: Ranking) -> str:
+    """The labelled images, their view and their accuracy: 80 columns at most in most cases."""
     labelled = ranking.labelled
     n_classes = len(labelled.classes or ())
+    # Without classes there are no labels to count.
+    size = counted(labelled.n_images, "label" if n_classes else "labelled image")
+    if labelled.n_used < labelled.n_images:
+        size += f" ({labelled.n_used:,} used)"
     classes = f", {counted(n_classes, 'class', 'classes')}" if n_classes else ""
-    size = counted(labelled.n_images, "labelled image")
     seen = f", {in_view(ranking.view)}" if ranking.view else ""
-    return f"{printable(labelled.name)}: {size}{classes}{seen}{_right(labelled)}"
+    return f"{size}{classes}{seen}{_right(labelled)}"
 
 
 def _right(labelled: LabelledSet) -> str:
