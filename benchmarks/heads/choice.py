@@ -125,6 +125,7 @@ def pool_weights(problem: HeadProblem) -> np.ndarray:
 HEADS = {
     "supervised": SupervisedHead(),
     "pseudo-label": PseudoLabelHead(),
+    "two rounds, any confidence": PseudoLabelHead(n_rounds=2, least_confidence=0.0),
     "equal numbers": PseudoLabelHead(equal_share=1.0),
     "mixmatch": MixMatchHead(),
     "propagation": PropagationHead(),

@@ -81,6 +81,21 @@ def test_the_most_confident_of_each_class_are_taken():
     assert targets[0].argmax(axis=1).tolist() == [0, 0, 1, 0]
 
 
+def test_guesses_below_the_least_confidence_are_not_taken():
+    """Nothing is certain, so that no row passes 1; with 0 all of them may be taken."""
+    random = rng()
+    features, codes = random.normal(size=(20, 5)), np.arange(20) % 2
+    problem = head_problem(features, codes, 2, random.normal(size=(30, 5)))
+    own = problem.labelled.supervised[0].predict_proba(features)
+    none, all_ = (
+        PseudoLabelHead(least_confidence=least).fit(problem, rng())[0].predict_proba(features)
+        for least in (1.0, 0.0)
+    )
+    # The same fit in another basis, with a larger tolerance.
+    assert none == pytest.approx(own, abs=0.02)
+    assert np.abs(all_ - own).max() > 0.05
+
+
 def test_a_pool_that_weighs_nothing_gives_the_supervised_head():
     random = rng()
     features, codes = random.normal(size=(20, 5)), np.arange(20) % 2

@@ -134,6 +134,7 @@ class PseudoLabelClassifier(_HeadClassifier):
     last_share: float = PseudoLabelHead.last_share
     pool_weight: float = PseudoLabelHead.pool_weight
     equal_share: float = PseudoLabelHead.equal_share
+    least_confidence: float = PseudoLabelHead.least_confidence
     random_state: Any = 0
     _kind: ClassVar = PseudoLabelHead
 
