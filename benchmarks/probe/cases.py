@@ -90,11 +90,12 @@ def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
     seed = cases[0].seed
     evidence = LabelledEvidence(task.features, task.codes, seed)
     folds = evidence.folds
+    base = is_right(task, "supervised", None, rng_for(seed, "base"))
     shared = {
         "view": str(task.view),
         "n_classes": n_classes,
         "n_test": len(task.test_codes),
-        "base": 100 * accuracy(task, "supervised", None, rng_for(seed, "base")),
+        "base": 100 * base.mean(),
         "cv": 100 * folds.accuracy,
         "is_learnable": folds.is_learnable,
     }
@@ -108,25 +109,29 @@ def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
         row |= {"share": share.share, "share_low": low, "share_high": high}
         # Other heads than the default one take as long: every fifth seed has to do.
         for name in ALGORITHMS if seed % OTHERS_EVERY == 0 else ALGORITHMS[:1]:
-            gains = [
-                100 * accuracy(task, name, half, rng_for(seed, "train", case.key, k))
-                - shared["base"]
+            changes = [
+                100 * (is_right(task, name, half, rng_for(seed, "train", case.key, k)) - base)
                 for k, half in enumerate(halves_of(pools[case.key]))
             ]
             effect = evidence.effect(part, name)
-            row[name] = {"gains": gains, **vars(effect)}
+            gains = [change.mean() for change in changes]
+            # Two estimates that have neither pool nor test images in common.
+            independent = [change[k::2].mean() for k, change in enumerate(changes)]
+            row[name] = {"gains": gains, "independent": independent, **vars(effect)}
         yield row
 
 
-def accuracy(task: Task, name: str, pool: np.ndarray | None, rng: np.random.Generator) -> float:
-    """Accuracy on the test images of a head that is trained on all labels and the pool."""
+def is_right(
+    task: Task, name: str, pool: np.ndarray | None, rng: np.random.Generator
+) -> np.ndarray:
+    """1 for each test image that a head trained on all labels and the pool classifies correctly."""
     n_classes = int(task.codes.max()) + 1
     useful = None
     if pool is not None:
         useful = share_and_chances(task.features, pool, rng, task.codes)[1]
     problem = head_problem(task.features, task.codes, n_classes, pool, useful=useful)
     head = HEADS[name].head.fit(problem, rng)[0]
-    return float((head.predict(task.test_features) == task.test_codes).mean())
+    return (head.predict(task.test_features) == task.test_codes).astype(float)
 
 
 def distances(

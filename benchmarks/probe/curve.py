@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.heads.tasks import DEVELOPMENT, REPORT, draw
-from benchmarks.probe.cases import accuracy
+from benchmarks.probe.cases import is_right
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.curve import LearningCurve, learning_curve
 from mixmood.evidence.gain import labelled_folds
@@ -27,7 +27,8 @@ def curve_and_gains(folder: Path, family, seed: int) -> tuple[LearningCurve, lis
     first = tasks[0]
     n_classes = int(first.codes.max()) + 1
     folds = labelled_folds(first.features, first.codes, n_classes, rng_for(seed, "folds"))
-    base, *others = [100 * accuracy(task, "supervised", None, rng_for(seed)) for task in tasks]
+    right = [is_right(task, "supervised", None, rng_for(seed)) for task in tasks]
+    base, *others = [100 * of_task.mean() for of_task in right]
     return learning_curve(folds, rng_for(seed, "curve")), [other - base for other in others]
 
 

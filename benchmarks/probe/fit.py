@@ -90,6 +90,10 @@ class LeftOut:
     common: float
     strange: float
     words: str
+    mean: np.ndarray
+    """The gain of every pool by a map that has not seen its pack."""
+    error: np.ndarray
+    """Its standard error."""
 
 
 def left_out(table: Table) -> LeftOut:
@@ -123,6 +127,8 @@ def left_out(table: Table) -> LeftOut:
         f"rmse {np.sqrt(np.mean(off**2)):.2f}, "
         f"coverage {np.mean(off**2 < WIDTH**2 * variance):.3f}, "
         f"error common to a task and seed {common:.2f} of its square, Brier {brier:.3f}",
+        mean,
+        np.sqrt(variance),
     )
 
 

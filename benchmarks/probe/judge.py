@@ -5,6 +5,7 @@ seed and then averaged; intervals resample tasks, then seeds, never pools.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -16,8 +17,8 @@ from mixmood.evidence.gain import PoolEffect, gain_of
 
 N_RESAMPLED = 2000
 BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
-FILLED = 30
-"""Fewest pools in a bin that counts."""
+FILLED, FULL = 30, 50
+"""Fewest pools in a bin that counts, and in one that has to meet the goal."""
 HARM, WORTHWHILE = -0.5, 2.0
 """Points that count as harm, and as a gain worth having."""
 Groups = dict[str, dict[int, list[dict]]]
@@ -30,7 +31,9 @@ def truth(row: dict, algorithm: str) -> float:
 
 def probe_of(row: dict, algorithm: str) -> Probe:
     """The probe of a row by the map that is shipped."""
-    own = {key: value for key, value in row[algorithm].items() if key != "gains"}
+    own = {
+        key: value for key, value in row[algorithm].items() if key not in ("gains", "independent")
+    }
     effect = PoolEffect(**own)
     gain = gain_of(effect, row["share"], row["cv"] / 100, algorithm)
     return Probe(
@@ -184,6 +187,109 @@ def calibration(rows: list[dict], algorithm: str) -> dict:
         "bias_points": round(float(errors.mean()), 2),
         "rmse_points": round(float(np.sqrt((errors**2).mean())), 2),
     }
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number of the report: as text, and whether it meets its goal, if it has one."""
+
+    text: str
+    goal: str = ""
+    is_met: bool = False
+
+
+def facts(rows: list[dict], algorithm: str) -> dict[str, Fact]:
+    """What the report says about rows of one number of labels; goals are those of 60 labels."""
+    groups, probe = by_task_and_seed(rows), calibration(rows, algorithm)
+    gain = agreement(groups, algorithm, "probe: gain")
+    advice = advice_table(rows, algorithm)
+    harm, used = advice["used_that_harm"], advice["worthwhile_that_are_used"]
+    picked = pick_by_advice(groups, algorithm)["regret_points"]["mean"]
+    known = oracle(groups, algorithm)["regret_points"]["mean"]
+    off, error = worst_bin(probe)
+    cover = probe["coverage_of_intervals"]
+    r, rho = (gain[name]["mean"] for name in ("pearson", "spearman"))
+    return {
+        "pools (tasks and seeds)": Fact(f"{len(rows)} ({sum(map(len, groups.values()))})"),
+        "Pearson of expected and true gain": Fact(with_interval(gain["pearson"]), ">= 0.75",
+                                                  r >= 0.75),
+        "Spearman": Fact(with_interval(gain["spearman"]), ">= 0.7", rho >= 0.7),
+        "ceiling: Pearson of two independent estimates": Fact(
+            with_interval(ceiling(groups, algorithm))
+        ),
+        "pools to `use` that harm by over half a point": Fact(
+            counted_share(harm), "<= 3 %", (harm["share"] or 0) <= 0.03
+        ),
+        "pools that gain 2 points and are to be used": Fact(
+            counted_share(used), ">= 70 %", (used["share"] or 0) >= 0.7
+        ),
+        "`p_helps`, worst bin of at least 50 pools": Fact(
+            "-" if off is None else f"off by {100 * off:.0f} points",
+            "<= 5 points or two errors",
+            off is not None and (off <= 0.05 or off <= 2 * error),
+        ),
+        "intervals that hold the true gain": Fact(
+            f"{cover:.0%}", "93 to 97 %", 0.93 <= round(cover, 2) <= 0.97
+        ),
+        "regret of the advice above an oracle's, points": Fact(
+            f"{picked - known:.2f}", "<= 0.4", picked - known <= 0.4
+        ),
+    }  # fmt: skip
+
+
+def worst_bin(probe: dict) -> tuple[float | None, float]:
+    """The largest difference between `p_helps` and how often pools helped, and its error."""
+    found = [
+        (abs(one["p_helps"] - one["helped"]),
+         float(np.sqrt(one["p_helps"] * (1 - one["p_helps"]) / one["n"])))
+        for one in probe["bins"].values()
+        if one["n"] >= FULL
+    ]  # fmt: skip
+    return max(found, key=lambda pair: pair[0] - 2 * pair[1]) if found else (None, 0.0)
+
+
+def ceiling(groups: Groups, algorithm: str) -> dict:
+    """The correlation of two estimates of the true gain without common pool or test images."""
+
+    def correlation(rows: list[dict]) -> float:
+        first, second = np.array([row[algorithm]["independent"] for row in rows]).T
+        known = len(rows) >= 3 and first.std() > 0 and second.std() > 0
+        return float(np.corrcoef(first, second)[0, 1]) if known else np.nan
+
+    return averaged(groups, correlation)
+
+
+def order_rows(rows: list[dict], algorithm: str) -> list[list[str]]:
+    """Every predictor in a row: correlations, regret and bad picks; the best first."""
+    groups = by_task_and_seed(rows)
+    names = dict.fromkeys(name for row in rows for name in predictors(row, algorithm))
+    found = {name: agreement(groups, algorithm, name) for name in names}
+    lines = [
+        [name, with_interval(one["pearson"]), with_interval(one["spearman"]),
+         with_interval(one["regret_points"]), f"{one['picks_worse_than_no_pool']['mean']:.0%}"]
+        for name, one in sorted(found.items(), key=lambda item: -item[1]["pearson"]["mean"])
+    ]  # fmt: skip
+    pick = pick_by_advice(groups, algorithm)
+    return [
+        *lines,
+        ["advice: the best to use, or none", "", "", with_interval(pick["regret_points"]),
+         f"{pick['picks_worse_than_no_pool']['mean']:.0%}"],
+        ["oracle: one draw of the truth", "", "",
+         with_interval(oracle(groups, algorithm)["regret_points"]), ""],
+    ]  # fmt: skip
+
+
+def with_interval(value: dict) -> str:
+    """A mean with its interval as text."""
+    if value["mean"] is None:
+        return "-"
+    low, high = value["interval"]
+    return f"{value['mean']:.2f} ({low:.2f} to {high:.2f})"
+
+
+def counted_share(found: dict) -> str:
+    """A share with its counts."""
+    return "none" if found["share"] is None else f"{found['share']:.1%} ({found['n']}/{found['of']})"
 
 
 def ratio(part: np.ndarray, whole: np.ndarray) -> dict:
