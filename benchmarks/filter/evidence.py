@@ -1,7 +1,7 @@
 """Evidence on the filter: `python -m benchmarks.filter.evidence FEATURES PART WHAT [--seeds N]`.
 
-PART is development (on which settings are chosen) or report; WHAT is auroc, share or heads. Rows
-go to results/filter/WHAT-PART.csv; a run that was stopped continues where it ended. Seeds are
+PART is development (on which settings are chosen) or report; WHAT is auroc, unseen, share or heads.
+Rows go to results/filter/WHAT-PART.csv; a run that was stopped continues where it ended. Seeds are
 the outermost loop, so that a stopped run has all tasks. `python -m benchmarks.filter.summary` makes
 the tables.
 """
@@ -12,12 +12,23 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.filter.material import OTHER, Scene, is_near, scene, sources, tasks
+from benchmarks.filter.entropy import entropy_scores, kept_by_entropy
+from benchmarks.filter.material import (
+    OTHER,
+    Scene,
+    foreign_images,
+    is_near,
+    scene,
+    sources,
+    tasks,
+)
 from benchmarks.filter.rows_file import RowsFile
 from mixmood.core.options import DEFAULT_SCORE
 from mixmood.core.seeds import rng_for
+from mixmood.evidence.labelled import judged_part
 from mixmood.evidence.share import auc, useful_share
-from mixmood.heads import fit_head
+from mixmood.heads.problem import head_problem
+from mixmood.heads.registry import HEADS
 from mixmood.scores.registry import SCORES, fit_score
 from mixmood.selection.scorer import fit_filter
 
@@ -37,6 +48,10 @@ HEAD_SOURCES = {
 }
 """The far source of each task for the parts that are too slow for all of them."""
 ALGORITHMS = ("mixmatch", "pseudo-label", "propagation")
+
+COMPETITOR = "entropy"
+N_NEW = 500
+"""New images of each source, for filters that were fitted before."""
 
 Place = tuple[str, str]
 
@@ -58,12 +73,45 @@ def auroc(folder: Path, part: str, seeds: range) -> None:
     file = RowsFile(RESULTS / f"auroc-{part}.csv", keys, ("auroc", "view"))
     for seed, (task, source) in _product(seeds, all_places(part)):
         key = {"task": task, "source": source, "near": int(is_near(task, source)), "seed": seed}
-        todo = [s for s in SCORES if not file.holds(**key, foreign_share=0.5, score=s)]
+        names = (*SCORES, COMPETITOR)
+        todo = [s for s in names if not file.holds(**key, foreign_share=0.5, score=s)]
         drawn = scene(folder, part, task, source, 0.5, seed) if todo else None
         for name in todo:
-            scores = fit_score(drawn.labelled, drawn.pool, drawn.labels, name).fit.pool
+            if name == COMPETITOR:
+                scores = entropy_scores(drawn.labelled, drawn.labels, drawn.pool)
+            else:
+                scores = fit_score(drawn.labelled, drawn.pool, drawn.labels, name).fit.pool
             value = auc(scores[drawn.is_useful], scores[~drawn.is_useful])
             file.add(**key, foreign_share=0.5, score=name, auroc=f"{value:.4f}", view=drawn.view)
+
+
+def unseen(folder: Path, part: str, seeds: range) -> None:
+    """AUROC of new images: of the kind that the pool's sample contained, and of other kinds.
+
+    The filter is fitted to a pool that is half of one source. New useful images then stand against
+    new images of that source, and of each other source.
+    """
+    keys = ("task", "fitted", "source", "near", "seed")
+    file = RowsFile(RESULTS / f"unseen-{part}.csv", keys, ("auroc",))
+    for seed, (task, fitted) in _product(seeds, few_places(part)):
+        key = {"task": task, "fitted": fitted, "seed": seed}
+        todo = [
+            source
+            for of, source in few_places(part)
+            if of == task and not file.holds(**key, source=source, near=int(is_near(task, source)))
+        ]
+        if not todo:
+            continue
+        drawn = scene(folder, part, task, fitted, 0.5, seed)
+        score = fit_score(drawn.labelled, drawn.pool, drawn.labels, DEFAULT_SCORE)
+        own = score.score(drawn.test)
+        for source in todo:
+            pack, images, _ = foreign_images(folder, part, task, source, seed)
+            # The first ones may be in the pool that the filter was fitted to.
+            new = images[int((~drawn.is_useful).sum()) :][:N_NEW]
+            value = auc(own, score.score(pack.at(drawn.view, new)))
+            near = int(is_near(task, source))
+            file.add(**key, source=source, near=near, auroc=f"{value:.4f}")
 
 
 def share(folder: Path, part: str, seeds: range) -> None:
@@ -99,7 +147,11 @@ def heads(
     algorithms: Sequence[str],
     contaminations: Sequence[float],
 ) -> None:
-    """Accuracy of heads with the whole pool, the kept part, random images, only useful images."""
+    """Accuracy of heads with the whole pool and with parts of it.
+
+    Kept by the filter, as many random images, those that the competitor keeps, only useful images,
+    and the whole pool with each image weighted by its chance to be useful, as `train` does.
+    """
     keys = ("task", "source", "near", "foreign_share", "seed", "algorithm", "pool")
     file = RowsFile(RESULTS / f"heads-{part}.csv", keys, ("n_pool", "accuracy"))
     families = ("knn", "classifier", "combined") if part == "development" else (DEFAULT_SCORE,)
@@ -108,7 +160,8 @@ def heads(
         for foreign in contaminations:
             key = {"task": task, "source": source, "near": int(is_near(task, source))}
             key |= {"foreign_share": foreign, "seed": seed}
-            names = ["none", "whole", "oracle", *(f"{k} {f}" for f in families for k in kinds)]
+            names = ["none", "whole", "oracle", "weighted", COMPETITOR]
+            names += [f"{kind} {family}" for family in families for kind in kinds]
             todo = [
                 (algorithm, name)
                 for name in names
@@ -121,27 +174,41 @@ def heads(
             pools = _pools(drawn, families, seed)
             for algorithm, name in todo:
                 accuracy = _accuracy(drawn, algorithm, pools[name], seed)
-                row = {"algorithm": algorithm, "pool": name, "n_pool": len(pools[name])}
+                row = {"algorithm": algorithm, "pool": name, "n_pool": len(pools[name][0])}
                 file.add(**key, **row, accuracy=f"{accuracy:.4f}")
 
 
-def _pools(drawn: Scene, families: tuple[str, ...], seed: int) -> dict[str, np.ndarray]:
-    pools = {"none": drawn.pool[:0], "whole": drawn.pool, "oracle": drawn.pool[drawn.is_useful]}
+Part = tuple[np.ndarray, np.ndarray | None]
+"""Images of a pool, and their chances to be useful if they are weighted by them."""
+
+
+def _pools(drawn: Scene, families: tuple[str, ...], seed: int) -> dict[str, Part]:
+    pool = drawn.pool
+    weighted = judged_part(drawn.labelled, drawn.labels, pool, seed)
+    rows = {
+        "none": pool[:0],
+        "whole": pool,
+        "oracle": pool[drawn.is_useful],
+        COMPETITOR: pool[kept_by_entropy(drawn.labelled, drawn.labels, pool)],
+    }
     for family in families:
         rng = rng_for(seed, "filter", family)
-        fitted = fit_filter(drawn.labelled, drawn.pool, rng, labels=drawn.labels, family=family)
-        is_kept = fitted.scored(drawn.pool).scores >= fitted.threshold
-        pools[f"kept {family}"] = drawn.pool[is_kept]
-        pools[f"random {family}"] = drawn.pool[rng.permutation(len(drawn.pool))[: is_kept.sum()]]
-    return pools
+        fitted = fit_filter(drawn.labelled, pool, rng, labels=drawn.labels, family=family)
+        is_kept = fitted.scored(pool).scores >= fitted.threshold
+        rows[f"kept {family}"] = pool[is_kept]
+        rows[f"random {family}"] = pool[rng.permutation(len(pool))[: is_kept.sum()]]
+    parts: dict[str, Part] = {name: (some, None) for name, some in rows.items()}
+    return parts | {"weighted": (pool, weighted.useful)}
 
 
-def _accuracy(drawn: Scene, algorithm: str, pool: np.ndarray, seed: int) -> float:
+def _accuracy(drawn: Scene, algorithm: str, part: Part, seed: int) -> float:
+    pool, useful = part
     # A head without unlabelled images is the supervised one.
     name = algorithm if len(pool) else "supervised"
     n_classes = int(drawn.labels.max()) + 1
-    rng = rng_for(seed, "head", algorithm)
-    head = fit_head(name, drawn.labelled, drawn.labels, n_classes, pool if len(pool) else None, rng)
+    rows = pool if len(pool) else None
+    problem = head_problem(drawn.labelled, drawn.labels, n_classes, rows, useful=useful)
+    head = HEADS[name].head.fit(problem, rng_for(seed, "head", algorithm))[0]
     return float((head.predict(drawn.test) == drawn.test_labels).mean())
 
 
@@ -154,7 +221,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("features", type=Path)
     parser.add_argument("part", choices=["development", "report"])
-    parser.add_argument("what", choices=["auroc", "share", "heads"])
+    parser.add_argument("what", choices=["auroc", "unseen", "share", "heads"])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--algorithm", action="append", choices=ALGORITHMS)
@@ -170,7 +237,9 @@ def main() -> None:
             options.foreign or CONTAMINATIONS,
         )
     else:
-        {"auroc": auroc, "share": share}[options.what](options.features, options.part, seeds)
+        {"auroc": auroc, "unseen": unseen, "share": share}[options.what](
+            options.features, options.part, seeds
+        )
 
 
 if __name__ == "__main__":

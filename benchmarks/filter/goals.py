@@ -51,14 +51,14 @@ def _share_rows(rows: list[Row]) -> list[str]:
     near = [r for r in rows if r["near"] == NEAR]
     trusted = [r for r in near if float(r["is_trustworthy"])]
     doubted = [r for r in near if not float(r["is_trustworthy"])]
-    errors = np.array([abs(_miss(r)) for r in far])
+    errors = share_errors(far)
     return [
         _line("mean error of the share, far sources", 0.1, float(errors.mean()), at_most=True),
         f"| far pools whose share is within 10 points | | {(errors <= 0.1).mean():.0%} | |",
-        _line("interval holds the truth, far sources", 0.9, _coverage(far), ".0%"),
-        _line("interval holds the truth, near sources", 0.9, _coverage(near), ".0%"),
-        f"| ... of {len(trusted)} near pools called trustworthy | | {_coverage(trusted):.0%} | |",
-        f"| ... of {len(doubted)} others | | {_coverage(doubted):.0%} | |",
+        _line("interval holds the truth, far sources", 0.9, covered(far), ".0%"),
+        _line("interval holds the truth, near sources", 0.9, covered(near), ".0%"),
+        f"| ... of {len(trusted)} near pools called trustworthy | | {covered(trusted):.0%} | |",
+        f"| ... of {len(doubted)} others | | {covered(doubted):.0%} | |",
     ]
 
 
@@ -66,7 +66,13 @@ def _miss(row: Row) -> float:
     return float(row["share"]) - (1 - float(row["foreign_share"]))
 
 
-def _coverage(rows: list[Row]) -> float:
+def share_errors(rows: list[Row]) -> np.ndarray:
+    """How far each estimated share is from the true one."""
+    return np.array([abs(_miss(r)) for r in rows])
+
+
+def covered(rows: list[Row]) -> float:
+    """How often the interval of the share holds the true one."""
     truth = np.array([1 - float(r["foreign_share"]) for r in rows])
     low, high = (np.array([float(r[name]) for r in rows]) for name in ("low", "high"))
     return float(((low <= truth + 1e-9) & (truth <= high + 1e-9)).mean()) if rows else np.nan

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.heads.tasks import FIRST_BREEDS, LAST_BREEDS, OLD_VIEW, chosen_view, pack_of
+from benchmarks.heads.tasks import FIRST_BREEDS, LAST_BREEDS, OLD_VIEW, Pack, chosen_view, pack_of
 from mixmood.core.seeds import rng_for
 from mixmood.features.backbones.view import View
 
@@ -85,6 +85,19 @@ def classes(folder: Path, part: str, task: str, source: str, seed: int) -> tuple
     return [5, 6, 7, 8, 9], [0, 1, 2, 3, 4]
 
 
+def foreign_images(
+    folder: Path, part: str, task: str, source: str, seed: int
+) -> tuple[Pack, np.ndarray, np.random.Generator]:
+    """The pack of a source, its images that are foreign to a task in random order, a generator."""
+    outside = pack_of(folder, task if source == OTHER else source)
+    foreign = np.arange(len(outside.labels))
+    if source == OTHER:
+        other = classes(folder, part, task, source, seed)[1]
+        foreign = np.flatnonzero(np.isin(outside.labels, other))
+    draw = rng_for(seed, "foreign", part, task, source)
+    return outside, draw.permutation(foreign), draw
+
+
 def scene(
     folder: Path,
     part: str,
@@ -106,7 +119,7 @@ def scene(
     """
     pack = pack_of(folder, task)
     y = pack.labels
-    own, other = classes(folder, part, task, source, seed)
+    own, _ = classes(folder, part, task, source, seed)
     # The source is no part of the seed: at one seed, labelled and test images stay the same.
     rng = rng_for(seed, "scene", part, task, *own)
     by_class = {c: rng.permutation(np.flatnonzero(y == c)) for c in own}
@@ -124,15 +137,11 @@ def scene(
     )
     if task == "fashion_product" and first_class == 1.0:
         chance = np.ones(len(available))
-    outside = pack if source == OTHER else pack_of(folder, source)
-    foreign = np.arange(len(outside.labels))
-    if source == OTHER:
-        foreign = np.flatnonzero(np.isin(y, other))
+    outside, foreign, draw = foreign_images(folder, part, task, source, seed)
     n_pool = min(n_pool, int(0.8 * len(available)), len(foreign))
     n_foreign = round(foreign_share * n_pool)
     useful = rng.choice(available, n_pool - n_foreign, replace=False, p=chance / chance.sum())
-    draw = rng_for(seed, "foreign", part, task, source)
-    added = foreign[draw.permutation(len(foreign))[:n_foreign]]
+    added = foreign[:n_foreign]
     order = draw.permutation(n_pool)
     view = OLD_VIEW if in_old_view else _view(folder, task, tuple(labelled.tolist()))
     codes = {c: i for i, c in enumerate(own)}
