@@ -139,7 +139,7 @@ def task_table(rows: list[Row]) -> Iterator[str]:
 
 
 def goals(rows: list[Row]) -> Iterator[str]:
-    """Each goal of the issue, met or missed."""
+    """Each goal, met or missed."""
 
     def line(words: str, is_met: bool, number: str) -> str:
         return f"- {'met' if is_met else '**missed**'}: {words}: {number}"

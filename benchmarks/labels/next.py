@@ -260,7 +260,7 @@ def means(rows: list[dict]) -> dict[tuple[str, str, str], dict]:
 
 
 def goals(found: dict[tuple[str, str, str], dict], names: list[str]) -> list[str]:
-    """A table of the goals of issue 28: what was wanted, what was measured, and whether it is met.
+    """A table of the goals: what was wanted, what was measured, and whether it is met.
 
     A half-foreign pool of a task is the mean over its far and its near source.
     """
