@@ -105,10 +105,6 @@ class CheckReport(LabelCheck):
         """The rows of `to_csv` as a table of pandas."""
         return data_frame(check_rows(self))
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """The record as JSON text; also written to `path`, if one is given."""
-        return written(super().to_json(), path)
-
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""
         return written(check_page(self, self._pictures(), command), path)

@@ -125,7 +125,7 @@ class Kept:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The record as JSON text; also written to `path`, if one is given."""
-        return written(self.record.to_json(), path)
+        return self.record.to_json(path)
 
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""

@@ -92,7 +92,7 @@ class NextImages:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The record as JSON text; also written to `path`, if one is given."""
-        return written(self.record.to_json(), path)
+        return self.record.to_json(path)
 
     def to_csv(self, path: str | Path) -> list[Path]:
         """Write the list of images, a pool for the other commands; one list for each pool."""

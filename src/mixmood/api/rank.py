@@ -72,10 +72,6 @@ class RankReport(Ranking):
             material = gather_page_material(self._ranked.labelled, self._ranked.pools)
         return written(ranking_page(self, material, command, self._elapsed_s), path)
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """The record as JSON text; also written to `path`, if one is given."""
-        return written(super().to_json(), path)
-
     def to_csv(self, path: str | Path | None = None) -> str:
         """One row for each pool and measure; also written to `path`, if one is given."""
         return written(ranking_csv(self), path)

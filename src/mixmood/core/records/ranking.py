@@ -2,8 +2,10 @@
 
 import json
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
+from mixmood.core.files import written
 from mixmood.core.text import in_percent
 
 
@@ -15,9 +17,13 @@ class JsonRecord:
         """The record as plain lists and dictionaries."""
         return asdict(self)
 
-    def to_json(self) -> str:
-        """The record as JSON text; equal inputs and seeds give equal bytes."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The record as JSON text; also written to `path`, if one is given.
+
+        Equal inputs and seeds give equal bytes.
+        """
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return written(text, path)
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,23 @@ class CheckedSettings:
                 limits = f"at least {low:g}" if high == inf else f"between {low:g} and {high:g}"
                 raise OptionError(f"{setting} of {self.name} must be {limits}; got {value:g}.")
 
+    def loss_of(
+        self,
+        step: Step,
+        logits: Tensor,
+        pool_logits: Tensor,
+        guesses: Tensor,
+        threshold: float | Tensor,
+        weight: float,
+    ) -> StepLoss:
+        """Cross-entropy of labelled images plus `weight` times that of the sure guesses."""
+        supervised = soft_cross_entropy(logits, step.targets, step.class_weights)
+        unsupervised, is_sure, is_kept = confident_guess_loss(
+            pool_logits, guesses, step.pool_weights, threshold=threshold, ood_mask=self.ood_mask
+        )
+        total = supervised + weight * unsupervised
+        return StepLoss(total, supervised, unsupervised, guesses, is_kept, is_sure)
+
 
 @dataclass(frozen=True)
 class ConfidentGuesses(CheckedSettings):
@@ -132,18 +149,3 @@ class ConfidentGuesses(CheckedSettings):
     threshold: float = ranged(0.95, 0, 1)
     balanced: Balanced = "labelled"
     ood_mask: float | None = ranged(None, 0, 1)
-
-    def loss_of(
-        self, step: Step, logits: Tensor, pool_logits: Tensor, guesses: Tensor, weight: float
-    ) -> StepLoss:
-        """Cross-entropy of labelled images plus `weight` times that of the sure guesses."""
-        supervised = soft_cross_entropy(logits, step.targets, step.class_weights)
-        unsupervised, is_sure, is_kept = confident_guess_loss(
-            pool_logits,
-            guesses,
-            step.pool_weights,
-            threshold=self.threshold,
-            ood_mask=self.ood_mask,
-        )
-        total = supervised + weight * unsupervised
-        return StepLoss(total, supervised, unsupervised, guesses, is_kept, is_sure)

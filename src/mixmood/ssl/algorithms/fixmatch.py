@@ -32,4 +32,4 @@ class FixMatch(ConfidentGuesses):
             counts = 1 / step.class_weights
             guesses = aligned(guesses, counts / counts.sum())
         logits, strong_logits = step.network.parts([step.labelled(), step.strong()])
-        return self.loss_of(step, logits, strong_logits, guesses, self.gamma)
+        return self.loss_of(step, logits, strong_logits, guesses, self.threshold, self.gamma)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from mixmood.numerics.checks import ranged
 from mixmood.ssl.algorithms.algorithm import CheckedSettings, Step, StepLoss
-from mixmood.ssl.algorithms.losses import Balanced, confident_guess_loss, soft_cross_entropy
+from mixmood.ssl.algorithms.losses import Balanced
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,8 @@ class FreeMatch(CheckedSettings):
         """The loss of an update. Guesses take a pass of their own, without gradients."""
         guesses = step.network.guess(step.unlabelled(1))
         logits, strong_logits = step.network.parts([step.labelled(), step.strong()])
-        supervised = soft_cross_entropy(logits, step.targets, step.class_weights)
-        unsupervised, is_sure, is_kept = confident_guess_loss(
-            strong_logits,
-            guesses,
-            step.pool_weights,
-            threshold=adaptive_thresholds(guesses),
-            ood_mask=self.ood_mask,
-        )
-        total = supervised + self.gamma * unsupervised
-        return StepLoss(total, supervised, unsupervised, guesses, is_kept, is_sure)
+        thresholds = adaptive_thresholds(guesses)
+        return self.loss_of(step, logits, strong_logits, guesses, thresholds, self.gamma)
 
 
 def adaptive_thresholds(guesses: Tensor) -> Tensor:

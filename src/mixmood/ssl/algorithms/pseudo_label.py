@@ -25,4 +25,4 @@ class PseudoLabel(ConfidentGuesses):
         logits, pool_logits = step.network.parts([step.labelled(), step.unlabelled(1)])
         guesses = pool_logits.detach().softmax(dim=1)
         weight = self.gamma * ramp(step.update, self.ramp_updates)
-        return self.loss_of(step, logits, pool_logits, guesses, weight)
+        return self.loss_of(step, logits, pool_logits, guesses, self.threshold, weight)
