@@ -289,7 +289,9 @@ def with_interval(value: dict) -> str:
 
 def counted_share(found: dict) -> str:
     """A share with its counts."""
-    return "none" if found["share"] is None else f"{found['share']:.1%} ({found['n']}/{found['of']})"
+    if found["share"] is None:
+        return "none"
+    return f"{found['share']:.1%} ({found['n']}/{found['of']})"
 
 
 def ratio(part: np.ndarray, whole: np.ndarray) -> dict:
