@@ -12,45 +12,47 @@ CONFUSED, SMALL, TEST = "confused", "small", "test"
 
 
 @dataclass(frozen=True)
-class CheckedImage:
-    """One labelled image with its scores, from 0 to 1: larger is worse.
+class _Image:
+    """One labelled image.
 
     Attributes:
         path: The image as its pool names it.
         index: Its index in the pool.
         label: Its class.
-        suggested: The class that held-out heads find most probable beside the label.
-        scores: By the name of the check. Those of `confused` and `small` are of the whole class.
-        flags: The checks that flag it.
+        suggested: Another class that it may have, such as the one that held-out heads find most
+            probable beside the label; empty if there is none.
     """
 
     path: str
     index: int
     label: str
     suggested: str
+
+
+@dataclass(frozen=True)
+class CheckedImage(_Image):
+    """One labelled image with its scores, from 0 to 1: larger is worse.
+
+    Attributes:
+        scores: By the name of the check. Those of `confused` and `small` are of the whole class.
+        flags: The checks that flag it.
+    """
+
     scores: dict[str, float]
     flags: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(_Image):
     """One image that one check flags; or does not, in a table of all images.
 
     Attributes:
-        path: The image as its pool names it.
-        index: Its index in the pool.
-        label: Its class.
-        suggested: Another class that it may have; empty if there is none.
         score: From 0 to 1: larger is worse.
         flag: Whether it is flagged.
         check: The name of the check.
         why: One sentence.
     """
 
-    path: str
-    index: int
-    label: str
-    suggested: str
     score: float
     flag: bool
     check: str
