@@ -11,7 +11,13 @@ from PIL import Image
 from mixmood.core.errors import InputError, MissingExtraError
 from mixmood.core.files import csv_text
 from mixmood.data.open import open_pool
-from mixmood.data.readers.kept import TEXT_HEAD, chain_of_lists, is_kept_list, pool_reference
+from mixmood.data.readers.kept import (
+    TEXT_HEAD,
+    chain_of_lists,
+    is_kept_list,
+    parts_of,
+    pool_reference,
+)
 
 HEAD = ("path", "pool", "index", "score", "keep")
 
@@ -166,3 +172,22 @@ def test_csv_rows_round_trip(crawl, tmp_path):
     write_csv(tmp_path / "kept.csv", crawl, "crawl", {0})
     with (tmp_path / "kept.csv").open(newline="") as file:
         assert len(list(csv.DictReader(file))) == 4
+
+
+def test_a_list_has_the_columns_of_its_pool(tmp_path):
+    for name in "abc":
+        image(tmp_path / f"{name}.png", 10)
+    (tmp_path / "all.csv").write_text("path,patient\na.png,7\nb.png,8\nc.png,9\n")
+    write_csv(tmp_path / "kept.csv", open_pool(tmp_path / "all.csv"), "all.csv", {0, 2})
+    assert open_pool(tmp_path / "kept.csv").column("patient") == ["7", "9"]
+
+
+def test_some_images_of_several_pools_are_read_from_their_own(tmp_path):
+    pools = [open_pool(np.full((5, 8, 8), 100 * k, np.uint8) + k) for k in range(2)]
+    both = parts_of([(pools[0], np.array([4, 1])), (pools[1], np.array([3]))], "both")
+    assert [both.fetch(row)[0, 0] for row in range(3)] == [0, 0, 101]
+    assert sorted(both.reading_order(np.array([2, 0, 1])).tolist()) == [0, 1, 2]
+    rows = [open_pool(np.arange(12.0).reshape(6, 2) + 100 * k) for k in range(2)]
+    joined = parts_of([(rows[0], np.array([5, 0])), (rows[1], np.array([1, 2]))], "joined")
+    assert joined.features(np.array([3, 0, 2, 1]))[:, 0].tolist() == [104, 10, 102, 0]
+    assert joined.features(np.array([], int)).shape == (0, 2)
