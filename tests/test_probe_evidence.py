@@ -1,14 +1,19 @@
 """The map of the probe is what its rows give, and the page has the numbers of the summary."""
 
-import json
-
 import numpy as np
 import pytest
 from benchmarks.heads.tasks import FIRST_BREEDS, LOWER
-from benchmarks.probe import fit, page
+from benchmarks.probe import evidence, fit
 from benchmarks.probe.cases import read_rows
 from benchmarks.probe.harder import PACKS, overlaid
-from benchmarks.probe.judge import advice_of, by_task_and_seed, calibration, oracle, pick_by_advice
+from benchmarks.probe.judge import (
+    advice_of,
+    by_task_and_seed,
+    calibration,
+    oracle,
+    perfect,
+    pick_by_advice,
+)
 from benchmarks.probe.tasks import FITTED_ON
 
 from mixmood.evidence.gain import POINTS, gain_of
@@ -83,7 +88,17 @@ def test_a_pick_by_advice_is_judged_against_no_pool(rows):
     assert calibration(rows, "mixmatch")["rmse_points"] > 0
 
 
-def test_the_page_has_the_numbers_of_the_summary():
-    text = page.PAGE.read_text(encoding="utf-8")
-    summary = json.loads(page.SUMMARY.read_text(encoding="utf-8"))
-    assert page.filled(text, summary) == text, "run python -m benchmarks.probe.page"
+def test_the_page_of_the_results_is_what_their_rows_give():
+    found = evidence.page(read_rows(evidence.REPORT_ROWS))
+    assert found == (evidence.OUT / "README.md").read_text(), "run benchmarks.probe.evidence"
+
+
+def test_a_perfect_predictor_is_limited_by_what_is_known_of_the_truth():
+    """Truth t, estimates t + e with equal variances: r = 1/2, and t explains 2/3 of their mean."""
+    rng = np.random.default_rng(0)
+    truth, errors = rng.normal(size=100_000), rng.normal(size=(2, 100_000))
+    first, second = truth + errors
+    r = np.corrcoef(first, second)[0, 1]
+    reached = np.corrcoef(truth, (first + second) / 2)[0, 1]
+    assert perfect(r) == pytest.approx(reached, abs=0.01)
+    assert perfect(-0.2) == 0

@@ -15,9 +15,9 @@ import numpy as np
 
 from benchmarks.replication.records import CENTRAL, RESULTS, beds, published
 from benchmarks.testbed import claims, predictors
-from benchmarks.testbed.page import filled
 from benchmarks.testbed.records import pools_of, read_rows, units_of
 from benchmarks.testbed.restore import records_in
+from benchmarks.testbed.written import filled
 from mixmood.core.files import write_atomic
 from mixmood.testbed.analysis.agreement import agreement_rows
 from mixmood.testbed.analysis.arms import ARMS, MEAN, ArmAgreementRow, arm_agreement_rows

@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 from scipy.stats import pearsonr, spearmanr
 
-from benchmarks.testbed.page import filled
+from benchmarks.testbed.written import filled
 from mixmood.core.files import write_atomic
 from mixmood.ranking.distance import quick_distances
 from mixmood.ranking.plan import RankingPlan

@@ -115,6 +115,17 @@ def table(units: Units) -> list[str]:
     return [*lines, "| " + " | ".join([ORACLE, *words]) + " |"]
 
 
+def short_table(units: Units) -> list[str]:
+    """Correlations, regret and bad picks of each predictor over the contaminated pools."""
+    mixed = {unit: [p for p in pools if p.percent > 0] for unit, pools in units.items()}
+    lines = ["| " + " | ".join(HEAD[:6]) + " |", "|" + "---|" * 6]
+    every = [pool for pools in units.values() for pool in pools]
+    for name in dict.fromkeys(name for pool in every for name in pool.predictors()):
+        as_paper = correlation_of_means(*(by_unit(mixed, f) for f in (_scores(name), accuracies)))
+        lines.append("| " + " | ".join([name, as_paper.text(), *cells_of(mixed, name)]) + " |")
+    return [*lines, "| " + " | ".join([ORACLE, "-", *oracle_cells(mixed)]) + " |"]
+
+
 def overview(columns: dict[str, Units]) -> list[str]:
     """Pearson within a task and seed, and regret, of each predictor; one column for each bed."""
     mixed = {

@@ -69,7 +69,16 @@ def record_of(row: Row) -> RunRecord:
         useful_share=_share(row),
         probe=_probe(row),
         times={name: float(row[name]) for name in TIMES if row.get(name)},
+        **_head(row),
     )
+
+
+def _head(row: Row) -> dict[str, Any]:
+    """The view of a head on frozen features."""
+    if not row.get("view"):
+        return {}
+    resolution, depth = row["view"].split(" px, ")
+    return {"head": {"resolution": int(resolution), "depth": depth}}
 
 
 def _run(row: Row) -> Run:

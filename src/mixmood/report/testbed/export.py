@@ -46,6 +46,8 @@ def flat(record: RunRecord) -> dict[str, object]:
     shares = epochs[-1].pseudo_label_shares if epochs else None
     row["last_guesses"] = " ".join(f"{share:.3f}" for share in shares or ())
     row["classes"] = " ".join(record.classes)
+    if record.view is not None:
+        row["view"] = record.view
     row |= {"data": record.data, "mixmood": record.mixmood}
     row |= {f"version_{name}": value for name, value in record.versions.items()}
     return row | {name: round(value, 3) for name, value in record.times.items()}
