@@ -98,7 +98,7 @@ def agreement(groups: Groups, algorithm: str, name: str) -> dict:
 
     def correlation(rows: list[dict], by_rank: bool) -> float:
         own, true = columns(rows)
-        if len(own) < 3 or not own.std() or not true.std():
+        if len(own) < 3 or not np.ptp(own) or not np.ptp(true):
             return np.nan
         return float(spearmanr(own, true).statistic if by_rank else np.corrcoef(own, true)[0, 1])
 
@@ -207,6 +207,7 @@ def facts(rows: list[dict], algorithm: str) -> dict[str, Fact]:
     picked = pick_by_advice(groups, algorithm)["regret_points"]["mean"]
     known = oracle(groups, algorithm)["regret_points"]["mean"]
     off, error = worst_bin(probe)
+    two = independent(groups, algorithm)
     cover = probe["coverage_of_intervals"]
     r, rho = (gain[name]["mean"] for name in ("pearson", "spearman"))
     return {
@@ -214,8 +215,9 @@ def facts(rows: list[dict], algorithm: str) -> dict[str, Fact]:
         "Pearson of expected and true gain": Fact(with_interval(gain["pearson"]), ">= 0.75",
                                                   r >= 0.75),
         "Spearman": Fact(with_interval(gain["spearman"]), ">= 0.7", rho >= 0.7),
-        "ceiling: Pearson of two independent estimates": Fact(
-            with_interval(ceiling(groups, algorithm))
+        "Pearson of two independent estimates of the true gain": Fact(with_interval(two)),
+        "ceiling: what a perfect predictor would reach": Fact(
+            "-" if two["mean"] is None else f"{perfect(two['mean']):.2f}"
         ),
         "pools to `use` that harm by over half a point": Fact(
             counted_share(harm), "<= 3 %", (harm["share"] or 0) <= 0.03
@@ -248,7 +250,19 @@ def worst_bin(probe: dict) -> tuple[float | None, float]:
     return max(found, key=lambda pair: pair[0] - 2 * pair[1]) if found else (None, 0.0)
 
 
-def ceiling(groups: Groups, algorithm: str) -> dict:
+def perfect(r: float) -> float:
+    """The correlation of the true gain with its estimate, the mean of two that correlate by r.
+
+    Spearman and Brown: the mean of two such estimates correlates with another such mean by
+    2 r / (1 + r), and with the truth by the root of it.
+
+    >>> round(perfect(0.5), 3)
+    0.816
+    """
+    return float(np.sqrt(max(0.0, 2 * r / (1 + r))))
+
+
+def independent(groups: Groups, algorithm: str) -> dict:
     """The correlation of two estimates of the true gain without common pool or test images."""
 
     def correlation(rows: list[dict]) -> float:
@@ -289,9 +303,9 @@ def with_interval(value: dict) -> str:
 
 def counted_share(found: dict) -> str:
     """A share with its counts."""
-    if found["share"] is None:
-        return "none"
-    return f"{found['share']:.1%} ({found['n']}/{found['of']})"
+    return (
+        "none" if found["share"] is None else f"{found['share']:.1%} ({found['n']}/{found['of']})"
+    )
 
 
 def ratio(part: np.ndarray, whole: np.ndarray) -> dict:

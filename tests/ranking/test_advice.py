@@ -38,6 +38,8 @@ def share(value, low=None, high=None):
         (probe(-3.0, 0.02), None, 0.0, "avoid"),
         (probe(0.3, 0.6), share(0.02, 0.0, 0.1), 0.0, "avoid"),
         (probe(), share(0.9), 0.5, "unsure"),
+        (replace(probe(), n_pool=29), share(0.9), 0.0, "unsure"),
+        (replace(probe(), n_pool=30), share(0.9), 0.0, "use"),
         (probe(is_learnable=False), share(0.9), 0.0, "unsure"),
         (None, share(0.9), 0.0, "unsure"),
         (None, share(0.5), 0.0, "filter"),

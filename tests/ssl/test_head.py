@@ -51,7 +51,7 @@ def test_a_run_writes_record_model_and_page_and_nothing_else(run):
     assert {path.name for path in out.iterdir()} == {"record.json", "model.onnx", "report.html"}
     written = json.loads((out / "record.json").read_text())
     assert written["model"] == "head"
-    assert written["algorithm"] in ("supervised", "mixmatch", "propagation")
+    assert written["algorithm"] in ("supervised", "pseudo-label")
     assert set(written["accuracy"]) >= {"cross_validated", "interval", "test"}
     low, high = written["accuracy"]["interval"]
     assert low <= written["accuracy"]["cross_validated"] <= high
@@ -118,7 +118,7 @@ def test_neither_torch_nor_onnx_nor_scikit_learn_is_needed(photos, tmp_path):
     command = [sys.executable, "-c", code, *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == 6  # one of them for the pool
+    assert sum("pool" in line for line in done.stdout.splitlines()) >= 1
     assert "cross-validated" in done.stdout.splitlines()[0]
 
 

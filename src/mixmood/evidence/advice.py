@@ -58,6 +58,8 @@ used harm by more than half a point.
 """
 FEWEST_HELD_OUT = 16
 """A gain must be measured on this many labelled images; the map was fitted on twenty and more."""
+FEWEST_POOL = 30
+"""A gain must be measured with this many images of the pool; the map was fitted on a thousand."""
 LEAST_GAIN = 0.25
 """A pool is not used for a gain of fewer points, unless only a part of it is useful."""
 MOST_LOST = 0.5
@@ -97,10 +99,11 @@ def advise(probe: Probe | None, share: ShareRecord | None, copied: float = 0.0) 
     1. Near copies of the labelled images teach nothing: unsure.
     2. The supervised head is no better than chance, or correct on less than 62.5 % of the images,
        or fewer than sixteen labelled images can be held out: unsure.
-    3. The pool probably helps, by a quarter of a point or more, and is not foreign: use.
-    4. A part of the pool is useful, but not most of it: filter.
-    5. The probe is sure that the pool harms, or hardly anything in it is useful: avoid.
-    6. Otherwise: unsure.
+    3. The pool has fewer than thirty images: unsure.
+    4. The pool probably helps, by a quarter of a point or more, and is not foreign: use.
+    5. A part of the pool is useful, but not most of it: filter.
+    6. The probe is sure that the pool harms, or hardly anything in it is useful: avoid.
+    7. Otherwise: unsure.
     """
     if copied >= MOSTLY_COPIES:
         return PoolAdvice("unsure", "most of it are near copies of labelled images", "copies")
@@ -125,6 +128,9 @@ def advise(probe: Probe | None, share: ShareRecord | None, copied: float = 0.0) 
             "labels",
         )
     gain, useful = _gain_words(probe), _share_words(share)
+    if probe is not None and probe.n_pool < FEWEST_POOL:
+        images = counted(probe.n_pool, "image")
+        return PoolAdvice("unsure", _joined(f"{images} tell too little about a gain", gain))
     is_gain = probe is not None and probe.p_helps >= HELPS and probe.gain >= LEAST_GAIN
     if is_gain and not is_foreign(share):
         return PoolAdvice("use", _joined(gain, useful))
