@@ -1,6 +1,5 @@
 """Clocks that jump: by days, in either direction, in the middle of work."""
 
-import json
 import os
 import time
 
@@ -116,11 +115,3 @@ def test_a_driver_s_estimate_is_never_negative_when_the_clock_is_set_back(
     assert (again.n_done, again.n_earlier) == (0, len(jobs))
     # A lock belongs to a process and not to a date.
     assert not store.is_locked
-
-
-def test_the_status_of_an_older_driver_can_be_read(tmp_path, tiny_bed):
-    """It did not measure how long it had worked."""
-    store = Store.make(tmp_path / "store", tiny_bed[0])
-    old = {"n_runs": 4, "n_jobs": 1, "n_done": 1, "started": 5.0, "updated": 2.0}
-    (store.folder / "driver.json").write_text(json.dumps(old))
-    assert read_status(store).seconds_left == 0

@@ -28,11 +28,7 @@ Watch = Callable[["Status", AnyRecord | None], None]
 
 @dataclass
 class Status:
-    """The progress of a driver.
-
-    `started` and `updated` are seconds since 1970, which may jump when a clock is set;
-    `elapsed_s` does not.
-    """
+    """The progress of a driver; `elapsed_s` does not jump when a clock is set."""
 
     n_runs: int
     n_jobs: int
@@ -40,8 +36,6 @@ class Status:
     n_failed: int = 0
     n_earlier: int = 0
     n_failed_earlier: int = 0
-    started: float = field(default_factory=time.time)
-    updated: float = 0.0
     elapsed_s: float = 0.0
     pid: int = field(default_factory=os.getpid)
     host: str = field(default_factory=platform.node)
@@ -158,7 +152,6 @@ class _Report:
         self._write(record)
 
     def _write(self, record: AnyRecord | None) -> None:
-        self.status.updated = time.time()
         self.status.elapsed_s = time.monotonic() - self._start
         self.status.running = list(self._running.values())
         write_atomic(self._path, json.dumps(asdict(self.status), indent=1) + "\n")
