@@ -12,8 +12,9 @@ WIDTH = 80
 HEAD = """\
 # Commands
 
-This page is what `--help` prints, written by `scripts/write_cli_page.py`; a test keeps it true. An
-option that was described for a command above is only named.
+This page is what `--help` prints, without examples and types; `scripts/write_cli_page.py` writes
+it, a test keeps it true. An option that was described for a command above is only named.
+`mixmood --debug COMMAND` shows the traceback of an error.
 
 Results go to stdout, progress and warnings to stderr. The exit code is 0 (done), 1 (failed),
 2 (misused) or 130 (ended by Ctrl-C). On a terminal the table has colours, unless `NO_COLOR` is set;
@@ -51,6 +52,12 @@ def page() -> str:
     for name, text in all_helps(typer.main.get_command(app)).items():
         if name and "Commands:" in text:
             continue  # what the commands of a group do stands in their own parts
+        if name:
+            text = re.sub(r"  Example: .*?\n\n", "", text, flags=re.DOTALL)
+        else:
+            text = re.sub(r"Options:\n.*?\n\n", "", text, flags=re.DOTALL)
+        # The default shows of which type a value is.
+        text = re.sub(r" <(str|int|float|path|list\[str\])>", lambda m: " " * len(m[0]), text)
         lines = "\n".join(line.rstrip() for line in new_options(text, known).splitlines()).strip()
         parts.append(f"## mixmood {name}".rstrip() + f"\n\n```text\n{lines}\n```\n")
     return "\n".join(parts)

@@ -33,7 +33,7 @@ NOT_RUN = {
     "docs/results.md": ["mixmood testbed", "python -m benchmarks"],
     "docs/replication.md": ["sh benchmarks/", "python -m benchmarks"],
     "docs/performance.md": ["pip install", "ray start", "export", "mixmood filter"],
-    "docs/faq.md": ["pip ", "mixmood data get", "mixmood rank labelled/ hf://"],
+    "docs/faq.md": ["pip ", "mixmood rank labelled/ hf://"],
     "docs/medical.md": ["pip install"],
     "docs/extend/backbone.md": ["mixmood rank labelled/ crawl.zip --backbone hf:facebook"],
     "docs/extend/measure.md": ["make "],

@@ -16,6 +16,9 @@ class FixMatch(ConfidentGuesses):
     unlabelled images for each labelled one. With `alignment`, the guesses of an update are first
     moved towards the class shares of the labelled images (equal ones if `balanced` is `none`).
 
+    Unlike in its paper, the ratio is 1 and not 7, there are no averaged weights (`ema`), classes
+    are weighted (`balanced`), and a strong view has two of 12 changes and one grey square.
+
     Source: Sohn et al., "FixMatch", 2020.
     """
 

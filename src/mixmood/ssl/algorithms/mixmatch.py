@@ -44,6 +44,10 @@ class MixMatch(CheckedSettings):
       share, multiplies outputs and targets before their difference is squared. With five equal
       weights of 1/5 and `weighted_mean` the pool then counts 1/25 of gamma, and not gamma.
 
+    Where the MixMOOD paper deviates from the MixMatch paper, it is followed: pool weight 25 instead
+    of 75, no averaged weights (`ema`), one lambda a batch (`per_sample_lambda`), class weights
+    (`balanced`), and a batch of 16 + 2 x 16 instead of 64 + 2 x 64.
+
     Source: Berthelot et al., "MixMatch", 2019.
     """
 

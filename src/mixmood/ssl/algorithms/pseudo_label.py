@@ -11,7 +11,8 @@ from mixmood.ssl.algorithms.algorithm import ConfidentGuesses, Step, StepLoss, r
 class PseudoLabel(ConfidentGuesses):
     """Cross-entropy of the pool against the class that the network predicts.
 
-    Guesses below `threshold` are left out; the pool's weight grows over `ramp_updates`.
+    Guesses below `threshold` are left out; the pool's weight grows over `ramp_updates`. In its
+    paper every guess counts, the weight rises to 3, and the network has dropout.
 
     Source: Lee, "Pseudo-Label", 2013; the threshold as in Sohn et al., "FixMatch", 2020.
     """
