@@ -17,6 +17,7 @@ CASES: dict[str, tuple[str, str]] = {
     "huge": ("speed.commands:huge_pool", "a pool of a million files"),
     "second": ("speed.commands:second_run", "a second run"),
     "view": ("speed.commands:chosen_view", "the choice of the view, five pools of photographs"),
+    "choice": ("speed.commands:view_choice", "the choice of the view alone, and memory of a scan"),
     "help": ("speed.commands:help_text", "the help"),
     "until": ("statistics.early:stopping", "stopping early"),
     "update": ("speed.mixmatch:one_update", "one MixMatch update"),

@@ -128,3 +128,9 @@ def test_copies_of_labelled_images_do_not_take_the_place_of_useful_ones(world):
     ]
     assert found[1].reasons["copy of a labelled image"] == 60
     assert found[1].n_kept == pytest.approx(found[0].n_kept, abs=10)
+
+
+def test_next_gives_a_pool_the_share_and_the_advice_of_rank(labelled, pool):
+    (own,) = mixmood.rank(labelled, {"pool": pool}, cache=None, draws=2).candidates
+    (asked,) = mixmood.next(labelled, {"pool": pool}, count=2, cache=None).record.pools
+    assert (asked.useful_share, asked.advice) == (own.useful_share, own.advice)

@@ -354,7 +354,7 @@ class _Search:
                 len(self.pools[name]),
                 len(one.useful),
                 sum(image.pool == name for image in images),
-                ShareRecord(*astuple(one.scorer.filter.useful)[:4]),
+                self._share(one, gains.shares.get(name)),
                 gains.advice[name].word if name in gains.advice else "unsure",
                 None if (probe := gains.probes.get(name)) is None else probe.gain,
             )
@@ -383,6 +383,16 @@ class _Search:
             warnings=tuple(self.warnings),
         )
 
+    def _share(self, found: _Candidates, judged: ShareRecord | None) -> ShareRecord:
+        """The useful share of a pool as `rank` gives it.
+
+        With labels of chosen images that one is too low; then it is that of the filter, which is
+        fitted without them.
+        """
+        if judged is not None and not self.plan.labels:
+            return judged
+        return ShareRecord(*astuple(found.scorer.filter.useful)[:4])
+
     def _command(self, classes: tuple[str, ...]) -> str | None:
         """The command that trains with the new labels, if all sets are paths."""
         sets = (self.labelled, *(self.given[name] for name in self.pools))
@@ -394,7 +404,7 @@ def _reason(guesses: tuple[tuple[str, float], ...], n_like: int) -> str:
     """Why the label of an image would help.
 
     >>> _reason((("cat", 0.5), ("dog", 0.4)), 12), _reason((("cat", 0.9), ("dog", 0.1)), 1)
-    ('cat (50%) or dog (40%); 12 images are like it', 'unlike the labelled images')
+    ('cat (50 %) or dog (40 %); 12 images are like it', 'unlike the labelled images')
     """
     (first, best), (second, other) = guesses[:2]
     like = f"{n_like} images are like it" if n_like > 1 else ""
