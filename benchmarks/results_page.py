@@ -188,12 +188,14 @@ def filter_section() -> Lines:
         body.append([f"AUROC of new images, kinds {words}: near, far", "", ", ".join(values),
                      "", ""])  # fmt: skip
     for words, near, goal in (("near", "1", 0.6), ("far", "0", 0.9)):
-        names = ("weighted", f"kept {DEFAULT_SCORE}", COMPETITOR)
-        found = {name: filters.given_back(heads, HEAD, near, name) for name in names}
-        text = f"{found['weighted']:.0%}, {found[f'kept {DEFAULT_SCORE}']:.0%}"
-        body.append([f"given back of what an oracle gives back, {words}: weighted, kept",
-                     f">= {goal:.0%}", text, f"{found[COMPETITOR]:.0%}",
-                     met(found["weighted"] >= goal)])  # fmt: skip
+        names = ("oracle", "weighted", f"kept {DEFAULT_SCORE}", COMPETITOR)
+        points = {name: filters.points_back(heads, HEAD, near, name) for name in names}
+        shares = {name: value / points["oracle"] for name, value in points.items()}
+        text = ", ".join(f"{points[name]:+.2f} ({shares[name]:.0%})" for name in names[1:3])
+        body.append([f"points given back, {words}, of {points['oracle']:+.2f} by an oracle: "
+                     "weighted, kept", f">= {goal:.0%}", text,
+                     f"{points[COMPETITOR]:+.2f} ({shares[COMPETITOR]:.0%})",
+                     met(shares["weighted"] >= goal)])  # fmt: skip
     for words, near in (("near", "1"), ("far", "0")):
         own = [r for r in share if r["near"] == near]
         errors, cover = share_errors(own), covered(own)

@@ -42,7 +42,7 @@ def _auroc_rows(rows: list[Row], mean: Mean, default_score: str) -> list[str]:
             ),
             ".3f",
         )
-        for word, near, goal in (("far", FAR, 0.98), ("near", NEAR, 0.85))
+        for word, near, goal in (("far", FAR, 0.98), ("near", NEAR, 0.9))
     ]
 
 
@@ -81,7 +81,7 @@ def covered(rows: list[Row]) -> float:
 def _head_rows(rows: list[Row], mean: Mean, default_score: str) -> list[str]:
     lines = []
     algorithms = dict.fromkeys(r["algorithm"] for r in rows if r["algorithm"] != "supervised")
-    for word, near, goal in (("far", FAR, 0.8), ("near", NEAR, 0.5)):
+    for word, near, goal in (("far", FAR, 0.9), ("near", NEAR, 0.6)):
         kept_sum = oracle_sum = 0.0
         for algorithm in algorithms:
             own = [r for r in rows if r["near"] == near and r["algorithm"] == algorithm]

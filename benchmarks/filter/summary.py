@@ -142,14 +142,14 @@ def _head_cells(rows: list[Row], algorithm: str, pools: list[str]) -> str:
     return " | ".join([*(f"{value:.1f}" for value in means.values()), back])
 
 
-def given_back(rows: list[Row], algorithm: str, near: str, pool: str) -> float:
-    """The part of the points that an oracle gives back which a part of the pool gives back."""
+def points_back(rows: list[Row], algorithm: str, near: str, pool: str) -> float:
+    """Points that a head gains if it is trained with a part of a pool instead of all of it."""
     own = [r for r in rows if r["near"] == near and r["algorithm"] == algorithm]
-    whole, oracle, kept = (
+    whole, part = (
         mean_over_places((r for r in own if r["pool"] == name), lambda r: float(r["accuracy"]))
-        for name in ("whole", "oracle", pool)
+        for name in ("whole", pool)
     )
-    return (kept - whole) / (oracle - whole)
+    return 100 * (part - whole)
 
 
 def _n_seeds(rows: list[Row]) -> int:
