@@ -136,7 +136,7 @@ def _chosen_view(
         return ChosenView(backbone, name, choice, evidence, left_out)
 
     if len(candidates) == 1:
-        return chosen(ViewChoice(candidates[0], f"{candidates[0].view}: no other view was asked."))
+        return chosen(ViewChoice(candidates[0], f"{candidates[0].view} is the only one."))
     try:
         evidence, is_all = _evidence(labelled, networks, candidates, plan.groups, extractor)
         if len(names) > 1:
