@@ -7,7 +7,7 @@ import pytest
 from tests.fixtures.class_features import of_class
 
 import mixmood
-from mixmood.core.errors import OptionError
+from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Recorder
 from mixmood.data.images.labels import KEEP, NONE
 
@@ -76,7 +76,7 @@ def test_check_uses_corrections_and_names_labels_of_other_sets(world):
     assert [one.index for one in before.findings if one.check == "label"] == [5]
     assert "label" not in {one.check for one in after.findings}
     assert json.loads(after.to_json())["classes"] == {"a": 8, "b": 8, "c": 8, "d": 8}
-    assert any("web[3] (no such image)" in text for text in after.warnings)
+    assert any("web[3] (of web, which is not given)" in text for text in after.warnings)
 
 
 def test_a_network_and_a_saved_filter_take_no_labels(world):
@@ -85,3 +85,16 @@ def test_a_network_and_a_saved_filter_take_no_labels(world):
         mixmood.train(own, web, model="wrn-tiny", labels=options["labels"])
     with pytest.raises(OptionError, match="a saved filter has none"):
         mixmood.filter(None, web, load="filter.npz", **options)
+
+
+def test_a_pool_that_is_labelled_to_the_last_image_trains_without_pools(world, tmp_path):
+    lines = "".join(f"web,web[{k}],{k},{'abcd'[k % 4]}\n" for k in range(100))
+    (tmp_path / "all.csv").write_text("pool,path,index,label\n" + lines)
+    told = Recorder()
+    options = {"labels": tmp_path / "all.csv", "cache": None, "listener": told}
+    record = mixmood.train(world / "own.npz", world / "web.npy", **options).record
+    assert record.n_labelled == 132
+    assert record.reason == "All images of the pool have a label: the supervised head is used."
+    assert "web: all of its images have a label." in told.notes
+    with pytest.raises(InputError, match="'web': all of its images have a label"):
+        mixmood.rank(world / "own.npz", [world / "web.npy"], **options)

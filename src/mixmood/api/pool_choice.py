@@ -27,6 +27,7 @@ from mixmood.ssl.plan import AUTO, TrainingRunPlan
 from mixmood.ssl.record import PoolUse
 
 NO_POOL = "No pool was given: the supervised head is used."
+ALL_LABELLED = "All images of the pool have a label: the supervised head is used."
 UNKNOWN_SHARE = 0.5
 
 
@@ -85,17 +86,25 @@ def head_task(
         pixel_range = getattr(sets.opened, "pixel_range", None)
         test = read(scaled(opened(plan.test, "test set"), pixel_range))
     task = labelled_task(own, test, sets.view, plan, listener)
+    for name, reason in sets.emptied.items():
+        listener.note(f"{name}: {reason}")
+    why_none = ALL_LABELLED if sets.emptied else NO_POOL
     found = replace(candidates, pools=sets.unlabelled)
-    readings = _readings(found, task, sets.extractor, listener)
-    return with_pools(task, _decided(task, readings, plan, listener), plan.pool_limit, listener)
+    readings = _readings(found, task, sets.extractor, listener, may_be_none=bool(sets.emptied))
+    decision = _decided(task, readings, plan, listener, why_none)
+    return with_pools(task, decision, plan.pool_limit, listener)
 
 
 def _decided(
-    task: HeadTask, readings: Mapping[str, Reading], plan: TrainingRunPlan, listener: Listener
+    task: HeadTask,
+    readings: Mapping[str, Reading],
+    plan: TrainingRunPlan,
+    listener: Listener,
+    why_none: str,
 ) -> PoolDecision:
     """The head and the pools to train it with."""
     if not readings:
-        return PoolDecision(BASE if plan.algorithm == AUTO else plan.algorithm, NO_POOL)
+        return PoolDecision(BASE if plan.algorithm == AUTO else plan.algorithm, why_none)
     if plan.algorithm == AUTO:
         extractor = next(iter(readings.values())).extractor
         own = read_labelled(task.labelled.pool, plan.seed, extractor)
@@ -113,7 +122,12 @@ def _decided(
 
 
 def _readings(
-    opened: OpenedCandidates, task: HeadTask, extractor: Extractor, listener: Listener
+    opened: OpenedCandidates,
+    task: HeadTask,
+    extractor: Extractor,
+    listener: Listener,
+    *,
+    may_be_none: bool,
 ) -> dict[str, Reading]:
     """The first images of each pool; those without any are set aside."""
     aside, readings = dict(opened.set_aside), {}
@@ -127,7 +141,7 @@ def _readings(
             readings[name] = reading
         else:
             aside[name] = _why_unused(reading.sample)
-    if aside and not readings:
+    if aside and not readings and not may_be_none:
         reasons = " ".join(f"'{name}': {reason}" for name, reason in aside.items())
         raise InputError(f"No pool can be used. {reasons}")
     for name, reason in aside.items():

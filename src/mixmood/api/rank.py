@@ -121,7 +121,7 @@ def rank(
             plan,
             backbone=sets.extractor.backbone,
             views=None if sets.view is None else sets.view.evidence,
-            set_aside=opened.set_aside,
+            set_aside=opened.set_aside | sets.emptied,
             cache=store,
             progress=listener,
         )

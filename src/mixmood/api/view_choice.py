@@ -66,7 +66,12 @@ class SetsInView:
     @property
     def unlabelled(self) -> dict[str, Pool]:
         """The pools without the images that have a label now or belong to no class."""
-        return {name: self.given.without_labelled(name, pool) for name, pool in self.pools.items()}
+        return self.given.left(self.pools)[0]
+
+    @property
+    def emptied(self) -> dict[str, str]:
+        """The pools of which nothing is left then, with the reason."""
+        return self.given.left(self.pools)[1]
 
     @property
     def view_entry(self) -> dict[str, Any] | None:

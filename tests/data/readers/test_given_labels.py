@@ -1,9 +1,13 @@
 """What a person said about images is used, or told by name; nothing is lost."""
 
+import csv
+import io
+
 import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError
+from mixmood.core.files import inert
 from mixmood.core.listener import Recorder
 from mixmood.data.images.labels import KEEP, NONE
 from mixmood.data.open import open_pool
@@ -66,6 +70,58 @@ def test_a_label_that_is_not_used_is_told_by_name(tmp_path, sets):
     assert found.labelled is sets[0]
     assert listener.warnings == ["1 label of --labels not used: web[9] (no such image)."]
     assert found.notes == tuple(listener.warnings)
+
+
+def test_a_label_of_a_pool_that_is_not_given_says_so(tmp_path, sets):
+    found, listener = given(tmp_path, (sets[0], {}), HEAD + "web,web[1],1,c\n")
+    assert found.labelled is sets[0]
+    words = "1 label of --labels not used: web[1] (of web, which is not given)."
+    assert listener.warnings == [words]
+
+
+NAMES = ["'=x.jpg", "=x.jpg", " blank.jpg", "end.jpg ", "-d.jpg", "''.jpg", "a,b;c.jpg"]
+
+
+@pytest.mark.parametrize("with_index", [True, False])
+def test_names_that_begin_like_the_quote_of_a_formula_are_found(tmp_path, with_index):
+    """The page writes '=x for =x; a file may be called '=x too, which the index decides."""
+    names = NAMES if with_index else NAMES[1:]
+    (tmp_path / "web").mkdir()
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["pool", "path", "index", "label"])
+    for name in names:
+        (tmp_path / "web" / name.replace("end.jpg ", "end .jpg")).write_bytes(b"not read")
+    web = open_pool(tmp_path / "web")
+    for row in range(len(web)):
+        path = inert(web.locate(row))
+        writer.writerow(["web", path, row if with_index else "", "'-1" if row else "'=1"])
+    own = open_pool((np.eye(2), np.array(["-1", "'=1"])), "own")
+    found, listener = given(tmp_path, (own, {"web": web}), table.getvalue())
+    assert listener.warnings == []
+    assert found.answers["web"] == {row: "-1" if row else "'=1" for row in range(len(names))}
+
+
+def test_a_table_of_label_studio_has_the_pictures_in_it(tmp_path, sets):
+    picture = "data:image/jpeg;base64," + "A" * 300_000
+    text = f'id,image,index,label,path,pool\n7,"{picture}",1,c,web[1],web\n'
+    assert given(tmp_path, sets, text)[0].answers["web"] == {1: "c"}
+    with pytest.raises(InputError, match="a line is longer than 4194304 bytes"):
+        given(tmp_path, sets, text.replace("AAAA", "A" * 80))
+
+
+@pytest.mark.parametrize(("name", "meaning"), [(NONE, "of none of the classes"), (KEEP, "to keep")])
+def test_a_class_that_is_called_like_an_answer_is_refused(tmp_path, name, meaning):
+    own = open_pool((np.eye(2), np.array(["cat", name])), "own")
+    with pytest.raises(InputError, match=f"answer for an image {meaning}. Rename the class"):
+        given(tmp_path, (own, {}), HEAD)
+
+
+def test_a_pool_whose_images_all_have_a_label_is_named(tmp_path, sets):
+    rows = "".join(f"web,web[{k}],{k},a\n" for k in range(5))
+    found, _ = given(tmp_path, sets, HEAD + rows)
+    assert found.left(sets[1]) == ({}, {"web": "all of its images have a label."})
+    assert names(found.labelled) == list("aabbcc") + ["a"] * 5
 
 
 def test_a_new_class_is_told_with_the_name_that_was_perhaps_meant(tmp_path):

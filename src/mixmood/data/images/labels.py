@@ -107,12 +107,12 @@ LABEL_COLUMNS = ("label", "labels", "class", "class_name", "category", "target")
 LONGEST_LINE = 65_536
 
 
-def table_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def table_rows(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, list[str]]]:
     """The header, in lower case, and the rows, each with its line number.
 
-    ValueError if a row has another number of fields than the header.
+    ValueError if a row has another number of fields than the header, or a line is too long.
     """
-    text = (line.decode("utf-8", "surrogateescape") for line in lines_of(path))
+    text = (line.decode("utf-8", "surrogateescape") for line in lines_of(path, longest))
     first = next(text, "")
     if "\r" in first.rstrip("\r\n"):
         raise ValueError("its lines end as on old Macintoshes: save it as CSV in UTF-8")
@@ -158,16 +158,16 @@ def why_no_label_column(path: Path, head: Sequence[str]) -> str:
     )
 
 
-def lines_of(path: Path) -> Iterator[bytes]:
+def lines_of(path: Path, longest: int = LONGEST_LINE) -> Iterator[bytes]:
     """The lines of a text file; ValueError if it is UTF-16 or a line is too long for text."""
     with path.open("rb") as file:
         start = file.read(3)
         if start.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise ValueError("it is text in UTF-16: save it in UTF-8")
         file.seek(3 if start == b"\xef\xbb\xbf" else 0)
-        while line := file.readline(LONGEST_LINE):
-            if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-                raise ValueError(f"a line is longer than {LONGEST_LINE} bytes")
+        while line := file.readline(longest):
+            if len(line) == longest and not line.endswith(b"\n"):
+                raise ValueError(f"a line is longer than {longest} bytes")
             yield line
 
 

@@ -5,12 +5,14 @@ of pools leave their pool and join the labelled set. A row that names no image i
 silently: it is told with its reason.
 """
 
+import csv
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -25,45 +27,87 @@ from mixmood.data.readers.kept import parts_of
 
 N_NAMED = 20
 """How many labels that are not used a warning names."""
+LONGEST_ROW = 4 * 1024**2
+"""Bytes of a line: a table that Label Studio exports has the pictures in it."""
 LABELLED = ""
 """The key of the labelled set among the sets; a pool has its name."""
 
 
 @dataclass(frozen=True)
 class GivenLabel:
-    """One row of the file."""
+    """One row of the file.
+
+    Attributes:
+        pool: The name of the set.
+        path: The image, as a spreadsheet would show it.
+        index: Its index in the set, if the row has one.
+        label: Its class, NONE or KEEP.
+        line: The line of the file.
+        cells: Path and label as they are written.
+    """
 
     pool: str
     path: str
     index: int | None
     label: str
     line: int
+    cells: tuple[str, str]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What the path may be: names can begin with blanks, and with the quote of `_plain`."""
+        return _spellings(self.cells[0])
+
+    def among(self, classes: Collection[str]) -> Self:
+        """The row with the spelling of its label that is one of the classes, if any is."""
+        spelt = (text for text in reversed(_spellings(self.cells[1])) if text in classes)
+        return replace(self, label=next(spelt, self.label))
 
 
 def read_labels(path: str | Path) -> list[GivenLabel]:
     """The rows of a file; those without a label are left out. InputError if it is no such file."""
     file = expanded(path)
     advice = f"Give the file {LABELS_FILE} that the page to label on saves."
-    with errors_as(InputError, f"Cannot read the labels in {file}", advice):
-        rows = table_rows(file)
+    with errors_as(InputError, f"Cannot read the labels in {file}", advice), _long_cells():
+        rows = table_rows(file, LONGEST_ROW)
         _, head = next(rows)
         missing = [name for name in ("path", "label") if name not in head]
         if missing:
             raise ValueError(f"it has no column {listed(missing)}; got '{', '.join(head)[:60]}'")
         found = []
         for line, row in rows:
-            cells = dict(zip(head, map(_plain, row), strict=True))
+            raw = dict(zip(head, row, strict=True))
+            cells = {name: _plain(cell) for name, cell in raw.items()}
             if cells["label"]:
-                index = _index(cells.get("index", ""), line)
-                pool = cells.get("pool", "")
-                found.append(GivenLabel(pool, cells["path"], index, cells["label"], line))
+                index, pool = _index(cells.get("index", ""), line), cells.get("pool", "")
+                written = (raw["path"], raw["label"])
+                found.append(GivenLabel(pool, cells["path"], index, cells["label"], line, written))
         return found
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Cells as long as a line may be are read meanwhile."""
+    before = csv.field_size_limit(LONGEST_ROW)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _plain(cell: str) -> str:
     """A cell without the quote that keeps a spreadsheet from running it as a formula."""
     text = cell.strip()
     return text[1:] if text.startswith("'") and inert(text[1:]) == text else text
+
+
+def _spellings(cell: str) -> tuple[str, ...]:
+    """The texts that a cell may stand for, the most probable first.
+
+    >>> _spellings("'-1"), _spellings(" a ")
+    (('-1', "'-1"), ('a', ' a '))
+    """
+    return tuple(dict.fromkeys((_plain(cell), cell.strip(), cell)))
 
 
 def _index(cell: str, line: int) -> int | None:
@@ -101,6 +145,16 @@ class GivenLabels:
         for text in self.unused:
             listener.warn(text)
 
+    def left(self, pools: Mapping[str, Pool]) -> tuple[dict[str, Pool], dict[str, str]]:
+        """The pools without the labelled images; and those that have no other, with the reason."""
+        every = {name: self.without_labelled(name, pool) for name, pool in pools.items()}
+        emptied = {
+            name: "all of its images have a label."
+            for name, pool in every.items()
+            if not len(pool) and len(pools[name])
+        }
+        return {name: pool for name, pool in every.items() if name not in emptied}, emptied
+
     def without_labelled(self, name: str, pool: Pool) -> Pool:
         """A pool without the images that have a label now or belong to no class."""
         gone = [row for row, label in self.answers.get(name, {}).items() if label != KEEP]
@@ -108,6 +162,17 @@ class GivenLabels:
             return pool
         rows = np.setdiff1d(np.arange(len(pool)), gone)
         return _with_notes_of(pool, parts_of([(pool, rows)], pool.name))
+
+
+def check_class_names(names: Iterable[str]) -> None:
+    """Refuse classes that are called like an answer of the page to label on."""
+    for name in names:
+        if name in (NONE, KEEP):
+            raise InputError(
+                f"A class is called '{name}', which has another meaning in labels: it is the "
+                f"answer for an image {'of none of the classes' if name == NONE else 'to keep'}. "
+                "Rename the class."
+            )
 
 
 def with_labels(
@@ -123,12 +188,15 @@ def with_labels(
     if not files:
         return GivenLabels(labelled)
     sets = _Sets({LABELLED: labelled, **pools})
+    classes = () if labelled.labels is None else labelled.labels.names
+    check_class_names(classes)
     answers: dict[str, dict[int, str]] = {name: {} for name in sets.pools}
     unused: list[str] = []
     n_again = 0
     for file in files:
         own: dict[tuple[str, int], GivenLabel] = {}
-        for given in read_labels(file):
+        for row_given in read_labels(file):
+            given = row_given.among(classes)
             key = sets.find(given)
             if isinstance(key, str):
                 unused.append(f"{given.path} ({key})")
@@ -166,15 +234,18 @@ class _Sets:
                 return f"in {len(found)} sets"
             if found:
                 return found[0]
+        if not names and given.pool:
+            return f"of {given.pool}, which is not given"
         return "no such image"
 
     def _row(self, name: str, given: GivenLabel) -> int | None:
         pool, index = self.pools[name], given.index
-        if index is not None and 0 <= index < len(pool) and pool.locate(index) == given.path:
+        if index is not None and 0 <= index < len(pool) and pool.locate(index) in given.paths:
             return index
         if name not in self._places:
             self._places[name] = {pool.locate(row): row for row in range(len(pool))}
-        return self._places[name].get(given.path)
+        places = self._places[name]
+        return next((places[path] for path in given.paths if path in places), None)
 
 
 def _joined(
