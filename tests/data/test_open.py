@@ -307,7 +307,7 @@ def test_names_that_are_no_text_are_printable_however_they_are_given(labelled, t
 
 
 def test_two_pools_of_one_name_are_refused(labelled):
-    with pytest.raises(OptionError, match="Two candidates are called 'array'. Name them"):
+    with pytest.raises(OptionError, match="Two pools are called 'array'. Name them"):
         open_candidates([images(), images()], labelled, 0)
 
 

@@ -68,7 +68,7 @@ def test_features_of_different_width_are_refused(sets, rng):
 def test_two_candidates_of_one_name_are_refused(tmp_path, rng):
     for parent in ("a", "b"):
         folder_of(tmp_path / parent / "scans", noise(rng, 9))
-    with pytest.raises(OptionError, match="Two candidates are called 'scans'. Name them"):
+    with pytest.raises(OptionError, match="Two pools are called 'scans'. Name them"):
         mixmood.rank(noise(rng, 9), [tmp_path / "a" / "scans", tmp_path / "b" / "scans"])
 
 

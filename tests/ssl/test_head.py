@@ -194,9 +194,23 @@ def test_images_that_two_pools_share_count_once(photos, told):
     assert "b: 30 images are also in a and are counted once." in told.warnings
 
 
+def test_a_pool_that_shares_images_with_several_has_one_warning(photos, tmp_path, told):
+    """With fifty pools that overlap there would be hundreds."""
+    images = sorted((photos / "pool").rglob("*.png"))
+    for name, own in (("a", images[:9]), ("b", images[9:20]), ("c", images[8:10] + images[20:])):
+        (tmp_path / name).mkdir()
+        for path in own:
+            shutil.copy(path, tmp_path / name)
+    pools = {name: tmp_path / name for name in "abc"}
+    train(photos / "labelled", pools, algorithm="propagation", listener=told)
+    assert [text for text in told.warnings if "counted once" in text] == [
+        "c: 2 images are also in a, b and are counted once."
+    ]
+
+
 def test_the_same_pool_twice_is_refused_before_images_are_read(photos, monkeypatch):
     monkeypatch.setattr("mixmood.api.pool_choice.sets_in_view", None)
-    with pytest.raises(OptionError, match="Two candidates are called 'pool'. Name them"):
+    with pytest.raises(OptionError, match="The pool 'pool' is given twice. Give it once"):
         train(photos / "labelled", [str(photos / "pool")] * 2)
     with pytest.raises(InputError, match="Cannot open the pool"):
         train(photos / "labelled", [str(photos / "pool"), str(photos / "none")])

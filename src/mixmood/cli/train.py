@@ -149,7 +149,8 @@ def _left_out(record: "HeadRecord") -> list[str]:
     for advice in dict.fromkeys(pool.advice for pool in left):
         own = [pool for pool in left if pool.advice == advice]
         why = own[0].reason if len(own) == 1 else NOT_USED.get(advice or "", own[0].reason)
-        word = f"{advice}: " if advice else ""
+        # A pool may be advised, and have no image that another pool does not have.
+        word = f"{advice}: " if advice and advice != "use" else ""
         parts.append(f"{first_names([pool.name for pool in own])} ({word}{why})")
     return [f"not used: {'; '.join(parts)}"] if parts else []
 

@@ -314,15 +314,22 @@ def open_candidates(
             _check_new(called, pools, set_aside)
             set_aside[called] = str(error)
             continue
+        if pool.name in given and _same_path(given[pool.name], what):
+            raise OptionError(f"The pool '{pool.name}' is given twice. Give it once.")
         _check_new(pool.name, pools, set_aside)
         pools[pool.name], given[pool.name] = pool, what
     return OpenedCandidates(pools, given, set_aside)
 
 
+def _same_path(one: Any, other: Any) -> bool:
+    is_path = isinstance(one, str | os.PathLike) and isinstance(other, str | os.PathLike)
+    return is_path and os.path.abspath(one) == os.path.abspath(other)
+
+
 def _check_new(name: str, *known: Mapping[str, object]) -> None:
     if any(name in names for names in known):
         raise OptionError(
-            f"Two candidates are called '{name}'. Name them: NAME=PATH on the command "
+            f"Two pools are called '{name}'. Name them: NAME=PATH on the command "
             "line, a dictionary in Python."
         )
 

@@ -163,6 +163,22 @@ def labelled_task(
     return HeadTask(labelled, labels, codes, groups, test, test_codes, view, plan.seed)
 
 
+def _without_copies(sample: Sample, others: Sequence[Sample], listener: Listener) -> Sample:
+    """The images that no other pool has; one warning names the pools that have the rest."""
+    n_before, names = len(sample), []
+    for other in others:
+        is_copy = sample.is_copy_of(other)
+        names += [other.pool.name] if is_copy.any() else []
+        sample = sample.where(~is_copy)
+    if n_copies := n_before - len(sample):
+        are = either_form(n_copies, "is", "are")
+        listener.warn(
+            f"{sample.pool.name}: {counted(n_copies, 'image')} {are} also in "
+            f"{first_names(names)} and {are} counted once."
+        )
+    return sample
+
+
 def with_pools(task: HeadTask, decision: PoolDecision, limit: int, listener: Listener) -> HeadTask:
     """The task with the pools that are used, of which more images are read; at most `limit`."""
     parts, uses = decision.parts, []
@@ -181,10 +197,7 @@ def with_pools(task: HeadTask, decision: PoolDecision, limit: int, listener: Lis
         if part.is_used:
             sample = reading.sample
             sample = sample.where(np.arange(len(sample)) < quota)
-            for other in samples:
-                words = f"in {other.pool.name} and are counted once."
-                is_copy = warn_of_copies(sample, other, words, listener)
-                sample = sample.where(~is_copy)
+            sample = _without_copies(sample, samples, listener)
             n_used = len(sample)
             samples += [sample] if n_used else []
             if quota < part.use.n_images:
