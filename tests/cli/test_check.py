@@ -6,11 +6,13 @@ import shutil
 
 import numpy as np
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 import mixmood
 from mixmood.api.check import CheckReport
 from mixmood.cli.main import app
+from mixmood.numerics.neighbours import COPY_COSINE
 
 
 def invoke(*words):
@@ -125,3 +127,34 @@ def test_flagged_labels_can_be_corrected_on_a_page(images, tmp_path):
     result = invoke(tmp_path / "set", "--resolution", 96, "--labels", tmp_path / "labels.csv")
     assert "No copies in two classes." in result.stdout
     assert "gone.png (no such image)" in result.stdout
+
+
+def test_copies_of_another_size_and_encoding_are_found_by_their_pictures(tmp_path):
+    """At 224 pixels the features of a photograph stored again differ too much."""
+    rng = np.random.default_rng(0)
+    for row in range(12):
+        blocks = Image.fromarray(rng.integers(0, 256, (6, 6, 3), np.uint8))
+        (tmp_path / "set" / "ab"[row % 2]).mkdir(parents=True, exist_ok=True)
+        picture = blocks.resize((160, 160), Image.Resampling.BICUBIC)
+        picture.save(tmp_path / "set" / "ab"[row % 2] / f"{row}.png")
+    picture.resize((120, 120)).save(tmp_path / "set/a/again.jpg", quality=60)
+    found = mixmood.check(tmp_path / "set", resolution=224, depth="last", cache=None)
+    near = {one.path: one for one in found.findings if one.check == "copy"}
+    assert near["a/again.jpg"].why == "A near copy of b/11.png, which is labelled b."
+    assert near["a/again.jpg"].score < COPY_COSINE
+    assert set(near) <= {"a/again.jpg", "b/11.png"}
+
+
+def test_groups_that_a_set_does_not_have_are_an_error(images, tmp_path):
+    result = invoke(images / "labelled", "--groups", "patient")
+    assert result.exit_code == 1
+    assert "groups 'patient' is not a column of labelled" in result.stderr
+
+
+def test_labels_of_two_images_a_class_are_not_judged():
+    features = np.abs(np.random.default_rng(0).normal(size=(6, 8)))
+    found = mixmood.check((features, np.array(list("aabbcc"))), cache=None)
+    sentences = {one.name: one.sentence for one in found.checks}
+    assert sentences["label"] == "Not judged: every class has fewer than 4 images."
+    assert found.findings == ()
+    assert found.without_flagged is None

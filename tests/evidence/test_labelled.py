@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.fixtures.class_features import class_sets, of_class
+from tests.fixtures.class_features import class_sets
 
 import mixmood
 from mixmood.core.errors import InputError
@@ -79,13 +79,3 @@ def test_rank_gives_features_the_distance_of_dissimilarity(sets):
     report = mixmood.rank((labelled, codes), pools, until=None, probe=False, cache=None)
     alone = mixmood.dissimilarity(labelled, pools["same"])
     assert judged(report, "same").measures["cosine"].intra == alone.intra
-
-
-def test_a_wrong_label_is_the_most_doubtful_one():
-    codes = np.arange(48) % 4
-    features, given = of_class(np.random.default_rng(0), codes, 16, apart=6.0), codes * 2
-    given[[5, 10]] = 0
-    scores, others = LabelledEvidence(features, given, 0).doubts
-    assert sorted(np.argsort(-scores)[:2].tolist()) == [5, 10]
-    assert others[[5, 10]].tolist() == [2, 4]
-    assert scores[[5, 10]].min() > 0.9 > np.delete(scores, [5, 10]).max()

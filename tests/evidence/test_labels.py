@@ -9,6 +9,7 @@ from mixmood.evidence.labels import (
     LabelEvidence,
     copies_among,
     copies_in_other_classes,
+    doubtful_sentence,
     label_scores,
     unlikeness,
 )
@@ -99,3 +100,34 @@ def test_an_image_unlike_its_class_is_found_and_an_only_image_is_not(labelled):
     found = unlikeness(features, codes)
     assert np.flatnonzero(found >= UNLIKE_SCORE).tolist() == [5]
     assert found[7] == 0
+
+
+def test_labels_of_a_class_of_three_are_not_flagged(labelled):
+    """Two images are left to learn it from: the head is wrong, not the label."""
+    features, codes = labelled[0].copy(), labelled[2].copy()
+    codes[[0, 1, 2]] = 4
+    found = LabelEvidence(features, codes)
+    assert found.scores[:3].min() >= SUSPECT
+    assert not found.is_flagged.any()
+
+
+def test_the_sentence_of_other_commands_counts_what_check_flags(labelled):
+    features, given, _ = labelled
+    names = [None, "a", None, "b", None, "c", None, "d"]  # codes need not be 0, 1, 2, ...
+    said = doubtful_sentence(features, 2 * given + 1, names, "image {}".format, 0)
+    worst = np.argsort(-LabelEvidence(features, given).scores)[:2].tolist()
+    assert said.startswith(f"4 labels look wrong: image {worst[0]} (")
+    assert f", image {worst[1]} (" in said
+    assert said.endswith(" and 2 more. See mixmood check.")
+    assert doubtful_sentence(features, np.arange(60), list(range(60)), str, 0) == ""
+    assert doubtful_sentence(features, np.zeros(60, int), ["a"], str, 0) == ""
+
+
+def test_only_similar_images_that_are_no_copies_yet_are_compared_by_their_pictures(labelled):
+    features, codes = labelled[0].copy(), labelled[2]
+    rng = np.random.default_rng(3)
+    features[9] = features[20]
+    features[13] = features[30] + 0.25 * np.abs(rng.normal(size=24)) * features[30].mean()
+    found = copies_in_other_classes(features, codes)
+    assert {13, 30} <= set(found.to_compare.tolist())
+    assert not {9, 20} & set(found.to_compare.tolist())

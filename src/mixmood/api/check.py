@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from mixmood.api.outputs import pictures_of
 from mixmood.api.view_choice import sets_in_view
-from mixmood.core.arrays import Array
+from mixmood.core.arrays import Array, Codes
 from mixmood.core.cache import open_cache
 from mixmood.core.errors import InputError
 from mixmood.core.files import data_frame, written
@@ -39,6 +39,7 @@ from mixmood.core.records.check import (
 from mixmood.core.records.labelling import MOST_IMAGES, LabelImage, LabelTask
 from mixmood.core.text import counted, either_form, in_percent, listed
 from mixmood.core.version import __version__
+from mixmood.data.images.decode import COMPARED_SIDE, is_same_picture
 from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
 from mixmood.data.images.pool import FeatureSource, Pool, scaled, thumbnails
 from mixmood.data.open import open_pool
@@ -47,12 +48,12 @@ from mixmood.evidence.labels import (
     CONFUSED_SHARE,
     FEWEST,
     FEWEST_CONFUSED,
-    SUSPECT,
     UNLIKE_SCORE,
     Copies,
     LabelEvidence,
     copies_among,
     copies_in_other_classes,
+    held_together,
     unlikeness,
 )
 from mixmood.features.backbones.backbone import backbone_entry
@@ -63,6 +64,8 @@ from mixmood.selection.plan import CheckPlan
 
 MOST_PICTURES = 200
 """Findings that the page shows."""
+PICTURE_SIDE = 160
+"""Pixels: large enough to see a wrong label."""
 N_NAMED = 3
 """Pairs and classes that a sentence names."""
 
@@ -138,7 +141,7 @@ class CheckReport(LabelCheck):
         rows = list(dict.fromkeys(one.index for one in self.findings))[:MOST_PICTURES]
         if self._pool is None or isinstance(self._pool, FeatureSource):
             return {}
-        return dict(zip(rows, thumbnails(self._pool, rows), strict=True))
+        return dict(zip(rows, thumbnails(self._pool, rows, PICTURE_SIDE), strict=True))
 
 
 @with_options(CheckPlan)
@@ -169,7 +172,8 @@ def _checked(labelled: Any, plan: CheckPlan, listener: Listener) -> CheckReport:
             pixel_range = getattr(sets.opened, "pixel_range", None)
             test = sets.extractor.read(scaled(other, pixel_range)).not_empty()
     listener.start("checks", None)
-    found = _Checks(sample, plan, test)
+    members = groups_of(sets.labelled, plan.groups)
+    found = _Checks(sample, plan, test, None if members is None else members[sample.rows])
     warnings = [*sets.given.notes, *sample.warnings, minus_one_note(found.names), *found.warnings]
     record = LabelCheck(
         schema=SCHEMA,
@@ -200,6 +204,8 @@ class _Checks:
     sample: Sample
     plan: CheckPlan
     test: Sample | None
+    members: Codes | None
+    """The group of each image."""
 
     @cached_property
     def _classes(self) -> tuple[tuple[str, ...], NDArray[np.int64]]:
@@ -231,14 +237,8 @@ class _Checks:
     @cached_property
     def evidence(self) -> LabelEvidence:
         """The labels, judged by held-out heads."""
-        members = groups_of(self.sample.pool, self.plan.groups)
-        members = None if members is None else members[self.sample.rows]
-        if (pairs := np.flatnonzero(self.copies.is_copy)).size:
-            # A copy with another label would speak against the right one too.
-            members = np.arange(len(self.codes)) if members is None else members.copy()
-            for row in pairs.tolist():
-                members[members == members[row]] = members[self.copies.rows[row]]
-        return LabelEvidence(self.sample.features, self.codes, self.plan.seed, members)
+        groups = held_together(self.copies, self.members)
+        return LabelEvidence(self.sample.features, self.codes, self.plan.seed, groups)
 
     @cached_property
     def why_not_judged(self) -> str:
@@ -257,14 +257,16 @@ class _Checks:
     @cached_property
     def copies(self) -> Copies:
         """The nearest image of another class for each image."""
-        return copies_in_other_classes(self.sample.features, self.codes)
+        found = copies_in_other_classes(self.sample.features, self.codes)
+        return _by_pictures(found, self.sample, self.sample)
 
     @cached_property
     def in_test(self) -> Copies | None:
         """The nearest test image for each image; None without a test set."""
         if self.test is None:
             return None
-        return copies_among(self.sample.features, self.test.features)
+        found = copies_among(self.sample.features, self.test.features)
+        return _by_pictures(found, self.sample, self.test)
 
     @cached_property
     def scores(self) -> dict[str, Array]:
@@ -284,7 +286,7 @@ class _Checks:
     def flags(self) -> dict[str, NDArray[np.bool_]]:
         """Which images each check flags, shape (n,)."""
         scores = self.scores
-        found = {LABEL: scores[LABEL] >= SUSPECT} if self.is_judged else {}
+        found = {LABEL: self.evidence.is_flagged} if self.is_judged else {}
         found[COPY] = self.copies.is_copy
         # An image of another class is far from its own: its label says that already.
         found[UNLIKE] = (scores[UNLIKE] >= UNLIKE_SCORE) & ~found.get(LABEL, np.zeros(1, bool))
@@ -360,8 +362,8 @@ class _Checks:
     def _why_label(self, row: int) -> tuple[str, str]:
         own, other = self.codes[row], self.evidence.suggested[row]
         chances = self.evidence.chances[row]
-        shares = f"{in_percent(chances[other])} and the label {in_percent(chances[own])}"
-        return self.names[other], f"Held-out heads give {self.names[other]} {shares}."
+        shares = [f"{self.names[code]} {in_percent(chances[code])}" for code in (other, own)]
+        return self.names[other], f"Classifiers that did not see its label give {listed(shares)}."
 
     def _why_copy(self, row: int) -> tuple[str, str]:
         other = int(self.copies.rows[row])
@@ -397,9 +399,12 @@ class _Checks:
 
         if self.is_judged:
             look = either_form(n_flagged[LABEL], "label looks", "labels look")
-            text = "held-out heads find another class at least twice as probable."
+            text = "classifiers that did not see them find another class twice as probable."
             some = f"{n_flagged[LABEL]:,} {look} wrong: {text}"
-            yield summary(LABEL, "No label looks wrong.", some)
+            none = "No label looks wrong."
+            if self.counts.max() < FEWEST:
+                none = f"Not judged: every class has fewer than {FEWEST} images."
+            yield summary(LABEL, none, some)
         some = f"{images[COPY]} with a copy or near copy in another class."
         yield summary(COPY, "No copies in two classes.", some)
         some = f"{images[UNLIKE]} unlike all others of the class."
@@ -413,6 +418,8 @@ class _Checks:
         sizes = self.counts.tolist()
         small = [f"{self.names[code]} ({counted(sizes[code], 'image')})" for code in self._small]
         some = f"Too small to learn, or never recognised: {_first(small)}. Label more of them."
+        if self.counts.min() < FEWEST <= self.counts.max():
+            some += f" Labels of classes with fewer than {FEWEST} images are not judged."
         yield summary(SMALL, "No class is too small to learn.", some)
         if self.test is not None:
             name = self.test.pool.name
@@ -435,6 +442,21 @@ class _Checks:
             )
             for row, index in enumerate(places)
         )
+
+
+def _by_pictures(found: Copies, images: Sample, others: Sample) -> Copies:
+    """The copies, with those that features miss: other sizes and encodings of one picture."""
+    pool, other_pool = images.pool, others.pool
+    if isinstance(pool, FeatureSource) or isinstance(other_pool, FeatureSource):
+        return found
+    rows = found.to_compare
+    is_same = np.zeros(len(found.rows), bool)
+    ones = pool.read(images.rows[rows], COMPARED_SIDE)
+    twins = other_pool.read(others.rows[found.rows[rows]], COMPARED_SIDE)
+    for row, one, twin in zip(rows.tolist(), ones, twins, strict=True):
+        if isinstance(one, np.ndarray) and isinstance(twin, np.ndarray):
+            is_same[row] = is_same_picture(one, twin)
+    return replace(found, is_same=is_same)
 
 
 def _measured(found: Estimate) -> Measured:

@@ -323,7 +323,7 @@ def open_candidates(
 
 def _same_path(one: Any, other: Any) -> bool:
     is_path = isinstance(one, str | os.PathLike) and isinstance(other, str | os.PathLike)
-    return is_path and os.path.abspath(one) == os.path.abspath(other)
+    return is_path and Path(one).absolute() == Path(other).absolute()
 
 
 def _check_new(name: str, *known: Mapping[str, object]) -> None:

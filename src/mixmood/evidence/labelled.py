@@ -123,18 +123,6 @@ class LabelledEvidence:
             return f"The pools were not probed: {error}"
         return None
 
-    @property
-    def doubts(self) -> tuple[Array, Codes]:
-        """How doubtful each label is, and the class that its image seems to have; shapes (n,).
-
-        1 - the probability of the label where both divisions into folds agree on another class.
-        """
-        folds = self.folds
-        first, second = np.nan_to_num(folds.predicted, nan=-1).astype(int)
-        is_other = (first == second) & (first >= 0) & (first != folds.codes)
-        scores = np.where(is_other, 1 - np.nan_to_num(folds.p_right).mean(axis=0), 0.0)
-        return scores, np.unique(np.asarray(self.codes))[first]
-
     @cached_property
     def curve(self) -> LearningCurve:
         """The learning curve of the supervised head."""

@@ -221,10 +221,16 @@ def _doubtful(gains: PoolGains) -> str:
     pool, evidence = gains.labelled.pool, gains.evidence
     if pool.labels is None or not any(gains.probes.values()):
         return ""
-    scores, others = evidence.doubts
     rows, codes = gains.labelled.sample.rows, np.asarray(evidence.codes)
+    order = np.argsort(rows[: len(codes)])  # as `check` reads them: the folds are the same
+    groups = evidence.groups
     return doubtful_sentence(
-        scores, others, codes, pool.labels.names, lambda row: pool.locate(int(rows[row]))
+        evidence.features[order],
+        codes[order],
+        pool.labels.names,
+        lambda row: pool.locate(int(rows[order[row]])),
+        evidence.seed,
+        None if groups is None else groups[order],
     )
 
 

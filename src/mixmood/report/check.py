@@ -30,11 +30,15 @@ def gain_sentence(record: LabelCheck) -> str:
     if found is None:
         return ""
     low, high = (100 * end for end in found.gain.interval)
+    advice = (
+        "Correcting them brings more than leaving them out."
+        if found.gain.value > 0
+        else "Leaving them out does not help: many may be difficult images with right labels."
+    )
     return (
         f"Without the flagged labels, accuracy on held-out images goes from "
         f"{100 * found.before.value:.1f} % to {100 * found.after.value:.1f} % "
-        f"({100 * found.gain.value:+.1f} points, {low:+.1f} to {high:+.1f}). "
-        "Correcting them brings more than leaving them out."
+        f"({100 * found.gain.value:+.1f} points, {low:+.1f} to {high:+.1f}). {advice}"
     )
 
 

@@ -18,7 +18,7 @@ from mixmood.data.images.pool import ImageSource, Labels
 from mixmood.evidence.accuracy import accuracy_of, never_predicted_warning
 from mixmood.evidence.choice import TrainedHead, train_head
 from mixmood.evidence.labelled import judged_part
-from mixmood.evidence.labels import doubtful_sentence, label_scores, mean_chances
+from mixmood.evidence.labels import doubtful_sentence
 from mixmood.evidence.view import BASE, ChosenView
 from mixmood.features.backbones.backbone import Backbone
 from mixmood.features.reading import Reading
@@ -376,14 +376,14 @@ def trained_head(task: HeadTask, plan: TrainingPlan, recorder: Recorder) -> Head
         groups=task.groups,
         views=None if task.view is None else task.view.evidence,
     )
-    scores, others = label_scores(mean_chances(trained.logits), task.codes)
     images = task.labelled
     doubtful = doubtful_sentence(
-        scores,
-        others,
+        images.features,
         task.codes,
         task.labels.names,
         lambda row: images.pool.locate(int(images.rows[row])),
+        plan.seed,
+        task.groups,
     )
     if doubtful:
         recorder.warn(doubtful)

@@ -315,13 +315,37 @@ THUMBNAIL_SIDE = 64
 THUMBNAIL_QUALITY = 75
 
 
-def thumbnail(picture: Picture) -> str:
-    """The picture as a data URI, at most 64 pixels high and wide: 0.3 to 3 kB of WebP."""
+def thumbnail(picture: Picture, side: int = THUMBNAIL_SIDE) -> str:
+    """The picture as a data URI, at most `side` pixels high and wide: WebP, for 64 0.3 to 3 kB."""
     image = Image.fromarray(picture)
-    image.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE), Image.Resampling.LANCZOS)
+    image.thumbnail((side, side), Image.Resampling.LANCZOS)
     file = io.BytesIO()
     image.save(file, "WEBP", quality=THUMBNAIL_QUALITY, method=4)
     return "data:image/webp;base64," + b64encode(file.getvalue()).decode()
+
+
+COMPARED_SIDE, SAME_PICTURE = 32, 0.992
+"""Side of the pictures that are compared, and the correlation from which on they are the same.
+
+Of 25,000 pairs of near development images (breeds, CIFAR-10, MNIST, FashionMNIST) only one pair of
+breeds, a copy, is above 0.991. Photographs stored again with JPEG quality 40, or at half the size,
+are above 0.996; with both, 96 % are above the threshold.
+"""
+
+
+def is_same_picture(one: Picture, other: Picture) -> bool:
+    """Whether two pictures differ at most in size and encoding."""
+    rows = []
+    for picture in (one, other):
+        image = Image.fromarray(picture).resize(
+            (COMPARED_SIDE, COMPARED_SIDE), Image.Resampling.BOX
+        )
+        values = np.asarray(image, float)
+        rows.append(values - values.mean())
+    sizes = [float(np.sqrt((row * row).sum())) for row in rows]
+    if min(sizes) == 0:  # a picture of one colour has no features to compare
+        return False
+    return float((rows[0] * rows[1]).sum()) >= SAME_PICTURE * sizes[0] * sizes[1]
 
 
 PICTURE_SIDE, PICTURE_QUALITY = 1024, 88

@@ -153,13 +153,15 @@ class FeatureSource(Source):
 Pool = ImageSource | FeatureSource
 
 
-def thumbnails(pool: Pool, rows: Iterable[int] | Rows) -> Iterator[str | None]:
+def thumbnails(
+    pool: Pool, rows: Iterable[int] | Rows, side: int = THUMBNAIL_SIDE
+) -> Iterator[str | None]:
     """A small picture of each image as a data URI; None if it cannot be read, and for features."""
     if isinstance(pool, FeatureSource):
         yield from (None for _ in rows)
         return
-    for picture in pool.read(rows, THUMBNAIL_SIDE):
-        yield thumbnail(picture) if isinstance(picture, np.ndarray) else None
+    for picture in pool.read(rows, side):
+        yield thumbnail(picture, side) if isinstance(picture, np.ndarray) else None
 
 
 N_LOOKED_AT = 8
