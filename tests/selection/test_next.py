@@ -1,6 +1,8 @@
 """Which images of a pool are worth a label."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from tests.fixtures.world import World
 from typer.testing import CliRunner
 
 import mixmood
+from mixmood.api.next import _is_foreign
 from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.records.labelling import Proposals
@@ -84,6 +87,30 @@ def test_nothing_of_a_foreign_pool_is_worth_a_label(half_foreign, world, tmp_pat
     assert (tmp_path / "next.csv").read_text().count("\n") == 1
 
 
+def test_a_few_typical_images_of_surely_foreign_pools_are_not_proposed(proposed):
+    """Of hundreds of foreign images some score like labelled ones."""
+    scorer = SimpleNamespace(filter=SimpleNamespace(useful=SimpleNamespace(interval=(0.0, 0.03))))
+    found = {"pool": SimpleNamespace(scorer=scorer)}
+    images = [replace(one, useful=0.06) for one in proposed.record.images]
+    assert _is_foreign(images, found)
+    assert not _is_foreign([*images, replace(images[0], useful=0.2)], found)
+    scorer.filter.useful.interval = (0.0, 0.3)
+    assert not _is_foreign(images, found)
+
+
+def test_too_few_labelled_images_are_refused(world):
+    own = rows_of("labelled", world.useful(3)[0], [0, 0, 1])
+    with pytest.raises(InputError, match="At least 4 labelled images that can be read are needed"):
+        mixmood.next(own, rows_of("pool", world.useful(60)[0]), cache=None)
+
+
+def test_more_pictures_than_a_page_holds_are_refused_before_anything_is_read():
+    words = ["next", "none", "none", "--count", "501", "--html", "label.html"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert "at most 500 pictures; --count is 501" in result.stderr
+
+
 def test_all_useful_images_of_a_small_pool_are_proposed(half_foreign, world):
     few = rows_of("few", world.useful(6)[0])
     record = mixmood.next(half_foreign[0], few, cache=None).record
@@ -99,6 +126,7 @@ def test_answers_of_a_round_leave_the_pool_and_teach_what_is_foreign(half_foreig
     labels = (str(tmp_path / "labels.csv"),)
     record = mixmood.next(*half_foreign, count=12, cache=None, labels=labels).record
     assert record.n_labelled == 24 + 8
+    assert record.labels_file == "mixmood-labels-2.csv"  # the first round is not overwritten
     assert len(record.images) == 12
     assert not {one.index for one in record.images} & {*ANSWERED, *range(60, 122)}
 

@@ -2,7 +2,7 @@
 
 import builtins
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import astuple, dataclass, fields, replace
 from html import escape
@@ -46,7 +46,13 @@ from mixmood.ranking.rank import why_not_comparable
 from mixmood.report.filter import ListRow, write_list, writer_for
 from mixmood.report.label import label_page, label_studio_tasks, next_lines
 from mixmood.selection.filter import FilterJob
-from mixmood.selection.next import candidates_of, chosen_images, not_foreign, useful_of
+from mixmood.selection.next import (
+    LEAST_USEFUL,
+    candidates_of,
+    chosen_images,
+    not_foreign,
+    useful_of,
+)
 from mixmood.selection.plan import FilterPlan, NextPlan
 from mixmood.selection.scan import PartFolder
 from mixmood.selection.scorer import MOST_IN_FILTER, Scorer, fit_classifier, fit_scorer, sampled
@@ -129,6 +135,7 @@ class NextImages:
                 for one in record.images
             ),
             record.next,
+            record.labels_file,
         )
 
     def __repr__(self) -> str:
@@ -264,6 +271,8 @@ class _Search:
             self._proposal(owners[row], found, chances[row], n_like)
             for row, n_like in zip(chosen.rows.tolist(), chosen.n_like.tolist(), strict=True)
         )
+        if _is_foreign(images, found):
+            images = ()
         return NextImages(self._record(images, found), self.pools, self.given)
 
     def _foreign(self) -> Array:
@@ -378,6 +387,7 @@ class _Search:
             worth=worth,
             answer=_answer(images, pools, worth, len(self.base), gains.answer.union),
             next=self._command(scorer.class_names) if images else None,
+            labels_file=self._labels_file,
             backbone=backbone_entry(self.extractor.backbone),
             view=self.sets.view_entry,
             warnings=tuple(self.warnings),
@@ -396,8 +406,20 @@ class _Search:
     def _command(self, classes: tuple[str, ...]) -> str | None:
         """The command that trains with the new labels, if all sets are paths."""
         sets = (self.labelled, *(self.given[name] for name in self.pools))
-        new = ["--labels", LABELS_FILE] if LABELS_FILE not in self.plan.labels else []
+        new = ["--labels", self._labels_file]
         return train_command(sets, "run", self.plan, classes, options=new)
+
+    @property
+    def _labels_file(self) -> str:
+        """What the page saves: another name in each round, so that no answers are overwritten."""
+        number, file = len(self.plan.labels) + 1, Path(LABELS_FILE)
+        return LABELS_FILE if number == 1 else f"{file.stem}-{number}{file.suffix}"
+
+
+def _is_foreign(images: Sequence[Proposal], found: Mapping[str, _Candidates]) -> bool:
+    """Whether all pools are surely foreign, and no image is an exception."""
+    ends = [one.scorer.filter.useful.interval[1] for one in found.values()]
+    return max(ends) < FEW_USEFUL and all(one.useful < LEAST_USEFUL for one in images)
 
 
 def _reason(guesses: tuple[tuple[str, float], ...], n_like: int) -> str:
@@ -449,7 +471,11 @@ def _answer(
     if not images:
         shares = [f"the useful share of {one.name} is {one.useful_share}" for one in pools]
         has_useful = any(one.useful_share.share >= FEW_USEFUL for one in pools)
-        why = "what looks useful is a copy" if has_useful else "no image is like the labelled ones"
+        why = (
+            "what looks useful is a copy or has a label"
+            if has_useful
+            else "no image is like the labelled ones"
+        )
         return f"Nothing here is worth a label: {listed(shares)}, and {why}."
     these = "this image" if len(images) == 1 else f"these {len(images)} images"
     if worth is None:

@@ -7,6 +7,8 @@ import typer
 from mixmood.cli import options
 from mixmood.cli.options import takes
 from mixmood.cli.terminal import Bars, put, say
+from mixmood.core.errors import OptionError
+from mixmood.core.records.labelling import MOST_IMAGES
 from mixmood.selection.plan import NextPlan
 
 
@@ -52,6 +54,11 @@ def next(
 
     paths = [path for word in pools for path in (word, word.partition("=")[2]) if path]
     check_outputs((labelled, *paths, *plan.labels), (out, html, label_studio, json))
+    if plan.count > MOST_IMAGES and (html or label_studio):
+        raise OptionError(
+            f"A page or a file for Label Studio holds at most {MOST_IMAGES} pictures; --count is "
+            f"{plan.count}. Ask for fewer, or for a list (--out)."
+        )
     with Bars(quiet) as bars:
         found = next_images(labelled, pools, out=out, plan=plan, listener=bars)
     put(json, found.to_json())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mixmood.core.records.labelling import AskedPool, LabelTask, Proposals
 from mixmood.core.version import __version__
-from mixmood.data.images.labels import KEEP, LABELS_COLUMNS, LABELS_FILE, NONE
+from mixmood.data.images.labels import KEEP, LABELS_COLUMNS, NONE
 from mixmood.report.page import inert_json, render
 from mixmood.report.text import count, printable, seen_at
 
@@ -23,11 +23,11 @@ def label_page(task: LabelTask, pictures: Sequence[str | None]) -> str:
         "key": f"mixmood-label-{hashlib.sha256(record.encode()).hexdigest()[:32]}",
         "none": NONE,
         "keep": KEEP,
-        "file": LABELS_FILE,
+        "file": task.file,
         "columns": LABELS_COLUMNS,
         "pictures": pictures,
     }
-    context = {"task": task, "facts": inert_json(json.dumps(facts)), "file": LABELS_FILE}
+    context = {"task": task, "facts": inert_json(json.dumps(facts)), "file": task.file}
     return render("label/label.html", record, context, "label")
 
 
@@ -53,6 +53,7 @@ def label_studio_tasks(task: LabelTask, pictures: Sequence[str | None]) -> str:
                         "score": round(chance, 4),
                         "result": [
                             {
+                                "id": f"mixmood-{number}",
                                 "from_name": "label",
                                 "to_name": "image",
                                 "type": "choices",
@@ -63,7 +64,7 @@ def label_studio_tasks(task: LabelTask, pictures: Sequence[str | None]) -> str:
                     for name, chance in one.guesses[:1]
                 ],
             }
-            for one, picture in zip(task.images, pictures, strict=True)
+            for number, (one, picture) in enumerate(zip(task.images, pictures, strict=True))
             if picture is not None
         ],
         indent=1,

@@ -278,7 +278,7 @@ def fit_scorer(
     own = extractor.read(labelled, sampled(labelled, MOST_IN_FILTER, plan.seed))
     if len(own) < least_labelled:
         raise InputError(
-            f"A filter needs at least {least_labelled} labelled images that can be read; "
+            f"At least {least_labelled} labelled images that can be read are needed; "
             f"got {len(own)}. Label a few more."
         )
     others = _without_copies(extractor.read(pool, sampled(pool, FIT_SAMPLE, plan.seed)), own)

@@ -57,6 +57,8 @@ def test_features_and_too_many_images_have_no_page():
 def test_tasks_of_label_studio_have_a_prediction_of_choices(pictures):
     """The format of https://labelstud.io/guide/predictions, for an Image and Choices."""
     tasks = json.loads(label_studio_tasks(TASK, [*pictures[:3], None]))
+    results = [one["predictions"][0]["result"][0] for one in tasks]
+    assert len({one["id"] for one in results}) == len(results)
     assert len(tasks) == 3
     assert tasks[1]["data"]["image"].startswith("data:image/jpeg;base64,")
     assert [tasks[1]["data"][name] for name in LABELS_COLUMNS[:3]] == ["crawl", BREAKOUT, 11]
@@ -65,6 +67,7 @@ def test_tasks_of_label_studio_have_a_prediction_of_choices(pictures):
     assert prediction["model_version"].startswith("mixmood ")
     assert prediction["result"] == [
         {
+            "id": "mixmood-1",
             "from_name": "label",
             "to_name": "image",
             "type": "choices",

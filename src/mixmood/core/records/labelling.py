@@ -40,6 +40,7 @@ class LabelTask(JsonRecord):
         classes: The classes in the order of their keys; empty if images are kept or dropped.
         images: At most MOST_IMAGES.
         command: A command that reads the saved labels; None without one.
+        file: The name under which they are saved.
     """
 
     title: str
@@ -47,6 +48,7 @@ class LabelTask(JsonRecord):
     classes: tuple[str, ...]
     images: tuple[LabelImage, ...]
     command: str | None = None
+    file: str = "mixmood-labels.csv"
 
 
 SCHEMA = 1
@@ -136,6 +138,7 @@ class Proposals(JsonRecord):
         worth: What their labels are worth; None if the learning curve cannot tell.
         answer: What to do, in one sentence.
         next: The command that uses the new labels; None if the sets are not paths.
+        labels_file: The name under which the page saves them.
         backbone: The network that computed the features.
         view: Resolution and depth of the features; None for given features.
         warnings: Facts that may make the result wrong.
@@ -153,6 +156,7 @@ class Proposals(JsonRecord):
     worth: LabelPoints | None
     answer: str
     next: str | None
+    labels_file: str
     backbone: dict[str, Any]
     view: dict[str, Any] | None
     warnings: tuple[str, ...]
