@@ -41,7 +41,7 @@ def run(packs: Path, name: str, seed: int, options: argparse.Namespace) -> list[
     with np.load(packs / f"{family.pack}.npz") as content:
         images, labels = content["images"], content["labels"]
     rows = draw_rows(labels, family, options.labels, seed)
-    side = SIDES.get(options.model, SCRATCH_SIDE)
+    side = options.side or SIDES.get(options.model, SCRATCH_SIDE)
     labelled, test, pool = (
         resized(images[some], side)
         for some in (rows.labelled, rows.test[: options.n_test], rows.pool)
@@ -79,6 +79,7 @@ def main() -> None:
     parser.add_argument("--setting", nargs="*", default=[], help="such as alignment=true")
     parser.add_argument("--updates", type=int)
     parser.add_argument("--labels", type=int, default=60)
+    parser.add_argument("--side", type=int, help="pixels; 96 for the fine-tuned backbone")
     parser.add_argument("--n-test", type=int, default=1500)
     parser.add_argument("--seeds", type=int, nargs=2, default=[0, 2], metavar=("FIRST", "END"))
     parser.add_argument("--threads", type=int, default=2)
@@ -87,6 +88,7 @@ def main() -> None:
     for seed in range(*options.seeds):
         for name in options.tasks:
             words = (name, options.model, options.algorithm, *options.setting, str(seed))
+            words += (f"{options.side}px",) if options.side else ()
             path = options.out / f"{'-'.join(words)}.csv".replace(" ", "_")
             if path.exists():
                 continue

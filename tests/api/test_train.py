@@ -1,10 +1,12 @@
 """Trained models in Python."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import mixmood
-from mixmood.core.errors import OptionError
+from mixmood.core.errors import OptionError, OutputError
 from mixmood.core.listener import Recorder
 
 
@@ -49,3 +51,32 @@ def test_an_empty_output_folder_is_refused(tmp_path, monkeypatch):
     with pytest.raises(OptionError, match="out is an empty path. Is a variable of the shell"):
         mixmood.train((features, [0, 1] * 3), out="")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("chosen", "side"), [(224, 160), (96, 96)])
+def test_the_backbone_is_tuned_at_the_resolution_of_the_labelled_images_at_most_160(
+    chosen, side, tmp_path, monkeypatch
+):
+    """The last layer chooses; a folder that holds a run is refused before images are read."""
+    pytest.importorskip("torch")
+    asked = []
+
+    def sets(labelled, pools, plan, *rest):
+        asked.append((plan.depth, plan.resolution))
+        backbone = SimpleNamespace(resolution=chosen)
+        return SimpleNamespace(view=SimpleNamespace(backbone=backbone))
+
+    monkeypatch.setattr("mixmood.api.train.sets_in_view", sets)
+    images = np.random.default_rng(0).integers(0, 255, (8, 24, 24, 3), dtype=np.uint8)
+    labelled = [(image, place % 2) for place, image in enumerate(images)]
+    options = {"algorithm": "supervised", "updates": 1, "epochs": 1, "batch_size": 2}
+    told = Recorder()
+    mixmood.train(
+        labelled, model="efficientnet-lite0", out=tmp_path / "run", listener=told, **options
+    )
+    assert f"8 images resized to {side} x {side} pixels" in " ".join(told.notes)
+    assert asked == [("last", "auto")]
+    assert any(text.startswith(f"Fine-tuned at {side} px") for text in told.notes)
+    with pytest.raises(OutputError, match="holds a run already"):
+        mixmood.train(labelled, model="efficientnet-lite0", out=tmp_path / "run", **options)
+    assert len(asked) == 1

@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch.optim import AdamW
 
+from mixmood.core.listener import Recorder
 from mixmood.ssl.algorithms.algorithm import ramp
 from mixmood.ssl.algorithms.registry import PAPER_RAMP_SHARE
 from mixmood.ssl.loop import Order, one_cycle
@@ -144,3 +145,12 @@ def test_arm_b_standardises_test_images_with_mean_and_deviation_of_each_channel_
 
 def test_supervised_training_has_no_arms(data, quick):
     assert train(*data, algorithm="supervised", has_arms=True, **quick).arms == {}
+
+
+def test_a_long_training_says_how_long_it_takes(data, quick, monkeypatch):
+    """After the second update: the first one also prepares the libraries."""
+    clock = iter(range(0, 10**6, 30))  # every look at the clock is half a minute later
+    monkeypatch.setattr("mixmood.ssl.loop.time.perf_counter", lambda: next(clock))
+    told = Recorder()
+    train(*data, algorithm="supervised", progress=told, **quick)
+    assert told.notes == ["8 updates: about 3 min."]

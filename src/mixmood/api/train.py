@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from mixmood.api.mlflow_runs import log_head, mlflow_log
 from mixmood.api.pool_choice import as_pools, head_task, only_pool
 from mixmood.api.predict import PredictReport, predict
+from mixmood.api.view_choice import sets_in_view
 from mixmood.core.arrays import Rows
 from mixmood.core.cache import open_cache
 from mixmood.core.errors import OptionError
@@ -22,13 +24,22 @@ from mixmood.core.options import with_options
 from mixmood.core.records.ranking import Tile
 from mixmood.core.text import unknown_name
 from mixmood.data.images.pool import thumbnails
+from mixmood.data.open import open_pool
 from mixmood.features.sample import Sample
 from mixmood.heads.registry import HEADS
 from mixmood.report.training import Mistakes, TrainingPictures, training_page
 from mixmood.ssl import run_folder as run_files
 from mixmood.ssl.head import HeadRun, trained_head
 from mixmood.ssl.image_training import MEMORY_LIMIT_BYTES, train_on_images
-from mixmood.ssl.plan import AUTO, NETWORK_ONLY, PredictionPlan, TrainingRunPlan
+from mixmood.ssl.models.registry import TUNED
+from mixmood.ssl.plan import (
+    AUTO,
+    LARGEST_TUNED,
+    NETWORK_ONLY,
+    TUNING,
+    PredictionPlan,
+    TrainingRunPlan,
+)
 from mixmood.ssl.record import EpochRecord, HeadRecord, TrainingRecord
 
 
@@ -96,16 +107,31 @@ def train(
     listener = listener or Silent()
     if plan.is_head:
         return _trained_head(labelled, unlabelled, plan, listener)
+    is_chosen = plan.model == TUNED and plan.image_size is None
     record = train_on_images(
         labelled,
         only_pool(unlabelled),
         plan=plan,
+        side=partial(_tuned_side, labelled, plan, listener) if is_chosen else None,
         memory_limit_bytes=memory_limit_bytes,
         listener=listener,
         on_epoch=on_epoch,
     )
     model = None if plan.folder is None else (plan.folder / run_files.MODEL).read_bytes()
     return TrainedModel(record, model)
+
+
+def _tuned_side(labelled: Any, plan: TrainingRunPlan, listener: Listener) -> int:
+    """Pixels a side at which the backbone is fine-tuned: what its last layer sees best, bounded."""
+    asked = TrainingRunPlan(depth="last", seed=plan.seed, cache=plan.cache, threads=plan.threads)
+    with open_cache(plan.cache, listener) or nullcontext() as store:
+        base = open_pool(labelled, seed=plan.seed, cache=store, role="labelled set")
+        view = sets_in_view(base, {}, asked, plan.threads, store, listener).view
+    best = TUNING["image_size"] if view is None else view.backbone.resolution
+    side = min(best, LARGEST_TUNED)
+    bound = "" if side == best else f", the labelled images would choose {best}"
+    listener.note(f"Fine-tuned at {side} px{bound} (--image-size).")
+    return side
 
 
 def _trained_head(

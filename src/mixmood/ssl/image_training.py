@@ -152,11 +152,23 @@ def train_on_images(
     unlabelled: Any,
     *,
     plan: TrainingRunPlan,
+    side: Callable[[], int] | None,
     memory_limit_bytes: int,
     listener: Listener,
     on_epoch: Callable[[EpochRecord], None],
 ) -> TrainingRecord:
-    """The record of a network trained on pools; if the plan has a folder, files are written too."""
+    """The record of a network trained on pools; if the plan has a folder, files are written too.
+
+    Args:
+        labelled: Images with classes.
+        unlabelled: The pool, if there is one.
+        plan: The options.
+        side: Chooses the size of the images, once options and folder are checked; None if the
+            plan has it.
+        memory_limit_bytes: Larger sets are read from disk during training.
+        listener: Gets progress, warnings and notes.
+        on_epoch: Called with each finished epoch.
+    """
     check_torch()
     from mixmood.ssl.run_folder import prepare_folder
     from mixmood.ssl.train import check_plan, train
@@ -164,6 +176,8 @@ def train_on_images(
     plan = plan.settled(plan.model == TUNED)
     check_plan(plan, unlabelled is not None)
     prepare_folder(plan.folder, plan.resume)
+    if side is not None:
+        plan = dataclasses.replace(plan, image_size=side())
     recorder = Recorder(listener)
     loader = PoolLoader(recorder, plan.seed)
     splits = loader.splits(labelled, plan.test, plan)

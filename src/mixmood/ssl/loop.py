@@ -206,6 +206,8 @@ class PlainAdamW(torch.optim.AdamW):
 SAVE_EVERY = 1000
 """Updates between checkpoints within an epoch, unless a minute passes first."""
 
+LONG_S = 60.0
+"""A training of a minute or more says how long it takes."""
 SAVE_EVERY_S = 60.0
 """Seconds of training between checkpoints, for updates that take seconds each."""
 
@@ -292,17 +294,28 @@ class Loop:
         """Train to the end; Ctrl-C saves a checkpoint first."""
         progress.start(TASK, self.length.n_updates)
         progress.advance(TASK, self.n_done)
+        n_before, spent_s = self.n_done, self.training_s
         self.network.model.train()
         # An update that is interrupted halfway would leave some weights changed and others not.
         with deferred() as interrupt, torch.random.fork_rng(devices=[]):
             while self.n_done < self.length.n_updates:
                 self.update()
                 progress.advance(TASK)
+                if self.n_done == n_before + 1:
+                    spent_s = self.training_s  # the first update also prepares the libraries
+                elif self.n_done == n_before + 2:
+                    self._tell_time(self.training_s - spent_s, progress)
                 if self.length.ends_epoch(self.n_done):
                     self._end_epoch()
                     on_epoch(self.epochs[-1])
                 self._save_if_due(out, configuration, interrupt)
         progress.finish(TASK)
+
+    def _tell_time(self, update_s: float, progress: Listener) -> None:
+        """Say how long the training takes, if that is a minute or more."""
+        left_s = update_s * (self.length.n_updates - self.n_done)
+        if left_s >= LONG_S:
+            progress.note(f"{self.length.n_updates:,} updates: about {left_s / 60:.0f} min.")
 
     def _save_if_due(
         self, out: Path | None, configuration: dict[str, Any], interrupt: Interrupt
