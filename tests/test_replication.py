@@ -80,7 +80,7 @@ def test_the_share_of_the_papers_drop_is_that_from_the_clean_pool():
 def test_tables_1_and_2_have_every_cell_beside_the_papers():
     lines = page.cells(central(0.3, 0.3))[2:]
     assert len(lines) == 33
-    assert lines[9].startswith("| mnist | Dif | salt_and_pepper 50 % | 80.")
+    assert lines[9].startswith("| mnist | Dif | salt_and_pepper 50 | 80.")
     assert lines[10].split(" | ")[-3:] == ["48.0", "22.0", "77.5 |"]
 
 
