@@ -255,8 +255,8 @@ def page(rows: list[Row]) -> str:
         "equal numbers of pseudo-labels of each class cost 12 points in a run of Fashion "
         "Product, whose classes are uneven. The numbers that follow the pool were then chosen on "
         "uneven development pools. After three seeds SelfTraining was better at 30 labels a "
-        "class; the least confidence of pseudo-labels was then chosen on development tasks, and `mixmood "
-        "train` and `told` were computed again.",
+        "class; the least confidence of pseudo-labels was then chosen on development tasks, and "
+        "`mixmood train` and `told` were computed again.",
         "![Points of each method](journey.svg)",
         "\n".join(main_table(rows)),
         "## Goals",
