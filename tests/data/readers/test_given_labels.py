@@ -12,6 +12,7 @@ from mixmood.core.listener import Recorder
 from mixmood.data.images.labels import KEEP, NONE
 from mixmood.data.open import open_pool
 from mixmood.data.readers.given_labels import read_labels, with_labels
+from mixmood.data.readers.kept import parts_of
 
 HEAD = "pool,path,index,label\n"
 
@@ -169,3 +170,15 @@ def test_a_group_of_a_joined_image_is_that_of_its_own_table(tmp_path):
     assert found.labelled.fetch(3) == web.fetch(0)
     assert found.labelled.file_path(0) == own.file_path(0)
     assert found.labelled.fingerprint != own.fingerprint
+
+
+def test_a_label_of_an_image_that_filter_dropped_is_found_in_the_pool_of_the_list(tmp_path, sets):
+    """`filter --labels` drops labelled images; the command that it prints trains with the rest."""
+    own, pools = sets
+    kept = parts_of([(pools["web"], np.array([0, 2]))], "kept")
+    text = HEAD + f"web,web[1],1,c\nweb,web[2],2,a\nweb,web[4],4,{NONE}\n"
+    found, listener = given(tmp_path, (own, {"kept": kept}), text)
+    assert listener.warnings == []
+    assert sorted(names(found.labelled)) == sorted("aabbcc" + "ca")
+    left, emptied = found.left({"kept": kept})
+    assert (len(left["kept"]), emptied) == (1, {})

@@ -187,10 +187,11 @@ def with_labels(
     """
     if not files:
         return GivenLabels(labelled)
-    sets = _Sets({LABELLED: labelled, **pools})
+    sets, bases = _Sets({LABELLED: labelled, **pools}), _bases(pools)
+    dropped = _Sets(bases)
     classes = () if labelled.labels is None else labelled.labels.names
     check_class_names(classes)
-    answers: dict[str, dict[int, str]] = {name: {} for name in sets.pools}
+    answers: dict[str, dict[int, str]] = {name: {} for name in (*sets.pools, *bases)}
     unused: list[str] = []
     n_again = 0
     for file in files:
@@ -198,6 +199,8 @@ def with_labels(
         for row_given in read_labels(file):
             given = row_given.among(classes)
             key = sets.find(given)
+            if isinstance(key, str) and not isinstance(base := dropped.find(given), str):
+                key = base
             if isinstance(key, str):
                 unused.append(f"{given.path} ({key})")
                 continue
@@ -211,9 +214,15 @@ def with_labels(
             n_again += answers[name].get(row, given.label) != given.label
             answers[name][row] = given.label
     own_answers = answers.pop(LABELLED)
-    joined = _joined(labelled, own_answers, pools, answers)
+    joined = _joined(labelled, own_answers, {**bases, **pools}, answers)
     told = tuple(_sentences(labelled, own_answers, answers, n_again))
     return GivenLabels(joined, answers, told, (_unused(unused),) if unused else ())
+
+
+def _bases(pools: Mapping[str, Pool]) -> dict[str, Pool]:
+    """The pools that lists of `filter` are made of: labelled images are not in the list."""
+    every = [base for pool in pools.values() for base in getattr(pool, "bases", ())]
+    return {base.name: base for base in every if base.name not in pools}
 
 
 @dataclass(frozen=True)

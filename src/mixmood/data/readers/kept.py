@@ -162,6 +162,11 @@ class _Parts(Source, Generic[S]):
         self._parts: list[tuple[S, Rows]] = list(parts)
         self._ends: list[int] = np.cumsum([len(rows) for _, rows in parts]).tolist()
 
+    @property
+    def bases(self) -> tuple[S, ...]:
+        """The pools that the images are of."""
+        return tuple(source for source, _ in self._parts)
+
     def __len__(self) -> int:
         """How many there are."""
         return self._ends[-1]
