@@ -25,7 +25,7 @@ from mixmood.data.images.labels import KEEP, LABELS_FILE, NONE, needed_labels, t
 from mixmood.data.images.pool import ImageSource, Labels, Pool
 from mixmood.data.readers.kept import parts_of
 
-N_NAMED = 20
+N_NAMED = 5
 """How many labels that are not used a warning names."""
 LONGEST_ROW = 4 * 1024**2
 """Bytes of a line: a table that Label Studio exports has the pictures in it."""
