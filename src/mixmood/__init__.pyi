@@ -547,7 +547,7 @@ def train(
         augment: paper, flips, dihedral, flip-crop, crop or none.
         algorithm: supervised, mixmatch, pseudo-label; propagation (head); fixmatch, freematch,
             mean-teacher (networks); auto: pseudo-label with the pools that rank advises, else
-            supervised (head); mixmatch (networks).
+            supervised (head); freematch (efficientnet-lite0); mixmatch (networks from scratch).
         backbone: Backbone whose features a head classifies: efficientnet-lite0, wide-resnet50-2,
             untrained-wrn, FILE.onnx, hf:NAME or hf:DIR; auto:NAME,NAME,... is the one whose
             classifier does best on the labelled images.

@@ -22,6 +22,7 @@ from mixmood.ssl import image_training
 from mixmood.ssl import image_training as tracking
 from mixmood.ssl.image_training import nearly_lost_class, parsed_settings, pool_warnings
 from mixmood.ssl.models.registry import model_spec
+from mixmood.ssl.plan import TrainingRunPlan
 from mixmood.ssl.record import TrainingRecord
 from mixmood.ssl.task import StreamedImages
 
@@ -254,13 +255,22 @@ def test_an_mlflow_that_does_not_answer_is_said(labelled, pool, quick, tmp_path)
 
 
 def test_settings_are_read_from_words():
-    assert parsed_settings("mixmatch", ["gamma=10", "views=3", "mixup=false", "ood_mask=0.7"]) == {
+    plan = TrainingRunPlan(algorithm="mixmatch")
+    assert parsed_settings(plan, ["gamma=10", "views=3", "mixup=false", "ood_mask=0.7"]) == {
         "gamma": 10.0,
         "views": 3,
         "mixup": False,
         "ood_mask": 0.7,
     }
-    assert parsed_settings("mixmatch", ["batch_norm=separate"]) == {"batch_norm": "separate"}
+    assert parsed_settings(plan, ["batch_norm=separate"]) == {"batch_norm": "separate"}
+
+
+def test_auto_is_the_algorithm_of_the_network():
+    """FreeMatch for the fine-tuned backbone has thresholds of its own, MixMatch has views."""
+    tuned, scratch = (TrainingRunPlan(model=name) for name in ("efficientnet-lite0", "wrn-tiny"))
+    assert parsed_settings(scratch, ["views=3"]) == {"views": 3}
+    with pytest.raises(OptionError, match="views"):
+        parsed_settings(tuned, ["views=3"])
 
 
 @pytest.mark.parametrize(
@@ -273,7 +283,7 @@ def test_settings_are_read_from_words():
 )
 def test_settings_of_another_kind_are_refused(word, message):
     with pytest.raises(OptionError, match=message):
-        parsed_settings("mixmatch", [word])
+        parsed_settings(TrainingRunPlan(algorithm="mixmatch"), [word])
 
 
 def test_the_record_says_what_was_told(labelled, quick, tmp_path, told):

@@ -65,7 +65,7 @@ def train(
         if not plan.is_head:
             load_torch()
     if setting:
-        plan = replace(plan, settings=parsed_settings(plan.algorithm, setting))
+        plan = replace(plan, settings=parsed_settings(plan, setting))
     out = Path(plan.out or "")
     with Bars(has_lines=True) as bars:
 

@@ -15,7 +15,7 @@ from mixmood.core.files import write_atomic
 from mixmood.core.listener import Listener, Recorder
 from mixmood.core.mlflow_log import EXPERIMENT, MetricRow, MlflowLog
 from mixmood.core.text import dotted, in_percent
-from mixmood.ssl.models.registry import TUNED
+from mixmood.ssl.models.registry import TUNED, usual_algorithm
 from mixmood.ssl.plan import AUTO, Setting, TrainingRunPlan
 from mixmood.ssl.pools import PoolLoader
 from mixmood.ssl.record import EpochRecord, TrainingRecord
@@ -209,12 +209,13 @@ def train_on_images(
     return record
 
 
-def parsed_settings(algorithm: str, words: list[str]) -> dict[str, Setting]:
-    """The settings of an algorithm, parsed from assignments such as `gamma=10`."""
+def parsed_settings(plan: TrainingRunPlan, words: list[str]) -> dict[str, Setting]:
+    """The settings of the plan's algorithm, parsed from assignments such as `gamma=10`."""
     check_torch()
     from mixmood.ssl.algorithms.registry import parsed
 
-    return parsed("mixmatch" if algorithm == AUTO else algorithm, words)
+    is_auto = plan.algorithm == AUTO
+    return parsed(usual_algorithm(plan.model) if is_auto else plan.algorithm, words)
 
 
 def load_torch() -> None:

@@ -101,8 +101,8 @@ class TrainingPlan(Recipe):
         AUTO,
         f"{', '.join(name for name in NETWORK_ALGORITHMS if name in HEAD_ALGORITHMS)}; "
         f"{', '.join(HEAD_ONLY)} (head); {', '.join(NETWORK_ONLY)} (networks); "
-        "auto: pseudo-label with the pools that rank advises, else supervised (head); mixmatch "
-        "(networks).",
+        "auto: pseudo-label with the pools that rank advises, else supervised (head); freematch "
+        "(efficientnet-lite0); mixmatch (networks from scratch).",
     )
     backbone: str = option(
         DEFAULT_BACKBONE, f"Backbone whose features a head classifies: {BACKBONE_WORDS}.", only=HEAD

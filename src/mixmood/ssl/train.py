@@ -31,7 +31,13 @@ from mixmood.ssl.models.network import (
     Standardise,
     device_named,
 )
-from mixmood.ssl.models.registry import TunedSpec, WideResNetSpec, check_memory, model_spec
+from mixmood.ssl.models.registry import (
+    TunedSpec,
+    WideResNetSpec,
+    check_memory,
+    model_spec,
+    usual_algorithm,
+)
 from mixmood.ssl.plan import AUTO, HEAD_ONLY, TrainingPlan
 from mixmood.ssl.predict import INPUT, METADATA
 from mixmood.ssl.record import Arm, EpochRecord, TrainingRecord
@@ -157,7 +163,7 @@ def _algorithm(plan: TrainingPlan, n_updates: int, has_pool: bool) -> Algorithm:
     """The algorithm with its settings; refused if it needs a pool and there is none."""
     found: Algorithm = plan.algorithm
     if isinstance(plan.algorithm, str):
-        name = "mixmatch" if plan.algorithm == AUTO else plan.algorithm
+        name = usual_algorithm(plan.model) if plan.algorithm == AUTO else plan.algorithm
         if name in HEAD_ONLY:
             raise OptionError(
                 f"{name} trains heads. Give --model head, or one of {', '.join(ALGORITHMS)} for a "
