@@ -52,7 +52,7 @@ from tests.fixtures.filter_command import filtered, invoke, small
         (["nowhere", "half.npy"], 1, "Cannot open the labelled set nowhere: No such file"),
         (["labelled.npy", "empty"], 1, "empty"),
         (["labelled.npy", "wide.npy"], 1, "wide cannot be filtered: all sets must have the same"),
-        (["few.npy", "half.npy"], 1, "at least 8 labelled images that can be read; got 5"),
+        (["few.npy", "half.npy"], 1, "8 labelled images that can be read are needed; got 5"),
         (
             ["labelled.npy", "noise:gaussian"],
             1,

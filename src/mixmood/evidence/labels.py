@@ -64,7 +64,7 @@ CONFUSED_SHARE, FEWEST_CONFUSED = 0.1, 3
 FEWEST = 4
 """A class with fewer images is flagged, and its labels are not: too few are left to learn it from.
 
-On 320 sets of development tasks with 4 labels a class, of which 10 % were made wrong, none of the
+On 80 sets of development tasks with 4 labels a class, of which 10 % were made wrong, none of the
 124 flags in classes of two or three images was right; without them 105 of 160 wrong labels were
 found among 185 flags.
 """
