@@ -21,7 +21,7 @@ from mixmood.core.errors import (
 from mixmood.ssl import image_training
 from mixmood.ssl import image_training as tracking
 from mixmood.ssl.image_training import nearly_lost_class, parsed_settings, pool_warnings
-from mixmood.ssl.models.registry import model_spec
+from mixmood.ssl.models.registry import model_spec, usual_algorithm
 from mixmood.ssl.plan import TrainingRunPlan
 from mixmood.ssl.record import TrainingRecord
 from mixmood.ssl.task import StreamedImages
@@ -265,12 +265,10 @@ def test_settings_are_read_from_words():
     assert parsed_settings(plan, ["batch_norm=separate"]) == {"batch_norm": "separate"}
 
 
-def test_auto_is_the_algorithm_of_the_network():
-    """FreeMatch for the fine-tuned backbone has thresholds of its own, MixMatch has views."""
-    tuned, scratch = (TrainingRunPlan(model=name) for name in ("efficientnet-lite0", "wrn-tiny"))
-    assert parsed_settings(scratch, ["views=3"]) == {"views": 3}
-    with pytest.raises(OptionError, match="views"):
-        parsed_settings(tuned, ["views=3"])
+def test_auto_is_the_algorithm_of_the_network(labelled, quick, told):
+    assert usual_algorithm("efficientnet-lite0") == "freematch"
+    options = quick | {"algorithm": "auto", "listener": told}
+    assert train(labelled, labelled, **options).algorithm == "mixmatch"
 
 
 @pytest.mark.parametrize(
