@@ -268,7 +268,7 @@ def test_settings_are_read_from_words():
 def test_auto_is_the_algorithm_of_the_network(labelled, quick, told):
     assert usual_algorithm("efficientnet-lite0") == "freematch"
     options = quick | {"algorithm": "auto", "listener": told}
-    assert train(labelled, labelled, **options).algorithm == "mixmatch"
+    assert train(labelled, labelled, **options).configuration["algorithm"] == "mixmatch"
 
 
 @pytest.mark.parametrize(
