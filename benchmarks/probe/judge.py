@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.stats import spearmanr
+from scipy.stats import rankdata
 
 from mixmood.core.records.ranking import Probe, ShareRecord
 from mixmood.evidence.advice import advise
@@ -21,6 +21,7 @@ FILLED, FULL = 30, 50
 """Fewest pools in a bin that counts, and in one that has to meet the goal."""
 HARM, WORTHWHILE = -0.5, 2.0
 """Points that count as harm, and as a gain worth having."""
+Array = np.ndarray
 Groups = dict[str, dict[int, list[dict]]]
 
 
@@ -89,18 +90,36 @@ def averaged(groups: Groups, value: Callable[[list[dict]], float]) -> dict:
     return {"mean": round(mean, 3), "interval": [round(float(low), 3), round(float(high), 3)]}
 
 
+def predicted_and_true(rows: list[dict], algorithm: str, name: str) -> tuple[Array, Array]:
+    """A predictor of each pool, and its true gain."""
+    own = np.array([predictors(row, algorithm).get(name, np.nan) for row in rows])
+    return own, np.array([truth(row, algorithm) for row in rows])
+
+
+def correlation(x: Array, y: Array) -> float:
+    """Pearson's r; NaN where one of the two is constant."""
+    if len(x) < 3 or not np.ptp(x) or not np.ptp(y):
+        return np.nan
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def lead(groups: Groups, algorithm: str, name: str, other: str) -> dict:
+    """How much better one predictor correlates than another, within the same task and seed."""
+
+    def difference(rows: list[dict]) -> float:
+        first, second = (
+            correlation(*predicted_and_true(rows, algorithm, one)) for one in (name, other)
+        )
+        return first - second
+
+    return averaged(groups, difference)
+
+
 def agreement(groups: Groups, algorithm: str, name: str) -> dict:
     """Correlations and regret of one predictor."""
 
     def columns(rows: list[dict]) -> tuple[np.ndarray, np.ndarray]:
-        own = np.array([predictors(row, algorithm).get(name, np.nan) for row in rows])
-        return own, np.array([truth(row, algorithm) for row in rows])
-
-    def correlation(rows: list[dict], by_rank: bool) -> float:
-        own, true = columns(rows)
-        if len(own) < 3 or not np.ptp(own) or not np.ptp(true):
-            return np.nan
-        return float(spearmanr(own, true).statistic if by_rank else np.corrcoef(own, true)[0, 1])
+        return predicted_and_true(rows, algorithm, name)
 
     def regret(rows: list[dict]) -> float:
         own, true = columns(rows)
@@ -111,8 +130,8 @@ def agreement(groups: Groups, algorithm: str, name: str) -> dict:
         return float(true[own.argmax()] < 0)
 
     return {
-        "pearson": averaged(groups, lambda rows: correlation(rows, False)),
-        "spearman": averaged(groups, lambda rows: correlation(rows, True)),
+        "pearson": averaged(groups, lambda rows: correlation(*columns(rows))),
+        "spearman": averaged(groups, lambda rows: correlation(*map(rankdata, columns(rows)))),
         "regret_points": averaged(groups, regret),
         "picks_worse_than_no_pool": averaged(groups, is_worse),
     }
@@ -265,12 +284,10 @@ def perfect(r: float) -> float:
 def independent(groups: Groups, algorithm: str) -> dict:
     """The correlation of two estimates of the true gain without common pool or test images."""
 
-    def correlation(rows: list[dict]) -> float:
-        first, second = np.array([row[algorithm]["independent"] for row in rows]).T
-        known = len(rows) >= 3 and first.std() > 0 and second.std() > 0
-        return float(np.corrcoef(first, second)[0, 1]) if known else np.nan
+    def of_two(rows: list[dict]) -> float:
+        return correlation(*np.array([row[algorithm]["independent"] for row in rows]).T)
 
-    return averaged(groups, correlation)
+    return averaged(groups, of_two)
 
 
 def order_rows(rows: list[dict], algorithm: str) -> list[list[str]]:
