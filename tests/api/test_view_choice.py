@@ -248,7 +248,7 @@ def test_without_classes_or_with_one_image_a_class_the_largest_view_is_used(sets
     for labelled in (sets / "pool", single_images(sets)):
         report = mixmood.rank(labelled, {"p": sets / "labelled"}, **AUTO, **QUICK)
         assert (report.view["resolution"], report.view["depth"]) == (224, "both")
-        assert "nothing to compare views by" in report.view["reason"]
+        assert "the largest view" in report.view["reason"]
         assert not report.view["is_chosen"]
         assert report.view["reason"] in report.to_text(verbose=True)
     assert mixmood.embed(sets / "pool", **AUTO).shape == (12, 3968)

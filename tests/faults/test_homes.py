@@ -75,7 +75,9 @@ def test_an_empty_environment_is_enough(rank_pools, tmp_path):
     command = [sys.executable, "-m", "mixmood", *rank_pools]
     environment = {"XDG_CACHE_HOME": str(tmp_path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr.startswith("64 px, both (the largest view)")
+    assert done.stderr.count("\n") == 1
     assert (tmp_path / "mixmood").is_dir()
 
 

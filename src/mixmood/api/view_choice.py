@@ -150,7 +150,10 @@ def _chosen_view(
     except InputError as error:
         if len(names) > 1:
             raise InputError(f"--backbone auto compares by cross-validation. {error}") from error
-        why = f"{candidates[-1].view}, the largest view: there is nothing to compare views by."
+        why = (
+            f"{candidates[-1].view} (the largest view): views are compared on labelled images, at "
+            "least two of a class."
+        )
         extractor.listener.note(why)
         return chosen(ViewChoice(candidates[-1], why))
 
