@@ -19,6 +19,7 @@ KINDS = {
     "another data set": lambda source: source in ("svhn", "fashion_product", "tiny_imagenet"),
     "noise": lambda source: source in ("gaussian", "salt_and_pepper"),
 }
+TOTAL = "fixed-total"
 SHOWN = ("cosine", "l2", "classifier", "useful share", "probe: expected gain")
 
 
@@ -72,8 +73,8 @@ def differences(pools: list[Pool]) -> list[str]:
 
 def summary(folder: Path) -> str:
     """The curves of a folder."""
-    pools = pools_of(read_rows(folder))
-    lines = ["# Gain against the share of foreign images", ""]
+    pools = [p for p in pools_of(read_rows(folder)) if p.row.get("contamination", TOTAL) == TOTAL]
+    lines = ["# Gain against the share of foreign images, pools of a fixed size", ""]
     for algorithm in dict.fromkeys(pool.row["algorithm"] for pool in pools):
         own = [pool for pool in pools if pool.row["algorithm"] == algorithm]
         n_seeds = len({pool.row["seed"] for pool in own})

@@ -30,6 +30,12 @@ def of(pools: list[Pool], algorithm: str, contamination: str) -> list[Pool]:
     ]
 
 
+def with_clean(pools: list[Pool], algorithm: str, contamination: str) -> list[Pool]:
+    """The same with the clean pools, which are of every kind of contamination."""
+    clean = [p for p in pools if p.row["algorithm"] == algorithm and p.percent == 0]
+    return clean + [p for p in of(pools, algorithm, contamination) if p.percent > 0]
+
+
 def kinds(pools: list[Pool]) -> list[tuple[str, str]]:
     """Every head with every kind of contamination."""
     return list(dict.fromkeys((p.row["algorithm"], p.row["contamination"]) for p in pools))
@@ -39,7 +45,7 @@ def table(pools: list[Pool]) -> Iterator[list[str]]:
     """A row for each head and kind of contamination; intervals over seeds."""
     for algorithm, contamination in kinds(pools):
         units: dict[Unit, list[Pool]] = {}
-        for pool in of(pools, algorithm, contamination):
+        for pool in with_clean(pools, algorithm, contamination):
             units.setdefault((pool.row["task"], int(pool.row["seed"])), []).append(pool)
         numbers = {unit: _numbers(own) for unit, own in units.items()}
         means = [
@@ -69,7 +75,7 @@ def draw(pools: list[Pool], figure: Figure) -> None:
     for panel, mode in zip(panels, modes, strict=True):
         heads = [algorithm for algorithm, contamination in kinds(pools) if contamination == mode]
         for algorithm, colour in zip(heads, colours, strict=False):
-            own = of(pools, algorithm, mode)
+            own = with_clean(pools, algorithm, mode)
             percents = sorted({pool.percent for pool in own})
             for kind, style in styles.items():
                 values = [cell(own, p, kind, lambda pool: pool.gain).value for p in percents]
