@@ -6,7 +6,7 @@ commands that wrote them. A part that was not run in the chosen view says so.
 
 import gzip
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,8 @@ from benchmarks.journey import page as journeys
 from benchmarks.labels import next as labelling
 from benchmarks.probe import judge
 from benchmarks.probe.cases import read_rows
-from benchmarks.probe.evidence import REPORT_ROWS, columns_of
+from benchmarks.probe.evidence import ORDERS, REPORT_ROWS, columns_of
+from benchmarks.study import table
 from benchmarks.testbed import robustness
 from benchmarks.testbed.predictors import short_table, whole
 from benchmarks.testbed.records import pools_of, units_of
@@ -37,13 +38,6 @@ NOT_RUN = ["Not run in the chosen view yet."]
 STYLE = {"svg.hashsalt": "mixmood", "font.size": 9, "axes.spines.top": False,
          "axes.spines.right": False}  # fmt: skip
 Lines = list[str]
-
-
-def table(head: str, rows: Iterable[Iterable[object]]) -> Lines:
-    """A table in Markdown; `head` has its columns between bars."""
-    n_columns = head.count("|") + 1
-    lines = [f"| {head} |", "|" + "---|" * n_columns]
-    return lines + [f"| {' | '.join(map(str, row))} |" for row in rows]
 
 
 def met(is_met: bool) -> str:
@@ -136,7 +130,7 @@ def gain_section() -> Lines:
         "",
         f"What orders pools, {MAIN}:",
         "",
-        *table("order by | Pearson | Spearman | regret, points | picks worse than no pool", orders),
+        *table(ORDERS, orders),
     ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
-"""The words that every study of features is started with."""
+"""What studies share: the words that they are started with, and the form of their tables."""
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -10,3 +11,9 @@ def study_parser(text: str | None) -> argparse.ArgumentParser:
     parser.add_argument("features", type=Path)
     parser.add_argument("rows", type=Path)
     return parser
+
+
+def table(head: str, rows: Iterable[Iterable[object]]) -> list[str]:
+    """A table in Markdown; `head` has its columns between bars."""
+    lines = [f"| {head} |", "|" + "---|" * (head.count("|") + 1)]
+    return lines + [f"| {' | '.join(map(str, row))} |" for row in rows]

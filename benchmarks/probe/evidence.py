@@ -26,6 +26,7 @@ from benchmarks.probe.judge import (
     truth,
     with_interval,
 )
+from benchmarks.study import table
 from mixmood.core.files import write_atomic
 from mixmood.core.options import PROBE_ALGORITHMS
 
@@ -35,6 +36,8 @@ DIGITS = 4
 FEW = 4
 """Labels a class in the fourth column: 20 for five classes, 28 for seven."""
 
+ORDERS = "order by | Pearson | Spearman | regret, points | picks worse than no pool"
+TASKS = "task | right without a pool | gain of the clean pool | Pearson | Spearman | regret, points"
 OPENING = """\
 # What a pool gains, and how well that is predicted
 
@@ -64,12 +67,6 @@ def columns_of(rows: list[dict]) -> dict[str, list[dict]]:
     return {name: own for name, own in found.items() if own}
 
 
-def table(head: str, rows: list[list[str]]) -> list[str]:
-    """A table in Markdown."""
-    lines = [f"| {head} |", "|" + "---|" * (head.count("|") + 1)]
-    return [*lines, *(f"| {' | '.join(row)} |" for row in rows), ""]
-
-
 def task_rows(rows: list[dict], algorithm: str) -> list[list[str]]:
     """The gain on each task alone: where it is predicted well and where it is not."""
     lines = []
@@ -95,24 +92,19 @@ def page(rows: list[dict]) -> str:
         found.append(["pools by advice", str(advice["n_by_advice"])])
         found.append(["their mean true gain", str(advice["mean_gain_by_advice"])])
         found.append(["root mean square error, points", f"{probe['rmse_points']:.2f}"])
-        lines += table("what | measured", found)
-        lines += table(
-            "order by | Pearson | Spearman | regret, points | picks worse than no pool",
-            order_rows(own, algorithm),
-        )
-        lines += table(
-            "`p_helps` | pools | mean | helped",
-            [
-                [span, f"{one['n']}{'' if one['n'] >= FILLED else ' (few)'}",
-                 f"{one['p_helps']:.2f}", f"{one['helped']:.2f}"]
-                for span, one in probe["bins"].items()
-            ],
-        )  # fmt: skip
-        lines += table(
-            "task | right without a pool | true gain of the clean pool | Pearson | Spearman "
-            "| regret, points",
-            task_rows(own, algorithm),
-        )
+        bins = [
+            [span, f"{one['n']}{'' if one['n'] >= FILLED else ' (few)'}",
+             f"{one['p_helps']:.2f}", f"{one['helped']:.2f}"]
+            for span, one in probe["bins"].items()
+        ]  # fmt: skip
+        tables = {
+            "what | measured": found,
+            ORDERS: order_rows(own, algorithm),
+            "`p_helps` | pools | mean | helped": bins,
+            TASKS: task_rows(own, algorithm),
+        }
+        for head, body in tables.items():
+            lines += [*table(head, body), ""]
     return "\n".join(lines)
 
 
