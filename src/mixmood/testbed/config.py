@@ -145,11 +145,14 @@ class TunedSection(_RecipeSection):
 
 
 class FrozenSection(_Section):
-    """The features that a head is trained on in the regime `frozen`; see `mixmood.heads`."""
+    """The features that a head is trained on in the regime `frozen`; see `mixmood.heads`.
+
+    The view is that of all commands: each run's labelled images choose it.
+    """
 
     backbone: str = DEFAULT_BACKBONE
-    resolution: int | Literal["auto"] | None = None
-    depth: Literal["auto", "last", "middle", "both"] | None = None
+    resolution: int | Literal["auto"] = "auto"
+    depth: Literal["auto", "last", "middle", "both"] = "auto"
 
 
 class DistanceSection(_Section):
