@@ -5,6 +5,7 @@ report tasks use classes that no setting was chosen on. The folder of features i
 `benchmarks.heads.features`. A task is looked at in the view that its labelled images choose.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -216,6 +217,14 @@ def draw(
         foreign,
         used,
     )
+
+
+def in_last_layer(drawn: Callable[..., Task], task: Task) -> Task:
+    """The same images of a task in the last layer, at its resolution: what distances are taken of.
+
+    `drawn` draws the task, given the view.
+    """
+    return task if task.view.depth == LAST else drawn(view=View(task.view.resolution, LAST))
 
 
 def drawn_classes(family: Family, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -10,12 +10,13 @@ import gzip
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.heads.tasks import REPORT, Family, Task, draw
+from benchmarks.heads.tasks import REPORT, Family, Task, draw, in_last_layer
 from benchmarks.probe.tasks import FITTED_ON
 from benchmarks.study import study_parser
 from mixmood.core.records.ranking import ShareRecord
@@ -31,6 +32,7 @@ from mixmood.ranking.plan import RankingPlan
 PERCENTS = (10, 25, 50, 75, 90, 100)
 N_POOL = 2000
 """Two pools of a thousand are trained with: the true gain is their mean."""
+SIZES = {"n_pool": N_POOL, "n_test": None}
 N_MIXED = 8
 """Mixed pools drawn for each task and seed, besides the clean one; None takes all."""
 ALGORITHMS = ("pseudo-label", "propagation", "mixmatch")
@@ -84,8 +86,8 @@ def halves_of(pool: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return pool[: len(pool) // 2], pool[len(pool) // 2 :]
 
 
-def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
-    """Truth and predictors of some pools of one task."""
+def rows_of_task(task: Task, last: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
+    """Truth and predictors of some pools of one task; `last` is the task in the last layer."""
     n_classes = int(task.codes.max()) + 1
     seed = cases[0].seed
     evidence = LabelledEvidence(task.features, task.codes, seed)
@@ -100,7 +102,7 @@ def rows_of_task(task: Task, cases: list[Case], n_draws: int) -> Iterator[dict]:
         "is_learnable": folds.is_learnable,
     }
     pools = {case.key: pool_of(task, case) for case in cases}
-    apart = distances(task.features, pools, n_draws, seed) if n_draws else {}
+    apart = distances_of(last, cases, n_draws, seed) if n_draws else {}
     for case in cases:
         row = {"key": case.key, **vars(case), **shared, **apart.get(case.key, {})}
         part = evidence.part(probed_rows(pools[case.key]))
@@ -134,10 +136,9 @@ def is_right(
     return (head.predict(task.test_features) == task.test_codes).astype(float)
 
 
-def distances(
-    labelled: np.ndarray, pools: dict[str, np.ndarray], n_draws: int, seed: int
-) -> dict[str, dict]:
-    """Each measure as a ranking takes it, and whether a pool is nearer than chance allows."""
+def distances_of(last: Task, cases: list[Case], n_draws: int, seed: int) -> dict[str, dict]:
+    """Each measure as a ranking takes it: of the last layer, whatever the view of the heads."""
+    labelled, pools = last.features, {case.key: pool_of(last, case) for case in cases}
     plan = RankingPlan(measures=("all",), draws=n_draws, seed=seed).fitted(len(labelled))
     own = labelled[rng_for(seed, "order").permutation(len(labelled))]
     pairs = labelled_pairs(len(own), plan.sample_size, n_draws, rng_for(seed, "pairs"))
@@ -193,8 +194,9 @@ def main() -> None:
         todo = cases_of(family, n_labelled, seed, given.mixed)
         todo = [case for case in todo if case.key not in done]
         if todo:
-            task = draw(given.features, family, n_labelled, seed, n_pool=N_POOL, n_test=None)
-            append(given.rows, rows_of_task(task, todo, given.draws))
+            drawn = partial(draw, given.features, family, n_labelled, seed, **SIZES)
+            task = drawn()
+            append(given.rows, rows_of_task(task, in_last_layer(drawn, task), todo, given.draws))
 
 
 if __name__ == "__main__":

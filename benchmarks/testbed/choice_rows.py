@@ -8,12 +8,13 @@ each head. Rows that are there already are not computed again.
 """
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.filter.rows_file import RowsFile
-from benchmarks.heads.tasks import DEVELOPMENT, REPORT, Family, Task, draw
+from benchmarks.heads.tasks import DEVELOPMENT, REPORT, Family, Task, draw, in_last_layer
 from mixmood.core.seeds import rng_for
 from mixmood.heads.problem import head_problem
 from mixmood.heads.registry import HEADS, head_named
@@ -29,8 +30,11 @@ N_POOL = 2000
 """Two pools of a thousand."""
 
 
-def rows_of(family: Family, task: Task, n_labelled: int, seed: int, file: RowsFile) -> None:
-    """Add the rows of one task and seed that the file lacks."""
+def rows_of(
+    family: Family, task: Task, last: Task, n_labelled: int, seed: int, file: RowsFile
+) -> None:
+    """Add the rows of one task and seed that the file lacks; `last` is it in the last layer."""
+    own_layer = last.pools()
     n_classes = int(task.codes.max()) + 1
     base = _accuracy(
         task,
@@ -44,9 +48,10 @@ def rows_of(family: Family, task: Task, n_labelled: int, seed: int, file: RowsFi
         if file.holds(**key):
             continue
         rng = rng_for(seed, "pool", family.name, source, percent)
-        mixed = rng.permutation(pool)
-        halves = np.array_split(mixed, 2)
-        found = distances_between(task.features, halves[0], plan)
+        order = rng.permutation(len(pool))
+        halves = np.array_split(pool[order], 2)
+        first = own_layer[source, percent][order[: len(halves[0])]]
+        found = distances_between(last.features, first, plan)
         problems = [head_problem(task.features, task.codes, n_classes, half) for half in halves]
         gains = {
             f"gain_{name}": np.mean(
@@ -77,8 +82,10 @@ def main() -> None:
     file = RowsFile(given.out / f"{given.part}.csv", KEYS, VALUES)
     for seed in range(given.seeds):
         for family in PARTS[given.part].values():
-            task = draw(given.features, family, given.labels, seed, n_pool=N_POOL)
-            rows_of(family, task, given.labels, seed, file)
+            drawn = partial(draw, given.features, family, given.labels, seed, n_pool=N_POOL)
+            task = drawn()
+            last = in_last_layer(drawn, task)
+            rows_of(family, task, last, given.labels, seed, file)
             print(family.name, seed, flush=True)
 
 
