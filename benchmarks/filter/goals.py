@@ -71,11 +71,15 @@ def share_errors(rows: list[Row]) -> np.ndarray:
     return np.array([abs(_miss(r)) for r in rows])
 
 
+def holds(row: Row) -> bool:
+    """Whether the interval of the share holds the true one."""
+    true = 1 - float(row["foreign_share"])
+    return float(row["low"]) <= true + 1e-9 and true <= float(row["high"]) + 1e-9
+
+
 def covered(rows: list[Row]) -> float:
     """How often the interval of the share holds the true one."""
-    truth = np.array([1 - float(r["foreign_share"]) for r in rows])
-    low, high = (np.array([float(r[name]) for r in rows]) for name in ("low", "high"))
-    return float(((low <= truth + 1e-9) & (truth <= high + 1e-9)).mean()) if rows else np.nan
+    return float(np.mean([holds(row) for row in rows])) if rows else np.nan
 
 
 def _head_rows(rows: list[Row], mean: Mean, default_score: str) -> list[str]:

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.stats import rankdata
 
+from benchmarks.study import percent_with_interval, share_with_interval
 from mixmood.core.records.ranking import Probe, ShareRecord
 from mixmood.evidence.advice import advise
 from mixmood.evidence.gain import PoolEffect, gain_of
@@ -223,6 +224,7 @@ def facts(rows: list[dict], algorithm: str) -> dict[str, Fact]:
     gain = agreement(groups, algorithm, "probe: gain")
     advice = advice_table(rows, algorithm)
     harm, used = advice["used_that_harm"], advice["worthwhile_that_are_used"]
+    shares = shares_by_task(rows, algorithm)
     picked = pick_by_advice(groups, algorithm)["regret_points"]["mean"]
     known = oracle(groups, algorithm)["regret_points"]["mean"]
     off, error = worst_bin(probe)
@@ -239,10 +241,10 @@ def facts(rows: list[dict], algorithm: str) -> dict[str, Fact]:
             "-" if two["mean"] is None else f"{perfect(two['mean']):.2f}"
         ),
         "pools to `use` that harm by over half a point": Fact(
-            counted_share(harm), "<= 3 %", (harm["share"] or 0) <= 0.03
+            counted_share(harm, shares["harm"]), "<= 3 %", (harm["share"] or 0) <= 0.03
         ),
         "pools that gain 2 points and are to be used": Fact(
-            counted_share(used), ">= 70 %", (used["share"] or 0) >= 0.7
+            counted_share(used, shares["used"]), ">= 70 %", (used["share"] or 0) >= 0.7
         ),
         "`p_helps`, worst bin of at least 50 pools": Fact(
             "-" if off is None else f"off by {100 * off:.0f} points",
@@ -250,7 +252,7 @@ def facts(rows: list[dict], algorithm: str) -> dict[str, Fact]:
             off is not None and (off <= 0.05 or off <= 2 * error),
         ),
         "intervals that hold the true gain": Fact(
-            f"{cover:.0%}", "93 to 97 %", 0.93 <= round(cover, 2) <= 0.97
+            percent_with_interval(shares["held"]), "93 to 97 %", 0.93 <= round(cover, 2) <= 0.97
         ),
         "regret of the advice above an oracle's, points": Fact(
             f"{picked - known:.2f}", "<= 0.4", picked - known <= 0.4
@@ -318,11 +320,28 @@ def with_interval(value: dict) -> str:
     return f"{value['mean']:.2f} ({low:.2f} to {high:.2f})"
 
 
-def counted_share(found: dict) -> str:
-    """A share with its counts."""
-    return (
-        "none" if found["share"] is None else f"{found['share']:.1%} ({found['n']}/{found['of']})"
-    )
+def shares_by_task(rows: list[dict], algorithm: str) -> dict[str, tuple[float, float, float]]:
+    """Shares of pools with intervals that resample tasks, then seeds."""
+
+    def is_used(row: dict) -> bool:
+        return advice_of(row, algorithm) == "use"
+
+    def holds(row: dict) -> bool:
+        low, high = probe_of(row, algorithm).interval
+        return low <= truth(row, algorithm) <= high
+
+    return {
+        "harm": share_with_interval(rows, lambda row: truth(row, algorithm) < HARM, is_used),
+        "used": share_with_interval(rows, is_used, lambda row: truth(row, algorithm) >= WORTHWHILE),
+        "held": share_with_interval(rows, holds),
+    }
+
+
+def counted_share(found: dict, share: tuple[float, float, float]) -> str:
+    """A share with its counts and its interval."""
+    if found["share"] is None:
+        return "none"
+    return f"{percent_with_interval(share, 1)}, {found['n']} of {found['of']}"
 
 
 def ratio(part: np.ndarray, whole: np.ndarray) -> dict:

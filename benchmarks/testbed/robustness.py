@@ -17,7 +17,7 @@ from benchmarks.testbed.units import Unit, mean_over
 
 HEAD = (
     "head | contamination | slope, points for 10 % more foreign | mean loss against the clean pool "
-    "| worst pool | pools that help"
+    "| worst pool | pools that help, %"
 )
 
 
@@ -42,7 +42,7 @@ def kinds(pools: list[Pool]) -> list[tuple[str, str]]:
 
 
 def table(pools: list[Pool]) -> Iterator[list[str]]:
-    """A row for each head and kind of contamination; intervals over seeds."""
+    """A row for each head and kind of contamination; intervals over seeds, of shares over tasks."""
     for algorithm, contamination in kinds(pools):
         units: dict[Unit, list[Pool]] = {}
         for pool in with_clean(pools, algorithm, contamination):
@@ -50,10 +50,12 @@ def table(pools: list[Pool]) -> Iterator[list[str]]:
         numbers = {unit: _numbers(own) for unit, own in units.items()}
         means = [
             mean_over({unit: found[k] for unit, found in numbers.items()}, "seeds")
-            for k in range(4)
+            for k in range(3)
         ]
-        words = [mean.text(2, sign=True) for mean in means[:3]]
-        yield [algorithm, contamination, *words, f"{100 * means[3].value:.0f} %"]
+        helps = {unit: 100 * found[3] for unit, found in numbers.items()}
+        words = [mean.text(2, sign=True) for mean in means]
+        words.append(mean_over(helps, "tasks", 0, 100).text(0))
+        yield [algorithm, contamination, *words]
 
 
 def _numbers(pools: list[Pool]) -> tuple[float, float, float, float]:
