@@ -1,13 +1,12 @@
 """Which measure should rank where none is asked for? Chosen on development tasks.
 
-    python -m benchmarks.testbed.choice results/measures
-
 The rule, written before any number was seen: the measure with the highest mean correlation
 (Pearson, within a task and seed, over all pools) with the gain of a head, averaged over the three
 heads that use a pool. On development tasks it named CHOSEN. A condition was added then, before any
 report task was looked at: CHOSEN takes the place of the paper's `cosine` if its correlation is
-higher on report tasks too, by more than the interval of the difference.
-Writes `summary.md`.
+higher on report tasks too, by more than the interval of the difference. Report tasks have the gain
+of the default head alone.
+`benchmarks.testbed.page` writes the tables.
 """
 
 import csv
@@ -28,7 +27,6 @@ from benchmarks.testbed.units import (
     pearson,
     spearman,
 )
-from benchmarks.testbed.written import write_summary
 from mixmood.measures.registry import MEASURES
 
 Rows = list[dict[str, str]]
@@ -42,6 +40,12 @@ def units_of(path: Path) -> dict[Unit, Rows]:
         for row in csv.DictReader(file):
             found.setdefault((row["task"], int(row["seed"])), []).append(row)
     return found
+
+
+def seeds_of(folder: Path) -> set[int]:
+    """The seeds of the development rows of a folder."""
+    path = folder / "development.csv"
+    return {seed for _, seed in units_of(path)} if path.exists() else set()
 
 
 def probe_units(path: Path) -> dict[Unit, Rows]:
@@ -95,7 +99,7 @@ def line(units: dict[Unit, Rows], measure: str, heads: tuple[str, ...]) -> list[
     words = [mean_pearson(units, measure, heads).text()]
     words.append(difference(units, measure, heads).text(sign=True))
     words += [mean_pearson(units, measure, (h,)).text() for h in heads] if len(heads) > 1 else []
-    gain = f"gain_{ALGORITHMS[0]}"
+    gain = f"gain_{heads[0]}"
     foreign = {u: [row for row in rows if row["percent"] == "100"] for u, rows in units.items()}
     for own in (units, foreign):
         found = {u: spearman(-column(r, measure), column(r, gain)) for u, r in own.items()}
@@ -115,7 +119,8 @@ def table(units: dict[Unit, Rows], title: str) -> list[str]:
     what = "mean of heads" if len(heads) > 1 else heads[0]
     head = ["measure", f"Pearson, {what}", f"minus that of {PAPER}"]
     head += [f"Pearson, {name}" for name in heads] if len(heads) > 1 else []
-    head += ["Spearman, mixmatch", "Spearman, wholly foreign pools", "regret, mixmatch (points)"]
+    head += [f"Spearman, {heads[0]}", "Spearman, wholly foreign pools"]
+    head += [f"regret, {heads[0]} (points)"]
     n_pools = sum(map(len, units.values()))
     tasks, seeds = {task for task, _ in units}, {seed for _, seed in units}
     size = f"{len(tasks)} tasks, {len(seeds)} seeds, {n_pools} pools"
@@ -133,17 +138,13 @@ def table(units: dict[Unit, Rows], title: str) -> list[str]:
 
 def summary(folder: Path) -> str:
     """The tables of the parts that are there; report tasks may come from the cases of the probe."""
-    lines, cases = ["# The default measure", ""], folder.parent / "probe" / "report.jsonl.gz"
+    lines, cases = [], folder.parent / "probe" / "report.jsonl.gz"
     for part in PARTS:
         path = folder / f"{part}.csv"
         if path.exists():
             lines += table(units_of(path), f"{part.capitalize()} tasks")
         elif part == "report" and cases.exists():
             lines += table(probe_units(cases), "Report tasks")
-    if len(lines) == 2:
+    if not lines:
         raise FileNotFoundError(f"{folder} has no rows.")
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    write_summary(__doc__, summary, "summary.md")

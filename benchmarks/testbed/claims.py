@@ -1,10 +1,8 @@
 """The paper's claims one by one, each with its number here and in the paper.
 
-    python -m benchmarks.testbed.claims results/paper-frozen
-
-Reads `records.csv.gz` of that folder and writes `claims.md` beside it. Each number is a mean over
-tasks with the 95 % interval over seeds, in points of accuracy or as a correlation; the paper's
-have no interval, since it prints no runs.
+Each number is a mean over tasks with the 95 % interval over seeds, in points of accuracy or as a
+correlation; the paper's have no interval, since it prints no runs. `benchmarks.testbed.page` writes
+the table.
 """
 
 from collections.abc import Callable
@@ -24,7 +22,6 @@ from benchmarks.testbed.units import (
     pearson,
     spearman,
 )
-from benchmarks.testbed.written import write_summary
 from mixmood.core.text import counted
 from mixmood.testbed.analysis.tables import (
     published_accuracies,
@@ -176,7 +173,3 @@ def by_regime(folders: dict[str, Path]) -> list[str]:
         seeds = counted(len({seed for _, seed in units}), "seed")
         columns[f"{regime} ({seeds})"] = numbers(units)
     return table(columns, 60)
-
-
-if __name__ == "__main__":
-    write_summary(__doc__, summary, "claims.md")

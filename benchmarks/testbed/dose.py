@@ -1,8 +1,6 @@
 """Gain against the share of foreign images, for near and far sources.
 
-    python -m benchmarks.testbed.dose results/dose
-
-Reads `records.csv.gz` of that folder and writes `curve.md` beside it.
+Of the records of the preset `dose`; `benchmarks.testbed.page` writes it.
 """
 
 from collections.abc import Callable
@@ -12,7 +10,6 @@ import numpy as np
 
 from benchmarks.testbed.records import Pool, pools_of, read_rows
 from benchmarks.testbed.units import Mean, Unit, mean_over
-from benchmarks.testbed.written import write_summary
 
 KINDS = {
     "other half": lambda source: source == "other_half",
@@ -91,7 +88,3 @@ def abs_or_same(pool: Pool, name: str) -> float:
     """A predictor as it is printed: distances are positive."""
     distance = pool.number(f"{name}_distance")
     return pool.predictors()[name] if distance is None else distance
-
-
-if __name__ == "__main__":
-    write_summary(__doc__, summary, "curve.md")

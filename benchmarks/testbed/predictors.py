@@ -1,8 +1,6 @@
 """One table: how well each predictor orders pools by what they gain.
 
-    python -m benchmarks.testbed.predictors results/paper-frozen
-
-Reads `records.csv.gz` of that folder and writes `predictors.md` beside it.
+`benchmarks.testbed.page` writes it.
 """
 
 from collections.abc import Callable
@@ -22,7 +20,6 @@ from benchmarks.testbed.units import (
     pearson,
     spearman,
 )
-from benchmarks.testbed.written import write_summary
 
 Units = dict[Unit, list[Pool]]
 ADVICE = "advice"
@@ -173,7 +170,3 @@ def summary(folder: Path) -> str:
                 "",
             ]
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    write_summary(__doc__, summary, "predictors.md")

@@ -7,12 +7,14 @@ and average loss, share of settings in which the pool helps.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from benchmarks import study
 from benchmarks.testbed.dose import KINDS, cell
-from benchmarks.testbed.records import Pool
+from benchmarks.testbed.records import Pool, pools_of, read_rows
 from benchmarks.testbed.units import Unit, mean_over
 
 HEAD = (
@@ -56,6 +58,13 @@ def table(pools: list[Pool]) -> Iterator[list[str]]:
         words = [mean.text(2, sign=True) for mean in means]
         words.append(mean_over(helps, "tasks", 0, 100).text(0))
         yield [algorithm, contamination, *words]
+
+
+def summary(folder: Path) -> str:
+    """The table of a folder."""
+    lines = ["## Robustness", "", "Points against training without a pool."]
+    rows = list(table(pools_of(read_rows(folder))))
+    return "\n".join([*lines, "", *study.table(HEAD, rows)])
 
 
 def _numbers(pools: list[Pool]) -> tuple[float, float, float, float]:

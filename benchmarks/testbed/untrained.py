@@ -1,9 +1,7 @@
 """Do distances of the authors' untrained network predict accuracy as well as those of Lite0?
 
-    python -m benchmarks.testbed.untrained results/untrained
-
-Reads the records of that folder and of `paper-frozen` beside it; both have the same pools, and
-the same heads were trained. Writes `compared.md` there.
+Reads the records of the folder and of `paper-frozen` beside it; both have the same pools, and
+the same heads were trained. `benchmarks.testbed.page` writes the table.
 """
 
 from pathlib import Path
@@ -11,7 +9,6 @@ from pathlib import Path
 from benchmarks.testbed.predictors import gains, scores
 from benchmarks.testbed.records import Pool, pools_of, read_rows, units_of
 from benchmarks.testbed.units import Unit, by_unit, mean_correlation, mean_over, pearson
-from benchmarks.testbed.written import write_summary
 from mixmood.core.text import counted
 
 Units = dict[Unit, list[Pool]]
@@ -51,7 +48,3 @@ def summary(folder: Path) -> str:
         words.append(mean_over(apart, "seeds").text(sign=True))
         lines.append(f"| {name} | " + " | ".join(words) + " |")
     return "\n".join([*lines, ""])
-
-
-if __name__ == "__main__":
-    write_summary(__doc__, summary, "compared.md")
