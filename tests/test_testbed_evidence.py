@@ -5,7 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks.testbed import claims, dose, predictors, variants
+from benchmarks.study import share_with_interval
+from benchmarks.testbed import claims, dose, page, predictors, variants
 from benchmarks.testbed.measure import lacks_something, measured_again
 from benchmarks.testbed.records import pools_of, read_rows, units_of
 from benchmarks.testbed.restore import restore
@@ -47,8 +48,7 @@ def run(task, seed, source, percent, accuracy, algorithm="mixmatch"):
     return row
 
 
-@pytest.fixture
-def folder(tmp_path):
+def known_rows():
     """Two tasks, four seeds: clean pools gain five points, wholly foreign ones lose five."""
     rows = []
     for task in ("mnist", "cifar10"):
@@ -57,12 +57,19 @@ def folder(tmp_path):
             rows.append(run(task, seed, "", "", level, "supervised"))
             for source, percent in [("none", 0), *((s, p) for s in SOURCES for p in (50, 100))]:
                 rows.append(run(task, seed, source, percent, level + 0.05 - percent / 1000))
-    return written(tmp_path, rows)
+    return rows
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of results with the known rows."""
+    return written(tmp_path, known_rows())
 
 
 def written(folder, rows):
     """A folder of results with these rows."""
-    text = csv_text(COLUMNS, ([row[name] for name in COLUMNS] for row in rows))
+    names = list(rows[0])
+    text = csv_text(names, ([row[name] for name in names] for row in rows))
     folder.mkdir(exist_ok=True)
     (folder / "records.csv.gz").write_bytes(gzip.compress(text.encode()))
     return folder
@@ -87,18 +94,6 @@ def test_a_perfect_predictor_has_no_regret_and_a_blind_one_is_undefined(folder):
     assert lines["advice"][6:9][1:] == ["0.0 [0.0, 0.0]", "0 % |"]
 
 
-def test_the_overview_has_a_column_for_each_bed_and_the_loss_without_any_pool(folder):
-    """Half foreign pools gain nothing here and wholly foreign ones lose: no pool loses nothing."""
-    units = units_of(pools_of(read_rows(folder)), "60", "mixmatch")
-    head, _, *rows = predictors.overview({"frozen": units, "tuned": units})
-    assert head == "| predictor | frozen | tuned |"
-    assert "| cosine | 1.00 [1.00, 1.00]; 0.0 | 1.00 [1.00, 1.00]; 0.0 |" in rows
-    assert rows[-2:] == [
-        "| (never a pool) | -; 0.0 | -; 0.0 |",
-        f"| {predictors.ORACLE} | -; 0.0 | -; 0.0 |",
-    ]
-
-
 def test_wholly_foreign_pools_are_worse_than_none_unless_advice_is_followed(folder):
     units = units_of(pools_of(read_rows(folder)), "60", "mixmatch")
     foreign = {unit: [p for p in own if p.percent == 100] for unit, own in units.items()}
@@ -119,10 +114,24 @@ def test_claims_stand_beside_the_numbers_of_the_paper(folder):
     assert "| r of cosine and accuracy, in each seed | -1.00 [-1.00, -1.00] | - |" in text
 
 
-def test_claims_have_a_column_for_each_regime(folder):
-    head, _, clean, *_ = claims.by_regime({"frozen": folder, "tuned": folder})
-    assert head == "| | frozen (4 seeds) | tuned (4 seeds) | paper |"
-    assert clean.startswith("| clean pool against no pool | +5.0 [+5.0, +5.0] | +5.0 [+5.0, +5.0]")
+def test_the_page_of_a_folder_has_its_commands_its_views_and_every_table(tmp_path):
+    more = {"contamination": "fixed-total", "view": "96 px, middle"}
+    text = page.page(written(tmp_path / "dose", [row | more for row in known_rows()]))
+    assert "    mixmood testbed run dose --store STORE --jobs 2\n" in text
+    assert "64 runs, 4 seeds." in text
+    assert "| cifar10 | 96 px, middle (100%) |" in text
+    assert "| mixmatch | fixed-total | -1.00 [-1.00, -1.00] | -7.50 [-7.50, -7.50]" in text
+    assert "| gain | other half | 5.0 [5.0, 5.0] | 0.0 [0.0, 0.0] | -5.0 [-5.0, -5.0] |" in text
+
+
+def test_a_share_has_an_interval_over_tasks_and_not_over_pools():
+    """One task is always a hit and one never is: 100 pools of each say little of a third task."""
+    rows = [{"task": t, "seed": s, "hit": t == "a"} for t in "ab" for s in range(5)] * 20
+    share, low, high = share_with_interval(rows, lambda row: row["hit"])
+    assert (share, low, high) == (0.5, 0.0, 1.0)
+    counted = share_with_interval(rows, lambda row: row["hit"], lambda row: row["task"] == "a")
+    assert counted == (1.0, 1.0, 1.0)
+    assert np.isnan(share_with_interval(rows, lambda row: True, lambda row: False)[0])
 
 
 def test_units_without_all_pools_are_left_out(folder):

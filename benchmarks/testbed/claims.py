@@ -22,7 +22,6 @@ from benchmarks.testbed.units import (
     pearson,
     spearman,
 )
-from mixmood.core.text import counted
 from mixmood.testbed.analysis.tables import (
     published_accuracies,
     published_correlations,
@@ -163,13 +162,3 @@ def summary(folder: Path) -> str:
         found = {name: numbers(whole(units_of(pools, n_labelled, name))) for name in algorithms}
         lines += [f"## {n_labelled} labels", "", *table(found, int(n_labelled)), ""]
     return "\n".join(lines)
-
-
-def by_regime(folders: dict[str, Path]) -> list[str]:
-    """The claims for MixMatch with 60 labels in each regime."""
-    columns = {}
-    for regime, folder in folders.items():
-        units = whole(units_of(pools_of(read_rows(folder)), "60", "mixmatch"))
-        seeds = counted(len({seed for _, seed in units}), "seed")
-        columns[f"{regime} ({seeds})"] = numbers(units)
-    return table(columns, 60)

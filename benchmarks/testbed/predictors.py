@@ -123,25 +123,6 @@ def short_table(units: Units) -> list[str]:
     return [*lines, "| " + " | ".join([ORACLE, "-", *oracle_cells(mixed)]) + " |"]
 
 
-def overview(columns: dict[str, Units]) -> list[str]:
-    """Pearson within a task and seed, and regret, of each predictor; one column for each bed."""
-    mixed = {
-        title: {unit: [p for p in pools if p.percent > 0] for unit, pools in units.items()}
-        for title, units in columns.items()
-    }
-    every = [p for units in mixed.values() for pools in units.values() for p in pools]
-    lines = [f"| predictor | {' | '.join(columns)} |", "|" + "---|" * (len(columns) + 1)]
-    for name in dict.fromkeys(name for pool in every for name in pool.predictors()):
-        cells = [cells_of(units, name) for units in mixed.values()]
-        words = [f"{r}; {regret.split()[0]}" for r, _, regret, _ in cells]
-        lines.append(f"| {name} | {' | '.join(words)} |")
-    lost = [by_unit(units, lambda p: best(gains(p))) for units in mixed.values()]
-    words = [f"-; {mean_over(one, 'seeds').value:.1f}" for one in lost]
-    lines.append(f"| (never a pool) | {' | '.join(words)} |")
-    words = [f"-; {oracle_cells(units)[2].split()[0]}" for units in mixed.values()]
-    return [*lines, f"| {ORACLE} | {' | '.join(words)} |"]
-
-
 def whole(units: Units) -> Units:
     """The units that have every pool that any unit of their task has."""
     most: dict[str, int] = {}
