@@ -22,7 +22,7 @@ from benchmarks.probe import judge
 from benchmarks.probe.cases import read_rows
 from benchmarks.probe.evidence import ORDERS, REPORT_ROWS, columns_of
 from benchmarks.study import percent_with_interval, share_with_interval, table
-from benchmarks.testbed import robustness
+from benchmarks.testbed import choice, robustness
 from benchmarks.testbed.predictors import short_table, whole
 from benchmarks.testbed.records import pools_of, units_of
 from benchmarks.testbed.records import read_rows as read_runs
@@ -267,22 +267,17 @@ def labels_section() -> Lines:
 def defaults_section() -> Lines:
     """The order of pools and the measure, by the conditions that were written before."""
     groups = judge.by_task_and_seed(columns_of(read_rows(REPORT_ROWS))[MAIN])
-    leads = {
-        pair: judge.with_interval(judge.lead(groups, HEAD, *pair))
-        for pair in (("probe: gain", "classifier"), ("classifier", "cosine"))
-    }
-    is_better = judge.lead(groups, HEAD, "classifier", "cosine")["interval"][0] > 0
+    by_gain = judge.with_interval(judge.lead(groups, HEAD, "probe: gain", choice.CHOSEN))
+    units = choice.probe_units(REPORT_ROWS)
+    lead = choice.difference(units, choice.CHOSEN, choice.heads_of(units))
     return [
         "`rank` orders by the expected gain where classes are known: its correlation exceeds that "
-        f"of the best distance by {leads['probe: gain', 'classifier']}. The default measure is the "
-        "paper's `cosine`, unless the best one on development tasks, `classifier`, leads on report "
-        "tasks by more than the interval of the difference (a condition that was written before): "
-        f"its lead is {leads['classifier', 'cosine']}, so that "
-        + (
-            "by the condition it replaces `cosine`; that change is still to be made."
-            if is_better
-            else "`cosine` stays."
-        ),
+        f"of `{choice.CHOSEN}`, the best distance, by {by_gain}. The default measure is the "
+        f"paper's `cosine`, unless the best one on development tasks, `{choice.CHOSEN}`, leads on "
+        "report tasks by more than the interval of the difference (a condition that was written "
+        f"before): its lead is {lead.text()} over tasks, so that "
+        + ("it replaces `cosine`" if lead.low > 0 else "`cosine` stays")
+        + " (`results/measures`).",
     ]
 
 
