@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from mixmood.data.images.pool import FeatureSource
 from mixmood.data.readers.files import FolderSource
 from mixmood.features.backbones.registry import load_backbone
 from mixmood.features.sample import Extractor
-from mixmood.report.filter import ListContent, write_list
+from mixmood.report.filter import list_rows, write_list
 from mixmood.selection.decide import decide, gather_parts, parse_keep
 from mixmood.selection.plan import FilterPlan
 from mixmood.selection.scan import (
@@ -135,8 +136,9 @@ def entries(folder: Path, count: int) -> dict[str, float]:
     }
     if count <= MOST_LISTED:
         start = time.process_time()
-        content = ListContent(_Entries(count), "pool", parts, reasons, ("a", "b"), ("own",))
-        write_list(folder / "kept.csv", content)
+        scorer = SimpleNamespace(class_names=("a", "b"), labelled_names=("own",))
+        job = SimpleNamespace(pool=_Entries(count), parts=parts, scorer=scorer)
+        write_list(folder / "kept.csv", "pool", list_rows(job, reasons, "pool"))
         found["write_list_s"] = time.process_time() - start
         found["list_bytes_per_entry"] = (folder / "kept.csv").stat().st_size / count
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -7,6 +7,7 @@ import pytest
 
 from mixmood.core.errors import InputError, ShapeError
 from mixmood.numerics.neighbours import COPY_COSINE, EQUAL_COSINE, copy_cosine, unit_rows
+from mixmood.scores.fitting import typical_threshold
 from mixmood.scores.registry import SCORES
 from mixmood.selection.duplicates import MOST_DIFFERENT_BITS, feature_codes, originals
 from mixmood.selection.scorer import fit_filter, restored_filter
@@ -66,9 +67,11 @@ def test_a_threshold_as_typical_as_most_labelled_images(world, rng):
     labelled, labels = world.useful(60)
     fitted = fit_filter(labelled, world.useful(200)[0], rng, labels=labels)
     new = fitted.scored(world.useful(400)[0]).scores
-    assert (new >= fitted.typical_threshold(0.9)).mean() == pytest.approx(0.9, abs=0.1)
+    assert (new >= typical_threshold(fitted.score.fit.labelled, 0.9)).mean() == pytest.approx(
+        0.9, abs=0.1
+    )
     foreign = fitted.scored(world.foreign(100)).scores
-    assert (foreign < fitted.typical_threshold(0.9)).mean() > 0.5
+    assert (foreign < typical_threshold(fitted.score.fit.labelled, 0.9)).mean() > 0.5
 
 
 def test_copies_of_labelled_images_are_found_whatever_their_brightness(world, rng):

@@ -11,14 +11,19 @@ from tests.fixtures.world import World
 from typer.testing import CliRunner
 
 import mixmood
-from mixmood.api.next import _is_foreign
 from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
 from mixmood.core.records.labelling import Proposals
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray
 from mixmood.selection.decide import ScannedPool
-from mixmood.selection.next import MOST_CANDIDATES, candidates_of, chosen_images, not_foreign
+from mixmood.selection.next import (
+    MOST_CANDIDATES,
+    candidates_of,
+    chosen_images,
+    is_foreign,
+    not_foreign,
+)
 
 NAMES = ("a", "b", "c")
 ANSWERED = (*range(8), 60, 61, 62)
@@ -92,10 +97,10 @@ def test_a_few_typical_images_of_surely_foreign_pools_are_not_proposed(proposed)
     scorer = SimpleNamespace(filter=SimpleNamespace(useful=SimpleNamespace(interval=(0.0, 0.03))))
     found = {"pool": SimpleNamespace(scorer=scorer)}
     images = [replace(one, useful=0.06) for one in proposed.record.images]
-    assert _is_foreign(images, found)
-    assert not _is_foreign([*images, replace(images[0], useful=0.2)], found)
+    assert is_foreign(images, found)
+    assert not is_foreign([*images, replace(images[0], useful=0.2)], found)
     scorer.filter.useful.interval = (0.0, 0.3)
-    assert not _is_foreign(images, found)
+    assert not is_foreign(images, found)
 
 
 def test_too_few_labelled_images_are_refused(world):
@@ -118,7 +123,7 @@ def test_all_useful_images_of_a_small_pool_are_proposed(half_foreign, world):
     assert any("20 were asked for" in warning for warning in record.warnings)
 
 
-def test_answers_of_a_round_leave_the_pool_and_teach_what_is_foreign(half_foreign, tmp_path):
+def test_answers_of_a_round_leave_the_pool_and_teach_whatis_foreign(half_foreign, tmp_path):
     """Labelled images, and foreign ones that a person called none of the classes."""
     pool = half_foreign[1]
     rows = [f"pool,{pool.locate(k)},{k},{'(none)' if k >= 60 else NAMES[k % 3]}" for k in ANSWERED]

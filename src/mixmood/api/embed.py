@@ -80,8 +80,7 @@ def embed(
     """
     listener = listener or Silent()
     if view is not None:
-        own = {name: view[name] for name in ("backbone", "resolution", "depth")}
-        plan = replace(plan, **own)
+        plan = replace(plan, **{name: view[name] for name in ("backbone", "resolution", "depth")})
     with open_cache(plan.cache, listener) or nullcontext() as store:
         pool = open_pool(images, seed=plan.seed, cache=store, frames=plan.frames)
         network = None if isinstance(pool, FeatureSource) else largest_asked(plan, listener)

@@ -1,7 +1,7 @@
 """`mixmood.filter`: the images of a pool that are like the labelled ones."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,28 +15,22 @@ from threadpoolctl import threadpool_limits
 
 from mixmood.api.mlflow_runs import log_filter, mlflow_log
 from mixmood.api.outputs import check_outputs, pictures_of, train_command
-from mixmood.api.view_choice import sets_in_view
+from mixmood.api.view_choice import SetsInView, sets_in_view
 from mixmood.core.cache import FeatureCache, open_cache
 from mixmood.core.errors import InputError, OptionError, ShapeError
 from mixmood.core.files import data_frame, expanded, sweep, written
 from mixmood.core.listener import Listener, Silent
 from mixmood.core.options import DEFAULT_BACKBONE, DEFAULT_PROBE, DEFAULT_SCORE, with_options
-from mixmood.core.records.filtering import (
-    Filtering,
-    GainChange,
-    GainInterval,
-)
+from mixmood.core.records.filtering import Filtering, GainChange, GainInterval
 from mixmood.core.records.labelling import LabelImage, LabelTask
-from mixmood.core.records.ranking import Probe, ShareRecord
+from mixmood.core.records.ranking import ShareRecord
 from mixmood.core.text import in_percent
 from mixmood.data.images.names import is_url_or_noise, with_frames_option
-from mixmood.data.images.pool import FeatureSource, Pool
+from mixmood.data.images.pool import FeatureSource, Pool, scaled
 from mixmood.data.open import open_pool, with_noise_settings
-from mixmood.data.readers.given_labels import GivenLabels
 from mixmood.data.readers.kept import parts_of, pool_reference
 from mixmood.evidence.advice import expected
 from mixmood.evidence.labelled import N_POOL
-from mixmood.evidence.view import ChosenView
 from mixmood.features.backbones.backbone import Backbone, network_digest
 from mixmood.features.backbones.registry import is_auto, load_backbone
 from mixmood.features.backbones.view import View
@@ -45,14 +39,7 @@ from mixmood.features.reading import POOL, Reading
 from mixmood.features.sample import Extractor
 from mixmood.ranking.judge import PoolGains, default_gains, read_first, read_labelled
 from mixmood.ranking.rank import why_not_comparable
-from mixmood.report.filter import (
-    ListContent,
-    check_names,
-    filter_lines,
-    filter_page,
-    write_list,
-    writer_for,
-)
+from mixmood.report import filter as report
 from mixmood.report.label import label_page
 from mixmood.selection.decide import FOREIGN, KEPT, OVER_COUNT, REASONS
 from mixmood.selection.filter import Decision, FilterJob, describe
@@ -132,7 +119,7 @@ class Kept:
         material = gather_filter_material(
             self._job, self._decision, self.record.threshold, self._labelled
         )
-        return written(filter_page(self.record, material, command), path)
+        return written(report.filter_page(self.record, material, command), path)
 
     def to_review(self, path: str | Path | None = None) -> str:
         """A page to keep or drop the images that score nearest to the threshold, at most 50.
@@ -170,7 +157,7 @@ class Kept:
 
     def _repr_html_(self) -> str:
         """The lines that the command prints, for notebooks."""
-        return "<br>".join(escape(line) for line in filter_lines(self.record))
+        return "<br>".join(escape(line) for line in report.filter_lines(self.record))
 
 
 @with_options(FilterPlan)
@@ -196,54 +183,57 @@ def filter(
         sweep(target.parent, target.name)
     log, listener = mlflow_log(plan.mlflow), listener or Silent()
     with open_cache(plan.cache, listener) or nullcontext() as store:
-        inputs, asked = _open_inputs(labelled, pool, plan, store, listener), plan
-        if inputs.view is not None:
-            plan = replace(plan, backbone=inputs.view.name)
+        inputs = _open_inputs(labelled, pool, plan, store, listener)
+        opened, sets, extractor = inputs.pool, inputs.sets, inputs.extractor
         if target is not None:
-            check_names(target, (inputs.pool.locate(row) for row in range(len(inputs.pool))))
-        extractor = Extractor(inputs.backbone, plan.jobs, store, listener)
-        gains: PoolGains | None = None
-        if isinstance(inputs.base, Scorer):
-            base, scorer = None, inputs.base
-        else:
-            base = inputs.base
-            if plan.probe:
-                own = read_labelled(base, plan.seed, extractor)
-                whole = {WHOLE: read_first(inputs.pool, own.sample, plan.seed, extractor)}
-                gains = default_gains(own, whole, plan, Silent())
-            share = None if gains is None else gains.shares[WHOLE]
-            scorer = fit_scorer(base, inputs.pool, plan, extractor, share=share)
+            report.check_names(target, (opened.locate(row) for row in range(len(opened))))
+        scorer, gains = _fitted(inputs, plan)
         if plan.save is not None:
             save_scorer(Path(plan.save), scorer)
-        with _part_folder(target, len(inputs.pool)) as parts:
-            source = _with_absolute_path(inputs.source)
-            given = inputs.given
-            answers = {} if given is None else given.answers.get(inputs.pool.name, {})
-            job = FilterJob(inputs.pool, source, plan, scorer, extractor, parts, answers)
+        with _part_folder(target, len(opened)) as parts:
+            source, is_path = inputs.source, isinstance(inputs.source, str | Path)
+            if is_path and not is_url_or_noise(source):
+                # A worker may have another working directory.
+                source = expanded(source).resolve()
+            job = FilterJob(opened, source, plan, scorer, extractor, parts, inputs.answers)
             decision = job.run()
             if target is not None:
-                named = with_frames_option(inputs.source, plan.frames)
-                write_list(target, _list_content(job, decision, reference(named, target)))
+                name = reference(with_frames_option(inputs.source, plan.frames), target)
+                report.write_list(target, name, report.list_rows(job, decision.reasons, name))
             for folder, with_links in ((plan.link, True), (plan.copy, False)):
                 if folder is not None:
                     rows = np.flatnonzero(decision.is_kept)
                     images = images_of(job.pool)
                     fill_folder(images, rows, Path(folder), listener, with_links=with_links)
-            name = base.name if base else str(plan.load)
-            notes = _notes(job, base) if given is None else (*given.notes, *_notes(job, base))
-            record = describe(job, decision, name, notes)
-            if base is not None:
-                if gains is not None:
-                    with threadpool_limits(1, user_api="blas"):
-                        record = replace(record, probe=_gains(gains, job, decision))
-                record = _with_answer(record, labelled, pool, target, asked)
+            name = str(plan.load) if sets is None else sets.labelled.name
+            record = describe(job, decision, name, _notes(opened, sets))
+            if gains is not None:
+                with threadpool_limits(1, user_api="blas"):
+                    record = replace(record, probe=_gains(gains, job, decision))
+            if sets is not None:
+                record = _with_answer(record, labelled, pool, target, plan)
+                record = replace(record, view=sets.view_entry)
             # Last, so that a kill before this point loses nothing that --resume needs.
             parts.remove()
-    record = replace(record, view=None if inputs.view is None else inputs.view.describe())
-    kept = Kept(record, job, decision, base)
+    kept = Kept(record, job, decision, None if sets is None else sets.labelled)
     if log is not None:
         log_filter(log, kept, target)
     return kept
+
+
+def _fitted(inputs: "_Inputs", plan: FilterPlan) -> tuple[Scorer, PoolGains | None]:
+    """The filter, and what the whole pool is worth if that is measured."""
+    pool, extractor, sets = inputs.pool, inputs.extractor, inputs.fitted
+    if isinstance(sets, Scorer):
+        return sets, None
+    gains = None
+    if plan.probe:
+        own = read_labelled(sets.labelled, plan.seed, extractor)
+        whole = {WHOLE: read_first(pool, own.sample, plan.seed, extractor)}
+        gains = default_gains(own, whole, plan, Silent())
+    share = None if gains is None else gains.shares[WHOLE]
+    named = plan if sets.view is None else replace(plan, backbone=sets.view.name)
+    return fit_scorer(sets.labelled, pool, named, extractor, share=share), gains
 
 
 def check_paths(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) -> None:
@@ -258,7 +248,7 @@ def check_paths(labelled: Any, pool: Any, out: Path | None, plan: FilterPlan) ->
         if folder is not None:
             check_empty(Path(folder), resume=plan.resume)
     if out is not None:
-        writer_for(out)
+        report.writer_for(out)
     check_outputs((labelled, pool, plan.load), (out, plan.save), (plan.link, plan.copy))
     if out is not None:
         reference(pool, out)
@@ -272,33 +262,26 @@ def reference(pool: Any, out: Path) -> str:
     return pool_reference(str(pool), out) if is_place else type(pool).__name__
 
 
-def _with_absolute_path(pool: Any) -> Any:
-    """The pool as a worker with another working directory can open it: a path is made absolute."""
-    if not isinstance(pool, str | Path) or is_url_or_noise(pool):
-        return pool
-    return expanded(pool).resolve()
-
-
 @dataclass(frozen=True)
 class _Inputs:
-    """The opened inputs of a filter.
+    """The opened inputs of a filter, by the labelled images and the pool or by a saved filter.
 
-    Attributes:
-        base: The labelled set, or the saved filter.
-        pool: The pool; its images of more than eight bits are scaled as the labelled ones.
-        source: The path, text or object from which the pool can be opened again; the text of
-            noise includes its size and seed.
-        backbone: The network that computes features; None if the pool has features.
-        view: The choice of the view; None for features.
-        given: What a person said about images; None with a saved filter.
+    The pool can be opened again from `source`, the user's path, text or object; the text of noise
+    includes its size and seed. Images of more than eight bits are scaled as the labelled ones.
     """
 
-    base: Pool | Scorer
-    pool: Pool
     source: Any
-    backbone: Backbone | None
-    view: ChosenView | None = None
-    given: GivenLabels | None = None
+    pool: Pool
+    extractor: Extractor
+    fitted: Scorer | SetsInView
+
+    @property
+    def sets(self) -> SetsInView | None:
+        return None if isinstance(self.fitted, Scorer) else self.fitted
+
+    @property
+    def answers(self) -> Mapping[int, str]:
+        return {} if self.sets is None else self.sets.given.answers.get(self.pool.name, {})
 
 
 def _open_inputs(
@@ -309,31 +292,42 @@ def _open_inputs(
     Of the images, only labelled ones are read: to fit the range of images of more than eight bits,
     and to choose the backbone with `auto`.
     """
-    base = None if plan.load is not None else _opened(labelled, plan, cache, "labelled set")
+    how: dict[str, Any] = {"seed": plan.seed, "cache": cache, "frames": plan.frames}
+    base = None if plan.load is not None else open_pool(labelled, role="labelled set", **how)
     source = with_noise_settings(pool, base, plan.seed)
-    opened = _opened(source, plan, cache, "pool")
+    opened = open_pool(source, **how)
     if plan.link is not None or plan.copy is not None:
         images_of(opened)
     if base is None:
-        return _with_saved_filter(source, opened, plan, listener)
-    return _with_labelled(source, opened, base, plan, cache, listener)
+        saved = load_scorer(Path(str(plan.load)))
+        network = _network_of(saved, opened, plan, listener)
+        extractor = Extractor(network, plan.jobs, cache, listener)
+        return _Inputs(source, scaled(opened, saved.pixel_range), extractor, saved)
+    if why := why_not_comparable(base, opened):
+        raise ShapeError(f"{opened.name} cannot be filtered: {why}")
+    sets = sets_in_view(base, {opened.name: opened}, plan, plan.jobs, cache, listener)
+    return _Inputs(source, sets.pools[opened.name], sets.extractor, sets)
 
 
-def _opened(what: Any, plan: FilterPlan, cache: FeatureCache | None, role: str) -> Pool:
-    return open_pool(what, seed=plan.seed, cache=cache, role=role, frames=plan.frames)
+def _network_of(saved: Scorer, pool: Pool, plan: FilterPlan, listener: Listener) -> Backbone | None:
+    """The network with which a saved filter was fitted, by what was asked for; None for features.
 
-
-def _with_saved_filter(source: Any, pool: Pool, plan: FilterPlan, listener: Listener) -> _Inputs:
-    saved = load_scorer(Path(str(plan.load)))
+    A file that was moved may be named again; its digest decides whether it is the same.
+    """
     family = saved.filter.score.family
     if plan.score not in (DEFAULT_SCORE, family):
         raise OptionError(
             f"{plan.load} was fitted with the score {family}; got {plan.score}. Leave the score "
             "out, or fit the filter again."
         )
+    has_images = not isinstance(pool, FeatureSource)
+    if has_images and not saved.backbone:
+        raise InputError(
+            f"{plan.load} was fitted on features, and {pool.name} holds images. Give features of "
+            "the same kind, or fit the filter on images."
+        )
     network = None
-    if saved.backbone and not isinstance(pool, FeatureSource):
-        # A file that was moved may be named again; its digest decides whether it is the same.
+    if has_images:
         is_named = plan.backbone != DEFAULT_BACKBONE and not is_auto(plan.backbone)
         name = plan.backbone if is_named else saved.backbone_name
         side = plan.resolution if isinstance(plan.resolution, int) else saved.resolution
@@ -341,72 +335,36 @@ def _with_saved_filter(source: Any, pool: Pool, plan: FilterPlan, listener: List
         depth = saved.depth if plan.depth == AUTO else plan.depth
         if depth in network.offer.depths:
             network = network.at(View(side, depth))
-    _check_same_network(saved, network, pool, plan)
-    return _Inputs(saved, saved.scaled(pool), source, network)
-
-
-def _with_labelled(
-    source: Any,
-    pool: Pool,
-    base: Pool,
-    plan: FilterPlan,
-    cache: FeatureCache | None,
-    listener: Listener,
-) -> _Inputs:
-    if why := why_not_comparable(base, pool):
-        raise ShapeError(f"{pool.name} cannot be filtered: {why}")
-    sets = sets_in_view(base, {pool.name: pool}, plan, plan.jobs, cache, listener)
-    network = sets.extractor.backbone
-    return _Inputs(sets.labelled, sets.pools[pool.name], source, network, sets.view, sets.given)
-
-
-def _check_same_network(
-    saved: Scorer, network: Backbone | None, pool: Pool, plan: FilterPlan
-) -> None:
-    if not saved.backbone and not isinstance(pool, FeatureSource):
-        raise InputError(
-            f"{plan.load} was fitted on features, and {pool.name} holds images. Give features of "
-            "the same kind, or fit the filter on images."
-        )
     if (network_digest(network) if network else "") != saved.backbone:
         is_other = plan.backbone != DEFAULT_BACKBONE or {plan.resolution, plan.depth} != {AUTO}
-        can_leave_out = network is not None and is_other
-        view = f"{saved.resolution} px, {saved.depth}"
-        own = f"Leave out backbone, resolution and depth ({view} there), or fit"
-        advice = own if can_leave_out else "Fit"
+        advice = "Fit"
+        if network is not None and is_other:
+            view = f"{saved.resolution} px, {saved.depth}"
+            advice = f"Leave out backbone, resolution and depth ({view} there), or fit"
         raise InputError(
             f"{plan.load} was fitted on features of {saved.backbone_name}, which {pool.name} "
             f"cannot give here. {advice} the filter again."
         )
+    return network
 
 
 @contextmanager
 def _part_folder(out: Path | None, n_images: int) -> Iterator[PartFolder]:
     if out is not None:
-        yield PartFolder.beside(out, n_images)
+        yield PartFolder(out.with_name(f"{out.name}.parts"), n_images)
         return
     with tempfile.TemporaryDirectory(prefix="mixmood-filter-") as folder:
         yield PartFolder(Path(folder) / "scan", n_images)
 
 
-def _list_content(job: FilterJob, decision: Decision, pool_name: str) -> ListContent:
-    return ListContent(
-        pool=job.pool,
-        pool_name=pool_name,
-        parts=job.parts,
-        reasons=decision.reasons,
-        class_names=job.scorer.class_names,
-        labelled_names=job.scorer.labelled_names,
-    )
-
-
-def _notes(job: FilterJob, labelled: Pool | None) -> tuple[str, ...]:
+def _notes(pool: Pool, sets: SetsInView | None) -> tuple[str, ...]:
     """Sentences about files that were not read, classes that were not found and a saved filter."""
-    notes = [f"{job.pool.name}: {note}" for note in getattr(job.pool, "notes", ())]
-    if labelled is None:
+    notes = [f"{pool.name}: {note}" for note in getattr(pool, "notes", ())]
+    if sets is None:
         return (*notes, "The useful share is that of the pool on which the filter was fitted.")
-    own = (*getattr(labelled, "notes", ()), labelled.why_unlabelled)
-    return (*(f"{labelled.name}: {note}" for note in own if note), *notes)
+    base = sets.labelled
+    own = (*getattr(base, "notes", ()), base.why_unlabelled)
+    return (*sets.given.notes, *(f"{base.name}: {note}" for note in own if note), *notes)
 
 
 def _gains(gains: PoolGains, job: FilterJob, decision: Decision) -> GainChange | None:
@@ -421,15 +379,12 @@ def _gains(gains: PoolGains, job: FilterJob, decision: Decision) -> GainChange |
         return None
     judged = evidence.part(part.features)
     probe = evidence.probe(judged, DEFAULT_PROBE)
-    return GainChange(
-        DEFAULT_PROBE,
-        _gain(whole, gains.advice[WHOLE].word),
-        _gain(probe, evidence.advice(judged, probe).word),
+    words = (gains.advice[WHOLE].word, evidence.advice(judged, probe).word)
+    both = (
+        GainInterval(one.gain, one.interval, one.p_helps, word)
+        for one, word in zip((whole, probe), words, strict=True)
     )
-
-
-def _gain(probe: Probe, advice: str) -> GainInterval:
-    return GainInterval(probe.gain, probe.interval, probe.p_helps, advice)
+    return GainChange(DEFAULT_PROBE, *both)
 
 
 def answer(gains: GainChange | None, n_kept: int) -> tuple[str, str]:

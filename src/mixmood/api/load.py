@@ -57,10 +57,10 @@ def load(path: str | Path) -> Loaded:
             return content
         if "rows" in content:
             return TypeAdapter(list[Agreement]).validate_python(content["rows"])
-        kind = next((kind for key, kind in KINDS.items() if key in content), None)
-        if kind is None:
+        kinds = [kind for key, kind in KINDS.items() if key in content]
+        if not kinds:
             raise ValueError("it is not a record of mixmood")
-        record = TypeAdapter(kind).validate_python(content)
+        record = TypeAdapter(kinds[0]).validate_python(content)
     if isinstance(record, Ranking):
-        return RankReport(**vars(record))
+        return RankReport.of(record)
     return CheckReport.of(record) if isinstance(record, LabelCheck) else record

@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from mixmood.api.rank import RankReport
     from mixmood.ssl.record import HeadRecord
 
-KIND = "mixmood.kind"
-"""The tag with the kind of a run: rank, filter or train."""
-TAGS = {"mixmood.version": __version__}
 MOST_LIST_BYTES = 64 * 2**20
 """A larger list of a filter is not uploaded."""
 
@@ -41,15 +38,10 @@ def log_ranking(log: MlflowLog, report: "RankReport") -> str:
         "backbone": report.backbone["name"],
         "best": report.best,
     }
-    with tempfile.TemporaryDirectory(prefix="mixmood-mlflow-") as folder:
-        files = [Path(folder) / f"ranking.{kind}" for kind in ("json", "csv", "html")]
-        report.to_json(files[0])
-        report.to_csv(files[1])
-        report.to_html(files[2])
-        tags = TAGS | {KIND: "rank", "mixmood.verdict": report.verdict}
-        name = f"rank {report.labelled.name}"
-        metrics = _rows(_ranking_metrics(report))
-        return log.log(params, metrics, name=name, tags=tags, files=files)
+    writers = {"ranking.json": report.to_json, "ranking.csv": report.to_csv}
+    writers["ranking.html"] = report.to_html
+    name, metrics = f"rank {report.labelled.name}", _ranking_metrics(report)
+    return _logged(log, "rank", name, params, metrics, writers, verdict=report.verdict)
 
 
 def log_filter(log: MlflowLog, kept: "Kept", out: Path | None) -> str:
@@ -63,14 +55,14 @@ def log_filter(log: MlflowLog, kept: "Kept", out: Path | None) -> str:
         "seed": record.seed,
         "backbone": record.backbone["name"],
     }
-    with tempfile.TemporaryDirectory(prefix="mixmood-mlflow-") as folder:
-        files = [Path(folder) / f"filter.{kind}" for kind in ("json", "html")]
-        kept.to_json(files[0])
-        kept.to_html(files[1])
-        if out is not None and out.is_file() and out.stat().st_size <= MOST_LIST_BYTES:
-            files.append(out)
-        name, metrics = f"filter {record.pool}", _rows(_filter_metrics(kept))
-        return log.log(params, metrics, name=name, tags=TAGS | {KIND: "filter"}, files=files)
+    counts = ("n_images", "n_kept", "n_unreadable", "threshold")
+    metrics = {count: getattr(record, count) for count in counts}
+    metrics["useful_share"] = record.useful_share.share
+    is_small = out is not None and out.is_file() and out.stat().st_size <= MOST_LIST_BYTES
+    files = [out] if out is not None and is_small else []
+    writers = {"filter.json": kept.to_json, "filter.html": kept.to_html}
+    name = f"filter {record.pool}"
+    return _logged(log, "filter", name, params, metrics.items(), writers, files)
 
 
 def log_head(log: MlflowLog, record: "HeadRecord", folder: Path | None) -> str:
@@ -93,8 +85,27 @@ def log_head(log: MlflowLog, record: "HeadRecord", folder: Path | None) -> str:
         **{f"gain/{pool.name}": pool.gain for pool in record.pools},
         **{f"n_used/{pool.name}": pool.n_used for pool in record.pools},
     }
-    rows = _rows(metrics.items())
-    return log.log(params, rows, name="train head", tags=TAGS | {KIND: "train"}, files=files)
+    return _logged(log, "train", "train head", params, metrics.items(), {}, files)
+
+
+def _logged(
+    log: MlflowLog,
+    kind: str,
+    name: str,
+    params: dict[str, Any],
+    metrics: Iterable[tuple[str, Any]],
+    writers: Mapping[str, Callable[[Path], Any]],
+    files: Sequence[Path] = (),
+    **tags: str,
+) -> str:
+    """Log a run with files to write, by their names, and files that are there."""
+    every = {"mixmood.version": __version__, "mixmood.kind": kind}
+    every |= {f"mixmood.{tag}": value for tag, value in tags.items()}
+    with tempfile.TemporaryDirectory(prefix="mixmood-mlflow-") as folder:
+        paths = [Path(folder, file) for file in writers]
+        for path, write in zip(paths, writers.values(), strict=True):
+            write(path)
+        return log.log(params, _rows(metrics), name=name, tags=every, files=[*paths, *files])
 
 
 def _ranking_metrics(report: "RankReport") -> Iterator[tuple[str, Any]]:
@@ -109,15 +120,6 @@ def _ranking_metrics(report: "RankReport") -> Iterator[tuple[str, Any]]:
         if one.probe is not None:
             yield f"gain/{one.name}", one.probe.gain
             yield f"p_helps/{one.name}", one.probe.p_helps
-
-
-def _filter_metrics(kept: "Kept") -> Iterator[tuple[str, Any]]:
-    record = kept.record
-    yield "n_images", record.n_images
-    yield "n_kept", record.n_kept
-    yield "n_unreadable", record.n_unreadable
-    yield "useful_share", record.useful_share.share
-    yield "threshold", record.threshold
 
 
 def _rows(metrics: Iterable[tuple[str, Any]]) -> list[MetricRow]:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,10 +19,29 @@ from mixmood.data.images.pool import FeatureSource, Pool
 from mixmood.data.readers.files import is_read_by_a_folder
 from mixmood.data.readers.kept import chain_of_lists
 from mixmood.features.plan import ExtractionPlan
-from mixmood.selection.plan import FilterPlan
 from mixmood.ssl.plan import TrainingRunPlan
 
 STDOUT = "-"
+
+
+class PicturedReport:
+    """A record with methods that show it, and the sets from which its page gets pictures.
+
+    The sets are no field: they are no part of the record, its JSON or its equality.
+    """
+
+    _sets: Any = None
+
+    @classmethod
+    def of(cls, record: object, sets: Any = None) -> Self:
+        """The report of a record; without the sets, its page has no pictures."""
+        report = cls(**vars(record))
+        vars(report)["_sets"] = sets
+        return report
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles hold: pools and caches hold locks, which cannot be copied."""
+        return {name: value for name, value in vars(self).items() if name != "_sets"}
 
 
 def check_outputs(
@@ -32,11 +51,7 @@ def check_outputs(
 ) -> None:
     """Refuse an output that cannot be written, or would change an input or another output.
 
-    Args:
-        inputs: What the command reads: paths, with their options; other words and objects do no
-            harm.
-        files: The files to write, "-" for stdout, or None.
-        folders: The folders to make, or None.
+    Inputs may also be words and objects that are no paths; a file may be "-" for stdout.
     """
     read = _paths_read(what for what in inputs if isinstance(what, str | Path))
     targets = [target for target in files if target is not None]
@@ -51,11 +66,10 @@ def check_outputs(
             )
         if target != STDOUT:
             check_writable(target)
+    inside = [one for one in read if one.is_dir()]
     for folder in folders:
-        is_inside = folder is not None and any(
-            Path(folder).resolve().is_relative_to(one) for one in read if one.is_dir()
-        )
-        if is_inside:
+        made = None if folder is None else Path(folder).resolve()
+        if made is not None and any(made.is_relative_to(one) for one in inside):
             raise OptionError(
                 f"{folder} lies inside one of the inputs and would become a part of it. Name a "
                 "folder elsewhere."
@@ -78,10 +92,6 @@ def pictures_of(images: Iterable[LabelImage], pools: Mapping[str, Pool]) -> list
     """Each image as a data URI; None where it cannot be read any more.
 
     InputError for features, which have no pictures, and for more images than a page holds.
-
-    Args:
-        images: What is shown.
-        pools: The pools by the names that the images have.
     """
     asked = list(images)
     if len(asked) > MOST_IMAGES:
@@ -105,11 +115,6 @@ CARRIED = ("backbone", "resolution", "depth", "frames", "groups", "labels", "see
 """Options that are repeated in the next command, if it has them."""
 
 
-def filter_command(sets: Sequence[Any], out: str, plan: ExtractionPlan) -> str | None:
-    """The command that filters the second of these sets; None unless both are paths."""
-    return _command("filter", sets, out, carried(plan, FilterPlan))
-
-
 def train_command(
     sets: Sequence[Any],
     out: str,
@@ -120,22 +125,18 @@ def train_command(
 ) -> str | None:
     """The command that trains with these sets; None unless all are paths, and without classes.
 
-    Args:
-        sets: The labelled set and pools, as the user gave them.
-        out: The folder of the run.
-        plan: The options of this command; those that treat images are repeated.
-        classes: The classes of the labelled images.
-        lists: Further pools: lists of `filter`, which say which frames they hold.
-        options: Further options.
+    Sets are as the user gave them. `lists` are further pools: lists of `filter`, which say which
+    frames they hold.
     """
     if len(classes or ()) < FEWEST_CLASSES:
         return None
     # `train` has no option for frames: the paths say it.
     framed = [with_frames_option(one, plan.frames) for one in sets]
-    return _command("train", (*framed, *lists), out, [*carried(plan, TrainingRunPlan), *options])
+    return command_for("train", (*framed, *lists), out, [*carried(plan, TrainingRunPlan), *options])
 
 
-def _command(name: str, sets: Sequence[Any], out: str, options: Sequence[str]) -> str | None:
+def command_for(name: str, sets: Sequence[Any], out: str, options: Sequence[str]) -> str | None:
+    """A command with these sets; None unless all are paths."""
     if not all(isinstance(one, str | os.PathLike) for one in sets):
         return None
     return shlex.join(["mixmood", name, *map(str, sets), "--out", out, *options])
@@ -143,11 +144,11 @@ def _command(name: str, sets: Sequence[Any], out: str, options: Sequence[str]) -
 
 def carried(plan: ExtractionPlan, other: type) -> list[str]:
     """The options that the next command needs to treat images in the same way."""
-    names = {one.name for one in fields(other)}
+    names = {one.name for one in fields(other)}.intersection(CARRIED)
     words = []
     for one in fields(plan):
         value = getattr(plan, one.name)
-        if one.name in CARRIED and one.name in names and value != one.default:
+        if one.name in names and value != one.default:
             values = value if isinstance(value, tuple) else (value,)
             words += [word for part in values for word in (f"--{one.name}", str(part))]
     return words

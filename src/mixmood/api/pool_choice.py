@@ -10,12 +10,10 @@ from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError
 from mixmood.core.listener import Listener
 from mixmood.core.options import DEFAULT_PROBE
-from mixmood.core.records.ranking import Probe
 from mixmood.core.text import listed
 from mixmood.data.images.labels import needed_labels
 from mixmood.data.images.pool import Pool, scaled
 from mixmood.data.open import OpenedCandidates, are_image_files, open_candidates, open_pool
-from mixmood.evidence.advice import PoolAdvice
 from mixmood.evidence.view import BASE
 from mixmood.features.reading import Reading
 from mixmood.features.sample import Extractor, Sample
@@ -41,13 +39,10 @@ def as_pools(unlabelled: Any) -> Mapping[str, Any] | Sequence[Any]:
     """
     if unlabelled is None:
         return []
-    is_list = isinstance(unlabelled, list | tuple) and bool(unlabelled)
-    is_list = is_list and not are_image_files(unlabelled)
-    if isinstance(unlabelled, Mapping) or (
-        is_list and all(isinstance(one, str | os.PathLike) for one in unlabelled)
-    ):
-        return unlabelled  # type: ignore[no-any-return]
-    return [unlabelled]
+    is_list = isinstance(unlabelled, list | tuple) and len(unlabelled) > 0
+    are_paths = is_list and all(isinstance(one, str | os.PathLike) for one in unlabelled)
+    is_several = isinstance(unlabelled, Mapping) or (are_paths and not are_image_files(unlabelled))
+    return unlabelled if is_several else [unlabelled]
 
 
 def head_task(
@@ -83,8 +78,7 @@ def head_task(
     sets.given.tell(listener)
     own, test = read(sets.labelled), None
     if plan.test is not None:
-        pixel_range = getattr(sets.opened, "pixel_range", None)
-        test = read(scaled(opened(plan.test, "test set"), pixel_range))
+        test = read(scaled(opened(plan.test, "test set"), sets.pixel_range))
     task = labelled_task(own, test, sets.view, plan, listener)
     for name, reason in sets.emptied.items():
         listener.note(f"{name}: {reason}")
@@ -109,15 +103,10 @@ def _decided(
         extractor = next(iter(readings.values())).extractor
         own = read_labelled(task.labelled.pool, plan.seed, extractor)
         return _advised(default_gains(own, readings, plan, listener))
-    parts = [
-        PoolPart(
-            PoolUse(name, len(one.pool), 0, None, "the algorithm was named"),
-            one,
-            plan.algorithm != BASE,
-            float(len(one.pool)),
-        )
-        for name, one in readings.items()
-    ]
+    parts = []
+    for name, one in readings.items():
+        use = PoolUse(name, len(one.pool), 0, None, "the algorithm was named")
+        parts.append(PoolPart(use, one, plan.algorithm != BASE, float(len(one.pool))))
     return PoolDecision(plan.algorithm, "", tuple(parts))
 
 
@@ -139,21 +128,17 @@ def _readings(
         reading = read_first(one, task.labelled, task.seed, extractor, banned)
         if len(reading.sample):
             readings[name] = reading
+        elif reading.sample.n_left_out:
+            n_tried = reading.sample.n_tried
+            aside[name] = f"all of its {n_tried} readable images are labelled or test images."
         else:
-            aside[name] = _why_unused(reading.sample)
+            aside[name] = f"it has no readable image among {reading.sample.n_tried}."
     if aside and not readings and not may_be_none:
         reasons = " ".join(f"'{name}': {reason}" for name, reason in aside.items())
         raise InputError(f"No pool can be used. {reasons}")
     for name, reason in aside.items():
         listener.warn(f"{name} is set aside: {reason}")
     return readings
-
-
-def _why_unused(sample: Sample) -> str:
-    """Why none of the images that were tried can be used."""
-    if sample.n_left_out:
-        return f"all of its {sample.n_tried} readable images are labelled or test images."
-    return f"it has no readable image among {sample.n_tried}."
 
 
 def _advised(gains: PoolGains) -> PoolDecision:
@@ -164,7 +149,9 @@ def _advised(gains: PoolGains) -> PoolDecision:
     def part(name: str) -> PoolPart:
         reading, share = gains.pools[name], gains.parts[name].share
         useful = (UNKNOWN_SHARE if share is None else share.share) * len(reading.pool)
-        use = _use(name, len(reading.pool), gains.advice[name], gains.probes[name])
+        advice, probe = gains.advice[name], gains.probes[name]
+        gain = () if probe is None else (probe.gain, probe.interval, probe.p_helps)
+        use = PoolUse(name, len(reading.pool), 0, advice.word, advice.reason, *gain)
         return PoolPart(use, reading, name in used, max(useful, 1.0))
 
     reason = gains.answer.sentence if gains.why_no_gain is None else gains.why_no_gain
@@ -172,14 +159,6 @@ def _advised(gains: PoolGains) -> PoolDecision:
         reason = f"{reason} The supervised head is used."
     algorithm = DEFAULT_PROBE if used else BASE
     return PoolDecision(algorithm, reason, tuple(map(part, gains.pools)))
-
-
-def _use(name: str, n_images: int, advice: PoolAdvice, probe: Probe | None) -> PoolUse:
-    if probe is None:
-        return PoolUse(name, n_images, 0, advice.word, advice.reason)
-    return PoolUse(
-        name, n_images, 0, advice.word, advice.reason, probe.gain, probe.interval, probe.p_helps
-    )
 
 
 def only_pool(unlabelled: Any) -> Any:

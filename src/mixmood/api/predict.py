@@ -64,13 +64,11 @@ def predict(
         answers = _of_images(classifier, source, listener)
     else:
         answers = _of_features(classifier, source, plan, listener)
-    missing = np.setdiff1d(np.arange(len(source)), answers.rows).tolist()
-    unreadable = tuple(map(source.locate, missing))
     return PredictReport(
         tuple(map(source.locate, answers.rows.tolist())),
         answers.probabilities,
         classifier.class_names,
-        unreadable,
+        _missing(source, answers),
         answers.typicality,
         classifier.threshold,
         classifier.device,
@@ -84,10 +82,14 @@ def _of_images(classifier: Classifier, source: Pool, listener: Listener) -> Answ
     for text in (*source.notes, *pixel_warnings(n_tried, 0, n_poor, source.pixel_range)):
         listener.warn(f"{source.name}: {text}")
     answers = classified(classifier, source, listener)
-    missing = np.setdiff1d(np.arange(len(source)), answers.rows).tolist()
-    for text in unreadable_warning(len(source), tuple(map(source.locate, missing))):
+    for text in unreadable_warning(len(source), _missing(source, answers)):
         listener.warn(f"{source.name}: {text}")
     return answers
+
+
+def _missing(source: Pool, answers: Answers) -> tuple[str, ...]:
+    rows = np.setdiff1d(np.arange(len(source)), answers.rows).tolist()
+    return tuple(map(source.locate, rows))
 
 
 def _of_features(

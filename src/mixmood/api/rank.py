@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mixmood.api.mlflow_runs import log_ranking, mlflow_log
-from mixmood.api.outputs import filter_command, slug, train_command
+from mixmood.api.outputs import PicturedReport, carried, command_for, slug, train_command
 from mixmood.api.view_choice import sets_in_view
 from mixmood.core.cache import open_cache
 from mixmood.core.files import data_frame, written
@@ -20,36 +20,19 @@ from mixmood.data.open import open_candidates, open_pool
 from mixmood.data.sets import demo_sets
 from mixmood.ranking.pictures import gather_page_material
 from mixmood.ranking.plan import RankingPlan
-from mixmood.ranking.rank import RankedPools
 from mixmood.ranking.rank import rank as rank_pools
 from mixmood.report.ranking.page import plot_ranking, ranking_html, ranking_page
 from mixmood.report.ranking.text import plain_text, ranking_csv, ranking_rows, ranking_view
+from mixmood.selection.plan import FilterPlan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class RankReport(Ranking):
+class RankReport(PicturedReport, Ranking):
     """A ranking with methods that show it as text, CSV, JSON or HTML."""
 
-    # Not fields, so that they are not part of the record, its JSON or its equality.
-    _ranked: RankedPools | None = None
     _elapsed_s: float | None = None
-
-    @classmethod
-    def of(cls, ranked: RankedPools, elapsed_s: float) -> "RankReport":
-        """The report of a ranking; it can read the images again for its page."""
-        report = cls(**vars(ranked.record))
-        object.__setattr__(report, "_ranked", ranked)
-        object.__setattr__(report, "_elapsed_s", elapsed_s)
-        return report
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What copies and pickles hold: the record. Their page has no pictures.
-
-        Pools and caches hold locks and open files, which cannot be copied.
-        """
-        return {name: value for name, value in vars(self).items() if name != "_ranked"}
 
     def __repr__(self) -> str:
         """One line: the nearest pool, and how many were compared."""
@@ -68,8 +51,8 @@ class RankReport(Ranking):
     def to_html(self, path: str | Path | None = None, *, command: str | None = None) -> str:
         """One self-contained page with pictures; also written to `path`, if one is given."""
         material = None
-        if self._ranked is not None:
-            material = gather_page_material(self._ranked.labelled, self._ranked.pools)
+        if self._sets is not None:
+            material = gather_page_material(self._sets.labelled, self._sets.pools)
         return written(ranking_page(self, material, command, self._elapsed_s), path)
 
     def to_csv(self, path: str | Path | None = None) -> str:
@@ -108,10 +91,9 @@ def rank(
     log = mlflow_log(plan.mlflow)
     listener = listener or Silent()
     with open_cache(plan.cache, listener) or nullcontext() as store:
-        base = open_pool(
-            labelled, seed=plan.seed, cache=store, role="labelled set", frames=plan.frames
-        )
-        opened = open_candidates(candidates, base, plan.seed, store, plan.frames)
+        seed, frames = plan.seed, plan.frames
+        base = open_pool(labelled, seed=seed, cache=store, role="labelled set", frames=frames)
+        opened = open_candidates(candidates, base, seed, store, frames)
         sets = sets_in_view(base, opened.pools, plan, plan.jobs, store, listener, with_last=True)
         sets.given.tell(listener)
         start = time.perf_counter()
@@ -128,7 +110,8 @@ def rank(
     record = with_command(ranked.record, labelled, opened.given, plan)
     notes = (*record.notes, *sets.given.notes)
     record = replace(record, view=sets.view_entry, notes=notes)
-    report = RankReport.of(replace(ranked, record=record), time.perf_counter() - start)
+    report = RankReport.of(record, ranked)
+    vars(report)["_elapsed_s"] = time.perf_counter() - start
     if log is not None:
         log_ranking(log, report)
     return report
@@ -139,18 +122,13 @@ def with_command(
 ) -> Ranking:
     """The record with the command that follows its advice, if all sets of the command are paths.
 
-    Args:
-        record: A ranking.
-        labelled: The labelled set as the user gave it.
-        given: Each pool as the user gave it.
-        plan: The options of the ranking; those that differ from the defaults are repeated.
+    Sets are as the user gave them; options that differ from the defaults are repeated.
     """
     partly = [one for one in record.candidates if one.advice == "filter"]
-    partly.sort(key=_most_useful)
     if record.union is None and partly:
-        name = partly[0].name
-        command = filter_command((labelled, given[name]), f"kept-{slug(name)}.csv", plan)
-        return replace(record, next=command)
+        name = min(partly, key=_most_useful).name
+        sets, out = (labelled, given[name]), f"kept-{slug(name)}.csv"
+        return replace(record, next=command_for("filter", sets, out, carried(plan, FilterPlan)))
     # Images of pools that are not advised may have labels too.
     names = list(given if plan.labels else record.union.pools if record.union else ())
     # One folder for each set of pools: `train` refuses a folder that holds a run.

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from mixmood.data.images.pool import thumbnails
 from mixmood.data.open import open_pool
 from mixmood.features.sample import Sample
 from mixmood.heads.registry import HEADS
-from mixmood.report.training import Mistakes, TrainingPictures, training_page
+from mixmood.report.training import Mistakes, TrainingPictures, training_html, training_page
 from mixmood.ssl import run_folder as run_files
 from mixmood.ssl.head import HeadRun, trained_head
 from mixmood.ssl.image_training import MEMORY_LIMIT_BYTES, train_on_images
@@ -72,8 +71,6 @@ class TrainedModel:
 
     def _repr_html_(self) -> str:
         """A small table, for notebooks."""
-        from mixmood.report.training import training_html
-
         return training_html(self.record)
 
 
@@ -135,10 +132,7 @@ def _tuned_side(labelled: Any, plan: TrainingRunPlan, listener: Listener) -> int
 
 
 def _trained_head(
-    labelled: Any,
-    unlabelled: Any,
-    plan: TrainingRunPlan,
-    listener: Listener,
+    labelled: Any, unlabelled: Any, plan: TrainingRunPlan, listener: Listener
 ) -> TrainedModel:
     check_head_algorithm(plan.algorithm, unlabelled)
     log = mlflow_log(plan.mlflow)
@@ -148,10 +142,12 @@ def _trained_head(
     with open_cache(plan.cache, listener) or nullcontext() as store:
         task = head_task(labelled, unlabelled, plan, store, recorder)
     run = trained_head(task, plan, recorder)
-    record = replace(run.record, elapsed_s=time.perf_counter() - start)
-    run = replace(run, record=record)
+    run = replace(run, record=replace(run.record, elapsed_s=time.perf_counter() - start))
     if plan.folder is not None:
-        write_head(plan.folder, run)
+        write_atomic(plan.folder / run_files.MODEL, run.model)
+        write_atomic(plan.folder / run_files.REPORT, training_report(run))
+        # Last, so that a folder with a record is complete.
+        write_atomic(plan.folder / run_files.RECORD, run.record.to_json())
     if log is not None:
         log_head(log, run.record, plan.folder)
     return TrainedModel(run.record, run.model)
@@ -172,13 +168,6 @@ def check_head_algorithm(algorithm: Any, unlabelled: Any) -> None:
             f"{algorithm} needs unlabelled images; got none. "
             "Give a pool, or train with 'supervised'."
         )
-
-
-def write_head(folder: Path, run: HeadRun) -> None:
-    """Write the files of a head; the record last, so that a folder with a record is complete."""
-    write_atomic(folder / run_files.MODEL, run.model)
-    write_atomic(folder / run_files.REPORT, training_report(run))
-    write_atomic(folder / run_files.RECORD, run.record.to_json())
 
 
 N_TILES = 8
@@ -206,12 +195,11 @@ def _mistakes(run: HeadRun, names: tuple[str, ...]) -> tuple[Mistakes, ...]:
     predicted = np.where(seen, np.nan_to_num(logits).argmax(axis=1), run.codes)
     wrong = np.flatnonzero(predicted != run.codes)
     pairs = Counter(zip(run.codes[wrong].tolist(), predicted[wrong].tolist(), strict=True))
+    most = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[:MOST_MISTAKES]
     found = []
-    for (true, other), count in sorted(pairs.items(), key=lambda item: (-item[1], item[0])):
+    for (true, other), count in most:
         rows = wrong[(run.codes[wrong] == true) & (predicted[wrong] == other)][:N_TILES]
         found.append(Mistakes(names[true], names[other], count, _tiles(run.labelled, rows)))
-        if len(found) == MOST_MISTAKES:
-            break
     return tuple(found)
 
 
@@ -221,18 +209,12 @@ def _surest(run: HeadRun, names: tuple[str, ...]) -> dict[str, tuple[Tile, ...]]
     features = np.concatenate([sample.features for sample in run.pools])
     chances = run.trained.head.predict_proba(features)
     likeliest = chances.argmax(axis=1)
-    starts = np.cumsum([0, *map(len, run.pools)])
+    owners = [(sample, np.array([k])) for sample in run.pools for k in range(len(sample))]
     found = {}
-    for code, name in enumerate(names):
+    for code in np.unique(likeliest).tolist():
         rows = np.flatnonzero(likeliest == code)
-        order = np.argsort(-chances[rows, code], kind="stable")[:N_TILES]
-        if len(rows):
-            places = [(int(np.searchsorted(starts, row, "right")) - 1, row) for row in rows[order]]
-            found[name] = tuple(
-                tile
-                for k, row in places
-                for tile in _tiles(run.pools[k], np.array([row - starts[k]]))
-            )
+        best = rows[np.argsort(-chances[rows, code], kind="stable")[:N_TILES]]
+        found[names[code]] = tuple(tile for row in best for tile in _tiles(*owners[row]))
     return found
 
 

@@ -7,7 +7,7 @@ All commands with labelled images ask here, so that the same labelled set has th
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from mixmood.core.errors import InputError, OptionError
 from mixmood.core.listener import Listener
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.labels import groups_of, needed_labels
+from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool, scaled_alike
 from mixmood.data.readers.given_labels import GivenLabels, with_labels
 from mixmood.evidence.labelled import MOST_JUDGED
@@ -26,18 +27,11 @@ from mixmood.features.backbones.registry import is_auto, load_backbone, names_to
 from mixmood.features.backbones.view import BackboneView
 from mixmood.features.plan import ViewPlan
 from mixmood.features.sample import Extractor
+from mixmood.ranking.plan import RankingPlan
+from mixmood.selection.plan import CheckPlan, FilterPlan, NextPlan
+from mixmood.ssl.plan import TrainingRunPlan
 
-
-class SetsPlan(ViewPlan, Protocol):
-    """The options of a plan that decide how its sets are seen."""
-
-    @property
-    def groups(self) -> str | None:
-        """Which labelled images are held out together: a column, or a pattern on the path."""
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Files with labels for images of any set."""
+SetsPlan = CheckPlan | FilterPlan | NextPlan | RankingPlan | TrainingRunPlan
 
 
 @dataclass(frozen=True)
@@ -74,6 +68,11 @@ class SetsInView:
         return self.given.left(self.pools)[1]
 
     @property
+    def pixel_range(self) -> PixelRange | None:
+        """How images of more than eight bits are scaled; None if there are none."""
+        return None if isinstance(self.opened, FeatureSource) else self.opened.pixel_range
+
+    @property
     def view_entry(self) -> dict[str, Any] | None:
         """The entry `view` of a record."""
         return None if self.view is None else self.view.describe()
@@ -91,14 +90,8 @@ def sets_in_view(
 ) -> SetsInView:
     """The sets in the view that the labelled images, as they were opened, choose.
 
-    Args:
-        labelled: The labelled images.
-        pools: The pools by name.
-        plan: Backbone, resolution, depth, device, groups and labels.
-        jobs: Working threads.
-        cache: Where features are kept.
-        listener: Gets progress, and a note where backbones were compared, or nothing could be.
-        with_last: Whether the last layer is computed in any case, for distances.
+    The listener gets progress, and a note where backbones were compared, or nothing could be. With
+    `with_last`, the last layer is computed in any case, for distances.
     """
     base, scaled_pools = scaled_alike(labelled, pools)
     view = _chosen_view(base, plan, Extractor(None, jobs, cache, listener), with_last)
@@ -127,8 +120,12 @@ def _chosen_view(
     if is_auto(plan.backbone):
         names, left_out = names_to_compare(plan.backbone)
     networks = {name: _loaded(name, plan, extractor.listener) for name in names}
-    if is_auto(plan.backbone):
-        _check_comparable(networks)
+    for name, network in networks.items():
+        if is_auto(plan.backbone) and network.is_batch_dependent:
+            raise OptionError(
+                f"--backbone auto cannot compare {name}: an image's features depend on its batch. "
+                "Leave it out."
+            )
     candidates = tuple(
         BackboneView(name, view)
         for name, network in networks.items()
@@ -167,15 +164,6 @@ def largest_asked(plan: ViewPlan, listener: Listener) -> Backbone:
 def _loaded(name: str, plan: ViewPlan, listener: Listener) -> Backbone:
     side = plan.resolution if isinstance(plan.resolution, int) else None
     return load_backbone(name, side, plan.device, listener=listener)
-
-
-def _check_comparable(networks: Mapping[str, Backbone]) -> None:
-    for name, network in networks.items():
-        if network.is_batch_dependent:
-            raise OptionError(
-                f"--backbone auto cannot compare {name}: an image's features depend on its batch. "
-                "Leave it out."
-            )
 
 
 def _evidence(

@@ -1,9 +1,8 @@
 """A filtered pool for its readers: list of images, lines of text and page."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +11,12 @@ from mixmood.core.errors import OptionError, OutputError, needing
 from mixmood.core.files import atomic_file, csv_text
 from mixmood.core.records.filtering import Filtering, FilterMaterial, GainInterval
 from mixmood.core.text import in_percent
-from mixmood.data.images.pool import Pool
 from mixmood.data.readers.kept import TEXT_HEAD
 from mixmood.report.charts import LABELLED, Axis, bars, mark
 from mixmood.report.page import render
 from mixmood.report.text import count, number, printable, seen_at
 from mixmood.selection.decide import REASONS
-from mixmood.selection.scan import PartFolder
+from mixmood.selection.filter import FilterJob
 
 
 def kept_sentence(record: Filtering) -> str:
@@ -76,65 +74,57 @@ COLUMNS = {
 """The columns of CSV and Parquet, and their types in the latter."""
 ListRow = dict[str, Any]
 """One image in the list: its value in each column."""
+Batches = Iterable[list[ListRow]]
+Writer = Callable[[IO[bytes], str, Batches], None]
 
 
-class ImageList(Protocol):
-    """What a list of images is written from."""
-
-    @property
-    def pool_name(self) -> str:
-        """The name of the pool in the list."""
-
-    def rows(self) -> Iterator[list[ListRow]]:
-        """The rows, some at a time."""
-
-
-@dataclass(frozen=True)
-class ListContent:
-    """Everything that the rows of a list are made from."""
-
-    pool: Pool
-    pool_name: str
-    """The name of the pool in the list."""
-    parts: PartFolder
-    reasons: NDArray[np.uint8]
-    class_names: Sequence[str]
-    labelled_names: Sequence[str]
-
-    def rows(self) -> Iterator[list[ListRow]]:
-        """The rows of one part after the other."""
-        for start, part in self.parts:
-            names = ("scores", "nearest", "classes", "confidence", "problems")
-            # As lists: a single value of an array takes longer to read than all of a list.
-            values = zip(*(part[name].tolist() for name in names), strict=True)
-            yield [self._row(index, *own) for index, own in enumerate(values, start)]
-
-    def _row(
-        self, index: int, score: float, nearest: int, code: int, confidence: float, problem: str
-    ) -> ListRow:
-        reason = int(self.reasons[index])
-        is_known = 0 <= nearest < len(self.labelled_names)
-        return {
-            "path": self.pool.locate(index),
-            "pool": self.pool_name,
-            "index": index,
-            "score": None if problem else round(score, 6),
-            "keep": int(reason == 0),
-            "reason": REASONS[reason],
-            "nearest": self.labelled_names[nearest] if is_known else "",
-            "predicted_class": self.class_names[code] if code >= 0 else "",
-            "confidence": round(confidence, 4) if code >= 0 else None,
-        }
+def list_rows(
+    job: FilterJob, reasons: NDArray[np.uint8], pool_name: str
+) -> Iterator[list[ListRow]]:
+    """The rows of a filtered pool, part by part; `pool_name` is its name in the list."""
+    names = ("scores", "nearest", "classes", "confidence", "problems")
+    for start, part in job.parts:
+        # As lists: a single value of an array takes longer to read than all of a list.
+        values = zip(*(part[name].tolist() for name in names), strict=True)
+        yield [
+            _row(job, int(reasons[index]), pool_name, index, *own)
+            for index, own in enumerate(values, start)
+        ]
 
 
-def write_list(path: Path, content: ImageList) -> None:
-    """Write the list in the format of the file's suffix."""
+def _row(
+    job: FilterJob,
+    reason: int,
+    pool_name: str,
+    index: int,
+    score: float,
+    nearest: int,
+    code: int,
+    confidence: float,
+    problem: str,
+) -> ListRow:
+    labelled, classes = job.scorer.labelled_names, job.scorer.class_names
+    return {
+        "path": job.pool.locate(index),
+        "pool": pool_name,
+        "index": index,
+        "score": None if problem else round(score, 6),
+        "keep": int(reason == 0),
+        "reason": REASONS[reason],
+        "nearest": labelled[nearest] if 0 <= nearest < len(labelled) else "",
+        "predicted_class": classes[code] if code >= 0 else "",
+        "confidence": round(confidence, 4) if code >= 0 else None,
+    }
+
+
+def write_list(path: Path, pool_name: str, batches: Batches) -> None:
+    """Write rows, some at a time, as a list of the pool, in the format of the file's suffix."""
     writer = writer_for(path)
     with atomic_file(path) as file:
-        writer(file, content)
+        writer(file, pool_name, batches)
 
 
-def writer_for(path: Path) -> Callable[[IO[bytes], ImageList], None]:
+def writer_for(path: Path) -> Writer:
     """The writer for a file of this name; refuse an unknown suffix before any work is done."""
     if path.suffix.lower() not in WRITERS:
         raise OptionError(
@@ -157,24 +147,24 @@ def check_names(path: Path, names: Iterable[str]) -> None:
             )
 
 
-def _write_text(file: IO[bytes], content: ImageList) -> None:
-    file.write(f"{TEXT_HEAD}{content.pool_name}\n".encode("utf-8", "surrogateescape"))
-    for rows in content.rows():
+def _write_text(file: IO[bytes], pool_name: str, batches: Batches) -> None:
+    file.write(f"{TEXT_HEAD}{pool_name}\n".encode("utf-8", "surrogateescape"))
+    for rows in batches:
         file.write("".join(f"{row['path']}\n" for row in rows if row["keep"]).encode())
 
 
-def _write_csv(file: IO[bytes], content: ImageList) -> None:
+def _write_csv(file: IO[bytes], pool_name: str, batches: Batches) -> None:
     file.write(csv_text(list(COLUMNS), []).encode())
-    for rows in content.rows():
+    for rows in batches:
         head_and_rows = csv_text(list(COLUMNS), (list(row.values()) for row in rows))
         file.write(head_and_rows.partition("\n")[2].encode())
 
 
-def _write_parquet(file: IO[bytes], content: ImageList) -> None:
+def _write_parquet(file: IO[bytes], pool_name: str, batches: Batches) -> None:
     arrow, parquet = _pyarrow()
     schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in COLUMNS.items()])
     with parquet.ParquetWriter(file, schema) as writer:
-        for rows in content.rows():
+        for rows in batches:
             writer.write_table(arrow.Table.from_pylist(rows, schema=schema))
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from mixmood.core.errors import InputError, MixmoodError, reason
 from mixmood.core.listener import Listener, Silent
+from mixmood.data.images.pool import scaled
 from mixmood.data.open import open_pool
 from mixmood.features.backbones.backbone import network_digest
 from mixmood.jobs.cluster import MOST_RETRIES, RaySpread
@@ -80,7 +81,7 @@ class ScanWorker:
                     f"The backbone {scorer.backbone_name} differs on a worker. Install the same "
                     "version of mixmood on all nodes."
                 )
-        return Scan(scorer.scaled(pool), scorer, backbone, jobs=1, cache=None)
+        return Scan(scaled(pool, scorer.pixel_range), scorer, backbone, jobs=1, cache=None)
 
 
 def scan_ray(
@@ -88,12 +89,8 @@ def scan_ray(
 ) -> None:
     """Score every range on the cluster at RAY_ADDRESS, or on a Ray started here, and write it.
 
-    Args:
-        scan: Pool, scorer and backbone; `jobs` is the number of actors. If it is None, there is
-            one for each core, or for each GPU if the backbone uses GPUs.
-        ranges: The first index of each part, and the index after its last one.
-        folder: Where the driver writes the parts; workers need not see it.
-        progress: Called after every range.
+    The driver writes to the folder; workers need not see it. `scan.jobs` is the number of actors:
+    by default one for each core, or for each GPU if the backbone uses GPUs.
     """
     if not ranges:
         return
@@ -125,12 +122,8 @@ def _outcomes(
     is_gpu = device == "cuda"
     n_units = ray.cluster_resources().get("GPU" if is_gpu else "CPU", 1)
     n_actors = min(scan.jobs or max(1, int(n_units)), len(ranges))
-    actor = ray.remote(
-        num_cpus=1,
-        num_gpus=float(is_gpu),
-        max_restarts=MOST_RETRIES,
-        max_task_retries=MOST_RETRIES,
-    )(ScanWorker)
+    retries = {"max_restarts": MOST_RETRIES, "max_task_retries": MOST_RETRIES}
+    actor = ray.remote(num_cpus=1, num_gpus=float(is_gpu), **retries)(ScanWorker)
     scorer = ray.put(scan.scorer)
     actors = ActorPool([actor.remote(shared, scorer, device) for _ in range(n_actors)])
     yield from actors.map_unordered(lambda worker, part: worker.scored.remote(part), ranges)

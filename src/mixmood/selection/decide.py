@@ -1,6 +1,7 @@
 """Which images of a scanned pool are kept, and why the others are not."""
 
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,18 +26,8 @@ REASONS = (
     "labelled as none of the classes",
 )
 """The values of the column `reason`: why an image is not kept; empty if it is."""
-(
-    KEPT,
-    FOREIGN,
-    COPY_OF_LABELLED,
-    DUPLICATE,
-    OVER_COUNT,
-    UNREADABLE,
-    TOO_MANY_OF_CLASS,
-    TOO_SIMILAR,
-    LABELLED,
-    NO_CLASS,
-) = range(len(REASONS))
+KEPT, FOREIGN, COPY_OF_LABELLED, DUPLICATE, OVER_COUNT = range(5)
+UNREADABLE, TOO_MANY_OF_CLASS, TOO_SIMILAR, LABELLED, NO_CLASS = range(5, 10)
 """The reasons as indices into REASONS; arrays hold them so."""
 N_NAMED = 5
 """How many unreadable images the record names; the list names them all."""
@@ -65,9 +56,9 @@ def parse_keep(keep: str | float) -> KeepRule:
     if isinstance(keep, str) and keep.strip().lower() == AUTO:
         return KeepRule()
     try:
-        number = float("nan") if isinstance(keep, bool) else float(keep)
+        number = nan if isinstance(keep, bool) else float(keep)
     except ValueError:
-        number = float("nan")
+        number = nan
     if 0 < number < 1:
         return KeepRule(share=number)
     # 1.0 could be one image or all of them: neither is guessed.
@@ -99,21 +90,15 @@ def balanced(
 ) -> NDArray[np.bool_]:
     """The best of the kept images of each class, as many as the rarest kept class has.
 
-    Classes without a kept image are ignored; otherwise nothing would remain.
-
-    Args:
-        scores: Shape (n,); the best of a class stay, of equal scores the lower index.
-        classes: The predicted class of each image, 0 to n_classes - 1.
+    Classes without a kept image are ignored; otherwise nothing would remain. Of equal scores, the
+    lower index stays.
     """
     sizes = np.bincount(classes[is_kept], minlength=n_classes)
     if not sizes.any():
         return is_kept.copy()
-    limit = int(sizes[sizes > 0].min())
-    order = np.lexsort((np.arange(len(scores)), -scores))
-    order = order[is_kept[order]]
-    chosen = np.zeros(len(scores), bool)
+    chosen, limit = np.zeros(len(scores), bool), int(sizes[sizes > 0].min())
     for code in range(n_classes):
-        chosen[order[classes[order] == code][:limit]] = True
+        chosen |= keep_best(scores, limit, is_kept & (classes == code))
     return chosen
 
 
@@ -173,21 +158,12 @@ class ScannedPool:
 
 def gather_parts(parts: PartFolder) -> ScannedPool:
     """The whole pool from its parts; copies and duplicates are found here."""
-    # The hash codes are read first and freed; reading the parts twice saves memory.
-    reasons, problems = _reasons_of_parts(parts)
     scores, classes = np.empty(len(parts)), np.empty(len(parts), np.int32)
-    for start, part in parts:
-        own = slice(start, start + len(part))
-        scores[own], classes[own] = part.scores, part.classes
-    return ScannedPool(scores, classes, reasons, tuple(problems))
-
-
-def _reasons_of_parts(parts: PartFolder) -> tuple[NDArray[np.uint8], list[str]]:
     reasons, codes = np.zeros(len(parts), np.uint8), np.empty((len(parts), 2), np.uint64)
     problems: list[str] = []
     for start, part in parts:
         own = slice(start, start + len(part))
-        codes[own] = part.codes
+        codes[own], scores[own], classes[own] = part.codes, part.scores, part.classes
         reasons[own][part.is_copy] = COPY_OF_LABELLED
         is_unreadable = part.problems != ""
         reasons[own][is_unreadable] = UNREADABLE
@@ -195,7 +171,7 @@ def _reasons_of_parts(parts: PartFolder) -> tuple[NDArray[np.uint8], list[str]]:
     # A pool image may be a duplicate of a copy of a labelled image: such copies are compared too.
     repeated, _ = originals(codes, reasons != UNREADABLE)
     reasons[repeated[reasons[repeated] == KEPT]] = DUPLICATE
-    return reasons, problems
+    return ScannedPool(scores, classes, reasons, tuple(problems))
 
 
 def decide(

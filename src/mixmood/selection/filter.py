@@ -18,7 +18,7 @@ from mixmood.data.images.labels import KEEP, NONE
 from mixmood.data.images.pool import Pool
 from mixmood.features.backbones.backbone import backbone_entry
 from mixmood.features.sample import Extractor
-from mixmood.scores.fitting import labelled_share
+from mixmood.scores.fitting import labelled_share, typical_threshold
 from mixmood.selection.decide import (
     FOREIGN,
     KEPT,
@@ -92,17 +92,16 @@ class FilterJob:
             if label != KEEP and scanned.reasons[row] != UNREADABLE:
                 scanned.reasons[row] = NO_CLASS if label == NONE else LABELLED
         n_classes = len(self.scorer.class_names) if self.plan.balance else 0
-        reasons = decide(scanned, self._rule(), self.scorer.filter.threshold, n_classes)
+        fitted, rule = self.scorer.filter, self.plan.rule
+        if self.plan.typical is not None:
+            labelled = fitted.score.fit.labelled
+            rule = KeepRule(threshold=typical_threshold(labelled, self.plan.typical))
+        reasons = decide(scanned, rule, fitted.threshold, n_classes)
         if self.plan.diverse:
             reasons = self._diverse(scanned, reasons)
         wanted = [row for row, label in self.answers.items() if label == KEEP]
         reasons[[row for row in wanted if reasons[row] in (FOREIGN, OVER_COUNT)]] = KEPT
         return Decision(scanned, reasons)
-
-    def _rule(self) -> KeepRule:
-        if self.plan.typical is None:
-            return self.plan.rule
-        return KeepRule(threshold=self.scorer.filter.typical_threshold(self.plan.typical))
 
     def _identity(self) -> dict[str, Any]:
         """Values that must be the same when an interrupted scan is resumed."""
@@ -165,7 +164,11 @@ def describe(
     least = float(decision.scanned.scores[is_kept].min()) if is_kept.any() else None
     counts = np.bincount(decision.reasons, minlength=len(REASONS)).tolist()
     own = scorer.filter.score.fit.labelled
-    backbone = job.extractor.backbone
+    classes = None
+    if scorer.head is not None:
+        codes = decision.scanned.classes[is_kept]
+        sizes = np.bincount(codes, minlength=len(scorer.class_names)).tolist()
+        classes = dict(zip(scorer.class_names, sizes, strict=True))
     return Filtering(
         schema=SCHEMA,
         mixmood=__version__,
@@ -183,19 +186,11 @@ def describe(
         n_unreadable=counts[UNREADABLE],
         reasons={REASONS[k]: n for k, n in enumerate(counts) if k and n},
         useful_share=ShareRecord(useful.share, useful.interval, useful.is_trustworthy, useful.note),
-        classes=_class_counts(decision, scorer),
+        classes=classes,
         probe=None,
-        backbone=backbone_entry(backbone),
+        backbone=backbone_entry(job.extractor.backbone),
         warnings=(*warnings, *_notes(decision, scorer)),
     )
-
-
-def _class_counts(decision: Decision, scorer: Scorer) -> dict[str, int] | None:
-    if scorer.head is None:
-        return None
-    kept = decision.scanned.classes[decision.is_kept]
-    tally = np.bincount(kept, minlength=len(scorer.class_names))
-    return dict(zip(scorer.class_names, tally.tolist(), strict=True))
 
 
 def _notes(decision: Decision, scorer: Scorer) -> list[str]:

@@ -21,10 +21,8 @@ def fill_folder(
 ) -> None:
     """Put the images at these indices into a folder that `check_empty` has checked.
 
-    Args:
-        folder: The folder to fill; files of the same name are replaced.
-        progress: Called after every image.
-        with_links: Make hard links if the pool has files on the same disk; otherwise copies.
+    Files of the same name are replaced. With links, images are linked if the pool has files on the
+    same disk; otherwise they are copied.
     """
     make_folder(folder)
     progress.start(folder.name, len(indices))

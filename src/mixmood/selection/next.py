@@ -11,18 +11,40 @@ again and again. So an image is chosen if it stands for many images that are unc
 labelled or chosen image is like.
 """
 
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Codes, Rows
+from mixmood.core.errors import InputError
+from mixmood.core.options import plan_from
+from mixmood.core.records.labelling import Proposal
+from mixmood.core.seeds import rng_for
+from mixmood.core.text import in_percent
+from mixmood.data.images.labels import NONE, group_codes, group_names
+from mixmood.data.images.pool import Pool
 from mixmood.evidence.share import useful_chances
+from mixmood.features.sample import Extractor, Sample
+from mixmood.heads.linear import LinearHead
 from mixmood.heads.problem import head_problem
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.fitting import labelled_share, signed_roots
 from mixmood.selection.decide import ScannedPool
-from mixmood.selection.scorer import FittedFilter
+from mixmood.selection.filter import FilterJob
+from mixmood.selection.plan import FilterPlan, NextPlan
+from mixmood.selection.scan import PartFolder
+from mixmood.selection.scorer import (
+    MOST_IN_FILTER,
+    FittedFilter,
+    Scorer,
+    fit_classifier,
+    fit_scorer,
+    sampled,
+)
 
 MOST_CANDIDATES = 2000
 """Images that are compared with each other; of more, a random part by their value."""
@@ -32,6 +54,156 @@ this share of the labelled images."""
 FEWEST_FOREIGN = 2
 POWER = 3
 """Of the cosine: similarity falls quickly, so that an image stands for near ones only."""
+MOST_GUESSES = 5
+LEAST_LABELLED = 4
+"""Two images of two classes: with fewer, no classifier says what it is unsure of."""
+FEW_USEFUL = 0.05
+CLEARLY_FIRST = 0.3
+"""An image is called unsure if its two best classes differ by less in probability."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The images of one pool that may be proposed."""
+
+    pool: Pool
+    scorer: Scorer
+    sample: Sample
+    scores: Array
+    useful: Array
+    nearest: Rows
+
+    def proposal(self, k: int, chances: Array, n_like: int) -> Proposal:
+        """The entry of one of them, by its probabilities and how many images it stands for."""
+        order = np.argsort(-chances, kind="stable")[:MOST_GUESSES].tolist()
+        names, index = self.scorer.class_names, int(self.sample.rows[k])
+        guesses = tuple((names[code], round(float(chances[code]), 4)) for code in order)
+        return Proposal(
+            pool=self.pool.name,
+            path=self.pool.locate(index),
+            index=index,
+            score=float(self.scores[k]),
+            useful=round(float(self.useful[k]), 4),
+            guesses=guesses,
+            nearest=self.scorer.labelled_names[int(self.nearest[k])],
+            reason=_reason(guesses, n_like),
+        )
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """The images to label, the pools by name that they were chosen from, and the classes."""
+
+    images: tuple[Proposal, ...]
+    candidates: dict[str, Candidates]
+    classes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def proposed(
+    opened: Pool,
+    labelled: Pool,
+    pools: Mapping[str, Pool],
+    answers: Mapping[str, Mapping[int, str]],
+    plan: NextPlan,
+    extractor: Extractor,
+) -> Proposed:
+    """Scan the pools, and choose among all candidates.
+
+    `opened` is the labelled set without later labels. Images that were chosen and labelled are no
+    random sample of their classes: a filter that is fitted with them takes those that are left for
+    foreign. The answers are what a person said of images of each pool, by their index.
+    """
+    own = extractor.read(labelled, sampled(labelled, MOST_IN_FILTER, plan.seed))
+    codes = own.codes.astype(np.int32)
+    head, names = fit_classifier(own.features, codes, labelled.labels, plan.seed)
+    if head is None:
+        raise InputError(f"The readable images of {labelled.name} are of one class.")
+    found = {}
+    for name, pool in pools.items():
+        said = answers.get(name, {})
+        found[name] = _candidates(opened, pool, said, plan, extractor, head, names)
+    features = np.concatenate([one.sample.features for one in found.values()])
+    useful = np.concatenate([one.useful for one in found.values()])
+    foreign = [
+        extractor.read(pools[name], rows).features
+        for name, said in answers.items()
+        if (rows := sorted(row for row, label in said.items() if label == NONE))
+    ]
+    if foreign:
+        present = np.unique(codes, return_inverse=True)[1]
+        useful *= not_foreign(own.features, present, np.concatenate(foreign), features)
+    chances = head.predict_proba(features)
+    groups, why = None, ""
+    if plan.groups is not None:
+        try:
+            groups = _groups(found, plan.groups)
+        except InputError as error:
+            why = f"The proposed images are not grouped: {error}"
+    chosen = chosen_images(features, own.features, useful, chances, plan.count, groups)
+    owners = [(one, k) for one in found.values() for k in range(len(one.useful))]
+    images = []
+    for row, n_like in zip(chosen.rows.tolist(), chosen.n_like.tolist(), strict=True):
+        pool_of_row, k = owners[row]
+        images.append(pool_of_row.proposal(k, chances[row], n_like))
+    is_useless = is_foreign(images, found)
+    return Proposed(() if is_useless else tuple(images), found, names, (why,) if why else ())
+
+
+def _candidates(
+    opened: Pool,
+    pool: Pool,
+    answers: Mapping[int, str],
+    plan: NextPlan,
+    extractor: Extractor,
+    head: LinearHead,
+    names: tuple[str, ...],
+) -> Candidates:
+    """Scan a pool as `filter` does, and read the images that may be proposed."""
+    shared = {one.name: getattr(plan, one.name) for one in fields(plan) if one.name != "count"}
+    filter_plan = plan_from(FilterPlan, shared)
+    scorer = fit_scorer(opened, pool, filter_plan, extractor, LEAST_LABELLED)
+    scorer = replace(scorer, head=head, class_names=names)
+    with tempfile.TemporaryDirectory(prefix="mixmood-next-") as folder:
+        parts = PartFolder(Path(folder) / "scan", len(pool))
+        scanned = (
+            FilterJob(pool, None, filter_plan, scorer, extractor, parts, answers).run().scanned
+        )
+        confidence = np.concatenate([part.confidence for _, part in parts])
+        nearest = np.concatenate([part.nearest for _, part in parts])
+    useful, may_be = useful_of(scorer.filter, scanned.scores)
+    rng = rng_for(plan.seed, "next", "candidates")
+    sample = extractor.read(pool, candidates_of(scanned, useful, may_be, confidence, rng))
+    rows = sample.rows
+    return Candidates(pool, scorer, sample, scanned.scores[rows], useful[rows], nearest[rows])
+
+
+def _groups(found: Mapping[str, Candidates], groups: str) -> Rows:
+    """The group of each candidate; InputError if the pools do not have them."""
+    names: list[str] = []
+    for one in found.values():
+        every = group_names(one.pool, groups)
+        names += [every[row] for row in one.sample.rows.tolist()]
+    return group_codes(names)
+
+
+def is_foreign(images: Sequence[Proposal], found: Mapping[str, Candidates]) -> bool:
+    """Whether all pools are surely foreign, and no image is an exception."""
+    ends = [one.scorer.filter.useful.interval[1] for one in found.values()]
+    return max(ends) < FEW_USEFUL and all(one.useful < LEAST_USEFUL for one in images)
+
+
+def _reason(guesses: tuple[tuple[str, float], ...], n_like: int) -> str:
+    """Why the label of an image would help.
+
+    >>> _reason((("cat", 0.5), ("dog", 0.4)), 12), _reason((("cat", 0.9), ("dog", 0.1)), 1)
+    ('cat (50 %) or dog (40 %); 12 images are like it', 'unlike the labelled images')
+    """
+    (first, best), (second, other) = guesses[:2]
+    why = "unlike the labelled images"
+    if best - other < CLEARLY_FIRST:
+        why = f"{first} ({in_percent(best)}) or {second} ({in_percent(other)})"
+    return f"{why}; {n_like} images are like it" if n_like > 1 else why
 
 
 @dataclass(frozen=True)
@@ -86,11 +258,9 @@ def candidates_of(
     Of many, a random part is taken; images that are useful and uncertain are more probable.
 
     Args:
-        pool: The scanned pool; copies and unreadable images are no candidates.
         useful: The chance of each image to be useful, shape (n,).
         may_be: Which images may be proposed, shape (n,).
         confidence: The probability of its predicted class, shape (n,).
-        rng: Decides which part is taken.
     """
     rows = np.flatnonzero(pool.is_candidate & may_be)
     if len(rows) <= MOST_CANDIDATES:
@@ -122,7 +292,6 @@ def chosen_images(
         labelled: Features of the labelled images, shape (m, d).
         useful: The chance of each candidate to be useful, shape (n,).
         probabilities: Of the classes, shape (n, k).
-        n_chosen: How many are wanted.
         groups: The group of each candidate: one image of each group is chosen before a second one.
     """
     if not len(features):
@@ -134,19 +303,16 @@ def chosen_images(
     covered = np.clip((rows @ own.T).max(axis=1), 0.0, 1.0) ** POWER
     value = useful * uncertainty(probabilities)
     is_open = np.ones(len(rows), bool)
-    n_taken = np.zeros(len(rows) if groups is None else int(groups.max()) + 1, np.int64)
+    groups = np.arange(len(rows)) if groups is None else groups
+    n_taken = np.zeros(int(groups.max()) + 1, np.int64)
     chosen: list[int] = []
     while len(chosen) < min(n_chosen, len(rows)):
         gain = useful * (value @ np.maximum(like - covered[:, None], 0.0))
-        is_allowed = is_open
-        if groups is not None:
-            fewest = n_taken[groups[is_open]].min()
-            is_allowed = is_open & (n_taken[groups] == fewest)
+        is_allowed = is_open & (n_taken[groups] == n_taken[groups[is_open]].min())
         best = int(np.where(is_allowed, gain, -1.0).argmax())
         chosen.append(best)
         is_open[best] = False
         covered = np.maximum(covered, like[:, best])
-        if groups is not None:
-            n_taken[groups[best]] += 1
+        n_taken[groups[best]] += 1
     nearest = np.argmax(rows @ rows[chosen].T, axis=1)
     return Chosen(np.array(chosen, np.int64), np.bincount(nearest, minlength=len(chosen)))

@@ -6,12 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mixmood.core.arrays import Array, Rows
-from mixmood.core.records.filtering import (
-    FilterMaterial,
-    Gallery,
-    ScoredTile,
-    ScoreHistogram,
-)
+from mixmood.core.records.filtering import FilterMaterial, Gallery, ScoredTile, ScoreHistogram
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pool import FeatureSource, ImageSource, Pool, thumbnails
 from mixmood.selection.decide import FOREIGN, OVER_COUNT
@@ -80,18 +75,24 @@ class _GalleryMaker:
 
     def gallery(self, code: int | None, name: str | None) -> Gallery:
         """The gallery of a class, or of all images."""
-        classes = self.decision.scanned.classes
+        classes, scores = self.decision.scanned.classes, self.decision.scanned.scores
         is_own = np.ones(len(classes), bool) if code is None else classes == code
         kept = np.flatnonzero(is_own & self.decision.is_kept)
         is_dropped = np.isin(self.decision.reasons, [FOREIGN, OVER_COUNT])
         dropped = np.flatnonzero(is_own & is_dropped)
+        labelled = self._labelled_tiles(name)
+        some_kept, nearest = self._tiles(self._some(kept)), np.empty(0, np.int64)
+        if self.threshold is not None:
+            both = np.concatenate([kept, dropped])
+            apart = np.abs(scores[both] - self.threshold)
+            nearest = both[np.argsort(apart, kind="stable")[:N_TILES]]
         return Gallery(
-            name=name,
-            n_kept=len(kept),
-            n_dropped=len(dropped),
-            labelled=self._labelled_tiles(name),
-            kept=self._tiles(self._some(kept)),
-            borderline=self._tiles(self._nearest(np.concatenate([kept, dropped]))),
+            name,
+            len(kept),
+            len(dropped),
+            labelled,
+            some_kept,
+            borderline=self._tiles(nearest),
             dropped=self._tiles(self._some(dropped)),
         )
 
@@ -100,13 +101,6 @@ class _GalleryMaker:
         if len(rows) <= N_TILES:
             return rows
         return rows[self.rng.choice(len(rows), N_TILES, replace=False)]
-
-    def _nearest(self, rows: Rows) -> Rows:
-        """The images of these whose scores are nearest to the threshold."""
-        if self.threshold is None:
-            return rows[:0]
-        apart = np.abs(self.decision.scanned.scores[rows] - self.threshold)
-        return rows[np.argsort(apart, kind="stable")[:N_TILES]]
 
     def _tiles(self, rows: Rows) -> tuple[ScoredTile, ...]:
         scores, is_kept = self.decision.scanned.scores, self.decision.is_kept
@@ -119,8 +113,7 @@ class _GalleryMaker:
     def _labelled_tiles(self, name: str | None) -> tuple[ScoredTile, ...]:
         if self.labelled is None:
             return ()
-        labels = self.labelled.labels
-        rows = np.arange(len(self.labelled))
+        labels, rows = self.labelled.labels, np.arange(len(self.labelled))
         if name is not None and labels is not None:
             rows = np.flatnonzero(labels.codes == labels.names.index(name))
         chosen = np.sort(self._some(rows))

@@ -23,14 +23,13 @@ from mixmood.core.files import make_folder, read_json, write_atomic
 from mixmood.core.listener import Listener, Recorder
 from mixmood.data.images.pool import Pool
 from mixmood.features.backbones.backbone import Backbone
-from mixmood.features.sample import Extractor, Sample
+from mixmood.features.sample import Extractor
 from mixmood.selection.scorer import SCORED, ScoredRows, Scorer
 
 HEAD = "scan.json"
 PART_SIZE = 2048
 """Images in a part: ten megabytes of features, and ten seconds of a core."""
-
-
+LONGEST_PROBLEM = 200
 ScanPart = ScoredRows
 """The results of a scan for consecutive images of a pool, one record for each. Its fields are those
 of `SCORED`, meaningless for images that could not be read, and:
@@ -60,17 +59,11 @@ def ranges(n_images: int) -> list[tuple[int, int]]:
 
 
 class PartFolder:
-    """The parts of one scan, in a folder beside the output file."""
+    """The parts of one scan of so many images, in a folder."""
 
     def __init__(self, folder: Path, n_images: int) -> None:
         """Remember the folder; nothing is read or written yet."""
-        self.folder = folder
-        self._n_images = n_images
-
-    @classmethod
-    def beside(cls, out: Path, n_images: int) -> "PartFolder":
-        """The folder that belongs to an output file."""
-        return cls(out.with_name(f"{out.name}.parts"), n_images)
+        self.folder, self._n_images = folder, n_images
 
     def begin(self, head: Mapping[str, Any], *, resume: bool) -> None:
         """Make the folder; or, with `resume`, check that the scan in it has the same `head`."""
@@ -81,7 +74,15 @@ class PartFolder:
                     f"{self.folder} holds an unfinished scan. Continue it with --resume, or "
                     "delete that folder."
                 )
-            self._check_same(head)
+            # Parts without it would be taken for files of somebody else.
+            known = read_json(self.folder / HEAD, "Delete that folder and scan again.")
+            wanted = json.loads(json.dumps(head))
+            different = sorted(key for key in wanted if known.get(key) != wanted[key])
+            if different:
+                raise InputError(
+                    f"The scan in {self.folder} was started with another "
+                    f"{' and '.join(different)}. Give the same options, or delete that folder."
+                )
             # The folder is listed once, not once for each part: there may be half a million.
             for leftover in self.folder.glob(".part-*"):
                 leftover.unlink(missing_ok=True)
@@ -93,11 +94,8 @@ class PartFolder:
 
     def missing(self) -> list[tuple[int, int]]:
         """The ranges that are not scored yet."""
-        return [
-            (start, stop)
-            for start, stop in ranges(self._n_images)
-            if not (self.folder / _name(start)).exists()
-        ]
+        every = ranges(self._n_images)
+        return [part for part in every if not (self.folder / _name(part[0])).exists()]
 
     def __iter__(self) -> Iterator[tuple[int, ScanPart]]:
         """The first index and the content of every part, in the order of the pool."""
@@ -126,17 +124,6 @@ class PartFolder:
                 raise ValueError("it holds other values")
             return part
 
-    def _check_same(self, head: Mapping[str, Any]) -> None:
-        # Parts without it would be taken for files of somebody else.
-        known = read_json(self.folder / HEAD, "Delete that folder and scan again.")
-        wanted = json.loads(json.dumps(head))
-        different = sorted(key for key in wanted if known.get(key) != wanted[key])
-        if different:
-            raise InputError(
-                f"The scan in {self.folder} was started with another {' and '.join(different)}. "
-                "Give the same options, or delete that folder."
-            )
-
 
 def write_part(folder: Path, start: int, part: ScanPart) -> None:
     """Write one part; a file that is there is complete."""
@@ -145,9 +132,6 @@ def write_part(folder: Path, start: int, part: ScanPart) -> None:
 
 def _name(start: int) -> str:
     return f"part-{start:012d}.npz"
-
-
-LONGEST_PROBLEM = 200
 
 
 @dataclass(frozen=True)
@@ -164,22 +148,18 @@ class Scan:
         """The results for the images `start` to `stop` - 1."""
         extractor = Extractor(self.backbone, self.jobs, self.cache, _RangeProgress(progress))
         found = extractor.read(self.pool, np.arange(start, stop))
-        return _part(self.scorer, found, start)
-
-
-def _part(scorer: Scorer, found: Sample, start: int) -> ScanPart:
-    """The results for the images tried, in the order of the pool; `start` is the first of them."""
-    problems = {index - start: text[:LONGEST_PROBLEM] for index, text in found.unreadable}
-    part = empty_part(found.n_tried, max(map(len, ("unreadable", *problems.values()))))
-    places, scored = found.rows - start, scorer.filter.scored(found.features)
-    for name in scored.dtype.names or ():
-        part[name][places] = scored[name]
-    if scorer.head is not None and len(places):
-        chances = scorer.head.predict_proba(found.features)
-        part.classes[places], part.confidence[places] = chances.argmax(axis=1), chances.max(axis=1)
-    for place, text in problems.items():
-        part.problems[place] = text or "unreadable"
-    return part
+        problems = {index - start: text[:LONGEST_PROBLEM] for index, text in found.unreadable}
+        part = empty_part(found.n_tried, max(map(len, ("unreadable", *problems.values()))))
+        places, scored = found.rows - start, self.scorer.filter.scored(found.features)
+        for name in scored.dtype.names or ():
+            part[name][places] = scored[name]
+        if self.scorer.head is not None and len(places):
+            chances = self.scorer.head.predict_proba(found.features)
+            part.classes[places] = chances.argmax(axis=1)
+            part.confidence[places] = chances.max(axis=1)
+        for place, text in problems.items():
+            part.problems[place] = text or "unreadable"
+        return part
 
 
 def scan_local(

@@ -17,35 +17,22 @@ from mixmood.core.options import DEFAULT_SCORE
 from mixmood.core.records.ranking import ShareRecord
 from mixmood.core.seeds import rng_for
 from mixmood.data.images.pixel_range import PixelRange
-from mixmood.data.images.pool import ImageSource, Labels, Pool, scaled
+from mixmood.data.images.pool import ImageSource, Labels, Pool
 from mixmood.evidence.share import UsefulShare, share_of_fit
 from mixmood.features.backbones.backbone import network_digest
 from mixmood.features.backbones.onnx_file import is_onnx_file
 from mixmood.features.backbones.view import LAST
-from mixmood.features.sample import Extractor, Sample
+from mixmood.features.sample import Extractor
 from mixmood.heads.linear import LinearHead
 from mixmood.heads.problem import head_problem
 from mixmood.heads.supervised import SupervisedHead
 from mixmood.numerics.neighbours import copy_cosine, cosine_neighbours, unit_rows
-from mixmood.scores.fitting import (
-    FitArrays,
-    checked_labelled,
-    checked_pool,
-    checked_rows,
-    typical_threshold,
-)
-from mixmood.scores.registry import (
-    FittedScore,
-    fit_score,
-    restored_score,
-    score_family,
-)
+from mixmood.scores.fitting import FitArrays, checked_labelled, checked_pool, checked_rows
+from mixmood.scores.registry import FittedScore, fit_score, restored_score, score_family
 from mixmood.selection.duplicates import feature_codes
 from mixmood.selection.plan import FIT_SAMPLE, FilterPlan
 
 FORMAT = 1
-
-
 SCORED = [("scores", "f8"), ("nearest", "i8"), ("is_copy", "?"), ("codes", "u8", 2)]
 """The results of a filter for an image: its score, larger if it is more like the labelled images;
 the index of the nearest labelled image by cosine; whether it is a copy of that image; and its hash
@@ -80,10 +67,6 @@ class FittedFilter:
     @cached_property
     def _copy_cosine(self) -> float:
         return copy_cosine(self.labelled)
-
-    def typical_threshold(self, share: float) -> float:
-        """The score that a share of the labelled images, such as 0.95, reaches."""
-        return typical_threshold(self.score.fit.labelled, share)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -126,7 +109,6 @@ def fit_filter(
         pool: Shape (m, d), at least one row; of more than 1000 rows a random part is used.
         rng: Decides the parts, and the random halves behind the interval of the useful share.
         labels: The class of each labelled image, or None.
-        family: A name in `mixmood.scores.SCORES`.
         known: The useful share, if it was estimated before.
     """
     own = checked_labelled(labelled, labels)
@@ -137,11 +119,9 @@ def fit_filter(
     useful, fit = share_of_fit(own, rows, rng, labels=labels, family=share_family)
     if known is not None:
         useful = replace(useful, **asdict(known))
-    score = (
-        FittedScore(family, fit, own.shape[1])
-        if is_cross_fitted
-        else fit_score(own, rows, labels, family)
-    )
+    score = FittedScore(family, fit, own.shape[1])
+    if not is_cross_fitted:
+        score = fit_score(own, rows, labels, family)
     return FittedFilter(
         score,
         useful,
@@ -197,13 +177,16 @@ class Scorer:
     depth: str = LAST
     pixel_range: PixelRange | None = None
 
-    def scaled(self, pool: Pool) -> Pool:
-        """The pool, with images of more than eight bits scaled like the labelled ones."""
-        return scaled(pool, self.pixel_range)
 
-
-FACTS = ("class_names", "labelled_names", "backbone", "backbone_name", "resolution", "depth")
-"""The fields of a scorer that are saved as they are."""
+FACTS: dict[str, Any] = {
+    "class_names": tuple[str, ...],
+    "labelled_names": tuple[str, ...],
+    "backbone": str,
+    "backbone_name": str,
+    "resolution": int,
+    "depth": str,
+}
+"""The fields of a scorer that are saved as they are, and their types."""
 
 
 def save_scorer(path: Path, scorer: Scorer) -> None:
@@ -230,37 +213,22 @@ def load_scorer(path: Path) -> Scorer:
             raise ValueError(f"format {FORMAT} was wanted; it has {facts.get('format')}")
         weights, bias = arrays.pop("head_weights", None), arrays.pop("head_bias", None)
         fitted, limits = restored_filter(facts["filter"], arrays), facts["pixel_range"]
-        texts = {name: tuple(map(str, facts[name])) for name in FACTS[:2]}
+        plain = {
+            name: TypeAdapter(kind).validate_python(facts[name]) for name, kind in FACTS.items()
+        }
         head = None
         if weights is not None and bias is not None:
-            shape = (fitted.score.width, len(texts["class_names"]))
+            shape = (fitted.score.width, len(plain["class_names"]))
             if weights.shape != shape or bias.shape != shape[1:]:
                 raise ValueError("its classifier does not fit its features")
             head = LinearHead(weights, bias, float(facts["temperature"]))
-        return Scorer(
-            fitted,
-            head,
-            **texts,
-            backbone=str(facts["backbone"]),
-            backbone_name=str(facts["backbone_name"]),
-            resolution=int(facts["resolution"]),
-            depth=str(facts["depth"]),
-            pixel_range=None if limits is None else PixelRange(*map(float, limits)),
-        )
+        pixel_range = None if limits is None else PixelRange(*map(float, limits))
+        return Scorer(fitted, head, **plain, pixel_range=pixel_range)
 
 
 MOST_IN_FILTER = 5000
 """The largest number of labelled images that a filter is fitted on; of more, a random sample."""
 LEAST_LABELLED = 8
-
-
-def _without_copies(sample: Sample, labelled: Sample) -> Sample:
-    """The sample without copies of labelled images; all of it if there is nothing else.
-
-    Copies have the highest scores and are never kept: the share is that of the other images.
-    """
-    is_new = ~sample.is_copy_of(labelled)
-    return sample.where(is_new) if is_new.any() else sample
 
 
 def fit_scorer(
@@ -281,12 +249,15 @@ def fit_scorer(
             f"At least {least_labelled} labelled images that can be read are needed; "
             f"got {len(own)}. Label a few more."
         )
-    others = _without_copies(extractor.read(pool, sampled(pool, FIT_SAMPLE, plan.seed)), own)
+    others = extractor.read(pool, sampled(pool, FIT_SAMPLE, plan.seed))
     if len(others) == 0:
         raise InputError(
             f"None of the {min(len(pool), FIT_SAMPLE)} images tried of {pool.name} could be read. "
             "Check the pool."
         )
+    # Copies have the highest scores and are never kept: the share is that of the other images.
+    is_new = ~others.is_copy_of(own)
+    others = others.where(is_new) if is_new.any() else others
     labels = None if labelled.labels is None else labelled.labels.codes[own.rows]
     fitted = fit_filter(
         own.features,

@@ -1,0 +1,322 @@
+"""What looks wrong in a labelled set: which images each check flags, why, and what it found."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mixmood.core.arrays import Array, Mask
+from mixmood.core.errors import InputError
+from mixmood.core.records import check as records
+from mixmood.core.records.check import COPY, LABEL, TEST, UNLIKE, ConfusedPair, Finding, LabelCheck
+from mixmood.core.text import counted, either_form, in_percent, listed
+from mixmood.core.version import __version__
+from mixmood.data.images.decode import COMPARED_SIDE, is_same_picture
+from mixmood.data.images.labels import groups_of, minus_one_note, needed_labels
+from mixmood.data.images.pool import FeatureSource
+from mixmood.evidence import labels
+from mixmood.evidence.accuracy import Estimate
+from mixmood.evidence.labels import FEWEST, Copies, LabelEvidence
+from mixmood.features.backbones.backbone import Backbone, backbone_entry
+from mixmood.features.sample import Sample
+from mixmood.selection.plan import CheckPlan
+
+N_NAMED = 3
+"""Pairs and classes that a sentence names."""
+
+
+def label_check(
+    sample: Sample,
+    test: Sample | None,
+    plan: CheckPlan,
+    backbone: Backbone | None,
+    view: dict[str, Any] | None,
+    notes: Sequence[str],
+) -> LabelCheck:
+    """The record of a checked set, from its readable images, and test images to find copies of.
+
+    The backbone computed the features; `view` is an entry of the record, and `notes` further
+    warnings.
+    """
+    images = _labelled_images(sample, plan)
+    checks, judged = list(_checks(images, test)), images.judged
+    without = None
+    if judged is not None and judged.is_flagged.any() and (gain := judged.without_flagged):
+        parts = map(_measured, (gain.before, gain.after, gain.gain))
+        without = records.WithoutFlaggedRecord(*parts)
+    warnings = [*notes, *sample.warnings, minus_one_note(images.names), images.why_not_judged]
+    if test is not None:
+        warnings += [f"{test.pool.name}: {text}" for text in test.warnings]
+    return LabelCheck(
+        schema=records.SCHEMA,
+        mixmood=__version__,
+        seed=plan.seed,
+        labelled=sample.pool.name,
+        n_images=len(sample),
+        n_unreadable=len(sample.unreadable),
+        classes=dict(zip(images.names, images.counts.tolist(), strict=True)),
+        accuracy=None if judged is None else _measured(judged.accuracy),
+        checks=tuple(one.summary for one in checks),
+        findings=_findings(images, checks),
+        confused=images.confused,
+        without_flagged=without,
+        images=_all_images(images, checks),
+        backbone=backbone_entry(backbone),
+        view=view,
+        warnings=tuple(filter(None, warnings)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Labelled:
+    """The readable images of a labelled set.
+
+    `codes` are among the classes that have one, `names`; `copies` are the nearest images of other
+    classes. `judged` is None if no label can be held out, for this reason.
+    """
+
+    sample: Sample
+    names: tuple[str, ...]
+    codes: NDArray[np.int64]
+    copies: Copies
+    judged: LabelEvidence | None
+    why_not_judged: str
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        return np.bincount(self.codes)
+
+    def place(self, row: int) -> str:
+        return self.sample.pool.locate(int(self.sample.rows[row]))
+
+    def label(self, row: int) -> str:
+        return self.names[int(self.codes[row])]
+
+    @cached_property
+    def confused(self) -> tuple[ConfusedPair, ...]:
+        if self.judged is None:
+            return ()
+        shares, counts, pairs = self.judged.confusion, self.counts, []
+        for a, b in np.argwhere(np.triu(shares) >= labels.CONFUSED_SHARE).tolist():
+            n_images = round(float(shares[a, b]) * int(counts[a] + counts[b]))
+            if n_images >= labels.FEWEST_CONFUSED:
+                names = (self.names[a], self.names[b])
+                pairs.append(ConfusedPair(names, float(shares[a, b]), n_images))
+        return tuple(sorted(pairs, key=lambda one: -one.share))
+
+
+def _labelled_images(sample: Sample, plan: CheckPlan) -> _Labelled:
+    members = groups_of(sample.pool, plan.groups)
+    found, codes = np.unique(sample.codes, return_inverse=True)
+    if len(found) < 2:
+        raise InputError(
+            f"A check needs readable images of two classes; {sample.pool.name} has {len(found)}. "
+            "Label images of another class too."
+        )
+    names = tuple(needed_labels(sample.pool).names[code] for code in found)
+    copies = labels.copies_in_other_classes(sample.features, codes)
+    copies = _with_same_pictures(copies, sample, sample)
+    groups = labels.held_together(copies, None if members is None else members[sample.rows])
+    judged = LabelEvidence(sample.features, codes, plan.seed, groups)
+    try:
+        _ = judged.folds
+    except InputError as error:
+        return _Labelled(sample, names, codes, copies, None, f"Labels were not judged: {error}")
+    return _Labelled(sample, names, codes, copies, judged, "")
+
+
+def _with_same_pictures(found: Copies, images: Sample, others: Sample) -> Copies:
+    """The copies, with those that features miss: other sizes and encodings of one picture."""
+    pool, other_pool = images.pool, others.pool
+    if isinstance(pool, FeatureSource) or isinstance(other_pool, FeatureSource):
+        return found
+    rows = found.to_compare
+    is_same = np.zeros(len(found.rows), bool)
+    ones = pool.read(images.rows[rows], COMPARED_SIDE)
+    twins = other_pool.read(others.rows[found.rows[rows]], COMPARED_SIDE)
+    for row, one, twin in zip(rows.tolist(), ones, twins, strict=True):
+        if isinstance(one, np.ndarray) and isinstance(twin, np.ndarray):
+            is_same[row] = is_same_picture(one, twin)
+    return replace(found, is_same=is_same)
+
+
+class _Check(NamedTuple):
+    """One check: scores of all images from 0 to 1, larger is worse, and flags, both of shape (n,).
+
+    The sentence `found` is for a check that flags some images, `nothing` for others. Checks of
+    single images say `why`: the suggested class of a flagged image, or nothing, and a sentence.
+    """
+
+    name: str
+    scores: Array
+    flags: Mask
+    nothing: str
+    found: str
+    why: Callable[[int], tuple[str, str]] = lambda row: ("", "")
+
+    @property
+    def summary(self) -> records.CheckSummary:
+        n_flagged = int(self.flags.sum())
+        return records.CheckSummary(self.name, n_flagged, self.found if n_flagged else self.nothing)
+
+
+def _checks(images: _Labelled, test: Sample | None) -> Iterator[_Check]:
+    """All checks. To add one, yield its scores, its flags and its sentences here."""
+    is_wrong = np.zeros(len(images.codes), bool)
+    if images.judged is not None:
+        is_wrong = images.judged.is_flagged
+        yield _wrong_labels(images, images.judged)
+    yield _copies_in_two_classes(images)
+    # An image of another class is far from its own: its label says that already.
+    yield _unlike_its_class(images, ~is_wrong)
+    yield _confused_classes(images)
+    yield _small_classes(images)
+    if test is not None:
+        yield _copies_of_test_images(images, test)
+
+
+def _wrong_labels(images: _Labelled, judged: LabelEvidence) -> _Check:
+    def why(row: int) -> tuple[str, str]:
+        own, other = images.codes[row], judged.suggested[row]
+        chances = judged.chances[row]
+        shares = [f"{images.names[code]} {in_percent(chances[code])}" for code in (other, own)]
+        sentence = f"Classifiers that did not see its label give {listed(shares)}."
+        return images.names[other], sentence
+
+    n_flagged = int(judged.is_flagged.sum())
+    look = either_form(n_flagged, "label looks", "labels look")
+    nothing = "No label looks wrong."
+    if images.counts.max() < FEWEST:
+        nothing = f"Not judged: every class has fewer than {FEWEST} images."
+    found = (
+        f"{n_flagged:,} {look} wrong: classifiers that did not see them find another class twice "
+        "as probable."
+    )
+    return _Check(LABEL, judged.scores, judged.is_flagged, nothing, found, why)
+
+
+def _copies_in_two_classes(images: _Labelled) -> _Check:
+    contents, judged = images.sample.contents, images.judged
+
+    def why(row: int) -> tuple[str, str]:
+        other = int(images.copies.rows[row])
+        name, kind = images.label(other), _kind(contents[row], contents[other])
+        # Heads say which of the two labels is wrong, if they flag this one.
+        is_wrong = judged is not None and judged.scores[row] > judged.scores[other]
+        sentence = f"{kind} of {images.place(other)}, which is labelled {name}."
+        return name if is_wrong else "", sentence
+
+    flags = images.copies.is_copy
+    found = f"{counted(int(flags.sum()), 'image')} with a copy or near copy in another class."
+    return _Check(COPY, images.copies.cosines, flags, "No copies in two classes.", found, why)
+
+
+def _kind(content: bytes, other: bytes) -> str:
+    return "A copy" if content == other else "A near copy"
+
+
+def _unlike_its_class(images: _Labelled, may_be: Mask) -> _Check:
+    scores = labels.unlikeness(images.sample.features, images.codes)
+
+    def why(row: int) -> tuple[str, str]:
+        times = scores[row] / (1 - scores[row]) if scores[row] < 1 else np.inf
+        return "", f"{times:.1f} times as far from its class as is usual."
+
+    flags = (scores >= labels.UNLIKE_SCORE) & may_be
+    found = f"{counted(int(flags.sum()), 'image')} unlike all others of the class."
+    return _Check(UNLIKE, scores, flags, "No image is unlike its class.", found, why)
+
+
+def _confused_classes(images: _Labelled) -> _Check:
+    shares, judged = np.zeros(len(images.names)), images.judged
+    if judged is not None:
+        shares = judged.confusion.max(axis=1)
+    codes = [images.names.index(name) for pair in images.confused for name in pair.classes]
+    pairs = [
+        f"{' and '.join(one.classes)} ({one.n_images} images, {in_percent(one.share)})"
+        for one in images.confused
+    ]
+    return _Check(
+        records.CONFUSED,
+        shares[images.codes],
+        np.isin(images.codes, codes),
+        "No two classes are confused.",
+        f"Classes taken for each other: {_first(pairs)}.",
+    )
+
+
+def _small_classes(images: _Labelled) -> _Check:
+    counts, judged = images.counts, images.judged
+    scores, is_small = FEWEST / (FEWEST + counts), counts < FEWEST
+    if judged is not None:
+        scores = np.where(judged.never_recognised, 1.0, scores)
+        is_small = is_small | judged.never_recognised
+    small = [
+        f"{name} ({counted(count, 'image')})"
+        for name, count, own in zip(images.names, counts.tolist(), is_small, strict=True)
+        if own
+    ]
+    found = f"Too small to learn, or never recognised: {_first(small)}. Label more of them."
+    if counts.min() < FEWEST <= counts.max():
+        found += f" Labels of classes with fewer than {FEWEST} images are not judged."
+    nothing = "No class is too small to learn."
+    return _Check(records.SMALL, scores[images.codes], is_small[images.codes], nothing, found)
+
+
+def _copies_of_test_images(images: _Labelled, test: Sample) -> _Check:
+    sample, name = images.sample, test.pool.name
+    copies = labels.copies_among(sample.features, test.features)
+    copies = _with_same_pictures(copies, sample, test)
+
+    def why(row: int) -> tuple[str, str]:
+        other = int(copies.rows[row])
+        place = test.pool.locate(int(test.rows[other]))
+        return "", f"{_kind(sample.contents[row], test.contents[other])} of the test image {place}."
+
+    n_copies = counted(int(copies.is_copy.sum()), "image")
+    found = f"{n_copies} also in {name}, or nearly: accuracy there is too good."
+    return _Check(TEST, copies.cosines, copies.is_copy, f"No image is also in {name}.", found, why)
+
+
+def _findings(images: _Labelled, checks: Sequence[_Check]) -> tuple[Finding, ...]:
+    """What checks of single images flag, the worst first."""
+    found, by_name, sample = [], {one.name: one for one in checks}, images.sample
+    for check in (by_name[name] for name in (COPY, TEST, LABEL, UNLIKE) if name in by_name):
+        for row in np.flatnonzero(check.flags).tolist():
+            suggested, why = check.why(row)
+            own = (images.place(row), int(sample.rows[row]), images.label(row), suggested)
+            score = round(float(check.scores[row]), 6)
+            found.append(Finding(*own, score, True, check.name, why))
+    return tuple(sorted(found, key=lambda one: -one.score))
+
+
+def _all_images(images: _Labelled, checks: Sequence[_Check]) -> tuple[records.CheckedImage, ...]:
+    """All images with all scores."""
+    scores = {one.name: one.scores.tolist() for one in checks}
+    others = [""] * len(images.codes)
+    if images.judged is not None:
+        others = [images.names[code] for code in images.judged.suggested]
+    return tuple(
+        records.CheckedImage(
+            images.place(row),
+            index,
+            images.label(row),
+            others[row],
+            {name: round(values[row], 6) for name, values in scores.items()},
+            tuple(one.name for one in checks if one.flags[row]),
+        )
+        for row, index in enumerate(images.sample.rows.tolist())
+    )
+
+
+def _measured(found: Estimate) -> records.Measured:
+    return records.Measured(found.value, (found.low, found.high))
+
+
+def _first(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = [f"{len(names) - N_NAMED} more"] if len(names) > N_NAMED else []
+    return listed([*names[:N_NAMED], *more])
