@@ -15,8 +15,7 @@ import pytest
 from PIL import Image
 
 from mixmood.cli.main import app
-from mixmood.report.testbed.export import records_csv_gz
-from mixmood.report.testbed.figures import figures
+from mixmood.report.testbed.export import figures, records_csv_gz
 from mixmood.report.testbed.sheets import to_csv
 from mixmood.ssl.predict import Predictions
 from mixmood.testbed.analysis.tables import make_tables

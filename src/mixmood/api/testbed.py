@@ -102,17 +102,17 @@ class TestbedTables:
 
     def write(self, folder: str | Path) -> None:
         """All tables (Markdown, CSV, JSON), the figures and the records, into a folder."""
-        from mixmood.report.testbed.export import records_csv_gz
-        from mixmood.report.testbed.figures import figures
+        from mixmood.report.testbed.export import figures, records_csv_gz
         from mixmood.testbed.analysis.tables import chosen_records
 
         place = make_folder(Path(folder))
+        files: dict[str, str | bytes] = {}
         for number in self._numbers:
-            write_atomic(place / f"table{number}.md", self.to_text("markdown", number))
-            write_atomic(place / f"table{number}.csv", self.to_text("csv", number))
-        write_atomic(place / "tables.json", self.to_text("json"))
-        write_atomic(place / "records.csv.gz", records_csv_gz(chosen_records(self._store)))
-        for name, content in figures(self.tables).items():
+            files[f"table{number}.md"] = self.to_text("markdown", number)
+            files[f"table{number}.csv"] = self.to_text("csv", number)
+        files["tables.json"] = self.to_text("json")
+        files["records.csv.gz"] = records_csv_gz(chosen_records(self._store))
+        for name, content in (files | figures(self.tables)).items():
             write_atomic(place / name, content)
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ import typer
 
 from mixmood.cli import options
 from mixmood.cli.options import takes
-from mixmood.cli.terminal import Bars, put, readable, say, typed_command
+from mixmood.cli.terminal import Bars, deliver, readable, say
 from mixmood.selection.plan import CheckPlan
 
 
@@ -46,12 +46,9 @@ def check(
     check_outputs((labelled, plan.against, *plan.labels), (json, csv, html, review))
     with Bars(quiet) as bars:
         report = check_labels(labelled, plan=plan, listener=bars)
-    put(json, report.to_json())
-    put(csv, report.to_csv())
-    if html is not None:
-        report.to_html(html, command=typed_command())
+    is_free = deliver(report, json, csv, html)
     if review is not None and report.findings:
         report.to_review(review)
         say(f"Open {review} in a browser to correct the labels.")
-    if "-" not in (json, csv):
+    if is_free:
         typer.echo(readable(report.to_text()))

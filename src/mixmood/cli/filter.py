@@ -9,7 +9,7 @@ import typer
 
 from mixmood.cli import options
 from mixmood.cli.options import takes
-from mixmood.cli.terminal import INTERRUPTED, Bars, put, say, typed_command
+from mixmood.cli.terminal import INTERRUPTED, Bars, deliver, say
 from mixmood.core.errors import OptionError, OutputError
 from mixmood.selection.plan import FilterPlan
 
@@ -58,28 +58,26 @@ def filter(
     base = None if labelled == "-" else labelled
     with Bars(quiet) as bars, _resume_hint(out):
         kept = filter_pool(base, pool, out=out, plan=plan, listener=bars)
-    put(json, kept.to_json())
-    if html is not None:
-        kept.to_html(html, command=typed_command())
+    is_free = deliver(kept, json, None, html)
     if review is not None:
         kept.to_review(review)
-    if json != "-":
-        for line in filter_lines(kept.record):
-            typer.echo(line)
+    if is_free:
+        typer.echo("\n".join(filter_lines(kept.record)))
 
 
 @contextmanager
 def _resume_hint(out: str) -> Iterator[None]:
     """Say how to continue a scan that is interrupted or fails before its end."""
-    was_begun = Path(f"{out}.parts").is_dir()
+    parts = Path(f"{out}.parts")
+    was_begun = parts.is_dir()
     try:
         yield
     except KeyboardInterrupt:
-        if not Path(f"{out}.parts").is_dir():
+        if not parts.is_dir():
             raise
         say("Interrupted. Continue with the same command and --resume.")
         raise typer.Exit(INTERRUPTED) from None
     except OutputError:
-        if Path(f"{out}.parts").is_dir() and not was_begun:
+        if parts.is_dir() and not was_begun:
             say("The finished parts are kept: continue with the same command and --resume.")
         raise

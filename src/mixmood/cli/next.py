@@ -52,8 +52,8 @@ def next(
     from mixmood.api.outputs import check_outputs
     from mixmood.report.label import next_lines
 
-    paths = [path for word in pools for path in (word, word.partition("=")[2]) if path]
-    check_outputs((labelled, *paths, *plan.labels), (out, html, label_studio, json))
+    inputs = (labelled, *options.paths(pools), *plan.labels)
+    check_outputs(inputs, (out, html, label_studio, json))
     if plan.count > MOST_IMAGES and (html or label_studio):
         raise OptionError(
             f"A page or a file for Label Studio holds at most {MOST_IMAGES} pictures; --count is "
@@ -62,13 +62,12 @@ def next(
     with Bars(quiet) as bars:
         found = next_images(labelled, pools, out=out, plan=plan, listener=bars)
     put(json, found.to_json())
-    if found.record.images:
-        if html is not None:
-            found.to_html(html)
-        if label_studio is not None:
-            found.to_label_studio(label_studio)
+    has_images = bool(found.record.images)
+    if has_images and html is not None:
+        found.to_html(html)
+    if has_images and label_studio is not None:
+        found.to_label_studio(label_studio)
     if json != "-":
-        for line in next_lines(found.record):
-            typer.echo(line)
-    if html is not None and found.record.images:
+        typer.echo("\n".join(next_lines(found.record)))
+    if has_images and html is not None:
         say(f"Open {html} in a browser to label the images.")

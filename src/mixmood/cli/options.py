@@ -36,6 +36,11 @@ Html = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")]
 
 
+def paths(words: list[str]) -> list[str]:
+    """What pools given as PATH or NAME=PATH may name: an output must be none of it."""
+    return [path for word in words for path in (word, word.partition("=")[2]) if path]
+
+
 def takes(
     plan: type, without: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:

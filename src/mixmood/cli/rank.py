@@ -1,16 +1,13 @@
 """`mixmood rank`, the main job, and `mixmood demo`, the same on embedded data."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from mixmood.cli import options
 from mixmood.cli.options import takes
-from mixmood.cli.terminal import Bars, console, put, show, typed_command
+from mixmood.cli.terminal import Bars, console, deliver, show
 from mixmood.ranking.plan import RankingPlan
-
-if TYPE_CHECKING:
-    from mixmood.api.rank import RankReport
 
 
 @takes(RankingPlan)
@@ -39,30 +36,12 @@ def rank(
     """
     from mixmood.api.outputs import check_outputs
     from mixmood.api.rank import rank as rank_pools
-
-    # A candidate is PATH or NAME=PATH.
-    paths = [path for word in candidates for path in (word, word.partition("=")[2]) if path]
-    check_outputs((labelled, *paths, *plan.labels), (json, csv, html))
-    with Bars(quiet) as bars:
-        report = rank_pools(labelled, candidates, plan=plan, listener=bars)
-    deliver(report, json, csv, html, verbose)
-
-
-def deliver(
-    report: "RankReport",
-    json: str | None,
-    csv: str | None,
-    html: str | None,
-    verbose: bool = False,
-) -> None:
-    """Write the files that were asked for; print the answer unless stdout has JSON or CSV."""
     from mixmood.report.ranking.text import ranking_view
 
-    put(json, report.to_json())
-    put(csv, report.to_csv())
-    if html is not None:
-        report.to_html(html, command=typed_command())
-    if "-" not in (json, csv):
+    check_outputs((labelled, *options.paths(candidates), *plan.labels), (json, csv, html))
+    with Bars(quiet) as bars:
+        report = rank_pools(labelled, candidates, plan=plan, listener=bars)
+    if deliver(report, json, csv, html):
         show(ranking_view(report, is_plain=not console().is_terminal, is_verbose=verbose))
 
 
@@ -84,8 +63,10 @@ def demo(
     """
     from mixmood.api.outputs import check_outputs
     from mixmood.api.rank import demo as rank_demo
+    from mixmood.report.ranking.text import ranking_view
 
     check_outputs((), (json, csv, html))
     with Bars(quiet) as bars:
         report = rank_demo(plan=plan, listener=bars)
-    deliver(report, json, csv, html)
+    if deliver(report, json, csv, html):
+        show(ranking_view(report, is_plain=not console().is_terminal))

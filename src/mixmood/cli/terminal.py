@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mixmood.core.files import write_atomic
 from mixmood.core.listener import UNITS, Listener
@@ -75,6 +75,16 @@ def readable(text: str) -> str:
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
+def deliver(report: Any, json: str | None, csv: str | None, html: str | None) -> bool:
+    """Write the files that were asked for; whether stdout is left for the answer."""
+    put(json, report.to_json())
+    if csv is not None:
+        put(csv, report.to_csv())
+    if html is not None:
+        report.to_html(html, command=typed_command())
+    return "-" not in (json, csv)
+
+
 def put(target: str | None, text: str) -> None:
     """Write a result to a file; `-` is stdout, None writes nothing."""
     if target == "-":
@@ -95,13 +105,10 @@ class Bars(Listener):
         has_lines: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Prepare to draw.
+        """Prepare to draw; if quiet, only warnings and notes are printed.
 
-        Args:
-            is_quiet: Only warnings and notes are printed.
-            unit: What the steps of most tasks are.
-            has_lines: Where there is no terminal, print how far a task is every 30 seconds.
-            clock: The time in seconds.
+        With `has_lines`, how far a task is is printed every 30 seconds where there is no terminal.
+        The unit is that of the steps of most tasks.
         """
         self.is_drawn = sys.stderr.isatty() and not is_quiet
         self._unit, self._has_lines, self._clock = unit, has_lines and not is_quiet, clock
@@ -186,48 +193,32 @@ class Pace:
 
 
 def _display() -> "Progress":
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress
     from rich.table import Column
     from rich.text import Text
 
-    class Speed(ProgressColumn):
+    class Speed(progress.ProgressColumn):
         def render(self, task: "Task") -> Text:
             return Text(speed_of(task))
 
     # In a narrow window the text beside the bars is broken, not the numbers.
-    kinds: tuple[type[ProgressColumn], ...] = (MofNCompleteColumn, Speed, TimeRemainingColumn)
+    kinds = (progress.MofNCompleteColumn, Speed, progress.TimeRemainingColumn)
     numbers = [kind(table_column=Column(no_wrap=True)) for kind in kinds]
-    beside = TextColumn("{task.fields[beside]}", table_column=Column())
-    columns = (TextColumn("{task.description}"), BarColumn(24), *numbers, beside)
+    beside = progress.TextColumn("{task.fields[beside]}", table_column=Column())
+    name = progress.TextColumn("{task.description}")
+    columns = (name, progress.BarColumn(24), *numbers, beside)
     # Runs of a test bed take minutes: their speed is that of the last hour.
-    return Progress(
+    return progress.Progress(
         *columns, console=console(is_error=True), transient=True, speed_estimate_period=3600
     )
 
 
 def speed_of(task: "Task") -> str:
-    """The rate of a bar in its own unit; nothing for a task of a single step."""
-    speed, seconds = task.finished_speed or task.speed, task.finished_time or task.elapsed
-    return rate(speed, seconds, task.fields["unit"]) if task.total != 1 else ""
+    """The rate of a bar in its own unit; nothing for a task of a single step.
 
-
-def rate(speed: float | None, seconds: float | None, unit: str) -> str:
-    """Steps per second in words; empty before a second has passed.
-
-    Cached results come at once, and their rate would mean nothing.
-
-    >>> rate(812.4, 3.0, "images"), rate(75140.0, 0.01, "images"), rate(None, None, "images")
-    ('812 images/s', '', '')
-    >>> rate(0.34, 9.0, "pools")
-    '0.34 pools/s'
+    Nothing before a second has passed: cached results come at once, and their rate means nothing.
     """
-    if not speed or not seconds or seconds < 1:
+    speed, seconds = task.finished_speed or task.speed, task.finished_time or task.elapsed
+    if task.total == 1 or not speed or not seconds or seconds < 1:
         return ""
-    return f"{speed:,.0f} {unit}/s" if speed >= 9.5 else f"{speed:.2g} {unit}/s"
+    return f"{speed:{',.0f' if speed >= 9.5 else '.2g'}} {task.fields['unit']}/s"

@@ -106,13 +106,11 @@ def status(store: StoreOption) -> None:
     typer.echo(f"test bed  {found.name}, {counted(found.n_runs, 'run')} in its file")
     typer.echo(f"done      {found.n_done}")
     typer.echo(f"failed    {len(found.failures)}")
-    if last := found.driver:
-        host, state = printable(last.host), describe_status(last)
-        typer.echo(f"driver    process {last.pid} on {host}: {state}")
-        for name in last.running:
-            typer.echo(f"running   {printable(name)}")
-    else:
-        typer.echo("driver    none")
+    last = found.driver
+    driver = f"process {last.pid} on {last.host}: {describe_status(last)}" if last else "none"
+    typer.echo(f"driver    {printable(driver)}")
+    for name in last.running if last else ():
+        typer.echo(f"running   {printable(name)}")
     for failed in found.failures:
         reason = printable(failed.error.last_line)
         typer.echo(f"error     {printable(describe_run(failed.run))}: {reason}")

@@ -93,51 +93,36 @@ def _stopped(out: Path, *, has_cache: bool) -> str:
 
 def summary_text(record: "HeadRecord | TrainingRecord", out: Path) -> str:
     """The summary of a finished run on stdout."""
-    from mixmood.ssl.record import TrainingRecord
+    from mixmood.ssl.record import HeadRecord
 
-    lines = (
-        _network_lines(record, out)
-        if isinstance(record, TrainingRecord)
-        else _head_lines(record, out)
-    )
-    return "\n".join(lines) + "\n"
+    if isinstance(record, HeadRecord):
+        return "\n".join(_head_lines(record, out)) + "\n"
+    return "\n".join(_network_lines(record, out)) + "\n"
 
 
 def _head_lines(record: "HeadRecord", out: Path) -> list[str]:
     """Five lines: accuracy, algorithm, images, when predict answers "none of these", files."""
-    found = record.accuracy
-    test = (
-        ""
-        if found.test is None
-        else f"; {found.test:.3f} on {counted(record.n_test, 'test image')}"
-    )
-    refused = (
-        'predict answers "none of these" for an image that is less typical than 95 % of the '
-        "labelled images"
-        if record.threshold is not None
-        else 'predict never answers "none of these": there are too few labelled images or groups'
-    )
     from mixmood.report.text import in_view
-
-    seen = "" if record.view is None else f"; seen at {in_view(record.view)}"
-    return [
-        record.accuracy_words + test + seen,
-        f"{record.algorithm}: {record.reason}",
-        f"trained on {record.n_labelled} labelled images of {len(record.class_names)} classes"
-        f"{_used(record)}",
-        *_left_out(record),
-        refused,
-        f"{record.elapsed_s:.1f} s; model.onnx, record.json and report.html in {out}",
-    ]
-
-
-def _used(record: "HeadRecord") -> str:
-    """The pools that were used, and how many images of each."""
     from mixmood.ssl.pools import first_names
 
-    used = [f"{pool.name} ({pool.n_used:,})" for pool in record.pools if pool.n_used]
-    words = f" and {record.n_unlabelled:,} of {counted(record.n_pool, 'pool image')}"
-    return f"{words}: {first_names(used)}" if used else ""
+    accuracy, n_classes = record.accuracy_words, len(record.class_names)
+    if record.accuracy.test is not None:
+        accuracy += f"; {record.accuracy.test:.3f} on {counted(record.n_test, 'test image')}"
+    if record.view is not None:
+        accuracy += f"; seen at {in_view(record.view)}"
+    trained = f"trained on {record.n_labelled} labelled images of {n_classes} classes"
+    if used := [f"{pool.name} ({pool.n_used:,})" for pool in record.pools if pool.n_used]:
+        of_all = f"{record.n_unlabelled:,} of {counted(record.n_pool, 'pool image')}"
+        trained += f" and {of_all}: {first_names(used)}"
+    refused = 'predict never answers "none of these": there are too few labelled images or groups'
+    if record.threshold is not None:
+        refused = (
+            'predict answers "none of these" for an image that is less typical than 95 % of the '
+            "labelled images"
+        )
+    files = f"model.onnx, record.json and report.html in {out}"
+    reason, seconds = f"{record.algorithm}: {record.reason}", f"{record.elapsed_s:.1f} s; {files}"
+    return [accuracy, reason, trained, *_left_out(record), refused, seconds]
 
 
 def _left_out(record: "HeadRecord") -> list[str]:
@@ -165,17 +150,14 @@ NOT_USED = {
 
 def _network_lines(record: "TrainingRecord", out: Path) -> list[str]:
     """The accuracies of a network, unbiased ones first."""
-    lines = [
+    chosen, epoch = record.accuracy_selected, record.selected_epoch
+    selected = (
+        [] if chosen is None else [f"  selected on validation  {chosen:.4f}  (epoch {epoch})"]
+    )
+    return [
         f"test accuracy, last epoch {record.accuracy_last:.4f}",
         f"  median of the last five {record.accuracy_median:.4f}",
-    ]
-    if record.accuracy_selected is not None:
-        lines.append(
-            f"  selected on validation  {record.accuracy_selected:.4f}"
-            f"  (epoch {record.selected_epoch})"
-        )
-    return [
-        *lines,
+        *selected,
         f"  best epoch on test data {record.accuracy_best:.4f}  (epoch {record.best_epoch})",
         f"{record.elapsed_s:.1f} s, {record.images_per_s:.0f} images a second; results in {out}",
     ]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 WIDE_RATIO = 12
 """If the farthest pool is more times as far as the nearest, the axis is spaced by square roots."""
 STEPS = (1, 2, 2.5, 5, 10)
+"""Times a power of ten: the distances between values along an axis."""
 
 
 class Tick(NamedTuple):
@@ -62,16 +63,12 @@ class Axis:
             # Squares of equal steps are evenly spaced on this axis; then rounded to one digit.
             values = {_rounded(self.high * (k / wanted) ** 2) for k in range(wanted + 1)}
         else:
-            step = _step((self.high - self.low) / wanted)
+            size = (self.high - self.low) / wanted
+            power = 10.0 ** math.floor(math.log10(size))
+            step = next(step * power for step in STEPS if step * power >= size * (1 - 1e-9))
             first = math.ceil(self.low / step - 1e-9)
             values = {round(k * step, 12) for k in range(first, math.floor(self.high / step) + 1)}
         return [Tick(value, self.at(value)) for value in sorted(values) if value <= self.high]
-
-
-def _step(size: float) -> float:
-    """The smallest of 1, 2, 2.5, 5 times a power of ten that is at least this size."""
-    power = 10.0 ** math.floor(math.log10(size))
-    return float(next(step * power for step in STEPS if step * power >= size * (1 - 1e-9)))
 
 
 def _rounded(value: float) -> float:

@@ -1,7 +1,6 @@
 """A checked labelled set for its readers: lines of text, CSV and page."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from mixmood.core.files import csv_text
@@ -18,10 +17,10 @@ COLUMNS = ("path", "label", "suggested", "score", "flag", "check", "why")
 
 def headline(record: LabelCheck) -> str:
     """How many images are flagged."""
-    n = record.n_flagged
-    if not n:
-        return f"Nothing is flagged among {counted(record.n_images, 'image')}."
-    return f"{n:,} of {counted(record.n_images, 'image')} should be looked at."
+    n_flagged, images = record.n_flagged, counted(record.n_images, "image")
+    if not n_flagged:
+        return f"Nothing is flagged among {images}."
+    return f"{n_flagged:,} of {images} should be looked at."
 
 
 def gain_sentence(record: LabelCheck) -> str:
@@ -30,15 +29,13 @@ def gain_sentence(record: LabelCheck) -> str:
     if found is None:
         return ""
     low, high = (100 * end for end in found.gain.interval)
-    advice = (
-        "Correcting them brings more than leaving them out."
-        if found.gain.value > 0
-        else "Leaving them out does not help: many may be difficult images with right labels."
-    )
+    advice = "Leaving them out does not help: many may be difficult images with right labels."
+    if found.gain.value > 0:
+        advice = "Correcting them brings more than leaving them out."
+    before, after, gain = (100 * one.value for one in (found.before, found.after, found.gain))
     return (
-        f"Without the flagged labels, accuracy on held-out images goes from "
-        f"{100 * found.before.value:.1f} % to {100 * found.after.value:.1f} % "
-        f"({100 * found.gain.value:+.1f} points, {low:+.1f} to {high:+.1f}). {advice}"
+        f"Without the flagged labels, accuracy on held-out images goes from {before:.1f} % to "
+        f"{after:.1f} % ({gain:+.1f} points, {low:+.1f} to {high:+.1f}). {advice}"
     )
 
 
@@ -50,18 +47,15 @@ def check_text(record: LabelCheck) -> str:
         lines.append(sentence)
     worst = record.findings[:N_SHOWN]
     if worst:
-        rows = [("score", "check", "label", "suggested", "path")]
+        rows = [["score", "check", "label", "suggested", "path"]]
         for one in worst:
-            label, other, path = map(_short, (one.label, one.suggested or "-", one.path))
-            rows.append((f"{one.score:.2f}", one.check, label, other, path))
-        widths = [max(len(row[column]) for row in rows) for column in range(4)]
-        lines.append("")
-        for row in rows:
-            cells = [text.ljust(width) for text, width in zip(row[:4], widths, strict=True)]
-            lines.append("  ".join([*cells, row[4]]).rstrip())
-        n_more = len(record.findings) - len(worst)
-        if n_more:
-            lines.append(f"... and {n_more:,} more: --csv FILE or --html FILE has all of them.")
+            names = map(_short, (one.label, one.suggested or "-", one.path))
+            rows.append([f"{one.score:.2f}", one.check, *names])
+        *widths, _ = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        cells = [[*map(str.ljust, row, widths), row[-1]] for row in rows]
+        lines += ["", *("  ".join(row).rstrip() for row in cells)]
+    if n_more := len(record.findings) - len(worst):
+        lines.append(f"... and {n_more:,} more: --csv FILE or --html FILE has all of them.")
     lines += [f"Note: {printable(text)}" for text in record.warnings]
     return "\n".join(lines)
 
@@ -72,29 +66,15 @@ def _short(text: str) -> str:
     return shown if len(shown) <= LONGEST else f"...{shown[3 - LONGEST :]}"
 
 
-def all_rows(record: LabelCheck) -> list[Finding]:
+def check_rows(record: LabelCheck) -> list[dict[str, Any]]:
     """The findings, then all other images with the score of their label; the worst first."""
     flagged = {one.index for one in record.findings if one.check == LABEL}
     others = [
-        Finding(
-            one.path,
-            one.index,
-            one.label,
-            one.suggested,
-            one.scores.get(LABEL, 0.0),
-            False,
-            LABEL,
-            "",
-        )
+        vars(one) | {"score": one.scores.get(LABEL, 0.0), "flag": False, "check": LABEL, "why": ""}
         for one in record.images
         if one.index not in flagged
     ]
-    return [*record.findings, *sorted(others, key=lambda one: -one.score)]
-
-
-def check_rows(record: LabelCheck) -> list[dict[str, Any]]:
-    """The rows of the table, by the names of their columns."""
-    rows = map(asdict, all_rows(record))
+    rows = [*map(vars, record.findings), *sorted(others, key=lambda row: -row["score"])]
     return [{name: row[name] for name in COLUMNS} for row in rows]
 
 

@@ -37,38 +37,22 @@ def label_studio_tasks(task: LabelTask, pictures: Sequence[str | None]) -> str:
     The labelling interface needs an Image named `image` and Choices named `label`. An export as CSV
     then has the columns that `--labels` reads.
     """
-    return json.dumps(
-        [
+    tasks = []
+    for number, (one, picture) in enumerate(zip(task.images, pictures, strict=True)):
+        image: dict[str, object] = {"image": picture, "pool": one.pool, "path": one.path}
+        image |= {"index": one.index, "reason": one.note}
+        way = {"from_name": "label", "to_name": "image", "type": "choices"}
+        predictions = [
             {
-                "data": {
-                    "image": picture,
-                    "pool": one.pool,
-                    "path": one.path,
-                    "index": one.index,
-                    "reason": one.note,
-                },
-                "predictions": [
-                    {
-                        "model_version": f"mixmood {__version__}",
-                        "score": round(chance, 4),
-                        "result": [
-                            {
-                                "id": f"mixmood-{number}",
-                                "from_name": "label",
-                                "to_name": "image",
-                                "type": "choices",
-                                "value": {"choices": [name]},
-                            }
-                        ],
-                    }
-                    for name, chance in one.guesses[:1]
-                ],
+                "model_version": f"mixmood {__version__}",
+                "score": round(chance, 4),
+                "result": [{"id": f"mixmood-{number}"} | way | {"value": {"choices": [name]}}],
             }
-            for number, (one, picture) in enumerate(zip(task.images, pictures, strict=True))
-            if picture is not None
-        ],
-        indent=1,
-    )
+            for name, chance in one.guesses[:1]
+        ]
+        if picture is not None:
+            tasks.append({"data": image, "predictions": predictions})
+    return json.dumps(tasks, indent=1)
 
 
 MOST_SHOWN = 10

@@ -2,7 +2,7 @@
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -66,19 +66,10 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    names = [
-        "number",
-        "percent",
-        "chance",
-        "p_value",
-        "count",
-        "duration",
-        "fixed",
-        "signed",
-        "in_view",
-        "printable",
-    ]
-    environment.filters |= {name: getattr(text, name) for name in names}
+    plain: list[Callable[..., str]]
+    plain = [text.number, text.percent, text.chance, text.p_value, text.duration, text.fixed]
+    plain += [text.signed, text.in_view, text.printable]
+    environment.filters |= {own.__name__: own for own in plain} | {"count": text.count}
     environment.filters |= {"in_words": in_words, "backbone_facts": backbone_facts}
     environment.globals["span"] = text.span
     return environment
@@ -130,15 +121,12 @@ def backbone_facts(backbone: Mapping[str, Any]) -> list[tuple[str, str]]:
     >>> backbone_facts({"name": "net.onnx", "resolution": 96})
     [('Backbone', 'net.onnx'), ('Resolution', '96 pixels a side')]
     """
-    found = []
-    for key, value in backbone.items():
-        words = in_words(value)
-        if key == "resolution":
-            words = f"{value} pixels a side"
-        elif key == "input" and isinstance(value, Mapping):
-            words = _input_words(value)
-        found.append((TITLES.get(key, _key_words(key).capitalize()), words))
-    return found
+    words = {key: in_words(value) for key, value in backbone.items()}
+    if "resolution" in words:
+        words["resolution"] += " pixels a side"
+    if isinstance(known := backbone.get("input"), Mapping):
+        words["input"] = _input_words(known)
+    return [(TITLES.get(key, _key_words(key).capitalize()), told) for key, told in words.items()]
 
 
 def _input_words(known: Mapping[str, Any]) -> str:

@@ -115,13 +115,12 @@ def printable(text: str) -> str:
     >>> printable("a" + chr(27) + "[2Jb")
     'a\\\\x1b[2Jb'
     """
-    return "".join(_shown(character) for character in text)
-
-
-def _shown(character: str) -> str:
-    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}:
-        return character.encode("unicode_escape").decode("ascii")
-    return character
+    return "".join(
+        one.encode("unicode_escape").decode("ascii")
+        if unicodedata.category(one) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+        else one
+        for one in text
+    )
 
 
 def seen_at(view: Mapping[str, Any] | None) -> str:

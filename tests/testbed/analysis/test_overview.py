@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import mixmood
 from mixmood.cli.main import app
 from mixmood.core.errors import InputError, OptionError
-from mixmood.report.testbed.figures import figures
+from mixmood.report.testbed.export import figures
 from mixmood.testbed.analysis.agreement import (
     Chance,
     agreement_rows,

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.report.testbed.export import records_csv_gz
-from mixmood.report.testbed.figures import figures
+from mixmood.report.testbed.export import figures, records_csv_gz
 from mixmood.report.testbed.sheets import (
     accuracy_sheet,
     agreement_sheet,

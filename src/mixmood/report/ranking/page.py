@@ -1,18 +1,12 @@
 """A ranking as HTML: the page with its charts, and the table of a notebook; and as a figure."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mixmood.core.records.ranking import (
-    Candidate,
-    Dissimilarity,
-    PageMaterial,
-    Ranking,
-    Tile,
-)
-from mixmood.report.charts import LABELLED, Axis, Bar, Mark, bars, mark
+from mixmood.core.records.ranking import Candidate, PageMaterial, Ranking, Tile
+from mixmood.report.charts import LABELLED, Axis, Mark, bars, mark
 from mixmood.report.page import fragment, inert_json, render
 from mixmood.report.ranking.text import answer_cells, by_advice, side_lines, table_cells
 from mixmood.report.text import printable
@@ -31,16 +25,10 @@ def ranking_page(
     command: str | None = None,
     elapsed_s: float | None = None,
 ) -> str:
-    """The page of a ranking, as HTML text.
-
-    Args:
-        ranking: The record.
-        material: Pictures and map; the page has neither if None.
-        command: The command that made the ranking.
-        elapsed_s: How long the ranking took.
-    """
-    drawn = clouds(ranking, material) if material else []
-    pictures = [[point.tile.uri for point in cloud.points] for cloud in drawn]
+    """The page of a ranking, as HTML text; without material it has no pictures and no map."""
+    drawn = _clouds(ranking, material) if material else []
+    pictures = [[point["tile"].uri for point in cloud["points"]] for cloud in drawn]
+    rows, measures = marked(ranking), list(ranking.noise_floor)
     return render(
         "ranking/ranking.html",
         ranking.to_json(),
@@ -49,13 +37,11 @@ def ranking_page(
             "material": material,
             "command": command,
             "elapsed_s": elapsed_s,
-            "rows": marked(ranking),
-            "by_distance": sorted(
-                marked(ranking), key=lambda row: row.candidate.measures[ranking.measure].rank
-            ),
-            "axes": {measure: _distance_axis(ranking, measure) for measure in ranking.noise_floor},
-            "nearest_by": nearest_by(ranking),
-            "distributions": [histograms(ranking, measure) for measure in ranking.noise_floor],
+            "rows": rows,
+            "by_distance": sorted(rows, key=lambda row: row[0].measures[ranking.measure].rank),
+            "axes": {measure: _distance_axis(ranking, measure) for measure in measures},
+            "nearest_by": _nearest_by(ranking),
+            "distributions": [_histograms(ranking, measure) for measure in measures],
             "bar_width": round(100 / N_BINS, 2),
             "clouds": drawn,
             "pictures_json": inert_json(json.dumps(pictures)),
@@ -84,9 +70,7 @@ def ranking_html(ranking: Ranking) -> str:
 def plot_ranking(ranking: Ranking, axes: "Axes | None" = None) -> "Axes":
     """Gains with their intervals, or distances in a ranking by distance; the best pool on top.
 
-    Args:
-        ranking: The record.
-        axes: Where to draw; new axes if None.
+    They are drawn on these axes, or on new ones.
     """
     from matplotlib.figure import Figure
 
@@ -96,8 +80,8 @@ def plot_ranking(ranking: Ranking, axes: "Axes | None" = None) -> "Axes":
         found = [(p.name, p.probe.gain, p.probe.interval) for p in pools if p.probe]
     else:
         ordered = ranking.ordered_by(ranking.measure)
-        results = [(pool.name, pool.measures[ranking.measure]) for pool in ordered]
-        found = [(name, one.distance, one.interval) for name, one in results]
+        ends = [pool.measures[ranking.measure].interval for pool in ordered]
+        found = [(p.name, p.distance, own) for p, own in zip(ordered, ends, strict=True)]
     if axes is None:
         height = 1.2 + 0.4 * len(found)
         axes = Figure(figsize=(6.4, height), layout="constrained").add_subplot()
@@ -140,7 +124,7 @@ def _distance_axis(ranking: Ranking, measure: str) -> Axis:
     return Axis.of_distances([result.distance for result in results], ends)
 
 
-def nearest_by(ranking: Ranking) -> dict[str, list[str]]:
+def _nearest_by(ranking: Ranking) -> dict[str, list[str]]:
     """For each pool that is nearest by some measure, the names of these measures."""
     found: dict[str, list[str]] = {}
     for measure in ranking.noise_floor:
@@ -165,37 +149,17 @@ def gains(ranking: Ranking) -> Gains | None:
     return Gains([row for _, row in known], axis)
 
 
-@dataclass(frozen=True)
-class Pair:
-    """The two histograms of one pool."""
-
-    candidate: Candidate
-    mark: Mark
-    result: Dissimilarity
-    inter: list[Bar]
-    intra: list[Bar]
-
-
-@dataclass(frozen=True)
-class Histograms:
-    """The histograms of all pools by one measure, on one axis."""
-
-    measure: str
-    axis: Axis
-    pairs: list[Pair]
-
-
-def histograms(ranking: Ranking, measure: str) -> Histograms:
+def _histograms(ranking: Ranking, measure: str) -> dict[str, Any]:
     """The histograms of all pools; they share one axis and one height, so that they compare."""
     results = [candidate.measures[measure] for candidate in ranking.candidates]
     axis = Axis.of_values([value for r in results for value in (*r.inter, *r.intra)])
     counts = [(_counts(r.inter, axis), _counts(r.intra, axis)) for r in results]
     most = max(max(half) for both in counts for half in both)
     pairs = [
-        Pair(*row, result, bars(inter, most), bars(intra, most))
+        row._asdict() | {"result": result, "inter": bars(inter, most), "intra": bars(intra, most)}
         for row, result, (inter, intra) in zip(marked(ranking), results, counts, strict=True)
     ]
-    return Histograms(measure, axis, pairs)
+    return {"measure": measure, "axis": axis, "pairs": pairs}
 
 
 def _counts(values: Sequence[float], axis: Axis) -> list[int]:
@@ -206,42 +170,30 @@ def _counts(values: Sequence[float], axis: Axis) -> list[int]:
 
 
 ASPECT = 1.6
-"""Width divided by height, as in page.css: both axes have the same scale."""
+"""Width divided by height, as in page.css."""
 MARGIN = 4.0
 
 
-class MapPoint(NamedTuple):
-    """One image on the map; its place is in percent."""
+def _clouds(ranking: Ranking, material: PageMaterial) -> list[dict[str, Any]]:
+    """The points of all sets, the labelled set last, so that the best are drawn on top.
 
-    x: float
-    y: float
-    tile: Tile
-
-
-class Cloud(NamedTuple):
-    """The points of one set."""
-
-    name: str
-    mark: Mark
-    points: list[MapPoint]
-
-
-def clouds(ranking: Ranking, material: PageMaterial) -> list[Cloud]:
-    """The pools in reverse order and the labelled set last, so that the best are drawn on top."""
+    Places are in percent. Both axes have the same scale.
+    """
     sets = [(ranking.labelled.name, LABELLED, material.labelled)]
     sets += [(pool.name, own, material.pools[pool.name]) for pool, own in marked(ranking)]
     xs, ys = zip(*(point for _, _, view in sets for point in view.points), strict=True)
     middle_x, middle_y = (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2
     unit = (100 - 2 * MARGIN) / (max((max(xs) - min(xs)) / ASPECT, max(ys) - min(ys)) or 1.0)
 
-    def points(places: Sequence[tuple[float, float]], tiles: Sequence[Tile]) -> Iterator[MapPoint]:
-        for (x, y), tile in zip(places, tiles, strict=True):
-            across, down = 50 + (x - middle_x) * unit / ASPECT, 50 - (y - middle_y) * unit
-            yield MapPoint(round(across, 2), round(down, 2), tile)
+    def point(x: float, y: float, tile: Tile) -> dict[str, Any]:
+        across, down = 50 + (x - middle_x) * unit / ASPECT, 50 - (y - middle_y) * unit
+        return {"x": round(across, 2), "y": round(down, 2), "tile": tile}
 
-    return [
-        Cloud(name, own, list(points(view.points, view.tiles))) for name, own, view in sets[::-1]
-    ]
+    clouds = []
+    for name, own, view in reversed(sets):
+        points = [point(*at, tile) for at, tile in zip(view.points, view.tiles, strict=True)]
+        clouds.append({"name": name, "mark": own, "points": points})
+    return clouds
 
 
 MISSED = 0.2
@@ -292,19 +244,15 @@ def coverage(ranking: Ranking) -> Coverage | None:
         [cell(shares.get(name, 0.0), usual, own) for name, usual in expected.items()]
         for _, own, shares in sets
     ]
-    missed = [
-        (name, [word for word, cell in zip(expected, row, strict=True) if cell.is_missed])
-        for (name, _, _), row in zip(sets, cells, strict=True)
-    ]
+    missed = []
+    for (name, _, _), row in zip(sets, cells, strict=True):
+        if lost := [word for word, one in zip(expected, row, strict=True) if one.is_missed]:
+            missed.append((name, lost))
     row_heads: Heads = [(name, own) for name, own, _ in sets]
     column_heads: Heads = [(name, None) for name in expected]
     has_sets_as_rows = len(sets) > len(expected)
     if not has_sets_as_rows:
         row_heads, column_heads = column_heads, row_heads
         cells = [list(column) for column in zip(*cells, strict=True)]
-    return Coverage(
-        heads=column_heads,
-        rows=[(*head, row) for head, row in zip(row_heads, cells, strict=True)],
-        has_sets_as_rows=has_sets_as_rows,
-        missed=[(name, lost) for name, lost in missed if lost],
-    )
+    rows = [(*head, row) for head, row in zip(row_heads, cells, strict=True)]
+    return Coverage(column_heads, rows, has_sets_as_rows, missed)

@@ -1,10 +1,10 @@
 """A ranking as text: the table and sentences of the terminal, and CSV."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import NamedTuple
+from typing import Any
 
 from rich import box
 from rich.cells import cell_len
@@ -13,30 +13,15 @@ from rich.table import Table
 from rich.text import Text
 
 from mixmood.core.files import csv_text
-from mixmood.core.records.ranking import (
-    SIGNIFICANT,
-    Candidate,
-    Dissimilarity,
-    LabelledSet,
-    Ranking,
-)
-from mixmood.core.text import counted, either_form
+from mixmood.core.records.ranking import SIGNIFICANT, Candidate, Dissimilarity, Ranking
+from mixmood.core.text import counted, either_form, in_percent
 from mixmood.evidence.advice import percent
 from mixmood.report.text import in_view, printable
 
-
-class Marks(NamedTuple):
-    """The characters that a bar is made of."""
-
-    left: str
-    line: str
-    dot: str
-    right: str
-    floor: str
-
-
-UNICODE = Marks("├", "─", "●", "┤", "┊")
-ASCII = Marks("|", "-", "o", "|", ":")
+Marks = tuple[str, str, str, str, str]
+UNICODE: Marks = ("├", "─", "●", "┤", "┊")
+ASCII: Marks = ("|", "-", "o", "|", ":")
+"""The characters of a bar: its left end, line, dot and right end, and the noise floor."""
 WIDE_RATIO = 20
 """If the largest distance is more times the smallest, the scale is logarithmic."""
 BAR_WIDTH = 30
@@ -63,6 +48,7 @@ def interval_bars(
     high = max(result.interval[1] for result in results) or 1.0
     nearest = min((d for d in [*(r.distance for r in results), floor] if d > 0), default=high)
     is_log, low = high / nearest > WIDE_RATIO, nearest / 3
+    left, line, dot, right, floor_mark = marks
 
     def column(value: float) -> int:
         share = log(max(value, low) / low) / log(high / low) if is_log else value / high
@@ -70,11 +56,11 @@ def interval_bars(
 
     def bar(result: Dissimilarity) -> str:
         cells = [" "] * width
-        cells[column(floor)] = marks.floor
+        cells[column(floor)] = floor_mark
         first, last = map(column, result.interval)
-        cells[first : last + 1] = [marks.line] * (last + 1 - first)
-        cells[first], cells[last] = marks.left, marks.right
-        cells[column(result.distance)] = marks.dot
+        cells[first : last + 1] = [line] * (last + 1 - first)
+        cells[first], cells[last] = left, right
+        cells[column(result.distance)] = dot
         return "".join(cells)
 
     return [bar(result) for result in results], is_log
@@ -85,12 +71,12 @@ def table_cells(ranking: Ranking, measure: str) -> dict[str, list[Text]]:
 
     In a ranking by distance, the table of the measure that ranks also has gain and advice.
     """
-    is_main, pools = measure == ranking.measure, ranking.ordered_by(measure)
-    is_main &= ranking.by == "distance"
+    is_main = measure == ranking.measure and ranking.by == "distance"
+    pools = ranking.ordered_by(measure)
     results = [pool.measures[measure] for pool in pools]
     cells = {
         "rank": [Text(str(result.rank)) for result in results],
-        "pool": [Text(printable(pool.name) + (" !" if pool.warnings else "")) for pool in pools],
+        "pool": [_name(pool) for pool in pools],
         "images": [Text(f"{pool.n_images:,}") for pool in pools],
         measure: [Text(f"{result.distance:.3g}") for result in results],
         INTERVAL: [Text("{:.3g} to {:.3g}".format(*result.interval)) for result in results],
@@ -104,8 +90,42 @@ def table_cells(ranking: Ranking, measure: str) -> dict[str, list[Text]]:
     if is_main and any(pool.probe for pool in pools):
         cells["gain"] = [Text(f"{pool.probe.gain:+.1f}" if pool.probe else "-") for pool in pools]
     if is_main and any(pool.advice for pool in pools):
-        cells["advice"] = [Text(p.advice or "-", style=STYLES.get(p.advice, "")) for p in pools]
+        cells["advice"] = [_advice(pool) for pool in pools]
     return cells
+
+
+def _name(pool: Candidate) -> Text:
+    return Text(printable(pool.name) + (" !" if pool.warnings else ""))
+
+
+def _advice(pool: Candidate) -> Text:
+    return Text(pool.advice or "-", style=STYLES.get(pool.advice, ""))
+
+
+def _table(
+    cells: Mapping[str, list[Text]],
+    is_plain: bool,
+    left: Collection[str],
+    widths: Mapping[str, int] | None = None,
+    heads: Mapping[str, str] | None = None,
+    **how: Any,
+) -> Table:
+    """The cells below their heads; columns are on the right unless they are named in `left`."""
+    # A box has a space of its own.
+    padding = (0, GAP if is_plain else GAP - 1, 0, 0)
+    kind = None if is_plain else box.SIMPLE_HEAD
+    table = Table(box=kind, show_edge=False, padding=padding, pad_edge=False, **how)
+    for head in cells:
+        table.add_column(
+            (heads or {}).get(head, head),
+            width=(widths or {}).get(head),
+            justify="left" if head in left else "right",
+            no_wrap=head != "pool",
+            overflow="fold",
+        )
+    for row in zip(*cells.values(), strict=True):
+        table.add_row(*row)
+    return table
 
 
 def _span(ranks: tuple[int, int]) -> str:
@@ -132,8 +152,7 @@ class RankingTable:
             head: max(cell_len(head), *(cell_len(cell.plain) for cell in column))
             for head, column in cells.items()
         }
-        others = {head: width + GAP for head, width in widths.items()}
-        del others["pool"], others[INTERVAL]
+        others = {head: widths[head] + GAP for head in widths if head not in ("pool", INTERVAL)}
         for head in OPTIONAL:
             # Where there is advice, the bar matters more than the number of images.
             least = LEAST_BAR + GAP if head == "images" and "advice" in cells else 0
@@ -145,49 +164,34 @@ class RankingTable:
         widths |= {"pool": names, INTERVAL: bars}
         if bars:
             heads[INTERVAL], cells[INTERVAL] = self._bars(bars, marks)
-        table = Table(
-            box=None if self.is_plain else box.SIMPLE_HEAD,
-            show_edge=False,
-            padding=(0, GAP if self.is_plain else GAP - 1, 0, 0),  # a box has a space of its own
-            pad_edge=False,
-            caption=f"noise floor ({marks.floor}): up to {floor.upper:.3g}",
+        for cell in cells[self.measure]:
+            cell.stylize("bold")
+        shown = {"pool", *others, *([INTERVAL] if bars else [])}
+        yield _table(
+            {head: cells[head] for head in cells if head in shown},
+            self.is_plain,
+            ("pool", INTERVAL, "advice"),
+            widths,
+            heads,
+            caption=f"noise floor ({marks[-1]}): up to {floor.upper:.3g}",
             caption_justify="left",
         )
-        shown = [head for head in cells if widths[head] and head in {"pool", INTERVAL, *others}]
-        for head in shown:
-            table.add_column(
-                heads.get(head, head),
-                width=widths[head],
-                justify="left" if head in ("pool", INTERVAL, "advice") else "right",
-                style="bold" if head == self.measure else "",
-                no_wrap=head != "pool",
-                overflow="fold",
-            )
-        for row in zip(*(cells[head] for head in shown), strict=True):
-            table.add_row(*row)
-        yield table
 
     def _bars(self, width: int, marks: Marks) -> tuple[str, list[Text]]:
         """The head of the column, and the intervals on a common scale."""
         results = [p.measures[self.measure] for p in self.ranking.ordered_by(self.measure)]
         floor = self.ranking.noise_floor[self.measure].upper
         bars, is_log = interval_bars(results, floor, width, marks)
-        log_or_not = " (log)" if is_log else ""
-        head = f"{INTERVAL}{log_or_not}"
-        may_be_best = [r.rank_interval[0] == 1 for r in results]
-        return head if len(head) <= width else f"95 %{log_or_not}", [
-            Text(bar, style="green" if is_green else "red")
-            for bar, is_green in zip(bars, may_be_best, strict=True)
-        ]
+        scale = " (log)" if is_log else ""
+        head = f"{INTERVAL}{scale}" if len(INTERVAL + scale) <= width else f"95 %{scale}"
+        styles = ["green" if one.rank_interval[0] == 1 else "red" for one in results]
+        return head, [Text(*bar_and_style) for bar_and_style in zip(bars, styles, strict=True)]
 
 
 def name_and_bar_widths(name: int, others: int, width: int) -> tuple[int, int]:
     """The widths of names and bar: first the bar shrinks, then names wrap, then the bar is dropped.
 
-    Args:
-        name: The width of the longest name.
-        others: The width of the columns of numbers together with their gaps.
-        width: The width of the terminal.
+    `name` is the width of the longest name, `others` that of the other columns with their gaps.
 
     >>> [name_and_bar_widths(*widths) for widths in ((15, 48, 120), (15, 48, 80))]
     [(15, 30), (15, 15)]
@@ -218,16 +222,12 @@ IN_FULL = "--json or --html"
 def side_lines(ranking: Ranking, all_of_them: str) -> Iterator[str]:
     """All warnings of the ranking, those of the first pools, and the pools that were set aside.
 
-    Args:
-        ranking: The record.
-        all_of_them: Where the reader finds the warnings that are left out.
+    `all_of_them` says where the reader finds the warnings that are left out.
     """
-    for warning in ranking.warnings:
-        yield f"! {warning}"
+    yield from (f"! {warning}" for warning in ranking.warnings)
     pools = [pool for pool in ranking.candidates if pool.warnings]
     for pool in pools[:MOST_POOLS]:
-        for warning in pool.warnings:
-            yield f"! {pool.name}: {warning}"
+        yield from (f"! {pool.name}: {warning}" for warning in pool.warnings)
     n_more = len(pools) - MOST_POOLS
     if n_more > 0:
         have = either_form(n_more, "has", "have")
@@ -254,44 +254,16 @@ def answer_cells(ranking: Ranking) -> dict[str, list[Text]]:
     pools = sorted(ranking.candidates, key=by_advice)
     probes, shares = [p.probe for p in pools], [p.useful_share for p in pools]
     return {
-        "pool": [Text(printable(p.name) + (" !" if p.warnings else "")) for p in pools],
-        "advice": [Text(p.advice or "-", style=STYLES.get(p.advice, "")) for p in pools],
+        "pool": [_name(pool) for pool in pools],
+        "advice": [_advice(pool) for pool in pools],
         "gain (95 %)": [
             Text("{:+.1f} ({:+.1f} to {:+.1f})".format(one.gain, *one.interval) if one else "-")
             for one in probes
         ],
         "helps": [Text(percent(one.p_helps) if one else "-") for one in probes],
-        "useful share": [
-            Text(
-                f"{100 * one.share:.0f} % ({100 * one.interval[0]:.0f} to "
-                f"{100 * one.interval[1]:.0f})"
-                if one
-                else "-"
-            )
-            for one in shares
-        ],
+        "useful share": [Text(str(share or "-")) for share in shares],
         "near?": [Text(NEAR[p.nearness]) for p in pools],
     }
-
-
-def _answer_table(ranking: Ranking, is_plain: bool) -> Table:
-    cells = answer_cells(ranking)
-    table = Table(
-        box=None if is_plain else box.SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, GAP if is_plain else GAP - 1, 0, 0),
-        pad_edge=False,
-    )
-    for head in cells:
-        table.add_column(
-            head,
-            justify="right" if head == "helps" else "left",
-            no_wrap=head != "pool",
-            overflow="fold",
-        )
-    for row in zip(*cells.values(), strict=True):
-        table.add_row(*row)
-    return table
 
 
 def ranking_view(
@@ -300,19 +272,17 @@ def ranking_view(
     """The ranking as something rich can print.
 
     By gain, the answer and a table of gains; distances follow if `is_verbose`. By distance, the
-    tables of the measures.
-
-    Args:
-        ranking: The record.
-        is_plain: Whether to use ASCII bars and no frame.
-        is_verbose: Whether to show distances, reasons and notes too.
+    tables of the measures. Plain means ASCII bars and no frame.
     """
-    is_by_gain = ranking.by == "gain"
+    is_by_gain, union = ranking.by == "gain", ranking.union
     parts: list[RenderableType] = [Text(_headline(ranking), style="bold")]
     if is_by_gain:
         parts += [Text(printable(ranking.answer), style="bold green"), Text()]
-        parts.append(_answer_table(ranking, is_plain))
-        parts += [Text(printable(line)) for line in _doubts(ranking)]
+        cells = answer_cells(ranking)
+        parts.append(_table(cells, is_plain, [head for head in cells if head != "helps"]))
+    if is_by_gain and union is not None and union.probe.interval[0] <= 0:
+        n_labels = counted(ranking.labelled.n_used, "label")
+        parts.append(Text(f"A gain this small cannot be confirmed with {n_labels}."))
     if not is_by_gain or is_verbose:
         parts += _distance_parts(ranking, is_plain)
     if not is_by_gain:
@@ -327,14 +297,6 @@ def ranking_view(
         parts += [Text(printable(line)) for line in ranking.notes]
     parts += [Text(printable(line), style="yellow") for line in side_lines(ranking, IN_FULL)]
     return Group(*parts)
-
-
-def _doubts(ranking: Ranking) -> Iterator[str]:
-    """What the answer does not say: that its gain may be chance."""
-    union = ranking.union
-    if union is not None and union.probe.interval[0] <= 0:
-        n_labels = counted(ranking.labelled.n_used, "label")
-        yield f"A gain this small cannot be confirmed with {n_labels}."
 
 
 def _distance_parts(ranking: Ranking, is_plain: bool) -> Iterator[RenderableType]:
@@ -384,19 +346,13 @@ def _headline(ranking: Ranking) -> str:
         size += f" ({labelled.n_used:,} used)"
     classes = f", {counted(n_classes, 'class', 'classes')}" if n_classes else ""
     seen = f", {in_view(ranking.view)}" if ranking.view else ""
-    return f"{size}{classes}{seen}{_right(labelled)}"
-
-
-def _right(labelled: LabelledSet) -> str:
-    """How often a classifier is right without a pool; also by class where their sizes differ."""
-    accuracy = labelled.accuracy
-    if accuracy is None:
-        return ""
-    low, high = (f"{100 * end:.0f}" for end in accuracy.interval)
-    words = f": {100 * accuracy.value:.0f} % right without a pool ({low} to {high})"
-    if labelled.is_imbalanced:
-        words += f", {100 * accuracy.balanced:.0f} % as the mean over classes"
-    return words
+    right, accuracy = "", labelled.accuracy
+    if accuracy is not None:
+        low, high = (f"{100 * end:.0f}" for end in accuracy.interval)
+        right = f": {in_percent(accuracy.value)} right without a pool ({low} to {high})"
+        if labelled.is_imbalanced:
+            right += f", {in_percent(accuracy.balanced)} as the mean over classes"
+    return f"{size}{classes}{seen}{right}"
 
 
 def ranking_rows(ranking: Ranking) -> list[dict[str, object]]:
@@ -414,23 +370,21 @@ def ranking_csv(ranking: Ranking) -> str:
     return csv_text(list(rows[0]), (list(row.values()) for row in rows))
 
 
-def _row(candidate: Candidate, measure: str) -> dict[str, object]:
+def _row(pool: Candidate, measure: str) -> dict[str, object]:
     """A pool by one measure; rank and chance are those of this measure."""
-    result, probe, share = candidate.measures[measure], candidate.probe, candidate.useful_share
-    names = ("spread", "signed", "p_wilcoxon", "p_permutation", "p_holm", "p_best")
+    found, probe, share = pool.measures[measure], pool.probe, pool.useful_share
+    head = {"rank": found.rank, "name": pool.name, "measure": measure, "distance": found.distance}
+    numbers = ("spread", "signed", "p_wilcoxon", "p_permutation", "p_holm", "p_best")
     sizes = ("n_images", "n_unreadable", "n_read", "n_distinct")
     gain = (probe.gain, *probe.interval, probe.p_helps) if probe else (None,) * 4
     return {
-        "rank": result.rank,
-        "name": candidate.name,
-        "measure": measure,
-        "distance": result.distance,
-        **dict(zip(("interval_low", "interval_high"), result.interval, strict=True)),
-        **{name: getattr(result, name) for name in names},
-        **dict(zip(("rank_low", "rank_high"), result.rank_interval, strict=True)),
-        **{name: getattr(candidate, name) for name in sizes},
+        **head,
+        **dict(zip(("interval_low", "interval_high"), found.interval, strict=True)),
+        **{name: getattr(found, name) for name in numbers},
+        **dict(zip(("rank_low", "rank_high"), found.rank_interval, strict=True)),
+        **{name: getattr(pool, name) for name in sizes},
         **dict(zip(("gain", "gain_low", "gain_high", "p_helps"), gain, strict=True)),
         "useful_share": share.share if share else None,
-        "advice": candidate.advice,
-        "nearness": candidate.nearness,
+        "advice": pool.advice,
+        "nearness": pool.nearness,
     }

@@ -1,14 +1,14 @@
-"""How the cells of a test bed are named, marked and filtered."""
+"""How the cells of a test bed are named, marked and filtered, and which are drawn together."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mixmood.core.text import counted
-from mixmood.report.charts import LABELLED, Mark, mark
+from mixmood.report.charts import LABELLED, Axis, Mark, Tick, mark
 from mixmood.report.text import fixed, number, signed, with_spread
 from mixmood.testbed.analysis.agreement import OverallRow
-from mixmood.testbed.analysis.groups import GAIN, GroupKey
+from mixmood.testbed.analysis.groups import GAIN, GroupKey, GroupLine
 from mixmood.testbed.analysis.tables import AccuracyRow, DistanceRow, OutlookRow, Tables
 from mixmood.testbed.cells import SUPERVISED, Cell
 
@@ -38,17 +38,15 @@ class Choices:
         """All choices of the three tables; predictors come after the measures."""
         rows = tables.accuracies
         cells = [row for row in rows if not row.is_supervised] or rows
-        return cls(
-            {
-                "task": _distinct(rows, "task"),
-                "n_labelled": sorted(_distinct(rows, "n_labelled")),
-                "measure": [*_distinct(tables.distances, "measure"), *predictors],
-                "regime": _distinct(rows, "regime"),
-                "algorithm": _distinct(cells, "algorithm"),
-                "contamination": _distinct(cells, "contamination"),
-                "n_unlabelled": _distinct(cells, "n_unlabelled"),
-            }
-        )
+        found: dict[str, Sequence[Any]] = {
+            "task": rows,
+            "n_labelled": sorted(rows, key=lambda row: row.n_labelled),
+            "measure": tables.distances,
+            "regime": rows,
+            **dict.fromkeys(("algorithm", "contamination", "n_unlabelled"), cells),
+        }
+        values = {key: list({getattr(row, key): 0 for row in own}) for key, own in found.items()}
+        return cls(values | {"measure": [*values["measure"], *predictors]})
 
     @property
     def filters(self) -> dict[str, list[Any]]:
@@ -80,10 +78,6 @@ class Choices:
         is_baseline = isinstance(row, Cell) and row.is_supervised
         keys = ("regime",) if is_baseline else VARIANT
         return ", ".join(str(getattr(row, key)) for key in keys if len(self.values[key]) > 1)
-
-
-def _distinct(rows: Any, key: str) -> list[Any]:
-    return list(dict.fromkeys(getattr(row, key) for row in rows))
 
 
 CLEAN = "no contamination"
@@ -165,11 +159,7 @@ def pivoted(
 ) -> list[tuple[Row, list[Row | None]]]:
     """A row of each line of a table, and all its cells; None where there is none.
 
-    Args:
-        rows: The cells.
-        line_of: The line of a cell.
-        column: The name of the field that decides the column of a cell.
-        values: The values of this field, in the order of the columns.
+    `line_of` gives the line of a cell; the field `column`, which has these values, its column.
     """
     lines: dict[object, dict[Any, Row]] = {}
     for row in rows:
@@ -181,3 +171,106 @@ def spread_ends(row: AccuracyRow) -> list[float]:
     """The mean accuracy, and the mean minus and plus one standard deviation, within 0 and 1."""
     mean, spread = row.accuracy_mean, row.accuracy_spread or 0.0
     return [mean, max(mean - spread, 0.0), min(mean + spread, 1.0)]
+
+
+SHARE = Axis(-7.0, 107.0)
+"""The axis of percentages, with a margin at both ends for shifted traces."""
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Accuracy against the values of one measure in one group."""
+
+    measure: str
+    points: list[tuple[AccuracyRow, Valued]]
+    line: GroupLine | None
+    x_axis: Axis
+    y_axis: Axis
+
+
+@dataclass(frozen=True)
+class PlotGroup:
+    """The cells that are drawn together: of one task, number of labels and way of training."""
+
+    key: GroupKey
+    clean: list[AccuracyRow]
+    """The pool without foreign images, where the lines of all sources start."""
+    contaminated: list[AccuracyRow]
+    supervised: list[AccuracyRow]
+    scatters: list[Scatter]
+
+    @property
+    def by_source(self) -> dict[str, list[AccuracyRow]]:
+        """The cells of each source of foreign images, the lowest percentage first."""
+        found: dict[str, list[AccuracyRow]] = {}
+        for row in sorted(self.contaminated, key=lambda row: row.percent):
+            found.setdefault(row.source, []).append(row)
+        return found
+
+    @property
+    def share_ticks(self) -> list[Tick]:
+        """The percentages on their axis."""
+        percents = sorted({0.0, *(row.percent for row in self.contaminated)})
+        return [Tick(percent, SHARE.at(percent)) for percent in percents]
+
+    @property
+    def accuracy_axis(self) -> Axis:
+        """The axis of accuracies beside that of percentages."""
+        rows = (*self.clean, *self.contaminated, *self.supervised)
+        return _axis_with_margins([end for row in rows for end in spread_ends(row)])
+
+
+def plot_groups(
+    tables: Tables,
+    choices: Choices,
+    predictors: Iterable[Valued] = (),
+    predictor_lines: Iterable[GroupLine] = (),
+) -> list[PlotGroup]:
+    """A group for each way of training with foreign images; the choices order the measures.
+
+    Predictors are drawn as distances are, with the lines fitted to them.
+    """
+    keys = dict.fromkeys(GroupKey.of(row) for row in tables.accuracies if row.percent > 0)
+    values, lines = [*tables.distances, *predictors], [*tables.lines, *predictor_lines]
+    return [_group(tables.accuracies, key, values, lines, choices) for key in keys]
+
+
+def _group(
+    rows: Sequence[AccuracyRow],
+    key: GroupKey,
+    values: Sequence[Valued],
+    lines: Sequence[GroupLine],
+    choices: Choices,
+) -> PlotGroup:
+    """Pictures of a group share their axis of accuracy."""
+    # A baseline and a pool must share these to be compared.
+    setting = (key.task, key.n_labelled, key.regime)
+    comparable = [row for row in rows if (row.task, row.n_labelled, row.regime) == setting]
+    own = {row.cell: row for row in comparable if row.percent > 0 and GroupKey.of(row) == key}
+    pairs = [(own[row.cell], row) for row in values if row.cell in own]
+    fits = {line.measure: line for line in lines if GroupKey.of(line) == key}
+    heights = [row.accuracy_mean for row, _ in pairs]
+    y_axis = _axis_with_margins([*heights, *(end for line in fits.values() for end in line.y)])
+    scatters = []
+    for measure in choices.values["measure"]:
+        if points := [pair for pair in pairs if pair[1].measure == measure]:
+            x_axis = _value_axis([row for _, row in points])
+            scatters.append(Scatter(measure, points, fits.get(measure), x_axis, y_axis))
+    clean = [row for row in comparable if not row.percent and row.algorithm == key.algorithm]
+    supervised = [row for row in comparable if row.is_supervised]
+    return PlotGroup(key, clean, list(own.values()), supervised, scatters)
+
+
+def _value_axis(rows: Sequence[Valued]) -> Axis:
+    values = [value_of(row) for row in rows]
+    if isinstance(rows[0], DistanceRow):
+        # From 0: a pool at distance 0 is like the labelled images.
+        return Axis(0.0, 1.06 * max(values) or 1.0)
+    return _axis_with_margins(values)
+
+
+def _axis_with_margins(values: list[float]) -> Axis:
+    """An axis with margins, so that no mark is cut by the frame."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    room = 0.07 * (high - low) or 0.05
+    return Axis(low - room, high + room)

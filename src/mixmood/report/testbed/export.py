@@ -1,20 +1,28 @@
-"""The numbers of a test bed for other programs: CSV and JSON, and correlations as a table."""
+"""A test bed for other programs: CSV, JSON, and figures as SVG and PNG; correlations as a table."""
 
 import gzip
+import io
 import json
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, astuple, fields
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from mixmood.core.files import csv_text
-from mixmood.report.testbed.choices import VARIANT
+from mixmood.report.testbed.choices import VARIANT, Choices, PlotGroup, Pools, plot_groups, value_of
 from mixmood.report.testbed.sheets import to_csv
 from mixmood.report.text import printable
 from mixmood.testbed.analysis.correlate import Agreement
+from mixmood.testbed.analysis.tables import Tables
 from mixmood.testbed.record import MeasuredDistance, RunRecord
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def records_csv_gz(records: Sequence[RunRecord]) -> bytes:
@@ -35,7 +43,13 @@ def flat(record: RunRecord) -> dict[str, object]:
     for measure, found in (record.distances or {}).items():
         names = MeasuredDistance.model_fields
         row |= {f"{measure}_{name}": _short(getattr(found, name)) for name in names}
-    row |= _outlook(record)
+    for part, outlook in (("share", record.useful_share), ("probe", record.probe)):
+        for name in () if outlook is None else type(outlook).model_fields:
+            value = getattr(outlook, name)
+            key = part if name == part else f"{part}_{name}"
+            row[key] = list(map(_short, value)) if name == "interval" else _short(value)
+    if record.test_halves is not None:
+        row |= {f"accuracy_half_{k}": value for k, value in enumerate(record.test_halves, 1)}
     for arm, tested in (record.arms or {}).items():
         row |= {f"arm_{arm}_{name}": value for name, value in tested.to_dict().items()}
     by_epoch = record.training.arms if record.training and record.training.arms else {}
@@ -51,20 +65,6 @@ def flat(record: RunRecord) -> dict[str, object]:
     row |= {"data": record.data, "mixmood": record.mixmood}
     row |= {f"version_{name}": value for name, value in record.versions.items()}
     return row | {name: round(value, 3) for name, value in record.times.items()}
-
-
-def _outlook(record: RunRecord) -> dict[str, object]:
-    """Useful share and probe, and the accuracies of both halves of the test images."""
-    row: dict[str, object] = {}
-    parts = {"share": record.useful_share, "probe": record.probe}
-    for part, found in parts.items():
-        for name in () if found is None else type(found).model_fields:
-            value = getattr(found, name)
-            key = part if name == part else f"{part}_{name}"
-            row[key] = list(map(_short, value)) if name == "interval" else _short(value)
-    if record.test_halves is not None:
-        row |= {f"accuracy_half_{k}": value for k, value in enumerate(record.test_halves, 1)}
-    return row
 
 
 def _short(value: object) -> object:
@@ -107,3 +107,93 @@ def agreement_csv(rows: Sequence[Agreement]) -> str:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
+
+
+FORMATS = ("svg", "png")
+Draw = Callable[["Axes", PlotGroup, list[str]], None]
+"""Draws a group of cells; the list holds all sources, each of which has its colour."""
+
+
+def figures(tables: Tables) -> dict[str, bytes]:
+    """The figures by file name: accuracy against distance by each measure, and against percent."""
+    from matplotlib import rc_context
+
+    choices = Choices.of(tables)
+    # A dollar sign in a name must not start a formula; letters missing in the font do not warn.
+    with rc_context({"text.parse_math": False}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+")
+        drawn = {
+            f"accuracy_against_{measure}": _drawn(tables, choices, _scatter(measure))
+            for measure in choices.values["measure"]
+        }
+        drawn["accuracy_against_percent"] = _drawn(tables, choices, _lines)
+        every = [(name, one, kind) for name, one in drawn.items() for kind in FORMATS]
+        return {f"{name}.{kind}": _saved(one, kind) for name, one, kind in every}
+
+
+def _drawn(tables: Tables, choices: Choices, draw: Draw) -> "Figure":
+    """One panel for each task (rows) and number of labels (columns): its first group."""
+    from matplotlib.figure import Figure
+
+    tasks, labels = choices.values["task"], choices.values["n_labelled"]
+    groups = {(g.key.task, g.key.n_labelled): g for g in reversed(plot_groups(tables, choices))}
+    sources = Pools.of(tables.accuracies).sources
+    size = (4.2 * len(labels) + 1.6, 3.2 * len(tasks))
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(len(tasks), len(labels), squeeze=False)
+    for row, task in enumerate(tasks):
+        for column, n_labelled in enumerate(labels):
+            axes = grid[row, column]
+            axes.set_title(f"{task}, {n_labelled} labels", fontsize=10)
+            axes.set_ylabel(f"test accuracy ({tables.choice})")
+            if group := groups.get((task, n_labelled)):
+                draw(axes, group, sources)
+            if axes.has_data() and column == len(labels) - 1:
+                axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def _scatter(measure: str) -> Draw:
+    def draw(axes: "Axes", group: PlotGroup, sources: list[str]) -> None:
+        axes.set_xlabel(f"{measure} distance")
+        for chart in (chart for chart in group.scatters if chart.measure == measure):
+            for source in group.by_source:
+                own = [pair for pair in chart.points if pair[0].source == source]
+                x, y = ([value_of(pair[side]) for pair in own] for side in (1, 0))
+                axes.plot(x, y, "o", color=f"C{sources.index(source)}", label=source)
+                for row, value in own:
+                    place = (value_of(value), row.accuracy_mean)
+                    axes.annotate(f" {row.percent:g} %", place, fontsize=6)
+            if line := chart.line:
+                axes.plot(line.x, line.y, "--", color="grey", label=f"r = {line.pearson:.2f}")
+
+    return draw
+
+
+def _lines(axes: "Axes", group: PlotGroup, sources: list[str]) -> None:
+    for source, rows in group.by_source.items():
+        own = [*group.clean[:1], *rows]
+        axes.errorbar(
+            [row.percent for row in own],
+            [row.accuracy_mean for row in own],
+            yerr=[row.accuracy_spread or 0 for row in own],
+            marker="o",
+            capsize=3,
+            color=f"C{sources.index(source)}",
+            label=source,
+        )
+    for row in group.supervised:
+        style = "-." if row.algorithm == "supervised-updates" else ":"
+        axes.axhline(row.accuracy_mean, color="grey", ls=style, label=row.algorithm)
+    axes.set_xlabel("out-of-distribution images, % of the pool")
+
+
+def _saved(figure: "Figure", form: str) -> bytes:
+    from matplotlib import rc_context
+
+    buffer = io.BytesIO()
+    # Without a date and with fixed ids, the same numbers give the same file.
+    with rc_context({"svg.hashsalt": "mixmood"}):
+        metadata = {"Date": None} if form == "svg" else {"Software": None}
+        figure.savefig(buffer, format=form, dpi=120, metadata=metadata)
+    return buffer.getvalue()

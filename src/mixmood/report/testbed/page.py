@@ -4,21 +4,8 @@ from collections.abc import Sequence
 
 from mixmood.report.charts import LABELLED, Axis
 from mixmood.report.page import render
-from mixmood.report.testbed.choices import (
-    TITLES,
-    Choices,
-    Pools,
-    Row,
-    Valued,
-    line_key,
-    pivoted,
-    pool_name,
-    spread_ends,
-    value_of,
-    value_words,
-)
-from mixmood.report.testbed.plots import SHARE, plot_groups
-from mixmood.testbed.analysis.agreement import AgreementRow
+from mixmood.report.testbed import choices as cells
+from mixmood.report.testbed.choices import Choices, Row, Valued, pivoted, spread_ends, value_of
 from mixmood.testbed.analysis.groups import GroupKey
 from mixmood.testbed.analysis.overview import Overview
 from mixmood.testbed.analysis.tables import AccuracyRow
@@ -26,14 +13,14 @@ from mixmood.testbed.cells import SUPERVISED
 
 
 def line_data(
-    first: Row, cells: Sequence[AccuracyRow | Valued | None], column: str, choices: Choices
+    first: Row, row: Sequence[AccuracyRow | Valued | None], column: str, choices: Choices
 ) -> dict[str, object]:
     """The HTML attributes by which a line of a table is filtered and sorted.
 
     A missing value has no attribute: the page sorts such a line to the end.
     """
-    values = {f"data-v{k}": value_of(row) for k, row in enumerate(cells) if row is not None}
-    return {**choices.marks(first, without=column), "data-name": pool_name(first), **values}
+    values = {f"data-v{k}": value_of(one) for k, one in enumerate(row) if one is not None}
+    return {**choices.marks(first, without=column), "data-name": cells.pool_name(first), **values}
 
 
 N_EMPTY = 6
@@ -46,22 +33,19 @@ SELECTIONS = {
 }
 
 
-def _by_group(record: Overview) -> list[AgreementRow]:
-    """Table 3 with the predictors of each group after its measures."""
-    rows = [*record.tables.agreements, *record.predictors]
-    order = list(dict.fromkeys(GroupKey.of(row) for row in rows))
-    return sorted(rows, key=lambda row: order.index(GroupKey.of(row)))
-
-
 def overview_page(record: Overview, command: str | None = None) -> str:
     """The page of a test bed, as HTML text; `command` is the one that made it."""
     predictors = list(dict.fromkeys(row.measure for row in record.outlook))
-    choices = Choices.of(record.tables, predictors)
-    pools = Pools.of(record.tables.accuracies)
-    values: list[Valued] = [*record.tables.distances, *record.outlook]
-    groups = plot_groups(record.tables, choices, record.outlook, record.predictor_lines)
+    tables = record.tables
+    choices = Choices.of(tables, predictors)
+    values: list[Valued] = [*tables.distances, *record.outlook]
+    groups = cells.plot_groups(tables, choices, record.outlook, record.predictor_lines)
     labels, measures = choices.values["n_labelled"], choices.values["measure"]
-    algorithms = {row.algorithm for row in record.tables.accuracies}
+    algorithms = {row.algorithm for row in tables.accuracies}
+    # Table 3 with the predictors of each group after its measures.
+    agreements = [*tables.agreements, *record.predictors]
+    order = list(dict.fromkeys(GroupKey.of(row) for row in agreements))
+    ends = [end for row in tables.accuracies for end in spread_ends(row)]
     return render(
         "testbed/testbed.html",
         record.to_json(),
@@ -69,26 +53,24 @@ def overview_page(record: Overview, command: str | None = None) -> str:
             "record": record,
             "command": command,
             "choices": choices,
-            "titles": TITLES,
-            "pools": pools,
+            "titles": cells.TITLES,
+            "pools": cells.Pools.of(tables.accuracies),
             "baselines": {name: SUPERVISED[name] for name in SUPERVISED if name in algorithms},
             "groups": groups,
-            "accuracies": pivoted(record.tables.accuracies, line_key, "n_labelled", labels),
+            "accuracies": pivoted(tables.accuracies, cells.line_key, "n_labelled", labels),
             "distances": pivoted(values, lambda row: row.cell, "measure", measures),
-            "agreements": _by_group(record),
+            "agreements": sorted(agreements, key=lambda row: order.index(GroupKey.of(row))),
             "line_data": line_data,
             "predictors": predictors,
-            "accuracy_axis": Axis.of_values(
-                [end for row in record.tables.accuracies for end in spread_ends(row)]
-            ),
+            "accuracy_axis": Axis.of_values(ends),
             "correlation_axis": Axis(-1.0, 1.0),
-            "share_axis": SHARE,
+            "share_axis": cells.SHARE,
             "labelled_mark": LABELLED,
             "spread_ends": spread_ends,
             "value_of": value_of,
-            "value_words": value_words,
-            "selection": SELECTIONS[record.tables.choice],
-            "pool_name": pool_name,
+            "value_words": cells.value_words,
+            "selection": SELECTIONS[tables.choice],
+            "pool_name": cells.pool_name,
             "n_empty": N_EMPTY,
         },
     )

@@ -8,7 +8,7 @@ from mixmood.core.files import csv_text
 from mixmood.core.text import check_name, counted
 from mixmood.report.testbed.choices import Choices, line_key, pivoted, value_of
 from mixmood.report.text import with_spread
-from mixmood.testbed.analysis.arms import ARMS, ArmRow
+from mixmood.testbed.analysis.arms import ARMS
 from mixmood.testbed.analysis.groups import GroupKey
 from mixmood.testbed.analysis.statistics import Interval
 from mixmood.testbed.analysis.tables import AccuracyRow, DistanceRow, Tables
@@ -37,101 +37,87 @@ class Sheet:
 def render_sheet(sheet: Sheet, form: str) -> str:
     """The table as text, markdown or latex."""
     check_name("format", form, FORMS)
-    return FORMS[form](sheet)
+    escape, best, weak, lines = FORMS[form]
+
+    def marked(word: Word) -> str:
+        text = escape(word.text)
+        text = best % text if word.is_best else text
+        return weak % text if word.is_weak else text
+
+    rows = [[*map(escape, sheet.columns)], *([*map(marked, row)] for row in sheet.rows)]
+    return "\n".join(lines(sheet.title, rows, sheet.notes)) + "\n"
 
 
-def _text(sheet: Sheet) -> str:
+Grid = list[list[str]]
+
+
+def _text(title: str, rows: Grid, notes: Sequence[str]) -> list[str]:
     """Columns side by side; * marks the best of a column, ~ a value that is not significant."""
-    rows = [[_plain(word) for word in row] for row in sheet.rows]
-    widths = [max(map(len, column)) for column in zip(sheet.columns, *rows, strict=True)]
-    lines = [
-        "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
-        for row in [list(sheet.columns), ["-" * width for width in widths], *rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows = [rows[0], ["-" * width for width in widths], *rows[1:]]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return [title, "", *lines, *(["", *notes] if notes else [])]
+
+
+def _markdown(title: str, rows: Grid, notes: Sequence[str]) -> list[str]:
+    rows = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return [f"**{title}**", "", *lines, *(["", *notes] if notes else [])]
+
+
+def _latex(title: str, rows: Grid, notes: Sequence[str]) -> list[str]:
+    head, *lines = [" & ".join(row) + r" \\" for row in rows]
+    return [
+        r"\begin{table}",
+        rf"\caption{{{_in_latex(title)}}}",
+        rf"\begin{{tabular}}{{{'l' * len(rows[0])}}}",
+        r"\toprule",
+        head,
+        r"\midrule",
+        *lines,
+        r"\bottomrule",
+        r"\end{tabular}",
+        *(rf"{_in_latex(note)}\\" for note in notes),
+        r"\end{table}",
     ]
-    return "\n".join([sheet.title, "", *lines, *_notes_below(sheet)]) + "\n"
-
-
-def _plain(word: Word) -> str:
-    return f"{_one_line(word.text)}{'*' * word.is_best}{'~' * word.is_weak}"
 
 
 def _one_line(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def _notes_below(sheet: Sheet) -> list[str]:
-    return ["", *sheet.notes] if sheet.notes else []
+_MARKDOWN = str.maketrans({"\\": r"\\", "|": r"\|", "<": "&lt;", "*": r"\*", "`": r"\`"})
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "±": r"$\pm$",
+        **{character: f"\\{character}" for character in "%_&#{}$"},
+    }
+)
 
 
-_MARKDOWN = {"\\": r"\\", "|": r"\|", "<": "&lt;", "*": r"\*", "`": r"\`"}
+def _in_markdown(text: str) -> str:
+    # The second replacement prevents links and pictures, which a page would fetch.
+    return _one_line(text).translate(_MARKDOWN).replace("](", r"]\(")
 
 
-def _markdown(sheet: Sheet) -> str:
-    def escaped(text: str) -> str:
-        # The second replacement prevents links and pictures, which a page would fetch.
-        return _replaced(text, _MARKDOWN).replace("](", r"]\(")
-
-    def marked(word: Word) -> str:
-        text = escaped(word.text)
-        text = f"**{text}**" if word.is_best else text
-        return f"_{text}_" if word.is_weak else text
-
-    rows = [[marked(word) for word in row] for row in sheet.rows]
-    lines = [
-        f"| {' | '.join(row)} |"
-        for row in [[*map(escaped, sheet.columns)], ["---"] * len(sheet.columns), *rows]
-    ]
-    return "\n".join([f"**{sheet.title}**", "", *lines, *_notes_below(sheet)]) + "\n"
+def _in_latex(text: str) -> str:
+    return _one_line(text).translate(_LATEX)
 
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "±": r"$\pm$",
-    **{character: f"\\{character}" for character in "%_&#{}$"},
+Lines = Callable[[str, Grid, Sequence[str]], list[str]]
+FORMS: dict[str, tuple[Callable[[str], str], str, str, Lines]] = {
+    "text": (_one_line, "%s*", "%s~", _text),
+    "markdown": (_in_markdown, "**%s**", "_%s_", _markdown),
+    "latex": (_in_latex, r"\textbf{%s}", r"\textit{%s}", _latex),
 }
-
-
-def _latex(sheet: Sheet) -> str:
-    def marked(word: Word) -> str:
-        text = _escaped(word.text)
-        text = rf"\textbf{{{text}}}" if word.is_best else text
-        return rf"\textit{{{text}}}" if word.is_weak else text
-
-    lines = [
-        r"\begin{table}",
-        rf"\caption{{{_escaped(sheet.title)}}}",
-        rf"\begin{{tabular}}{{{'l' * len(sheet.columns)}}}",
-        r"\toprule",
-        " & ".join(map(_escaped, sheet.columns)) + r" \\",
-        r"\midrule",
-        *(" & ".join(map(marked, row)) + r" \\" for row in sheet.rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        *(rf"{_escaped(note)}\\" for note in sheet.notes),
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _escaped(text: str) -> str:
-    return _replaced(text, _LATEX)
-
-
-def _replaced(text: str, words: Mapping[str, str]) -> str:
-    """The text on one line, with the special characters of a format replaced in one pass."""
-    return "".join(words.get(character, character) for character in _one_line(text))
-
-
-FORMS: dict[str, Callable[[Sheet], str]] = {
-    "text": _text,
-    "markdown": _markdown,
-    "latex": _latex,
-}
+"""For each format: how a text is escaped, the best of a column and a weak value are marked, and the
+lines are made from the title, the rows (the first are the names of the columns) and the notes."""
 
 
 _COLUMNS = {"source": "ood_source", "percent": "ood_percent"}
@@ -196,8 +182,8 @@ def _cell_sheet(
         columns += [f"n={value}" if is_by_labels else value, *_paper_columns(tables)]
     lines = []
     for first, cells in pivoted(rows, line_of, column, values):
-        line = [Word(first.task), Word(first.ood_type), Word(_pool(first, choices))]
-        line += [] if is_by_labels else [Word(str(first.n_labelled))]
+        line = _words(first.task, first.ood_type, _pool(first, choices))
+        line += [] if is_by_labels else _words(first.n_labelled)
         for row in cells:
             line.append(_word(row, tables.n_seeds))
             line += _beside(tables, *((value_of(row), row.paper) if row else (None, None)))
@@ -212,15 +198,12 @@ def agreement_sheet(tables: Tables) -> Sheet:
     columns += ["Spearman", "regret (points)", "cells", "seeds"]
     lines = [
         [
-            Word(", ".join(filter(None, (row.task, choices.variant(row))))),
-            Word(str(row.n_labelled)),
-            Word(row.measure),
-            Word(_with_interval(row.pearson, row.pearson_interval)),
+            *_words(_named(row.task, row, choices), row.n_labelled, row.measure),
+            *_words(_with_interval(row.pearson, row.pearson_interval)),
             *_beside(tables, row.pearson, row.paper),
-            Word(_with_interval(row.spearman, row.spearman_interval)),
-            Word(_with_interval(row.regret_points, row.regret_interval, 1)),
-            Word(str(row.n_cells)),
-            Word(str(row.n_seeds)),
+            *_words(_with_interval(row.spearman, row.spearman_interval)),
+            *_words(_with_interval(row.regret_points, row.regret_interval, 1)),
+            *_words(row.n_cells, row.n_seeds),
         ]
         for row in tables.agreements
     ]
@@ -248,17 +231,16 @@ def arm_sheet(tables: Tables) -> Sheet:
     lines = []
     for cell, epoch in dict.fromkeys((cell, epoch) for cell, epoch, _ in rows):
         own = [rows[cell, epoch, arm] for arm in ARMS]
-        names = (cell.task, cell.ood_type, _pool(cell, choices), str(cell.n_labelled), epoch)
+        names = (cell.task, cell.ood_type, _pool(cell, choices), cell.n_labelled, epoch)
         means = [THREE_DECIMALS(row.accuracy_mean) for row in own]
-        differences = [_difference(row) for row in own[1:]]
-        lines.append([Word(word) for word in (*names, *means, *differences, str(own[0].n_runs))])
+        differences = [
+            f"{row.difference_points:+.1f}"
+            + ("" if row.difference_error is None else f" ± {row.difference_error:.1f}")
+            for row in own[1:]
+        ]
+        lines.append(_words(*names, *means, *differences, own[0].n_runs))
     title = "Table 4. Test accuracy by arm; differences from arm A ± standard error over runs"
     return Sheet(title, columns, lines, [ARMS_NOTE, *_notes(tables)])
-
-
-def _difference(row: ArmRow) -> str:
-    error = "" if row.difference_error is None else f" ± {row.difference_error:.1f}"
-    return f"{row.difference_points:+.1f}{error}"
 
 
 def arm_agreement_sheet(tables: Tables) -> Sheet:
@@ -270,10 +252,9 @@ def arm_agreement_sheet(tables: Tables) -> Sheet:
     lines = []
     for group, epoch, measure in dict.fromkeys(key[:3] for key in rows):
         own = [rows[group, epoch, measure, arm] for arm in ARMS]
-        name = ", ".join(filter(None, (group.task, choices.variant(group))))
+        name = _named(group.task, group, choices)
         found = [_with_interval(row.pearson, row.pearson_interval, 2) for row in own]
-        words = (name, str(group.n_labelled), measure, epoch, *found, str(own[0].n_seeds))
-        lines.append([Word(word) for word in words])
+        lines.append(_words(name, group.n_labelled, measure, epoch, *found, own[0].n_seeds))
     title = (
         "Table 5. Pearson's r of distance and accuracy by arm; in brackets 95 % intervals over "
         "seeds, from three seeds on"
@@ -291,9 +272,18 @@ SHEETS: dict[int, Callable[[Tables], Sheet]] = {
 }
 
 
+def _words(*values: object) -> list[Word]:
+    return [Word(str(value)) for value in values]
+
+
+def _named(name: str, row: Cell | GroupKey, choices: Choices) -> str:
+    """The name, and how the row was trained where rows differ in it."""
+    return ", ".join(filter(None, (name, choices.variant(row))))
+
+
 def _pool(cell: Cell, choices: Choices) -> str:
     name = SUPERVISED.get(cell.algorithm, f"{cell.source} {cell.percent:g} %")
-    return ", ".join(filter(None, (name, choices.variant(cell))))
+    return _named(name, cell, choices)
 
 
 def _word(row: AccuracyRow | DistanceRow | None, n_seeds: int) -> Word:
@@ -322,9 +312,8 @@ def _beside(tables: Tables, ours: float | None, theirs: float | None) -> list[Wo
 def _with_interval(value: float | None, interval: Interval, digits: int = 3) -> str:
     if value is None:
         return "-"
-    if interval is None:
-        return f"{value:.{digits}f}"
-    return f"{value:.{digits}f} [{interval[0]:.{digits}f}, {interval[1]:.{digits}f}]"
+    ends = "" if interval is None else " [{:.{n}f}, {:.{n}f}]".format(*interval, n=digits)
+    return f"{value:.{digits}f}{ends}"
 
 
 def _notes(tables: Tables) -> list[str]:
