@@ -16,6 +16,7 @@ from mixmood.core.errors import InputError, OptionError
 from mixmood.core.records.labelling import Proposals
 from mixmood.data.images.pool import Labels
 from mixmood.data.readers.array import FeatureArray
+from mixmood.data.readers.kept import parts_of
 from mixmood.selection.decide import ScannedPool
 from mixmood.selection.next import (
     MOST_CANDIDATES,
@@ -134,6 +135,16 @@ def test_answers_of_a_round_leave_the_pool_and_teach_whatis_foreign(half_foreign
     assert record.labels_file == "mixmood-labels-2.csv"  # the first round is not overwritten
     assert len(record.images) == 12
     assert not {one.index for one in record.images} & {*ANSWERED, *range(60, 122)}
+
+
+def test_an_answer_for_an_image_that_the_list_left_out_changes_nothing(half_foreign, tmp_path):
+    labelled, pool = half_foreign
+    kept = parts_of([(pool, np.arange(100))], "kept")
+    file = tmp_path / "labels.csv"
+    file.write_text(f"pool,path,index,label\n{pool.name},{pool.locate(110)},110,(none)\n")
+    found = mixmood.next(labelled, kept, count=5, cache=None, labels=(str(file),))
+    plain = mixmood.next(labelled, kept, count=5, cache=None)
+    assert found.paths == plain.paths
 
 
 def test_images_like_foreign_ones_are_less_useful():

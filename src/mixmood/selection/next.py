@@ -119,16 +119,16 @@ def proposed(
     head, names = fit_classifier(own.features, codes, labelled.labels, plan.seed)
     if head is None:
         raise InputError(f"The readable images of {labelled.name} are of one class.")
-    found = {}
-    for name, pool in pools.items():
-        said = answers.get(name, {})
-        found[name] = _candidates(opened, pool, said, plan, extractor, head, names)
+    found = {
+        name: _candidates(opened, pool, answers.get(name, {}), plan, extractor, head, names)
+        for name, pool in pools.items()
+    }
     features = np.concatenate([one.sample.features for one in found.values()])
     useful = np.concatenate([one.useful for one in found.values()])
     foreign = [
         extractor.read(pools[name], rows).features
         for name, said in answers.items()
-        if (rows := sorted(row for row, label in said.items() if label == NONE))
+        if name in pools and (rows := sorted(k for k, label in said.items() if label == NONE))
     ]
     if foreign:
         present = np.unique(codes, return_inverse=True)[1]
@@ -142,12 +142,13 @@ def proposed(
             why = f"The proposed images are not grouped: {error}"
     chosen = chosen_images(features, own.features, useful, chances, plan.count, groups)
     owners = [(one, k) for one in found.values() for k in range(len(one.useful))]
-    images = []
-    for row, n_like in zip(chosen.rows.tolist(), chosen.n_like.tolist(), strict=True):
-        pool_of_row, k = owners[row]
-        images.append(pool_of_row.proposal(k, chances[row], n_like))
-    is_useless = is_foreign(images, found)
-    return Proposed(() if is_useless else tuple(images), found, names, (why,) if why else ())
+    images = tuple(
+        one.proposal(k, chances[row], n_like)
+        for row, n_like in zip(chosen.rows.tolist(), chosen.n_like.tolist(), strict=True)
+        for one, k in [owners[row]]
+    )
+    images = () if is_foreign(images, found) else images
+    return Proposed(images, found, names, (why,) if why else ())
 
 
 def _candidates(
@@ -166,9 +167,8 @@ def _candidates(
     scorer = replace(scorer, head=head, class_names=names)
     with tempfile.TemporaryDirectory(prefix="mixmood-next-") as folder:
         parts = PartFolder(Path(folder) / "scan", len(pool))
-        scanned = (
-            FilterJob(pool, None, filter_plan, scorer, extractor, parts, answers).run().scanned
-        )
+        job = FilterJob(pool, None, filter_plan, scorer, extractor, parts, answers)
+        scanned = job.run().scanned
         confidence = np.concatenate([part.confidence for _, part in parts])
         nearest = np.concatenate([part.nearest for _, part in parts])
     useful, may_be = useful_of(scorer.filter, scanned.scores)
