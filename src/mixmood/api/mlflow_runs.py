@@ -27,17 +27,10 @@ def mlflow_log(uri: str | None) -> MlflowLog | None:
 
 def log_ranking(log: MlflowLog, report: "RankReport") -> str:
     """Log a ranking: its options, a few numbers of each pool, record and page. The run's id."""
-    params = {
-        "labelled": report.labelled.name,
-        "n_labelled": report.labelled.n_images,
-        "measure": report.measure,
-        "by": report.by,
-        "sample_size": report.sample_size,
-        "draws": report.draws,
-        "seed": report.seed,
-        "backbone": report.backbone["name"],
-        "best": report.best,
-    }
+    names = ("measure", "by", "sample_size", "draws", "seed", "best")
+    params = {name: getattr(report, name) for name in names}
+    params |= {"labelled": report.labelled.name, "n_labelled": report.labelled.n_images}
+    params["backbone"] = report.backbone["name"]
     writers = {"ranking.json": report.to_json, "ranking.csv": report.to_csv}
     writers["ranking.html"] = report.to_html
     name, metrics = f"rank {report.labelled.name}", _ranking_metrics(report)
@@ -47,14 +40,9 @@ def log_ranking(log: MlflowLog, report: "RankReport") -> str:
 def log_filter(log: MlflowLog, kept: "Kept", out: Path | None) -> str:
     """Log a filtered pool: its options, its counts, record, page and list. The run's id."""
     record = kept.record
-    params = {
-        "labelled": record.labelled,
-        "pool": record.pool,
-        "keep": record.keep,
-        "score": record.score,
-        "seed": record.seed,
-        "backbone": record.backbone["name"],
-    }
+    names = ("labelled", "pool", "keep", "score", "seed")
+    params = {name: getattr(record, name) for name in names}
+    params["backbone"] = record.backbone["name"]
     counts = ("n_images", "n_kept", "n_unreadable", "threshold")
     metrics = {count: getattr(record, count) for count in counts}
     metrics["useful_share"] = record.useful_share.share

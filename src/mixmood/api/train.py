@@ -145,7 +145,10 @@ def _trained_head(
     run = replace(run, record=replace(run.record, elapsed_s=time.perf_counter() - start))
     if plan.folder is not None:
         write_atomic(plan.folder / run_files.MODEL, run.model)
-        write_atomic(plan.folder / run_files.REPORT, training_report(run))
+        names = run.record.class_names
+        surest = _surest(run, names) if len(names) <= MOST_CLASSES else {}
+        pictures = TrainingPictures(run.labelled.pool.name, _mistakes(run, names), surest)
+        write_atomic(plan.folder / run_files.REPORT, training_page(run.record, pictures))
         # Last, so that a folder with a record is complete.
         write_atomic(plan.folder / run_files.RECORD, run.record.to_json())
     if log is not None:
@@ -175,17 +178,6 @@ MOST_MISTAKES = 12
 """Pairs of classes whose mistakes are shown, the most frequent first."""
 MOST_CLASSES = 20
 """With more classes, the surest images of each class are not shown."""
-
-
-def training_report(run: HeadRun, command: str | None = None) -> str:
-    """The page of a head, as HTML text."""
-    names = run.record.class_names
-    pictures = TrainingPictures(
-        labelled=run.labelled.pool.name,
-        mistakes=_mistakes(run, names),
-        surest=_surest(run, names) if len(names) <= MOST_CLASSES else {},
-    )
-    return training_page(run.record, pictures, command)
 
 
 def _mistakes(run: HeadRun, names: tuple[str, ...]) -> tuple[Mistakes, ...]:

@@ -40,32 +40,23 @@ class SetsInView:
 
     Attributes:
         opened: The labelled set as it was opened.
+        labelled: The same with corrections and with labelled images of the pools.
         pools: The pools by name, as they were opened.
+        unlabelled: The pools without the images that have a label now or belong to no class.
+        emptied: The pools of which nothing is left then, with the reason.
+        given: What the files with labels say of the pools.
         view: Why the backbone looks at images as it does; None for features.
-        given: The labelled set with the labels of files, and what these say of the pools.
         extractor: Reads features in this view.
     """
 
     opened: Pool
+    labelled: Pool
     pools: dict[str, Pool]
-    view: ChosenView | None
+    unlabelled: dict[str, Pool]
+    emptied: dict[str, str]
     given: GivenLabels
+    view: ChosenView | None
     extractor: Extractor
-
-    @property
-    def labelled(self) -> Pool:
-        """The labelled set with corrections and with labelled images of the pools."""
-        return self.given.labelled
-
-    @property
-    def unlabelled(self) -> dict[str, Pool]:
-        """The pools without the images that have a label now or belong to no class."""
-        return self.given.left(self.pools)[0]
-
-    @property
-    def emptied(self) -> dict[str, str]:
-        """The pools of which nothing is left then, with the reason."""
-        return self.given.left(self.pools)[1]
 
     @property
     def pixel_range(self) -> PixelRange | None:
@@ -99,8 +90,9 @@ def sets_in_view(
     if given.labelled is not base and view is not None:
         # The accuracy of views was measured on other images and labels.
         view = replace(view, evidence=None)
-    backbone = None if view is None else view.backbone
-    return SetsInView(base, scaled_pools, view, given, Extractor(backbone, jobs, cache, listener))
+    extractor = Extractor(None if view is None else view.backbone, jobs, cache, listener)
+    left, emptied = given.left(scaled_pools)
+    return SetsInView(base, given.labelled, scaled_pools, left, emptied, given, view, extractor)
 
 
 def _chosen_view(
