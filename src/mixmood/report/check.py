@@ -7,7 +7,7 @@ from mixmood.core.files import csv_text
 from mixmood.core.records.check import LABEL, Finding, LabelCheck
 from mixmood.core.text import counted
 from mixmood.report.page import render
-from mixmood.report.text import printable, seen_at
+from mixmood.report.text import printable, seen_at, side_by_side
 
 N_SHOWN = 10
 """Findings in the table of the terminal."""
@@ -51,9 +51,7 @@ def check_text(record: LabelCheck) -> str:
         for one in worst:
             names = map(_short, (one.label, one.suggested or "-", one.path))
             rows.append([f"{one.score:.2f}", one.check, *names])
-        *widths, _ = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        cells = [[*map(str.ljust, row, widths), row[-1]] for row in rows]
-        lines += ["", *("  ".join(row).rstrip() for row in cells)]
+        lines += ["", *side_by_side(rows)]
     if n_more := len(record.findings) - len(worst):
         lines.append(f"... and {n_more:,} more: --csv FILE or --html FILE has all of them.")
     lines += [f"Note: {printable(text)}" for text in record.warnings]

@@ -1,7 +1,7 @@
 """How numbers and names are written for readers: three digits, nothing unsafe to print."""
 
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
@@ -107,6 +107,16 @@ def with_spread(mean: float, spread: float | None, form: Callable[[float], str] 
     ('0.500', '0.500 ± 0.250')
     """
     return form(mean) if spread is None else f"{form(mean)} ± {form(spread)}"
+
+
+def side_by_side(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows of a table as lines, its columns side by side.
+
+    >>> side_by_side([["pool", "n"], ["web", "12"]])
+    ['pool  n', 'web   12']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def printable(text: str) -> str:

@@ -72,13 +72,9 @@ def parse_keep(keep: str | float) -> KeepRule:
 
 def keep_best(scores: Array, n_kept: int, is_candidate: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The best `n_kept` candidates, or all if there are fewer; of equal scores the lower index."""
-    candidates = scores[is_candidate]
-    if len(candidates) <= n_kept:
-        return is_candidate.copy()
-    last = np.partition(candidates, len(candidates) - n_kept)[len(candidates) - n_kept]
-    is_kept = np.asarray(is_candidate & (scores > last))
-    ties = np.flatnonzero(is_candidate & (scores == last))
-    is_kept[ties[: n_kept - int(is_kept.sum())]] = True
+    rows = np.flatnonzero(is_candidate)
+    is_kept = np.zeros(len(scores), bool)
+    is_kept[rows[np.argsort(-scores[rows], kind="stable")[:n_kept]]] = True
     return is_kept
 
 
@@ -119,7 +115,7 @@ def diverse_order(
     """
     n = len(scores)
     rows = unit_rows(features)
-    by_score = np.lexsort((np.arange(n), -scores))
+    by_score = np.argsort(-scores, kind="stable")
     merit = np.empty(n)
     merit[by_score] = (1 - strength) * np.linspace(1.0, 0.0, n) if n > 1 else 1.0
     nearest = np.full(n, -1.0)

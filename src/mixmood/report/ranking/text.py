@@ -163,7 +163,14 @@ class RankingTable:
         marks, heads = ASCII if self.is_plain else UNICODE, {}
         widths |= {"pool": names, INTERVAL: bars}
         if bars:
-            heads[INTERVAL], cells[INTERVAL] = self._bars(bars, marks)
+            ordered = self.ranking.ordered_by(self.measure)
+            results = [pool.measures[self.measure] for pool in ordered]
+            drawn, is_log = interval_bars(results, floor.upper, bars, marks)
+            scale = " (log)" if is_log else ""
+            head = f"{INTERVAL}{scale}"
+            heads[INTERVAL] = head if len(head) <= bars else f"95 %{scale}"
+            styles = ["green" if one.rank_interval[0] == 1 else "red" for one in results]
+            cells[INTERVAL] = [Text(*own) for own in zip(drawn, styles, strict=True)]
         for cell in cells[self.measure]:
             cell.stylize("bold")
         shown = {"pool", *others, *([INTERVAL] if bars else [])}
@@ -176,16 +183,6 @@ class RankingTable:
             caption=f"noise floor ({marks[-1]}): up to {floor.upper:.3g}",
             caption_justify="left",
         )
-
-    def _bars(self, width: int, marks: Marks) -> tuple[str, list[Text]]:
-        """The head of the column, and the intervals on a common scale."""
-        results = [p.measures[self.measure] for p in self.ranking.ordered_by(self.measure)]
-        floor = self.ranking.noise_floor[self.measure].upper
-        bars, is_log = interval_bars(results, floor, width, marks)
-        scale = " (log)" if is_log else ""
-        head = f"{INTERVAL}{scale}" if len(INTERVAL + scale) <= width else f"95 %{scale}"
-        styles = ["green" if one.rank_interval[0] == 1 else "red" for one in results]
-        return head, [Text(*bar_and_style) for bar_and_style in zip(bars, styles, strict=True)]
 
 
 def name_and_bar_widths(name: int, others: int, width: int) -> tuple[int, int]:

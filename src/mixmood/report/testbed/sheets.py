@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from mixmood.core.files import csv_text
 from mixmood.core.text import check_name, counted
 from mixmood.report.testbed.choices import Choices, line_key, pivoted, value_of
-from mixmood.report.text import with_spread
+from mixmood.report.text import side_by_side, with_spread
 from mixmood.testbed.analysis.arms import ARMS
 from mixmood.testbed.analysis.groups import GroupKey
 from mixmood.testbed.analysis.statistics import Interval
@@ -53,9 +53,8 @@ Grid = list[list[str]]
 
 def _text(title: str, rows: Grid, notes: Sequence[str]) -> list[str]:
     """Columns side by side; * marks the best of a column, ~ a value that is not significant."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    rows = [rows[0], ["-" * width for width in widths], *rows[1:]]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    rules = ["-" * max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = side_by_side([rows[0], rules, *rows[1:]])
     return [title, "", *lines, *(["", *notes] if notes else [])]
 
 
