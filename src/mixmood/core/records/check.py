@@ -13,14 +13,9 @@ CONFUSED, SMALL, TEST = "confused", "small", "test"
 
 @dataclass(frozen=True)
 class _Image:
-    """One labelled image.
+    """One labelled image, as its pool names it; `suggested` is another class that it may have.
 
-    Attributes:
-        path: The image as its pool names it.
-        index: Its index in the pool.
-        label: Its class.
-        suggested: Another class that it may have, such as the one that held-out heads find most
-            probable beside the label; empty if there is none.
+    That is such as the one that held-out heads find most probable; empty if there is none.
     """
 
     path: str
@@ -31,11 +26,9 @@ class _Image:
 
 @dataclass(frozen=True)
 class CheckedImage(_Image):
-    """One labelled image with its scores, from 0 to 1: larger is worse.
+    """One labelled image with its scores by check, from 0 to 1, and the checks that flag it.
 
-    Attributes:
-        scores: By the name of the check. Those of `confused` and `small` are of the whole class.
-        flags: The checks that flag it.
+    A larger score is worse. Those of `confused` and `small` are of the whole class.
     """
 
     scores: dict[str, float]
@@ -46,11 +39,7 @@ class CheckedImage(_Image):
 class Finding(_Image):
     """One image that one check flags; or does not, in a table of all images.
 
-    Attributes:
-        score: From 0 to 1: larger is worse.
-        flag: Whether it is flagged.
-        check: The name of the check.
-        why: One sentence.
+    The score is from 0 to 1: larger is worse.
     """
 
     score: float
@@ -61,13 +50,7 @@ class Finding(_Image):
 
 @dataclass(frozen=True)
 class CheckSummary:
-    """One check.
-
-    Attributes:
-        name: Such as LABEL.
-        n_flagged: How many images it flags.
-        sentence: What it found, in one sentence.
-    """
+    """One check, how many images it flags, and what it found, in one sentence."""
 
     name: str
     n_flagged: int
@@ -76,13 +59,7 @@ class CheckSummary:
 
 @dataclass(frozen=True)
 class ConfusedPair:
-    """Two classes of which images are taken for the other.
-
-    Attributes:
-        classes: Their names.
-        share: Of the images of both, the share that is taken for the other class.
-        n_images: How many these are.
-    """
+    """Two classes, and the share and the number of their images that are taken for the other."""
 
     classes: tuple[str, str]
     share: float
@@ -114,18 +91,14 @@ class LabelCheck(JsonRecord):
     """What looks wrong in a labelled set.
 
     Attributes:
-        labelled: The name of the set.
         n_images: Images that could be read.
-        n_unreadable: Images that could not.
         classes: How many readable images each class has.
         accuracy: How often heads give held-out images their label; None if none can be held out.
-        checks: All checks that were made.
         findings: The flagged images, the worst first.
         confused: Pairs of classes that are confused, the worst first.
         without_flagged: What the set gains without the flagged labels; None if none is flagged, or
             it cannot be measured.
         images: All images, in the order of the set.
-        backbone: The network that computed the features.
         view: Resolution and depth of the features; None for given features.
         warnings: Facts that may make the result wrong.
     """

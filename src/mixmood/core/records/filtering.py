@@ -37,16 +37,11 @@ class Filtering(JsonRecord):
         threshold: A kept image has at least this score; None if nothing was kept.
         typical: The share of labelled images that reach the threshold.
         n_labelled: Labelled images that the filter was fitted on.
-        n_images: Images in the pool.
-        n_kept: How many of them are kept.
-        n_unreadable: How many could not be read.
         reasons: How many were dropped for each reason.
-        useful_share: The estimated useful share.
         classes: How many of the kept images the classifier puts into each class; None without
             labels.
         probe: Expected gains before and after; None without classes, with a saved filter, or where
             too few images are kept.
-        backbone: The network that computed the features.
         view: Resolution and depth of the features, and what they were compared with; None for
             given features.
         warnings: Facts that may make the result wrong.
@@ -80,13 +75,10 @@ class Filtering(JsonRecord):
 
 @dataclass(frozen=True)
 class ScoredTile:
-    """One image as the page shows it.
+    """One image, by its path or index, as the page shows it.
 
-    Attributes:
-        place: The path of the image, or its index in the array.
-        uri: The small picture as a data URI; None if the file cannot be read any more.
-        score: Its score; None for labelled images.
-        is_kept: Whether it is kept; None for labelled images.
+    `uri` is the small picture; None if the file cannot be read any more. Labelled images have
+    neither a score nor `is_kept`.
     """
 
     place: str
@@ -97,16 +89,10 @@ class ScoredTile:
 
 @dataclass(frozen=True)
 class Gallery:
-    """The images of one predicted class, or of the whole pool where there are no classes.
+    """Images of one predicted class, or of the whole pool where there are no classes.
 
-    Attributes:
-        name: The class; None without classes.
-        n_kept: How many images of it are kept.
-        n_dropped: How many were dropped because of their score.
-        labelled: Some labelled images.
-        kept: Some kept images, the best score first.
-        borderline: The images nearest to the threshold on both sides, the best score first.
-        dropped: Some images that were dropped because of their score, the best score first.
+    The best score comes first. `borderline` has those nearest to the threshold on both sides;
+    `dropped` those that were dropped because of their score.
     """
 
     name: str | None
@@ -120,14 +106,9 @@ class Gallery:
 
 @dataclass(frozen=True)
 class ScoreHistogram:
-    """How many images have scores in each of the equal bins between two scores.
+    """How many labelled, readable and kept images have scores in each of the equal bins.
 
-    Attributes:
-        low: Where the first bin begins; it also holds all lower scores.
-        high: Where the last bin ends; it also holds all higher scores.
-        labelled: Counts of the labelled images.
-        pool: Counts of the readable images of the pool.
-        kept: Counts of the kept images.
+    The first bin begins at `low` and also holds all lower scores; the last one likewise.
     """
 
     low: float
@@ -139,12 +120,9 @@ class ScoreHistogram:
 
 @dataclass(frozen=True)
 class FilterMaterial:
-    """Scores and pictures of a filtered pool.
+    """Scores and pictures of a filtered pool: the classes with the most kept images first.
 
-    Attributes:
-        histogram: The scores.
-        galleries: The classes with the most kept images first; empty for features.
-        n_classes_left_out: How many classes have no gallery.
+    Features have no galleries.
     """
 
     histogram: ScoreHistogram

@@ -11,15 +11,9 @@ MOST_IMAGES = 500
 
 @dataclass(frozen=True)
 class LabelImage:
-    """One image that a person is asked about.
+    """One image that a person is asked about, as its pool names it, and why it is shown.
 
-    Attributes:
-        pool: The name of its pool in results.
-        path: The image as its pool names it.
-        index: Its index in the pool.
-        guesses: Classes with their probabilities, the most probable first.
-        label: The label that it has; None without one.
-        note: Why it is shown, in a sentence.
+    `guesses` are classes with their probabilities, the most probable first.
     """
 
     pool: str
@@ -35,8 +29,7 @@ class LabelTask(JsonRecord):
     """The content of a page to label on, but for its pictures.
 
     Attributes:
-        title: The question.
-        lead: A sentence below it.
+        title: The question, with the lead as a sentence below it.
         classes: The classes in the order of their keys; empty if images are kept or dropped.
         images: At most MOST_IMAGES.
         command: A command that reads the saved labels; None without one.
@@ -56,17 +49,11 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Proposal:
-    """An image that is worth a label.
+    """An image that is worth a label, as its pool names it.
 
-    Attributes:
-        pool: The name of its pool.
-        path: The image as its pool names it.
-        index: Its index in the pool.
-        score: Its score, as `filter` gives it.
-        useful: The chance that it belongs to one of the classes.
-        guesses: Classes and their probabilities, the most probable first.
-        nearest: The nearest labelled image.
-        reason: Why its label would help.
+    `score` is that of `filter`, `useful` the chance that it belongs to one of the classes;
+    `guesses` are classes and their probabilities, the most probable first; `nearest` is the
+    nearest labelled image, and `reason` says why its label would help.
     """
 
     pool: str
@@ -81,16 +68,10 @@ class Proposal:
 
 @dataclass(frozen=True)
 class AskedPool:
-    """How many images of a pool are proposed, of how many that may be.
+    """How many images of a pool are proposed, of the `n_useful` that may be.
 
-    Attributes:
-        name: Its name.
-        n_images: Images in the pool.
-        n_useful: Images that may be proposed: readable, no copies, and like the labelled ones.
-        n_proposed: Images that are proposed.
-        useful_share: Its useful share.
-        advice: What to do with it without labels: use, filter, unsure or avoid.
-        gain: What it gains without labels, in points; None if that was not measured.
+    These are readable, no copies, and like the labelled ones. `advice` says what to do with the
+    pool without labels, `gain` what it then gains, in points; None if that was not measured.
     """
 
     name: str
@@ -106,14 +87,9 @@ class AskedPool:
 class LabelPoints:
     """What labels are worth, in points of accuracy, by the learning curve of the labelled images.
 
-    Attributes:
-        n_labels: How many labels.
-        chosen: If the proposed images are labelled.
-        chosen_interval: Its 95 % interval.
-        random: If as many random images of the pools are labelled.
-        unlabelled: What the advised pools gain without any label; None if none is advised.
-        unlabelled_interval: Its 95 % interval.
-        pools: The pools that are advised.
+    `chosen` if the proposed images are labelled, `random` if as many random images of the pools
+    are; `unlabelled` is what the advised `pools` gain without any label, None if none is advised.
+    Intervals are of 95 %.
     """
 
     n_labels: int
@@ -132,14 +108,10 @@ class Proposals(JsonRecord):
     Attributes:
         count: How many were asked for.
         n_labelled: Labelled images that the choice is based on.
-        classes: The classes of the labelled images.
-        images: The proposed images.
-        pools: The pools they come from.
         worth: What their labels are worth; None if the learning curve cannot tell.
         answer: What to do, in one sentence.
         next: The command that uses the new labels; None if the sets are not paths.
         labels_file: The name under which the page saves them.
-        backbone: The network that computed the features.
         view: Resolution and depth of the features; None for given features.
         warnings: Facts that may make the result wrong.
     """

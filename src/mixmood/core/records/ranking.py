@@ -28,13 +28,10 @@ class JsonRecord:
 
 @dataclass(frozen=True)
 class ShareRecord:
-    """The part of a pool that looks like the labelled classes.
+    """The part of a pool that looks like the labelled classes, 0 to 1, with its 95 % interval.
 
-    Attributes:
-        share: The estimate, 0 to 1.
-        interval: Its 95 % interval.
-        is_trustworthy: Whether foreign images similar to the labelled classes would be noticed.
-        note: Why it is not trustworthy; empty if it is.
+    It is trustworthy if foreign images similar to the labelled classes would be noticed; `note`
+    says why it is not.
     """
 
     share: float
@@ -91,12 +88,9 @@ class Dissimilarity:
 
 @dataclass(frozen=True)
 class RankedDissimilarity(Dissimilarity):
-    """A distance with its certainty, and the rank of the pool among the others by this measure.
+    """A distance with its certainty, and the rank of the pool by this measure; 1 is the nearest.
 
-    Attributes:
-        rank: The rank by distance; 1 is the nearest.
-        p_best: The probability that the pool is the nearest.
-        rank_interval: The ranks that it takes with 95 % probability.
+    `p_best` is the probability that it is the nearest, `rank_interval` has 95 % probability.
     """
 
     rank: int
@@ -108,11 +102,8 @@ class RankedDissimilarity(Dissimilarity):
 class NoiseFloor:
     """The distance between disjoint parts of the labelled set: its value without a difference.
 
-    Attributes:
-        distance: Mean over the draws.
-        spread: Standard deviation over the draws.
-        upper: The value that 95 % of the draws do not exceed.
-        sample_size: Images in each part.
+    Mean and standard deviation over the draws, the value that 95 % of them do not exceed, and the
+    number of images in each part.
     """
 
     distance: float
@@ -179,8 +170,7 @@ class LabelledAccuracy:
     """How often a classifier is right on labelled images that it was not trained on.
 
     Attributes:
-        value: The share of right predictions, from 0 to 1.
-        interval: Its 95 % interval.
+        value: The share of right predictions, from 0 to 1, with its 95 % interval.
         balanced: The mean over classes of the share of right predictions: each class counts the
             same, however many images it has.
         never_predicted: Classes of which no image is ever predicted correctly.
@@ -303,12 +293,10 @@ class Ranking(JsonRecord):
 
 @dataclass(frozen=True)
 class Tile:
-    """One image as the page shows it.
+    """One image, by its path or index, as the page shows it.
 
-    Attributes:
-        place: The path of the image, or its index in the array.
-        uri: The small picture as a data URI; None where there are features but no pictures.
-        distance: 1 - mean cosine to the three nearest labelled images; None for labelled images.
+    `uri` is the small picture; None where there are features but no pictures. `distance` is
+    1 - mean cosine to the three nearest labelled images; None for labelled images.
     """
 
     place: str
@@ -337,13 +325,9 @@ class SetPictures:
 
 @dataclass(frozen=True)
 class PageMaterial:
-    """Pictures and map of a ranking.
+    """Pictures and map of a ranking, and versions of the libraries that computed the numbers.
 
-    Attributes:
-        labelled: The labelled set.
-        pools: The pools by name.
-        variance: The share of all variance along each axis of the map.
-        versions: Versions of the libraries that computed the numbers.
+    `variance` is the share of all variance along each axis of the map.
     """
 
     labelled: SetPictures
