@@ -4,7 +4,7 @@ import io
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,16 +35,14 @@ def packed_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     return buffer.getvalue()
 
 
-def read_arrays(source: Path | IO[bytes], most_bytes: int = MOST_BYTES) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path, most_bytes: int = MOST_BYTES) -> dict[str, NDArray[Any]]:
     """The arrays by name; ValueError if they take more bytes than allowed.
 
     A damaged file raises many other kinds of errors: catch Exception.
     """
-    with zipfile.ZipFile(source) as archive:
+    with zipfile.ZipFile(path) as archive:
         n_bytes = sum(member.file_size for member in archive.infolist())
     if n_bytes > most_bytes:
         raise ValueError(f"it unpacks to {n_bytes} bytes, more than the {most_bytes} allowed")
-    if not isinstance(source, Path):
-        source.seek(0)
-    with np.load(source, allow_pickle=False) as arrays:
+    with np.load(path, allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}

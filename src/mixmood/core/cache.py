@@ -33,11 +33,15 @@ DEFAULT_LIMIT_BYTES = 2 * 1024**3
 MOST_MB = 999_999_999
 INDEX_SHARE = 8
 """Archive indexes may take 1 / INDEX_SHARE of the limit: features cost more to compute."""
-MOST_KEYS = 256
-"""Keys in one query; SQLite may allow no more than 999."""
 # The date of an entry is renewed only after this time, so that most reads write nothing.
 RENEWAL_S = 3600
 SCHEMA = """
+-- Must come before the first table; lets the file shrink again after an eviction.
+PRAGMA auto_vacuum = INCREMENTAL;
+PRAGMA journal_mode = WAL;
+-- Safe against a killed process; a power cut may cost the last rows but not the file.
+PRAGMA synchronous = NORMAL;
+PRAGMA journal_size_limit = 16777216;
 CREATE TABLE IF NOT EXISTS features (
     key BLOB NOT NULL UNIQUE, row BLOB NOT NULL, checksum INTEGER NOT NULL, used INTEGER NOT NULL
 );
@@ -79,6 +83,7 @@ class FeatureCache:
     ) -> None:
         """Open or make the file in `directory`; if that fails, stay closed and warn `listener`."""
         self.path = Path(directory) / FILE_NAME
+        self._aside = self.path.with_name(f"{FILE_NAME}.damaged")
         self.limit_bytes = limit_from_environment() if limit_bytes is None else limit_bytes
         self.warnings: list[str] = []
         self._listener, self._now = listener or Silent(), now
@@ -109,22 +114,17 @@ class FeatureCache:
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, FeatureRow]:
         """The rows that are in the cache, by key; a damaged row counts as absent."""
-        wanted, found = list(keys), dict[bytes, FeatureRow]()
-        renew_before = self._now() - RENEWAL_S
-        with self._database() as db:
-            for start in range(0, len(wanted), MOST_KEYS):
-                some = wanted[start : start + MOST_KEYS]
-                # One query for many keys: a query for each would lock and unlock the file.
-                hits = db.execute(
-                    "SELECT key, row, checksum, used FROM features "
-                    f"WHERE key IN ({','.join('?' * len(some))})",
-                    some,
-                )
-                for key, row, checksum, used in hits.fetchall():
-                    if _is_whole(row, checksum, used):
-                        found[key] = np.frombuffer(row, np.float32)
-                        if used < renew_before:
-                            self._touched.add(key)
+        found: dict[bytes, FeatureRow] = {}
+        query = "SELECT row, checksum, used FROM features WHERE key = ?"
+        # One transaction: outside of it, every query would lock and unlock the file.
+        with self._database() as db, db:
+            db.execute("BEGIN")
+            for key in keys:
+                hit = db.execute(query, (key,)).fetchone()
+                if hit is not None and _is_whole(*hit):
+                    found[key] = np.frombuffer(hit[0], np.float32)
+                    if hit[2] < self._now() - RENEWAL_S:
+                        self._touched.add(key)
         return found
 
     def put(self, rows: Mapping[bytes, FeatureRow]) -> None:
@@ -133,17 +133,13 @@ class FeatureCache:
             return
         date = int(self._now())
         packed = ((key, np.float32(row).tobytes()) for key, row in rows.items())
+        values = ((key, row, zlib.crc32(row), date) for key, row in packed)
+        touched = ((date, key) for key in self._touched)
         with self._database() as db:
             with db:
                 db.execute("BEGIN IMMEDIATE")
-                db.executemany(
-                    "INSERT OR REPLACE INTO features VALUES (?, ?, ?, ?)",
-                    ((key, row, zlib.crc32(row), date) for key, row in packed),
-                )
-                db.executemany(
-                    "UPDATE features SET used = ? WHERE key = ?",
-                    ((date, key) for key in self._touched),
-                )
+                db.executemany("INSERT OR REPLACE INTO features VALUES (?, ?, ?, ?)", values)
+                db.executemany("UPDATE features SET used = ? WHERE key = ?", touched)
             self._touched.clear()
             self._evict(db)
 
@@ -191,7 +187,7 @@ class FeatureCache:
             db.execute("DELETE FROM features")
             db.execute("DELETE FROM archives")
             db.execute("VACUUM")
-        aside_of(self.path).unlink(missing_ok=True)
+        self._aside.unlink(missing_ok=True)
 
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection]:
@@ -223,13 +219,12 @@ class FeatureCache:
 
     def _set_aside(self, error: Exception) -> None:
         self._drop_connection()
-        aside = aside_of(self.path)
         self._warn(
             f"The feature cache {self.path} is damaged ({error}); it was set aside as "
-            f"{aside.name} and a new one begun."
+            f"{self._aside.name} and a new one begun."
         )
         try:
-            self.path.replace(aside)
+            self.path.replace(self._aside)
             for suffix in ("-wal", "-shm"):
                 # A log left behind would be replayed into the new file.
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)
@@ -274,17 +269,10 @@ class FeatureCache:
             db.executescript("PRAGMA incremental_vacuum")
 
 
-def aside_of(path: Path) -> Path:
-    """The path to which a damaged file is moved."""
-    return path.with_name(f"{path.name}.damaged")
-
-
 def file_size(db: sqlite3.Connection) -> int:
     """The bytes that the file takes on disk."""
-    n_pages, page_bytes = (
-        int(db.execute(f"PRAGMA {word}").fetchone()[0]) for word in ("page_count", "page_size")
-    )
-    return n_pages * page_bytes
+    size = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+    return int(db.execute(size).fetchone()[0])
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -292,12 +280,6 @@ def _connect(path: Path) -> sqlite3.Connection:
         path, timeout=LONGEST_WAIT_S, isolation_level=None, check_same_thread=False
     )
     try:
-        # Must come before the first table; lets the file shrink again after an eviction.
-        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        db.execute("PRAGMA journal_mode = WAL")
-        # Safe against a killed process; a power cut may cost the last rows but not the file.
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("PRAGMA journal_size_limit = 16777216")
         db.executescript(SCHEMA)
     except FAILURES:
         db.close()
@@ -307,17 +289,20 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def has_cache(where: str | Path | None) -> bool:
     """Whether `open_cache` opens one; it is not opened here."""
-    return (cache_directory() if where == "default" else where) not in (None, "none")
+    return _directory(where) is not None
 
 
 def open_cache(
     where: str | Path | None = "default", listener: Listener | None = None
 ) -> FeatureCache | None:
     """The cache in a directory, or the user's own ("default"); None for "none" or None."""
+    directory = _directory(where)
+    return None if directory is None else FeatureCache(directory, listener=listener)
+
+
+def _directory(where: str | Path | None) -> str | Path | None:
     directory = cache_directory() if where == "default" else where
-    if directory is None or directory == "none":
-        return None
-    return FeatureCache(directory, listener=listener)
+    return None if directory == "none" else directory
 
 
 def cache_directory() -> Path | None:
@@ -359,29 +344,19 @@ def _is_whole(row: object, checksum: object, used: object) -> bool:
 
 
 def _counts(db: sqlite3.Connection) -> tuple[int, int]:
-    tables = ("features", "archives")
-    n_images, n_archives = (
-        int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables
-    )
+    query = "SELECT (SELECT count(*) FROM features), (SELECT count(*) FROM archives)"
+    n_images, n_archives = db.execute(query).fetchone()
     return n_images, n_archives
 
 
 def cache_info(cache: str | Path | None = None) -> CacheInfo:
-    """Where the cache is, what it holds and how large it may grow.
-
-    Args:
-        cache: The directory of the cache; the user's own if None.
-    """
+    """Where the cache is, what it holds and how large it may grow; the user's own if None."""
     with _existing(cache) as store:
         return store.info()
 
 
 def clear_cache(cache: str | Path | None = None) -> CacheInfo:
-    """Delete the content of the cache; returns a description of it before.
-
-    Args:
-        cache: The directory of the cache; the user's own if None.
-    """
+    """Delete the content of the cache, the user's own if None; returns a description before."""
     with _existing(cache) as store:
         about = store.info()
         store.clear()

@@ -160,17 +160,10 @@ def read_image_file(path: str | bytes, where: str) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 raise UnreadableImageError(f"{where}: not a plain file.")
             check_size(status.st_size, where)
-            return _read_all(handle, status.st_size)
+            with os.fdopen(handle, "rb", closefd=False) as file:
+                return file.read(status.st_size)
         finally:
             os.close(handle)
-
-
-def _read_all(handle: int, size: int) -> bytes:
-    """Up to `size` bytes; file systems in user space may give fewer at once than they have."""
-    data = os.read(handle, size)
-    while len(data) < size and (more := os.read(handle, size - len(data))):
-        data += more
-    return data
 
 
 def read_at(path: str | Path, offset: int, size: int, where: str) -> bytes:
@@ -244,11 +237,7 @@ def hold(path: Path, statement: str = TAKE, patience_s: float = 0.0) -> sqlite3.
     """A connection that holds the lock until it is closed; None if another process holds it.
 
     SQLite is used because its locks work on every system. Raises sqlite3.Error where the file is
-    not such a lock, or cannot be made.
-
-    Args:
-        statement: TAKE or LOOK.
-        patience_s: How long to wait for the lock.
+    not such a lock, or cannot be made. `statement` is TAKE or LOOK.
     """
     lock = sqlite3.connect(path, timeout=patience_s, isolation_level=None)
     try:

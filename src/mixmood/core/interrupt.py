@@ -1,6 +1,7 @@
 """Ctrl-C and SIGTERM: handled at a safe moment."""
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -13,9 +14,7 @@ ENDS = (signal.SIGINT, signal.SIGTERM)
 class Interrupt:
     """Whether the user has asked to stop."""
 
-    def __init__(self) -> None:
-        """Begin without a request."""
-        self.is_requested = False
+    is_requested = False
 
     def request(self, signal_number: int, frame: FrameType | None) -> None:
         """Note the first request; a second one stops at once."""
@@ -27,16 +26,12 @@ class Interrupt:
 @contextmanager
 def _handled_by(handler: Handler) -> Iterator[None]:
     """Within, `handler` gets the signals that Python handles; no change in other threads."""
-    handled = {number: signal.getsignal(number) for number in ENDS}
-    handled = {number: before for number, before in handled.items() if callable(before)}
+    # Only the main thread may set handlers.
+    ends = ENDS if threading.current_thread() is threading.main_thread() else ()
+    handled = {number: before for number in ends if callable(before := signal.getsignal(number))}
     try:
         for number in handled:
             signal.signal(number, handler)
-    except ValueError:
-        # Only the main thread may set handlers.
-        yield
-        return
-    try:
         yield
     finally:
         for number, before in handled.items():

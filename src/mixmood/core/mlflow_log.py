@@ -71,18 +71,16 @@ class MlflowLog:
 
     def logged(self, tag: str) -> set[tuple[str | None, str]]:
         """The value of a tag, and the status, of every run of the experiment."""
-        found: list[Any] = []
-        token = None
+        found: set[tuple[str | None, str]] = set()
+        token: str | None = ""
         with self._errors():
-            while token or not found:
+            while token is not None:
                 page = self._client.search_runs(
-                    [self._experiment], page_token=token, max_results=500
+                    [self._experiment], page_token=token or None, max_results=500
                 )
-                found += page
-                token = page.token
-                if not token:
-                    break
-        return {(run.data.tags.get(tag), run.info.status) for run in found}
+                found |= {(run.data.tags.get(tag), run.info.status) for run in page}
+                token = page.token or None
+        return found
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -105,11 +103,10 @@ class MlflowLog:
 @contextmanager
 def few_retries() -> Iterator[None]:
     """A server that does not answer at the start is an error within seconds, not minutes."""
-    if RETRIES in os.environ:
-        yield
-        return
-    os.environ[RETRIES] = "1"
+    is_chosen = RETRIES in os.environ
+    os.environ.setdefault(RETRIES, "1")
     try:
         yield
     finally:
-        del os.environ[RETRIES]
+        if not is_chosen:
+            del os.environ[RETRIES]

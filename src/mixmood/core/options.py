@@ -6,7 +6,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import wraps
 from inspect import Parameter, Signature, get_annotations
 from pathlib import Path
-from textwrap import fill
+from textwrap import TextWrapper
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -133,7 +133,8 @@ def with_options(kind: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
         every = sorted([*parameters.values(), described, *named], key=lambda one: one.kind)
         call.__signature__ = own.replace(parameters=every)  # type: ignore[attr-defined]
         texts = {"plan": PLAN_HELP} | {k: text.help for k, text in option_texts(kind).items()}
-        lines = [_doc_line(f"{name}: {help}") for name, help in texts.items()]
+        wrapper = TextWrapper(99, " " * 8, " " * 12, break_long_words=False, break_on_hyphens=False)
+        lines = [wrapper.fill(f"{name}: {help}") for name, help in texts.items()]
         call.__doc__ = "\n".join([(function.__doc__ or "").rstrip(), *lines, "    "])
         return call
 
@@ -141,18 +142,6 @@ def with_options(kind: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
 
 
 PLAN_HELP = "The options as one object; options that are given by name replace its fields."
-
-
-def _doc_line(text: str) -> str:
-    indent = " " * 8
-    return fill(
-        text,
-        99,
-        initial_indent=indent,
-        subsequent_indent=indent + "    ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _parameter(one: Field[Any], hint: Any) -> Parameter:
