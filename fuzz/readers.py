@@ -80,12 +80,11 @@ def _cache_seeds() -> list[Seed]:
 
 
 def _index_seeds() -> list[Seed]:
-    from mixmood.data.images.names import Names
     from mixmood.data.readers.files import Listing
     from mixmood.data.readers.tar import index_to_bytes
 
     rows = np.array([(512, 100), (2048, 200), (4096, 300)], [("offset", "i8"), ("size", "i8")])
-    index = Listing(Names([b"cat/1.png", b"dog/2.png", b"3.jpg"]), rows, {})
+    index = Listing([b"cat/1.png", b"dog/2.png", b"3.jpg"], rows, {})
     return [Seed("index", index_to_bytes(index, _STAMP))]
 
 

@@ -24,7 +24,6 @@ from mixmood.data.images.decode import decode
 from mixmood.data.readers.array import open_idx
 from mixmood.data.sets import DataSet, RemoteFile
 
-CIFAR_RECORD = 1 + 3 * 32 * 32
 MOST_BYTES = 2 * 2**30
 """The largest array that a .mat file may state."""
 
@@ -38,10 +37,7 @@ class Unpacked(NamedTuple):
 
 
 def unpack(form: str, paths: Sequence[Path], shape: tuple[int, ...]) -> Unpacked:
-    """The content of a data set's files.
-
-    `form` is a key of FORMS, `shape` that of one image.
-    """
+    """The content of a data set's files; `form` is a key of FORMS, `shape` that of one image."""
     advice = "Delete it and get the data set again."
     with errors_as(InputError, f"Cannot unpack {paths[0]}", advice):
         return FORMS[form](paths, shape)
@@ -65,7 +61,7 @@ def _cifar(paths: Sequence[Path], _shape: tuple[int, ...]) -> Unpacked:
                 names = tuple(_member(archive, member).decode().split())
             elif re.fullmatch(r"data_batch_\d\.bin", word):
                 data = np.frombuffer(_member(archive, member), dtype=np.uint8)
-                records.append((word, data.reshape(-1, CIFAR_RECORD)))
+                records.append((word, data.reshape(-1, 1 + 3 * 32 * 32)))
     rows = np.concatenate([data for _, data in sorted(records, key=lambda pair: pair[0])])
     pixels = rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
     return Unpacked(np.ascontiguousarray(pixels), rows[:, 0].astype(np.int64), names)
@@ -145,7 +141,6 @@ FORMS: dict[str, Callable[[Sequence[Path], tuple[int, ...]], Unpacked]] = {
     "fashion-product": _fashion_product,
 }
 
-DOWNLOADS = "downloads"
 CHUNK = 256 * 1024
 TIMEOUT_S = 60
 # A file without a published size may be this much larger than expected.
@@ -161,7 +156,7 @@ def get(entry: DataSet, home: Path, progress: Listener = Silent()) -> Path:  # n
     pack = home / f"{entry.name}.npz"
     if pack.is_file():
         return pack
-    downloads = make_folder(home / DOWNLOADS, "Name another folder in MIXMOOD_DATA.")
+    downloads = make_folder(home / "downloads", "Name another folder in MIXMOOD_DATA.")
     with _alone(downloads / f"{entry.name}.lock"):
         # Another process may have made it in the meantime.
         if pack.is_file():
@@ -172,12 +167,8 @@ def get(entry: DataSet, home: Path, progress: Listener = Silent()) -> Path:  # n
         sweep(home, pack.name)
         with atomic_file(pack) as file:
             # Not compressed: images are hardly compressible, and are read singly from the file.
-            np.savez(
-                file,
-                images=content.images,
-                labels=content.labels,
-                class_names=np.array(entry.class_names or content.class_names),
-            )
+            names = np.array(entry.class_names or content.class_names)
+            np.savez(file, images=content.images, labels=content.labels, class_names=names)
         for path in paths:
             if path.parent == downloads:
                 path.unlink(missing_ok=True)
@@ -216,10 +207,10 @@ def _found(file: RemoteFile, home: Path) -> Path | None:
     path = home / file.name
     if not path.is_file():
         return None
-    if file.sha256 is not None and sha256_of(path) != file.sha256:
+    if file.sha256 is not None and (found := sha256_of(path)) != file.sha256:
         raise InputError(
-            f"{path} is not the official file: its SHA-256 is {sha256_of(path)}, and "
-            f"{file.sha256} was wanted. Delete it or move it away."
+            f"{path} is not the official file: its SHA-256 is {found}, and {file.sha256} was "
+            "wanted. Delete it or move it away."
         )
     return path
 

@@ -5,6 +5,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ from mixmood.data.readers.remote import RemoteFolder, open_fetched
 from mixmood.data.readers.tar import TarSource
 from mixmood.data.readers.zip import ZipSource
 
-Opener = Callable[[str | Path, str], Pool]
+Opener = Callable[..., Pool]
 
 OPENERS: dict[str, Opener] = {
     ".zip": ZipSource,
@@ -140,14 +141,12 @@ def _open_object(what: Any, name: str | None) -> Pool:
         return from_list([what], name or "image")
     if is_table_of_paths(what):
         return from_table_of_paths(what, name or "table")
-    if (rows := _as_array(what)) is not None:
-        labels = getattr(what, "labels", None)  # those of mixmood.embed
-        known = None if labels is None else labels_from_values(np.asarray(labels), name or "array")
-        return array_pool(rows, name or "array", known)
-    if _is_array_and_labels(what):
+    is_pair = _is_array_and_labels(what)
+    if (rows := _as_array(what[0] if is_pair else what)) is not None:
         name = name or "array"
-        labels = labels_from_values(np.asarray(what[1]), name)
-        return array_pool(_as_array(what[0]), name, labels)
+        values = what[1] if is_pair else getattr(what, "labels", None)  # those of mixmood.embed
+        labels = None if values is None else labels_from_values(np.asarray(values), name)
+        return array_pool(rows, name, labels)
     if isinstance(what, list | tuple):
         return from_paths(what, name or "images") or from_list(what, name or "images")
     if is_hugging_face(what):
@@ -177,12 +176,10 @@ def _is_array_and_labels(what: Any) -> bool:
 
     The classes have one axis, which no image has: two images are never taken for such a pair.
     """
-    if not isinstance(what, list | tuple) or len(what) != 2 or _as_array(what[0]) is None:
-        return False
-    try:
-        return np.ndim(what[1]) == 1
-    except ValueError:  # Items of several shapes are no classes.
-        return False
+    is_pair = isinstance(what, list | tuple) and len(what) == 2
+    with suppress(ValueError):  # Items of several shapes are no classes.
+        return is_pair and _as_array(what[0]) is not None and np.ndim(what[1]) == 1
+    return False
 
 
 def _open_path(
@@ -205,14 +202,12 @@ def _open_path(
     opener = OPENERS[suffix] if suffix else _opener_by_content(path, start)
     name = name or _stem(path.name, suffix)
     if label is not None:
-        if opener is ParquetSource:
-            return ParquetSource(path, name, label)
-        if opener is ManifestSource and suffix in (".csv", ".tsv"):
-            return ManifestSource(path, name, label)
-        raise InputError(
-            f"{path} has no columns, so ?label={label} cannot be used. Only folders with a "
-            "labels.csv, CSV files and Parquet files have columns."
-        )
+        if opener is not ParquetSource and suffix not in (".csv", ".tsv"):
+            raise InputError(
+                f"{path} has no columns, so ?label={label} cannot be used. Only folders with a "
+                "labels.csv, CSV files and Parquet files have columns."
+            )
+        return opener(path, name, label)
     if opener in (ManifestSource, ParquetSource) and is_kept_list(path):
         return open_kept(path, name, lambda base: _opened(base, None, 0, cache, "pool"))
     return TarSource(path, name, cache) if opener is TarSource else opener(path, name)
@@ -224,11 +219,8 @@ def _open_folder(path: Path, name: str, label: str | None) -> Pool:
     except InputError:
         root = path.resolve()
         # As for images: skip FIFOs, which would block, and links that leave the folder.
-        shards = sorted(
-            shard
-            for shard in path.rglob("*.parquet")
-            if shard.is_file() and shard.resolve().is_relative_to(root)
-        )
+        files = [file for file in sorted(path.rglob("*.parquet")) if file.is_file()]
+        shards = [file for file in files if file.resolve().is_relative_to(root)]
         if not shards:
             raise
         return ParquetSource(shards, name, label)
@@ -334,9 +326,7 @@ def _check_new(name: str, *known: Mapping[str, object]) -> None:
         )
 
 
-def _named(
-    candidates: Mapping[str, Any] | Sequence[Any],
-) -> Iterator[tuple[str | None, Any]]:
+def _named(candidates: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[str | None, Any]]:
     """The name of each candidate, None if none was given, and its path or object."""
     if isinstance(candidates, Mapping):
         for name, what in candidates.items():

@@ -3,7 +3,6 @@
 import math
 import os
 import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import distribution
@@ -82,14 +81,10 @@ def demo_sets(seed: int) -> tuple[ImageSource, dict[str, ImageSource]]:
         "digits 5-9": images[~is_known][:N_POOL],
         "photo patches": photo_patches(N_POOL, PATCH_SIDE, rng),
     }
-    noise = {"gaussian noise": "gaussian", "salt and pepper": "salt-and-pepper"}
-    return labelled, {
-        **{name: ImageArray(rows, name) for name, rows in arrays.items()},
-        **{
-            name: NoiseSource(kind, name, count=N_POOL, size=NOISE_SIDE, seed=seed)
-            for name, kind in noise.items()
-        },
-    }
+    pools: dict[str, ImageSource] = {name: ImageArray(rows, name) for name, rows in arrays.items()}
+    for name, kind in {"gaussian noise": "gaussian", "salt and pepper": "salt-and-pepper"}.items():
+        pools[name] = NoiseSource(kind, name, count=N_POOL, size=NOISE_SIDE, seed=seed)
+    return labelled, pools
 
 
 @dataclass(frozen=True)
@@ -144,7 +139,6 @@ def _catalogue() -> dict[str, DataSet]:
 CATALOGUE = _catalogue()
 
 N_PATCHES = 3000
-SUFFIX = ".npz"
 
 
 def data_home() -> Path:
@@ -161,11 +155,6 @@ def data_home() -> Path:
     return place
 
 
-def pack_path(name: str, home: Path | None = None) -> Path:
-    """The path of the pack of a data set, which need not exist."""
-    return (home or data_home()) / f"{name}{SUFFIX}"
-
-
 def known_sets(home: Path | None = None) -> list[str]:
     """All names that can be asked for: embedded, catalogued, or packed in the data folder."""
     return sorted({*EMBEDDED, *CATALOGUE, *packed_sets(home)})
@@ -173,7 +162,7 @@ def known_sets(home: Path | None = None) -> list[str]:
 
 def packed_sets(home: Path | None = None) -> dict[str, Path]:
     """The packs in the data folder, by name."""
-    packs = sorted((home or data_home()).glob(f"*{SUFFIX}"))
+    packs = sorted((home or data_home()).glob("*.npz"))
     return {path.stem: path for path in packs if path.is_file()}
 
 
@@ -183,7 +172,7 @@ def open_set(name: str, home: Path | None = None) -> ImageSource:
         return EMBEDDED[name]()
     # Only names of this list become paths, so none can lead out of the folder.
     check_name("data set", name, known_sets(home))
-    path = pack_path(name, home)
+    path = (home or data_home()) / f"{name}.npz"
     if not path.is_file():
         raise InputError(
             f"The data set '{name}' is not in {path.parent}. Get it with: mixmood data get {name}. "
@@ -214,10 +203,7 @@ def _photo_patches() -> ImageSource:
     return ImageArray(np.ascontiguousarray(patches), "photo_patches")
 
 
-EMBEDDED: dict[str, Callable[[], ImageSource]] = {
-    "digits": _digits,
-    "photo_patches": _photo_patches,
-}
+EMBEDDED = {"digits": _digits, "photo_patches": _photo_patches}
 
 
 def data_sets() -> dict[str, Path | None]:

@@ -133,14 +133,13 @@ def cut(scenario: Scenario, task: ImageSource) -> Cut:
         )
     rng = rng_for(scenario.seed, "scenario", scenario.task, "classes")
     classes = sorted(rng.choice(len(labels.names), n_classes, replace=False).tolist())
-    renumbered = np.full(len(labels.names), -1, dtype=np.int64)
-    renumbered[classes] = np.arange(len(classes))
+    renumbered = np.full(len(labels.names), -1)
+    renumbered[classes] = np.arange(n_classes)
     codes = np.asarray(renumbered[labels.codes])
     chosen = np.flatnonzero(codes >= 0)
     order = rng_for(scenario.seed, "scenario", scenario.task, "order").permutation(chosen)
     n_test = round(scenario.test_share * len(order))
-    ends = np.cumsum([n_test, scenario.n_validation])
-    test, validation, rest = np.split(order, ends)
+    test, validation, rest = np.split(order, [n_test, n_test + scenario.n_validation])
     if len(rest) < scenario.n_labelled + scenario.n_inliers:
         raise InputError(
             f"The {n_classes} classes of '{scenario.task}' have {len(order)} images, of which "
@@ -248,11 +247,7 @@ def _open_source(name: str, home: Path | None) -> ImageSource:
 
 
 def _ood(
-    scenario: Scenario,
-    task: ImageSource,
-    parts: Cut,
-    shape: Shape,
-    home: Path | None,
+    scenario: Scenario, task: ImageSource, parts: Cut, shape: Shape, home: Path | None
 ) -> tuple[ImageSource, Rows]:
     """The source of out-of-distribution images, and the rows that are added to the pool."""
     rng = rng_for(scenario.seed, "scenario", scenario.task, "ood", scenario.source)

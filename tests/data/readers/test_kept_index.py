@@ -15,7 +15,6 @@ from tests.fixtures.mutations import edited
 
 import mixmood
 from mixmood.core.cache import FILE_NAME, FeatureCache
-from mixmood.data.images.names import Names
 from mixmood.data.open import open_pool
 from mixmood.data.readers import tar as tars
 from mixmood.data.readers.files import Listing
@@ -140,7 +139,7 @@ def test_a_damaged_index_is_made_anew(damage, archive, cache, scans, values_of):
 def index(offsets=(512, 1024), sizes=(10, 20), **changed):
     """An index of the images a and b, with some of its content changed."""
     rows = np.zeros(2, [("offset", "i8"), ("size", "i8")])
-    made = json.loads(index_to_bytes(Listing(Names([b"a", b"b"]), rows, {"svg": 1}), STAMP))
+    made = json.loads(index_to_bytes(Listing([b"a", b"b"], rows, {"svg": 1}), STAMP))
     return json.dumps({**made, "offsets": offsets, "sizes": sizes, **changed}).encode()
 
 

@@ -79,13 +79,12 @@ class _Quiet:
 QUIET = _Quiet()
 
 Raw = bytes | NDArray[Any] | Image.Image
-"""An image as its pool stores it: an encoded file, an array of pixels, or a Pillow image."""
+"""An image as its pool stores it: the bytes of a file, an array of pixels, or a Pillow image."""
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "PPM", "ICO", "AVIF")
 """The only formats that Pillow may try; EPS, for example, would start another program. For small
 JPEGs simplejpeg gave the same pixels in 0.02 instead of 0.07 ms; the network takes 2 to 3 ms
 an image, so it was left out."""
-
 
 DRAFT = 2
 """A JPEG may be decoded at a half, a quarter or an eighth of its size if its smaller side stays at
@@ -98,16 +97,13 @@ def decode(
     """The image as RGB uint8, shape (height, width, 3).
 
     Grey and 1-bit values are repeated over the channels. Transparent images are laid on white.
-    Values of more than 8 bits are scaled by `pixel_range`, and floats from 0..1 to 0..255. EXIF
-    orientation is applied. Of an animation the first frame is returned. UnreadableImageError with
-    `where` in its message if the image cannot be decoded.
+    Values of more than 8 bits are scaled by `pixel_range`, by default 0 to 65535, and floats from
+    0..1 to 0..255. EXIF orientation is applied. Of an animation the first frame is returned.
+    UnreadableImageError with `where` in its message if the image cannot be decoded.
 
     Args:
-        raw: The bytes of a file, an array of pixels or a Pillow image.
-        where: The name of the image in messages.
         side: The side to which the caller will shrink the picture: a large JPEG may then be
             decoded at reduced size, never below twice that side.
-        pixel_range: For images of more than 8 bits; by default 0 to 65535.
     """
     with QUIET, errors_as(UnreadableImageError, f"{where}: cannot be decoded"):
         return _decoded(raw, side, pixel_range, {})
@@ -209,13 +205,11 @@ def _to_rgb_image(image: Image.Image, pixel_range: PixelRange | None) -> Image.I
 
 
 def _check_size(image: Image.Image) -> None:
-    width, height = image.size
-    if width < 1 or height < 1:
-        raise ValueError(f"it has no pixels ({width} x {height})")
-    if width * height > MAX_PIXELS:
-        raise ValueError(
-            f"{width} x {height} pixels are more than the {MAX_PIXELS} an image may have"
-        )
+    size = f"{image.width} x {image.height}"
+    if min(image.size) < 1:
+        raise ValueError(f"it has no pixels ({size})")
+    if image.width * image.height > MAX_PIXELS:
+        raise ValueError(f"{size} pixels are more than the {MAX_PIXELS} an image may have")
 
 
 def _may_be_wide(raw: bytes) -> bool:
@@ -312,16 +306,24 @@ def _to_rgb(pixels: NDArray[np.uint8]) -> Picture:
 
 
 THUMBNAIL_SIDE = 64
-THUMBNAIL_QUALITY = 75
 
 
 def thumbnail(picture: Picture, side: int = THUMBNAIL_SIDE) -> str:
     """The picture as a data URI, at most `side` pixels high and wide: WebP, for 64 0.3 to 3 kB."""
+    return _data_uri(picture, side, "webp", quality=75, method=4)
+
+
+def jpeg_uri(picture: Picture) -> str:
+    """The picture as a data URI of JPEG, at most 1,024 pixels high and wide, to look at closely."""
+    return _data_uri(picture, 1024, "jpeg", quality=88)
+
+
+def _data_uri(picture: Picture, side: int, form: str, **how: int) -> str:
     image = Image.fromarray(picture)
     image.thumbnail((side, side), Image.Resampling.LANCZOS)
     file = io.BytesIO()
-    image.save(file, "WEBP", quality=THUMBNAIL_QUALITY, method=4)
-    return "data:image/webp;base64," + b64encode(file.getvalue()).decode()
+    image.save(file, form, **how)
+    return f"data:image/{form};base64,{b64encode(file.getvalue()).decode()}"
 
 
 COMPARED_SIDE, SAME_PICTURE = 32, 0.992
@@ -337,24 +339,11 @@ def is_same_picture(one: Picture, other: Picture) -> bool:
     """Whether two pictures differ at most in size and encoding."""
     rows = []
     for picture in (one, other):
-        image = Image.fromarray(picture).resize(
-            (COMPARED_SIDE, COMPARED_SIDE), Image.Resampling.BOX
-        )
+        size = (COMPARED_SIDE, COMPARED_SIDE)
+        image = Image.fromarray(picture).resize(size, Image.Resampling.BOX)
         values = np.asarray(image, float)
         rows.append(values - values.mean())
     sizes = [float(np.sqrt((row * row).sum())) for row in rows]
     if min(sizes) == 0:  # a picture of one colour has no features to compare
         return False
     return float((rows[0] * rows[1]).sum()) >= SAME_PICTURE * sizes[0] * sizes[1]
-
-
-PICTURE_SIDE, PICTURE_QUALITY = 1024, 88
-
-
-def jpeg_uri(picture: Picture) -> str:
-    """The picture as a data URI of JPEG, at most 1,024 pixels high and wide, to look at closely."""
-    image = Image.fromarray(picture)
-    image.thumbnail((PICTURE_SIDE, PICTURE_SIDE), Image.Resampling.LANCZOS)
-    file = io.BytesIO()
-    image.save(file, "JPEG", quality=PICTURE_QUALITY)
-    return "data:image/jpeg;base64," + b64encode(file.getvalue()).decode()

@@ -245,6 +245,4 @@ def _eight_bits(values: NDArray[Any]) -> NDArray[np.uint8]:
         raise DicomError(UNKNOWN_COLOURS)
     most = 2 ** (8 * values.dtype.itemsize) - 1
     colours = values[:, :, :3]
-    if most == 255:
-        return colours.astype(np.uint8)
-    return PixelRange(0, most).apply(colours)
+    return colours.astype(np.uint8) if most == 255 else PixelRange(0, most).apply(colours)

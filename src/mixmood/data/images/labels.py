@@ -2,7 +2,6 @@
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -37,13 +36,9 @@ def labels_from_folders(names: Sequence[bytes]) -> Labels | None:
     folders of that level are splits, as in `train/cat/1.png` and `val/dog/2.png`, the level below
     is used. The result is None unless every image is in such a folder and there are at least two.
     """
-    codes = np.empty(len(names), dtype=np.int32)
-    table: dict[bytes, int] = {}
-    for index, folder in enumerate(_class_folders(names)):
-        codes[index] = table.setdefault(folder, len(table))
-        if not folder or len(table) > MOST_CLASSES:
-            return None
-    return labels_from_table(codes, table) if len(table) > 1 else None
+    folders = list(_class_folders(names))
+    are_classes = all(folders) and 1 < len(set(folders)) <= MOST_CLASSES
+    return labels_from_words(folders) if are_classes else None
 
 
 def why_no_class_folders(names: Sequence[bytes]) -> str:
@@ -54,8 +49,8 @@ def why_no_class_folders(names: Sequence[bytes]) -> str:
     >>> why_no_class_folders([b"cat/1.png", b"cat/2.png"])
     "All images are in one folder, 'cat': as a class it is the only one, and two are needed."
     """
-    folders = Counter(_class_folders(names))
-    n_outside = folders.pop(b"", 0)
+    folders = list(_class_folders(names))
+    n_outside = folders.count(b"")
     parents = {name.rpartition(b"/")[0] for name in names}
     if len(parents) == 1 and parents != {b""}:
         (folder,) = parents
@@ -63,24 +58,22 @@ def why_no_class_folders(names: Sequence[bytes]) -> str:
             f"All images are in one folder, '{shown_bytes(folder)}': as a class it is the only "
             "one, and two are needed."
         )
-    if not n_outside or len(folders) < 2:
+    if not n_outside or len({*folders, b""}) < 3:
         return ""
-    first = next(
-        name for name, folder in zip(names, _class_folders(names), strict=True) if not folder
-    )
+    first = names[folders.index(b"")]
     return (
         f"{n_outside:,} of {len(names):,} images {either_form(n_outside, 'is', 'are')} in no class "
         f"folder, such as {shown_bytes(first)}: the set counts as unlabelled."
     )
 
 
-def labels_from_table(codes: NDArray[np.int32], table: dict[bytes, int]) -> Labels:
-    """Labels with names in alphabetical order, from codes that number the names of `table`."""
-    ordered = sorted(table)
-    place = np.empty(len(table), dtype=np.int32)
-    for new, name in enumerate(ordered):
-        place[table[name]] = new
-    return Labels(place[codes], tuple(map(shown_bytes, ordered)))
+def labels_from_words(words: Sequence[bytes]) -> Labels:
+    """Labels with names in alphabetical order, from the class of each image."""
+    names = sorted(set(words))
+    codes = {name: code for code, name in enumerate(names)}
+    return Labels(
+        np.array([codes[word] for word in words], np.int32), tuple(map(shown_bytes, names))
+    )
 
 
 def _class_folders(names: Sequence[bytes]) -> Iterator[bytes]:
@@ -132,9 +125,8 @@ def table_rows(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, l
 
 def path_column(head: Sequence[str], names: Sequence[str] = PATH_COLUMNS) -> int:
     """The index of the column with the paths; ValueError if there is none."""
-    for name in names:
-        if name in head:
-            return head.index(name)
+    if (place := next((head.index(name) for name in names if name in head), None)) is not None:
+        return place
     raise ValueError(
         f"its first line must name a column {' or '.join(names)}, got '{', '.join(head)[:60]}'"
     )
@@ -176,8 +168,6 @@ LABEL_FILES = ("labels.csv", "labels.tsv", "metadata.csv")
 NAME_COLUMNS = (*PATH_COLUMNS, "id", "image_id", "name")
 AMBIGUOUS = -2
 """In place of an index: several images have this name."""
-SEVERAL = -3
-"""In place of a class: rows give the image different classes."""
 
 
 def label_file_in(folder: Path) -> Path | None:
@@ -192,41 +182,42 @@ def labels_from_file(
 
     A row names its image by the path below the folder, by the name of the file, or by that name
     without its suffix. InputError if no row names an image, or the table cannot be read.
-
-    Args:
-        column: The column with the classes; by default one with a usual name.
     """
     with errors_as(InputError, f"Cannot read the labels in {path}"):
-        codes, table, first = _codes(path, names, column)
-    if codes is None:
+        words, first = _words(path, names, column)
+    if words is None:
         return None, ""
-    if (codes < 0).all():
+    if not any(words):
         raise InputError(
             f"{path} has labels, but none of its rows names an image of the folder; its first row "
             f"names '{first[:60]}'. Write paths relative to the folder."
         )
-    for code, what in ((SEVERAL, "gives several classes to"), (-1, "has no label for")):
-        if len(bad := np.flatnonzero(codes == code)):
+    counts = np.array([len(found) for found in words])
+    for is_bad, what in (
+        (counts > 1, "gives several classes to"),
+        (counts < 1, "has no label for"),
+    ):
+        if is_bad.any():
             return None, (
-                f"{path.name} {what} {len(bad)} of {len(names)} images, such as "
-                f"{shown_bytes(names[int(bad[0])])}: the set counts as unlabelled."
+                f"{path.name} {what} {is_bad.sum()} of {len(names)} images, such as "
+                f"{shown_bytes(names[int(is_bad.argmax())])}: the set counts as unlabelled."
             )
-    return labels_from_table(codes, table), ""
+    return labels_from_words([word for (word,) in words]), ""
 
 
-def _codes(
+def _words(
     path: Path, names: Sequence[bytes], column: str | None
-) -> tuple[NDArray[np.int32] | None, dict[bytes, int], str]:
+) -> tuple[list[set[bytes]] | None, str]:
+    """The classes that rows give each image, None without a column of them; and the first name."""
     rows = table_rows(path)
     _, head = next(rows)
     at_label = label_column(head, column)
     if at_label is None:
         # A table without classes, such as one of captions, is not a table of labels.
-        return None, {}, ""
+        return None, ""
     at_name, first = path_column(head, NAME_COLUMNS), ""
     places = _places(names)
-    codes = np.full(len(names), -1, np.int32)
-    table: dict[bytes, int] = {}
+    words: list[set[bytes]] = [set() for _ in names]
     for number, row in rows:
         first = first or row[at_name]
         place = places.get(_bytes(row[at_name]).removeprefix(b"./"), -1)
@@ -237,9 +228,8 @@ def _codes(
             )
         label = _bytes(row[at_label])
         if place >= 0 and label:
-            code = table.setdefault(label, len(table))
-            codes[place] = code if codes[place] in (-1, code) else SEVERAL
-    return codes, table, first
+            words[place].add(label)
+    return words, first
 
 
 def _bytes(text: str) -> bytes:

@@ -29,6 +29,11 @@ class Labels:
         return dict(zip(self.names, tally.tolist(), strict=True))
 
 
+def evenly_spaced(n_images: int, most: int) -> list[int]:
+    """At most so many indices, from the first image to the last."""
+    return [int(place) for place in np.linspace(0, n_images - 1, min(most, n_images))]
+
+
 def check_label_count(labels: Labels | None, n_images: int, name: str) -> None:
     """Refuse labels of another number than the images of the pool of this name."""
     if labels is not None and len(labels.codes) != n_images:
@@ -58,7 +63,7 @@ class Source(ABC):
     def fingerprint(self) -> str:
         """A hex digest that changes with the pool's list of images or its rows."""
 
-    @property
+    @cached_property
     def labels(self) -> Labels | None:
         """The classes of the images; None if the pool has none."""
         return None
@@ -100,11 +105,7 @@ class ImageSource(Source):
         return None
 
     def reading_order(self, indices: Rows) -> Rows:
-        """The order that sorts `indices` so that the images are read quickest.
-
-        Disks and archives are read quickest from front to back. By default that is the order of
-        the indices.
-        """
+        """The order of `indices` in which images are read quickest: from front to back."""
         return np.argsort(indices, kind="stable")
 
     def wide_values(self, index: int) -> NDArray[Any] | None:
@@ -118,12 +119,7 @@ class ImageSource(Source):
         return pool
 
     def picture(self, index: int, side: int | None = None) -> Picture:
-        """One RGB image, shape (height, width, 3); raises UnreadableImageError.
-
-        Args:
-            side: The side to which the caller will shrink the picture: a large JPEG is then
-                decoded at reduced size, never below twice that side.
-        """
+        """One RGB image, shape (height, width, 3); raises UnreadableImageError. See `decode`."""
         return decode(self.fetch(index), self.locate(index), side, self.pixel_range)
 
     def read(
@@ -207,18 +203,13 @@ def poor_range(source: ImageSource) -> tuple[int, int]:
     if not _samples(source, N_LOOKED_AT):
         return 0, 0
     n_poor = sum(not fitted.fits(values) for values in _samples(source, N_FITTED))
-    return len(_places(source, N_FITTED)), n_poor
-
-
-def _places(source: ImageSource, n_images: int) -> list[int]:
-    places = np.linspace(0, len(source) - 1, min(n_images, len(source))).astype(int)
-    return [int(place) for place in places]
+    return min(len(source), N_FITTED), n_poor
 
 
 def _samples(source: ImageSource, n_images: int) -> list[NDArray[Any]]:
     """Some pixels of each image of more than eight bits among evenly spaced ones."""
     found = []
-    for index in _places(source, n_images):
+    for index in evenly_spaced(len(source), n_images):
         try:
             values = source.wide_values(index)
         except UnreadableImageError:

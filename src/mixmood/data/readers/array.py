@@ -28,6 +28,7 @@ from mixmood.data.images.pool import (
     Pool,
     Source,
     check_label_count,
+    evenly_spaced,
 )
 
 
@@ -86,7 +87,7 @@ class _RowPool(Source):
 
     def __init__(self, rows: RowStore, name: str, labels: Labels | None = None) -> None:
         """Refuse labels of another number than rows."""
-        self.name, self._rows, self._labels = name, rows, labels
+        self.name, self._rows, self.labels = name, rows, labels
         check_label_count(labels, rows.shape[0], name)
 
     def __len__(self) -> int:
@@ -97,15 +98,9 @@ class _RowPool(Source):
     def fingerprint(self) -> str:
         """A digest of shape, type and 256 evenly spaced rows: quick for arrays of any size."""
         state = hashlib.sha256(f"array {self._rows.shape} {self._rows.dtype.str}".encode())
-        places = np.linspace(0, len(self) - 1, min(len(self), _FINGERPRINT_ROWS))
-        for index in places.astype(int).tolist():
+        for index in evenly_spaced(len(self), _FINGERPRINT_ROWS):
             state.update(np.ascontiguousarray(self._rows[index]).tobytes())
         return state.hexdigest()
-
-    @property
-    def labels(self) -> Labels | None:
-        """The classes that came with the array."""
-        return self._labels
 
 
 class ImageArray(_RowPool, ImageSource):
@@ -317,12 +312,10 @@ def _rows_of(
 
 def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], int]:
     """Shape, type and length of the header of an .npy file; ValueError if it is not valid."""
-    version = npy_format.read_magic(file)
-    if version not in ((1, 0), (2, 0)):
+    readers = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
+    if (version := npy_format.read_magic(file)) not in readers:
         raise ValueError(f"format version {version} is unknown")
-    is_first = version == (1, 0)
-    read = npy_format.read_array_header_1_0 if is_first else npy_format.read_array_header_2_0
-    shape, is_fortran, dtype = read(file)
+    shape, is_fortran, dtype = readers[version](file)
     if is_fortran and len(shape) > 1:
         raise ValueError(
             "it is in Fortran order; save it again with np.save(path, np.ascontiguousarray(array))"

@@ -62,11 +62,10 @@ class FramesSource(ImageSource):
         hashed.update(self._starts.astype("<i8").tobytes())
         return hashed.hexdigest()
 
-    @property
+    @cached_property
     def labels(self) -> Labels | None:
         """The classes of the files."""
-        labels = self._files.labels
-        if labels is None:
+        if (labels := self._files.labels) is None:
             return None
         return Labels(np.repeat(labels.codes, np.diff(self._starts)), labels.names)
 

@@ -3,7 +3,6 @@
 import csv
 import os
 from abc import abstractmethod
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mixmood.core.arrays import Rows
+from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import InputError, UnreadableImageError, errors_as, reason
 from mixmood.core.files import read_image_file
 from mixmood.core.text import counted, either_form
@@ -26,7 +26,7 @@ from mixmood.data.images.labels import (
     label_file_in,
     labels_from_file,
     labels_from_folders,
-    labels_from_table,
+    labels_from_words,
     lines_of,
     path_column,
     table_rows,
@@ -34,16 +34,15 @@ from mixmood.data.images.labels import (
     why_no_label_column,
 )
 from mixmood.data.images.names import (
-    Names,
+    by_length,
     count_passed_over,
     is_foreign_folder,
     is_image_name,
     may_be_dicom,
-    name_order,
+    names_digest,
     passed_over_notes,
     shown_bytes,
     shown_name,
-    sorted_names,
 )
 from mixmood.data.images.pool import ImageSource, Labels
 
@@ -55,7 +54,7 @@ class PathSource(ImageSource):
     result depends on the order of a listing. Only a list of paths keeps its own order.
     """
 
-    _names: Names
+    _names: list[bytes]
 
     def __len__(self) -> int:
         """How many images were listed."""
@@ -68,7 +67,7 @@ class PathSource(ImageSource):
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the paths; no image is read."""
-        return self._names.digest()
+        return names_digest(self._names)
 
     @cached_property
     def labels(self) -> Labels | None:
@@ -81,10 +80,21 @@ class PathSource(ImageSource):
         return why_no_class_folders(self._names) if self.labels is None else ""
 
 
+class FileSource(PathSource):
+    """A pool whose images are files of this machine."""
+
+    def fetch(self, index: int) -> bytes:
+        """The bytes of the file; a link that leaves the folder of a list is not followed."""
+        path, where = self.file_path(index), self.locate(index)
+        if path is None:
+            raise UnreadableImageError(f"{where}: a link that leaves the folder of the list.")
+        return read_image_file(path, where)
+
+
 class Listing(NamedTuple):
     """The images of an archive: their names, and a row for each with its offset and sizes."""
 
-    names: Names
+    names: list[bytes]
     rows: NDArray[Any]
     passed_over: Mapping[str, int]
     """The number of files that are not images, by suffix."""
@@ -93,25 +103,17 @@ class Listing(NamedTuple):
 def list_members(
     members: Iterable[tuple[bytes, bool, tuple[int, ...]]], dtype: np.dtype[Any]
 ) -> Listing:
-    """The images among the members of an archive, in the order of `name_order`.
-
-    Args:
-        members: The name of each member, whether it is an image, and its row.
-    """
-    names: list[bytes] = []
+    """The images, sorted, among members given by name, by whether they are images, and by row."""
+    images: list[tuple[bytes, tuple[int, ...]]] = []
     passed_over = Counter[str]()
-
-    def rows() -> Iterator[tuple[int, ...]]:
-        for name, is_image, row in members:
-            if is_image:
-                names.append(name)
-                yield row
-            else:
-                count_passed_over(passed_over, name)
-
-    found = np.fromiter(rows(), dtype)
-    order = name_order(names)
-    return Listing(Names(names[place] for place in order), found[order], passed_over)
+    for name, is_image, row in members:
+        if is_image:
+            images.append((name, row))
+        else:
+            count_passed_over(passed_over, name)
+    images.sort(key=lambda image: by_length(image[0]))
+    rows = np.array([row for _, row in images], dtype)
+    return Listing([name for name, _ in images], rows, passed_over)
 
 
 class ArchiveSource(PathSource):
@@ -123,13 +125,13 @@ class ArchiveSource(PathSource):
 
     kind: ClassVar[str]
 
-    def __init__(self, path: str | Path, name: str) -> None:
+    def __init__(self, path: str | Path, name: str, cache: FeatureCache | None = None) -> None:
         """List the images of `path`; refuse a damaged archive, or one without images."""
         self.name = name
         self._path = Path(path).resolve()
         start = f"Cannot open {path} as a {self.kind} archive"
         with errors_as(InputError, start, "Fetch or pack it again."):
-            self._names, self._rows, passed_over = self._list()
+            self._names, self._rows, passed_over = self._list(cache)
         self.notes = passed_over_notes(passed_over)
         if not self._names:
             raise InputError(
@@ -138,8 +140,8 @@ class ArchiveSource(PathSource):
             )
 
     @abstractmethod
-    def _list(self) -> Listing:
-        """The images; any error means that the archive is damaged."""
+    def _list(self, cache: FeatureCache | None) -> Listing:
+        """The images, perhaps as the cache has them; any error means a damaged archive."""
 
     def locate(self, index: int) -> str:
         """The archive and the path inside it."""
@@ -150,7 +152,7 @@ class ArchiveSource(PathSource):
         return np.argsort(self._rows["offset"][indices], kind="stable")
 
 
-class FolderSource(PathSource):
+class FolderSource(FileSource):
     """All image files below a folder; opening lists the names and reads no images.
 
     Files without a suffix may be DICOM: their first bytes are read. Hidden files, files of
@@ -162,14 +164,13 @@ class FolderSource(PathSource):
     def __init__(self, path: str | Path, name: str, label: str | None = None) -> None:
         """List the images below `path`; refuse a folder that has none or cannot be listed.
 
-        Args:
-            label: The column of labels.csv with the classes; by default one with a usual name.
+        `label` is the column of labels.csv with the classes; by default one with a usual name.
         """
         self.name = name
         self._label = label
         self._root = os.fsencode(Path(path).resolve())
         walk = _Walk(self._root)
-        self._names = sorted_names(walk)
+        self._names = sorted(walk, key=by_length)
         self.notes = passed_over_notes(walk.passed_over)
         n_links = walk.n_leaving
         if not self._names:
@@ -215,10 +216,6 @@ class FolderSource(PathSource):
         _, head = next(table_rows(table))
         # Of a table with such a column, a note says what is wrong.
         return why_no_label_column(table, head) if label_column(head, None) is None else ""
-
-    def fetch(self, index: int) -> bytes:
-        """The bytes of the file."""
-        return read_image_file(self.file_path(index), shown_bytes(self._names[index]))
 
     def file_path(self, index: int) -> bytes:
         """The path of the file."""
@@ -304,7 +301,7 @@ N_CHECKED = 100
 """So many paths of a list are looked up; if none is a file, it is no list of images."""
 
 
-class ManifestSource(PathSource):
+class ManifestSource(FileSource):
     """The images that a list names, in its order; paths are relative to the list.
 
     A .txt list has one path a line; empty lines and lines that start with # are ignored. A .csv or
@@ -316,20 +313,15 @@ class ManifestSource(PathSource):
     """
 
     def __init__(self, path: str | Path, name: str, label: str | None = None) -> None:
-        """Read the list, not the images; refuse a file that is not a list of images.
-
-        Args:
-            label: The column with the classes; by default one of LABEL_COLUMNS.
-        """
+        """Read the list, not the images; refuse a file that is not a list of images."""
         self.name = name
         self._label = label
         self._path = Path(path)
         self._root = os.fsencode(self._path.resolve().parent)
-        self._codes = array("i")
-        self._table: dict[bytes, int] = {}
+        self._words: list[bytes] = []
         self._is_table = self._path.suffix.lower() in (".csv", ".tsv")
         try:
-            self._names = Names(self._table_paths() if self._is_table else self._paths())
+            self._names = list(self._table_paths() if self._is_table else self._paths())
         except (OSError, ValueError, csv.Error) as error:
             raise self._no_list(reason(error)) from error
         n_first = min(len(self), N_CHECKED)
@@ -342,14 +334,6 @@ class ManifestSource(PathSource):
                 f"such as '{self.locate(0)[:60]}'"
             )
 
-    def fetch(self, index: int) -> bytes:
-        """The bytes of the file; a link that leaves the folder of the list is not followed."""
-        where = self.locate(index)
-        path = self.file_path(index)
-        if path is None:
-            raise UnreadableImageError(f"{where}: a link that leaves the folder of the list.")
-        return read_image_file(path, where)
-
     def file_path(self, index: int) -> bytes | None:
         """The path of the file; None for a link that leaves the folder of the list."""
         path = os.path.realpath(self._absolute(index))
@@ -358,22 +342,18 @@ class ManifestSource(PathSource):
     @cached_property
     def labels(self) -> Labels | None:
         """The classes of the label column; None without such a column or if a label is blank."""
-        if not self._table or b"" in self._table:
-            return None
-        return labels_from_table(np.array(self._codes, dtype=np.int32), self._table)
+        return labels_from_words(self._words) if self._words and all(self._words) else None
 
     @property
     def why_unlabelled(self) -> str:
         """A sentence about blank labels, or a table without a column of classes."""
-        if self._is_table and not self._table:
+        if self._is_table and not self._words:
             return why_no_label_column(self._path, next(table_rows(self._path))[1])
-        if b"" not in self._table:
+        if b"" not in self._words:
             return ""
-        blank = self._table[b""]
-        n_blank, first = self._codes.count(blank), self.locate(self._codes.index(blank))
         return (
-            f"{n_blank} of its {len(self)} labels are blank: fill them in, or drop these rows. "
-            f"The first is that of {first}."
+            f"{self._words.count(b'')} of its {len(self)} labels are blank: fill them in, or drop "
+            f"these rows. The first is that of {self.locate(self._words.index(b''))}."
         )
 
     def column(self, name: str) -> list[str] | None:
@@ -402,8 +382,7 @@ class ManifestSource(PathSource):
         at_path, at_label = path_column(head), label_column(head, self._label)
         for number, row in rows:
             if at_label is not None:
-                label = row[at_label].strip().encode("utf-8", "surrogateescape")
-                self._codes.append(self._table.setdefault(label, len(self._table)))
+                self._words.append(row[at_label].strip().encode("utf-8", "surrogateescape"))
             entry = row[at_path].strip().encode("utf-8", "surrogateescape")
             yield self._checked(entry, number)
 

@@ -35,15 +35,10 @@ LABELLED = ""
 
 @dataclass(frozen=True)
 class GivenLabel:
-    """One row of the file.
+    """One row of the file: an image of a set, by the index if it has one, and its class.
 
-    Attributes:
-        pool: The name of the set.
-        path: The image, as a spreadsheet would show it.
-        index: Its index in the set, if the row has one.
-        label: Its class, NONE or KEEP.
-        line: The line of the file.
-        cells: Path and label as they are written.
+    `path` is as a spreadsheet would show it, `label` may be NONE or KEEP, and `cells` are path and
+    label as they are written.
     """
 
     pool: str
@@ -140,10 +135,9 @@ class GivenLabels:
 
     def tell(self, listener: Listener) -> None:
         """Say them, where no record is printed that has them."""
-        for text in self.used:
-            listener.note(text)
-        for text in self.unused:
-            listener.warn(text)
+        for say, texts in ((listener.note, self.used), (listener.warn, self.unused)):
+            for text in texts:
+                say(text)
 
     def left(self, pools: Mapping[str, Pool]) -> tuple[dict[str, Pool], dict[str, str]]:
         """The pools without the labelled images; and those that have no other, with the reason."""
@@ -180,10 +174,7 @@ def with_labels(
 ) -> GivenLabels:
     """The labelled set and the answers for each pool; InputError for contradictions in a file.
 
-    Args:
-        files: What the page to label on saved; of the same image, the last file counts.
-        labelled: The labelled set as it was opened.
-        pools: The pools by name.
+    The page to label on saved the files; of the same image, the last file counts.
     """
     if not files:
         return GivenLabels(labelled)
@@ -280,8 +271,7 @@ def _joined(
             given += [some[row] for row in rows]
     if len(parts) == 1 and not changed:
         return labelled
-    new = sorted(set(given) - set(known.names))
-    every = (*known.names, *new)
+    every = (*known.names, *sorted(set(given) - set(known.names)))
     place = {name: code for code, name in enumerate(every)}
     labels = Labels(np.array([place[name] for name in given], np.int32), every)
     return _with_notes_of(labelled, parts_of(parts, labelled.name, labels))
@@ -304,12 +294,11 @@ def _sentences(
     n_moved = sum(
         label not in (NONE, KEEP, known.names[known.codes[row]]) for row, label in own.items()
     )
-    same = len(own) - n_none - n_moved
-    for n, words in ((n_moved, "corrected"), (n_none, "left out as none of the classes")):
+    n_same = len(own) - n_none - n_moved
+    left_out = "left out as none of the classes"
+    for n, words in ((n_moved, "corrected"), (n_none, left_out), (n_same, "confirmed")):
         if n:
             yield f"{labelled.name}: {counted(n, 'label')} {words}."
-    if same:
-        yield f"{labelled.name}: {counted(same, 'label')} confirmed."
     for name, some in answers.items():
         counts = Counter(label if label in (NONE, KEEP) else LABELLED for label in some.values())
         kinds = {LABELLED: "labelled", NONE: "of none of the classes", KEEP: "to keep"}
@@ -328,6 +317,5 @@ def _sentences(
 
 def _unused(names: Sequence[str]) -> str:
     more = [f"{len(names) - N_NAMED} more"] if len(names) > N_NAMED else []
-    return (
-        f"{counted(len(names), 'label')} of --labels not used: {listed([*names[:N_NAMED], *more])}."
-    )
+    named = listed([*names[:N_NAMED], *more])
+    return f"{counted(len(names), 'label')} of --labels not used: {named}."

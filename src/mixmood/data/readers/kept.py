@@ -8,7 +8,6 @@ pool that has changed is noticed, and a foreign list cannot choose files of this
 import csv
 import hashlib
 import os
-from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -37,7 +36,7 @@ UNKNOWN = -1
 
 
 class KeptRow(NamedTuple):
-    """The path and the index of a kept image, and the name of its pool."""
+    """A kept image: its path, its index in its pool, and the name of that pool."""
 
     path: str
     place: int
@@ -215,21 +214,13 @@ class _Parts(Source, Generic[S]):
         found: list[str] = []
         for source, rows in self._parts:
             values = source.column(name)
-            found += [
-                source.locate(row) if values is None else values[row] for row in rows.tolist()
-            ]
+            get = source.locate if values is None else values.__getitem__
+            found += map(get, rows.tolist())
         return found
 
 
 class PartImages(_Parts[ImageSource], ImageSource):
     """Some images of pools; all are scaled as those of the first pool."""
-
-    def __init__(
-        self, parts: Sequence[tuple[ImageSource, Rows]], name: str, labels: Labels | None = None
-    ) -> None:
-        """Take the images of each pool at these indices."""
-        super().__init__(parts, name, labels)
-        self.pixel_range = parts[0][0].pixel_range
 
     def fetch(self, index: int) -> Raw:
         """The image as its pool stores it."""
@@ -280,24 +271,20 @@ def parts_of(parts: Sequence[tuple[Any, Rows]], name: str, labels: Labels | None
     """Some images, or some rows of features, of one pool or of several as one pool."""
     if isinstance(parts[0][0], FeatureSource):
         return PartFeatures(parts, name, labels)
-    return PartImages(parts, name, labels)
+    pool = PartImages(parts, name, labels)
+    pool.pixel_range = parts[0][0].pixel_range
+    return pool
 
 
 def open_kept(path: Path, name: str, open_base: Callable[[str], Pool]) -> Pool:
-    """The pool of the images that a list keeps.
-
-    Args:
-        open_base: Opens the pool that the list names.
-    """
+    """The pool of the images that a list keeps; `open_base` opens the pool that it names."""
     pool, indices, paths = _read(path)
     # Refuses a list that is its own pool, which would be opened without end.
     chain_of_lists(path)
     base = open_base(pool_place(path, pool))
     if indices[0] == UNKNOWN:
-        wanted, found = set(paths), dict[str, int]()
-        for index in range(len(base)):
-            if (entry := base.locate(index)) in wanted:
-                found.setdefault(entry, index)
+        # Of several images with one name, the first.
+        found = {base.locate(index): index for index in reversed(range(len(base)))}
         indices = np.array([found.get(entry, UNKNOWN) for entry in paths], np.int64)
     for index, entry in zip(indices.tolist(), paths, strict=True):
         now = base.locate(index) if 0 <= index < len(base) else None
@@ -312,15 +299,12 @@ def open_kept(path: Path, name: str, open_base: Callable[[str], Pool]) -> Pool:
 
 def _read(path: Path) -> tuple[str, Rows, list[str]]:
     """The pool of a list, and the indices and paths of its rows."""
-    pools: set[str] = set()
-    indices, paths = array("q"), []
     with errors_as(InputError, f"{path} is not a list of mixmood filter", "Filter the pool again."):
-        for row in (_row_reader(path) or _csv_rows)(path):
-            pools.add(row.pool)
-            indices.append(row.place)
-            paths.append(row.path)
+        rows = list((_row_reader(path) or _csv_rows)(path))
+        indices = np.array([row.place for row in rows], np.int64)
+        pools = {row.pool for row in rows}
         if len(pools) > 1:
             raise ValueError(f"it names two pools, {listed(sorted(pools))}; give one list each")
     if not pools:
         raise InputError(f"{path} keeps no image. Filter again with a larger --keep.")
-    return pools.pop(), np.array(indices, dtype=np.int64), paths
+    return pools.pop(), indices, [row.path for row in rows]

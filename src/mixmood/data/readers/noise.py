@@ -14,9 +14,7 @@ from mixmood.data.images.names import NOISE_PREFIX
 from mixmood.data.images.pool import ImageSource
 
 KINDS = ("gaussian", "salt-and-pepper")
-
-_MAX_COUNT = 10**9
-_MAX_SIZE = 4096
+_OPTIONS = {"count": int, "size": int, "channels": int, "p": float, "seed": int}
 
 
 class NoiseSource(ImageSource):
@@ -40,10 +38,7 @@ class NoiseSource(ImageSource):
     ) -> None:
         """Refuse an unknown kind and numbers out of range."""
         check_name("noise", kind, KINDS)
-        for word, value, low, high in (
-            ("count", count, 1, _MAX_COUNT),
-            ("size", size, 2, _MAX_SIZE),
-        ):
+        for word, value, low, high in (("count", count, 1, 10**9), ("size", size, 2, 4096)):
             if not low <= value <= high:
                 raise OptionError(f"The {word} of noise must be {low} to {high}, got {value}.")
         if channels not in (1, 3):
@@ -75,10 +70,7 @@ class NoiseSource(ImageSource):
 
 
 def open_noise(text: str, name: str | None, seed: int) -> NoiseSource:
-    """The noise that a text such as `noise:gaussian?count=500&size=64` asks for.
-
-    Options behind the question mark: `count`, `size`, `channels`, `p`, `seed`.
-    """
+    """The noise that a text such as `noise:gaussian?count=500&size=64` asks for."""
     kind, _, query = text.removeprefix(NOISE_PREFIX).partition("?")
     options: dict[str, Any] = {"seed": seed}
     try:
@@ -107,15 +99,5 @@ def with_size_and_seed(text: str, size: int | None, seed: int) -> str:
     kind, _, query = text.partition("?")
     given = parse_qsl(query)
     named = {word for word, _ in given}
-    more = [("size", size), ("seed", seed)]
-    added = [(word, value) for word, value in more if value is not None and word not in named]
-    return f"{kind}?{urlencode([*given, *added])}"
-
-
-_OPTIONS: dict[str, type[int] | type[float]] = {
-    "count": int,
-    "size": int,
-    "channels": int,
-    "p": float,
-    "seed": int,
-}
+    added = {"seed": seed} if size is None else {"size": size, "seed": seed}
+    return f"{kind}?{urlencode([*given, *(one for one in added.items() if one[0] not in named)])}"

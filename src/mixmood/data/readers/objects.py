@@ -1,13 +1,12 @@
 """Pools given in Python: lists of images or paths, tables, torch-style and hub data sets."""
 
-import contextlib
 import hashlib
 import logging
 import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,19 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from mixmood.core.errors import (
-    InputError,
-    OptionError,
-    UnreadableImageError,
-    errors_as,
-    needing,
-)
+from mixmood.core.errors import InputError, OptionError, UnreadableImageError, errors_as, needing
 from mixmood.core.files import expanded, read_image_file
 from mixmood.data.images.decode import Raw
 from mixmood.data.images.labels import LABEL_COLUMNS, PATH_COLUMNS, labels_from_values
-from mixmood.data.images.names import Names
-from mixmood.data.images.pool import ImageSource, Labels, check_label_count
-from mixmood.data.readers.files import N_CHECKED, PathSource
+from mixmood.data.images.pool import ImageSource, Labels, check_label_count, evenly_spaced
+from mixmood.data.readers.files import N_CHECKED, FileSource
 
 _FINGERPRINT_IMAGES = 32
 
@@ -49,11 +41,11 @@ class ObjectSource(ImageSource):
             raise InputError(f"{name}: there are no images in it.")
         check_label_count(labels, count, name)
         self.name = name
-        self._get, self._count, self._labels = get, count, labels
+        self._get, self._count, self.labels = get, count, labels
         # Pillow images that are not loaded yet, and many data sets, are not safe for threads.
         self._lock = threading.Lock()
         # Only a wrong type is an error here: an unreadable item is counted when it is read.
-        with contextlib.suppress(UnreadableImageError):
+        with suppress(UnreadableImageError):
             self.fetch(0)
 
     def __len__(self) -> int:
@@ -71,17 +63,11 @@ class ObjectSource(ImageSource):
     def fingerprint(self) -> str:
         """A digest of the count and of 32 evenly spaced images, because items have no names."""
         hashed = hashlib.sha256(f"objects {self._count}".encode())
-        places = np.linspace(0, self._count - 1, min(self._count, _FINGERPRINT_IMAGES))
-        for index in places.astype(int).tolist():
-            with contextlib.suppress(UnreadableImageError):
+        for index in evenly_spaced(self._count, _FINGERPRINT_IMAGES):
+            with suppress(UnreadableImageError):
                 raw = self.fetch(index)
                 hashed.update(raw if isinstance(raw, bytes) else np.asarray(raw).tobytes())
         return hashed.hexdigest()
-
-    @property
-    def labels(self) -> Labels | None:
-        """The classes that came with the object."""
-        return self._labels
 
 
 def from_list(items: Sequence[Any], name: str) -> ObjectSource:
@@ -106,7 +92,7 @@ def from_dataset(dataset: Any, name: str) -> ObjectSource:
     return ObjectSource(dataset.__getitem__, len(dataset), name, labels)
 
 
-class FileList(PathSource):
+class FileList(FileSource):
     """Image files that are named in Python, in this order; they may be anywhere.
 
     The classes are those given, else the names of folders, as in a folder of images.
@@ -121,15 +107,12 @@ class FileList(PathSource):
     ) -> None:
         """Take the paths; refuse none, and names that are no files.
 
-        Args:
-            paths: The files; relative paths are those of the present working directory.
-            name: The name of the pool in results.
-            labels: The class of each image.
-            table: The table of pandas that the paths come from; groups may be one of its columns.
+        Relative paths are those of the present working directory. `table` is the table of pandas
+        that the paths come from; groups may be one of its columns.
         """
         self.name, self._given, self._table = name, labels, table
         self._root = os.fsencode(Path.cwd())
-        self._names = Names(os.fsencode(expanded(path)) for path in paths)
+        self._names = [os.fsencode(expanded(path)) for path in paths]
         check_label_count(labels, len(self), name)
         n_first = min(len(self), N_CHECKED)
         if not n_first:
@@ -139,10 +122,6 @@ class FileList(PathSource):
                 f"{name}: none of its first {n_first} paths is a file, such as "
                 f"'{self.locate(0)[:60]}'. A folder is given by itself, not in a list of images."
             )
-
-    def fetch(self, index: int) -> bytes:
-        """The bytes of the file."""
-        return read_image_file(self.file_path(index), self.locate(index))
 
     def file_path(self, index: int) -> bytes:
         """The path of the file."""
@@ -174,14 +153,14 @@ def from_paths(items: Sequence[Any], name: str) -> FileList | None:
         return FileList(items, name)
     is_pair_of_lists = isinstance(items, tuple) and len(items) == 2 and isinstance(items[0], list)
     if is_pair_of_lists and are_paths(items[0]) and np.ndim(items[1]) == 1:
-        return FileList(items[0], name, labels_from_values(np.asarray(items[1]), name))
-    pairs = list(items)
-    if not all(isinstance(item, tuple) and len(item) == 2 for item in pairs):
+        paths, classes = items
+    elif items and all(isinstance(item, tuple) and len(item) == 2 for item in items):
+        paths, classes = zip(*items, strict=True)
+    else:
         return None
-    if not are_paths([path for path, _ in pairs]):
+    if not are_paths(paths):
         return None
-    labels = labels_from_values(np.array([label for _, label in pairs]), name)
-    return FileList([path for path, _ in pairs], name, labels)
+    return FileList(paths, name, labels_from_values(np.asarray(classes), name))
 
 
 def is_table_of_paths(what: Any) -> bool:
@@ -248,10 +227,9 @@ def _as_raw(item: Any, where: str) -> Raw:
         item = item[0]
     if isinstance(item, dict) and item.keys() == {"bytes", "path"}:
         item = item["bytes"] or read_image_file(item["path"] or "", f"{where}: {item['path']}")
-    if isinstance(item, bytes):
-        return item
     if isinstance(item, Image.Image):
         item.load()
+    if isinstance(item, bytes | Image.Image):
         return item
     if hasattr(item, "detach"):
         item = item.detach().cpu()
@@ -331,9 +309,8 @@ def _offline_if_unreachable(datasets: Any, is_remote: bool) -> Iterator[None]:
 
 
 def _answers(hub: Any) -> bool:
-    try:
+    # Versions of the package use different HTTP libraries, each with its own errors.
+    with suppress(Exception):
         hub.utils.get_session().head(hub.constants.ENDPOINT, timeout=TIMEOUT_S)
-    except Exception:
-        # Versions of the package use different HTTP libraries, each with its own errors.
-        return False
-    return True
+        return True
+    return False

@@ -13,13 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mixmood.core.errors import (
-    InputError,
-    UnreadableImageError,
-    errors_as,
-    needing,
-    reason,
-)
+from mixmood.core.errors import InputError, UnreadableImageError, errors_as, needing, reason
 from mixmood.core.text import unknown_name
 from mixmood.data.images.labels import LABEL_COLUMNS, labels_from_values
 from mixmood.data.images.pool import ImageSource, Labels
@@ -39,24 +33,16 @@ class Columns(NamedTuple):
 def choose_columns(path: Path, schema: Any, wanted: str | None) -> Columns:
     """The columns of a table; InputError if it has no images, OptionError without the one wanted.
 
-    Args:
-        wanted: The column with the classes; by default the ClassLabel of Hugging Face, or one with
-            a usual name.
+    That is the column of the classes: by default the ClassLabel of Hugging Face, or one with a
+    usual name.
     """
-    import pyarrow
+    from pyarrow.types import is_binary, is_large_binary, is_struct
 
-    stated = {name: kind.get("_type") for name, kind in _hugging_face_features(schema).items()}
+    features = _hugging_face_features(schema)
+    stated = {name: kind.get("_type") for name, kind in features.items()}
     types = {field.name: field.type for field in schema}
-    structs = [
-        name
-        for name, kind in types.items()
-        if pyarrow.types.is_struct(kind) and kind.get_field_index("bytes") >= 0
-    ]
-    binaries = [
-        name
-        for name, kind in types.items()
-        if pyarrow.types.is_binary(kind) or pyarrow.types.is_large_binary(kind)
-    ]
+    structs = [n for n, t in types.items() if is_struct(t) and t.get_field_index("bytes") >= 0]
+    binaries = [n for n, t in types.items() if is_binary(t) or is_large_binary(t)]
     named = [name for name in binaries if name.lower() in _IMAGE_COLUMNS]
     images = [name for name in (*structs, *binaries) if stated.get(name) == "Image"]
     image = next(iter([*images, *structs, *named]), None)
@@ -70,7 +56,7 @@ def choose_columns(path: Path, schema: Any, wanted: str | None) -> Columns:
     classes = [name for name in types if stated.get(name) == "ClassLabel"]
     usual = [n for n, kind in types.items() if n.lower() in LABEL_COLUMNS and _may_be_classes(kind)]
     label = wanted or next(iter([*classes, *usual]), None)
-    names = _hugging_face_features(schema).get(label or "", {}).get("names")
+    names = features.get(label or "", {}).get("names")
     class_names = tuple(map(str, names)) if names and isinstance(names, list) else None
     return Columns(image, image in structs, label, class_names)
 
@@ -125,12 +111,7 @@ class ParquetSource(ImageSource):
     def __init__(
         self, paths: str | Path | Sequence[Path], name: str, label: str | None = None
     ) -> None:
-        """Read the metadata; refuse files that are broken or have no column of images.
-
-        Args:
-            label: The column with the classes; by default the ClassLabel of Hugging Face, or one
-                with a usual name.
-        """
+        """Read the metadata; refuse files that are broken or have no column of images."""
         self.name = name
         self._paths = [Path(paths)] if isinstance(paths, str | Path) else list(paths)
         self._lock = threading.Lock()
@@ -266,9 +247,9 @@ def _metadata(path: Path, label: str | None) -> tuple[Columns, list[_Group]]:
 
 
 def _read_column(path: Path, column: str, group: int | None) -> Any:
-    """One column of the whole file or of one row group; of a struct, its field `bytes`.
+    """One column of the whole file, or of one row group in small batches.
 
-    Images are read in small batches: reading stops if the unpacked size is too large.
+    Of a struct it is the field `bytes`. Reading stops if the unpacked size is too large.
     """
     import pyarrow
 

@@ -12,10 +12,10 @@ from typing import Any
 from mixmood.core.errors import InputError, UnreadableImageError, errors_as, needing
 from mixmood.core.files import check_size
 from mixmood.data.images.names import (
+    by_length,
     count_passed_over,
     is_image_path,
     passed_over_notes,
-    sorted_names,
 )
 from mixmood.data.images.pool import Pool
 from mixmood.data.readers.files import PathSource
@@ -39,7 +39,7 @@ class RemoteFolder(PathSource):
         prefix, passed_over = self._root.rstrip("/") + "/", Counter[str]()
         # With file:// URLs a name may be any bytes.
         names = [os.fsencode(path.removeprefix(prefix)) for path in paths]
-        self._names = sorted_names(filter(is_image_path, names))
+        self._names = sorted(filter(is_image_path, names), key=by_length)
         for path in names:
             count_passed_over(passed_over, path)
         self.notes = passed_over_notes(passed_over)
@@ -66,10 +66,7 @@ def open_fetched(url: str, opener: Callable[[Path, str], Pool], name: str) -> Po
     system, path = _connect(url)
     place = _TemporaryFolder()
     target = place.folder / Path(path).name
-    with (
-        errors_as(InputError, f"Cannot open {url}", names_class=True),
-        target.open("wb") as file,
-    ):
+    with errors_as(InputError, f"Cannot open {url}", names_class=True), target.open("wb") as file:
         for piece in _pieces(system, path):
             file.write(piece)
             if file.tell() > MAX_FETCHED_BYTES:

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +15,7 @@ from mixmood.core.cache import FeatureCache
 from mixmood.core.errors import UnreadableImageError, errors_as
 from mixmood.core.files import check_size, read_at
 from mixmood.data.images.dicom import is_dicom
-from mixmood.data.images.names import Names, is_image_path, may_be_dicom_path
+from mixmood.data.images.names import is_image_path, may_be_dicom_path
 from mixmood.data.readers.files import ArchiveSource, Listing, list_members
 from mixmood.data.readers.gzip_access import SeekableGzip, most_unpacked
 
@@ -26,8 +25,6 @@ _MOST_DIGITS = 8  # No header is so long that its length has more digits.
 _ZEROS = bytes(_BLOCK)
 _REGULAR = (b"0", b"\0", b"7")
 _WITHOUT_DATA = (b"1", b"2", b"3", b"4", b"5", b"6")
-_SPARSE = b"S"
-
 
 Stream = BinaryIO | SeekableGzip
 
@@ -38,8 +35,7 @@ class TarMember(NamedTuple):
     name: bytes
     offset: int
     size: int
-    start: bytes = b""
-    """Its first bytes, if they were asked for."""
+    start: bytes  # empty if the first bytes were not asked for
 
 
 def read_tar_members(
@@ -68,7 +64,7 @@ def read_tar_members(
             extended |= dict(extended_records(text)) if kind in (b"x", b"X") else {}
             offset += _rounded(size)
             continue
-        if kind == _SPARSE:
+        if kind == b"S":  # sparse
             offset += _skip_sparse_map(stream, block)
         name, start = extended.get(b"path") or _name(block), b""
         if b"size" in extended:
@@ -88,16 +84,11 @@ def read_tar_members(
 
 
 def _check_block(block: bytes) -> None:
-    if len(block) < _BLOCK:
-        raise ValueError("it is truncated")
-    rest = block[:148] + b" " * 8 + block[156:]
-    claimed = _number(block[148:156])
-    # The lower half of Adler-32 is one more than the sum of the bytes, modulo 65521: the same test,
-    # ten times as fast as a sum in Python. Some old programs added signed bytes.
-    if zlib.adler32(rest) & 0xFFFF != (claimed + 1) % 65_521:
-        signed = sum(rest) - 256 * sum(byte > 127 for byte in rest)
-        if claimed != signed:
-            raise ValueError("a header is damaged, or it is not a tar archive")
+    rest = _whole(block, _BLOCK)[:148] + b" " * 8 + block[156:]
+    excess = _number(block[148:156]) - sum(rest)
+    # Some old programs added signed bytes.
+    if excess and excess != -256 * sum(byte > 127 for byte in rest):
+        raise ValueError("a header is damaged, or it is not a tar archive")
 
 
 def _number(field: bytes, base: int = 8) -> int:
@@ -117,10 +108,13 @@ def _take(stream: Stream, size: int) -> bytes:
     """The text of an extended header; ValueError if it is too long or truncated."""
     if size > _MAX_HEADER_BYTES:
         raise ValueError(f"a header claims {size} bytes")
-    text = stream.read(_rounded(size))
-    if len(text) < size:
+    return _whole(stream.read(_rounded(size)), size)[:size]
+
+
+def _whole(data: bytes, size: int) -> bytes:
+    if len(data) < size:
         raise ValueError("it is truncated")
-    return text[:size]
+    return data
 
 
 def extended_records(text: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -145,17 +139,14 @@ def _skip(stream: Stream, size: int) -> None:
     """Leave out so many bytes; ValueError if there are fewer."""
     if size:
         stream.seek(size - 1, 1)
-        if not stream.read(1):
-            raise ValueError("it is truncated")
+        _whole(stream.read(1), 1)
 
 
 def _skip_sparse_map(stream: Stream, block: bytes) -> int:
     """Skip the extension blocks of a sparse file's map; returns their length."""
     length, has_more = 0, block[482]
     while has_more:
-        block = stream.read(_BLOCK)
-        if len(block) < _BLOCK:
-            raise ValueError("it is truncated")
+        block = _whole(stream.read(_BLOCK), _BLOCK)
         length, has_more = length + _BLOCK, block[504]
     return length
 
@@ -173,7 +164,6 @@ def _rounded(size: int) -> int:
 REST_NS = 2 * 10**9
 """A file that changed less than this ago may change again within the same tick of its clock."""
 
-
 _ROW = np.dtype([("offset", np.int64), ("size", np.int64)])
 
 
@@ -190,28 +180,22 @@ def index_to_bytes(index: Listing, stamp: bytes) -> bytes:
 
 
 def index_from_bytes(data: bytes, stamp: bytes, n_bytes: int) -> Listing | None:
-    """The index; None if it belongs to another archive or is not valid.
+    """The index; None if it belongs to another archive or is not valid: it is not trusted.
 
-    Args:
-        data: The bytes from the cache. They are checked, not trusted.
-        stamp: The stamp of the archive now.
-        n_bytes: The length of the archive's content; no image may end after it.
+    `stamp` is that of the archive now; no image may end after its `n_bytes`.
     """
     try:
         content = json.loads(data)
-        if content["stamp"] != stamp.hex():
-            return None
-        names = Names(name.encode("latin-1") for name in content["names"])
+        is_same = content["stamp"] == stamp.hex()
+        names = [name.encode("latin-1") for name in content["names"]]
         pairs = zip(content["offsets"], content["sizes"], strict=True)
         rows = np.fromiter(pairs, _ROW).reshape(len(names))
         passed_over = {str(kind): int(n) for kind, n in content["passed_over"].items()}
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None
-    # A size is at most `n_bytes` before it is subtracted, so that nothing overflows.
-    offsets, sizes = rows["offset"], rows["size"]
-    is_inside = (sizes >= 0) & (sizes <= n_bytes) & (offsets >= 0)
-    is_inside &= offsets <= n_bytes - np.clip(sizes, 0, n_bytes)
-    return Listing(names, rows, passed_over) if names and is_inside.all() else None
+    # Integers of Python do not overflow.
+    is_inside = all(min(row) >= 0 and sum(row) <= n_bytes for row in rows.tolist())
+    return Listing(names, rows, passed_over) if is_same and names and is_inside else None
 
 
 def archive_key(path: Path) -> bytes:
@@ -243,12 +227,6 @@ class TarSource(ArchiveSource):
 
     kind = "tar"
 
-    def __init__(self, path: str | Path, name: str, cache: FeatureCache | None = None) -> None:
-        """Look up or scan `path`; refuse a damaged archive, or one without images."""
-        self._cache = cache
-        super().__init__(path, name)
-        del self._cache
-
     def fetch(self, index: int) -> bytes:
         """The bytes of the member."""
         where, (offset, size) = self.locate(index), self._rows[index].tolist()
@@ -261,32 +239,30 @@ class TarSource(ArchiveSource):
             raise UnreadableImageError(f"{where}: the archive has changed since it was opened.")
         return data
 
-    def _list(self) -> Listing:
+    def _list(self, cache: FeatureCache | None) -> Listing:
         with self._path.open("rb") as file:
             is_gzip, n_bytes = file.read(2) == b"\x1f\x8b", file.seek(0, 2)
         self._packed = SeekableGzip(self._path) if is_gzip else None
         stamp, key = archive_stamp(self._path), archive_key(self._path)
-        if self._cache is None or stamp is None:
+        if cache is None or stamp is None:
             return self._scanned()
-        if (data := self._cache.index_of(key)) is not None:
+        if (data := cache.index_of(key)) is not None:
             most = most_unpacked(n_bytes) if is_gzip else n_bytes
             if (known := index_from_bytes(data, stamp, most)) is not None:
                 return known
         index = self._scanned()
         if index.names and stamp == archive_stamp(self._path):
-            self._cache.keep_index(key, index_to_bytes(index, stamp))
+            cache.keep_index(key, index_to_bytes(index, stamp))
         return index
 
     def _scanned(self) -> Listing:
         with closing(self._packed or self._path.open("rb")) as file:
             members = read_tar_members(file, may_be_dicom_path)
-            index = list_members(
-                (
-                    (name, is_image_path(name) or is_dicom(start), (offset, size))
-                    for name, offset, size, start in members
-                ),
-                _ROW,
+            images = (
+                (name, is_image_path(name) or is_dicom(start), (offset, size))
+                for name, offset, size, start in members
             )
+            index = list_members(images, _ROW)
             while self._packed is not None and file.read(2**20):
                 pass  # Read to the end, where the checksum of the file is verified.
         return index
