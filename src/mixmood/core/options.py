@@ -16,40 +16,25 @@ from mixmood.core.text import check_name
 P = TypeVar("P")
 R = TypeVar("R")
 
-KEY = "option"
-"""Where a field's metadata holds its `OptionText`."""
+KEY = "option"  # where a field's metadata holds its `OptionText`
 
 KINDS: dict[Any, str] = {
-    Path: "a path",
-    int: "a whole number",
-    float: "a number",
-    str: "a word",
-    bool: "a bool",
-}
+    Path: "a path", int: "a whole number", float: "a number", str: "a word", bool: "a bool",
+}  # fmt: skip
 """The kinds of values that are checked; a field of several kinds is called by the first."""
 
 
 @dataclass(frozen=True)
 class OptionText:
-    """How an option is described, and how it is written on the command line.
+    """How an option is described, and how it is written on the command line."""
 
-    Attributes:
-        help: One sentence, for `--help` and docstrings.
-        flag: The option on the command line; made from the name of the field if None.
-        metavar: The name of the value in `--help`.
-        shown: The text that `--help` shows as the default; the default itself if None.
-        takes_none: Whether the word "none" on the command line stands for None.
-        only: The kind of model that takes the option; None if every kind does.
-        is_required: Whether the command line must give it; Python need not.
-    """
-
-    help: str
-    flag: str | tuple[str, ...] | None = None
-    metavar: str | None = None
-    shown: str | None = None
-    takes_none: bool = False
-    only: str | None = None
-    is_required: bool = False
+    help: str  # one sentence, for `--help` and docstrings
+    flag: str | tuple[str, ...] | None = None  # made from the name of the field if None
+    metavar: str | None = None  # the name of the value in `--help`
+    shown: str | None = None  # what `--help` shows as the default; the default itself if None
+    takes_none: bool = False  # whether the word "none" on the command line stands for None
+    only: str | None = None  # the kind of model that takes the option; None if every kind does
+    is_required: bool = False  # whether the command line must give it; Python need not
 
 
 def option(default: Any, help: str, **how: Any) -> Any:
@@ -175,26 +160,16 @@ def _kinds(hint: Any) -> tuple[Any, ...]:
 
 
 DEFAULT_BACKBONE = "efficientnet-lite0"
-AUTO_BACKBONE = "auto"
-"""Chooses the backbone with which the supervised head is most accurate."""
+AUTO_BACKBONE = "auto"  # chooses the backbone with which the supervised head is most accurate
 DEFAULT_MEASURE = "cosine"
 DEFAULT_SCORE = "combined"
 
 MEASURE_NAMES = (
-    "l1",
-    "l2",
-    "js",
-    "cosine",
-    "frechet",
-    "kernel",
-    "energy",
-    "sliced-wasserstein",
-    "classifier",
+    "l1", "l2", "js", "cosine", "frechet", "kernel", "energy", "sliced-wasserstein", "classifier",
     "typicality",
-)
+)  # fmt: skip
 PROBE_ALGORITHMS = ("pseudo-label", "propagation", "mixmatch")
-DEFAULT_PROBE = "pseudo-label"
-"""The head for which gains are measured, and which `train` uses with a pool."""
+DEFAULT_PROBE = "pseudo-label"  # gains are measured for this head, and `train` uses it with a pool
 BACKBONE_NAMES = ("efficientnet-lite0", "wide-resnet50-2", "untrained-wrn")
 HEAD_ALGORITHMS = ("supervised", "mixmatch", "pseudo-label", "propagation")
 NETWORK_ALGORITHMS = (

@@ -7,8 +7,7 @@ from mixmood.core.records.ranking import JsonRecord
 
 SCHEMA = 1
 LABEL, COPY, UNLIKE = "label", "copy", "unlike"
-CONFUSED, SMALL, TEST = "confused", "small", "test"
-"""The names of the checks."""
+CONFUSED, SMALL, TEST = "confused", "small", "test"  # the names of the checks
 
 
 @dataclass(frozen=True)
@@ -90,35 +89,26 @@ class WithoutFlaggedRecord:
 class LabelCheck(JsonRecord):
     """What looks wrong in a labelled set.
 
-    Attributes:
-        n_images: Images that could be read.
-        classes: How many readable images each class has.
-        accuracy: How often heads give held-out images their label; None if none can be held out.
-        findings: The flagged images, the worst first.
-        confused: Pairs of classes that are confused, the worst first.
-        without_flagged: What the set gains without the flagged labels; None if none is flagged, or
-            it cannot be measured.
-        images: All images, in the order of the set.
-        view: Resolution and depth of the features; None for given features.
-        warnings: Facts that may make the result wrong.
+    `without_flagged` is what the set gains without the flagged labels; None if none is flagged, or
+    it cannot be measured.
     """
 
     schema: int
     mixmood: str
     seed: int
     labelled: str
-    n_images: int
+    n_images: int  # images that could be read
     n_unreadable: int
-    classes: dict[str, int]
-    accuracy: Measured | None
+    classes: dict[str, int]  # how many readable images each class has
+    accuracy: Measured | None  # of heads on held-out images; None if none can be held out
     checks: tuple[CheckSummary, ...]
-    findings: tuple[Finding, ...]
-    confused: tuple[ConfusedPair, ...]
+    findings: tuple[Finding, ...]  # the flagged images, the worst first
+    confused: tuple[ConfusedPair, ...]  # pairs of classes that are confused, the worst first
     without_flagged: WithoutFlaggedRecord | None
-    images: tuple[CheckedImage, ...]
+    images: tuple[CheckedImage, ...]  # all images, in the order of the set
     backbone: dict[str, Any]
-    view: dict[str, Any] | None
-    warnings: tuple[str, ...]
+    view: dict[str, Any] | None  # resolution and depth of the features; None for given features
+    warnings: tuple[str, ...]  # facts that may make the result wrong
 
     @property
     def n_flagged(self) -> int:

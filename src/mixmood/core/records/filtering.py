@@ -31,22 +31,9 @@ class GainChange:
 class Filtering(JsonRecord):
     """The images of a pool that were kept, and how they were chosen.
 
-    Attributes:
-        keep: The option `keep`: auto, a share, a count or a threshold.
-        score: The family of the score.
-        threshold: A kept image has at least this score; None if nothing was kept.
-        typical: The share of labelled images that reach the threshold.
-        n_labelled: Labelled images that the filter was fitted on.
-        reasons: How many were dropped for each reason.
-        classes: How many of the kept images the classifier puts into each class; None without
-            labels.
-        probe: Expected gains before and after; None without classes, with a saved filter, or where
-            too few images are kept.
-        view: Resolution and depth of the features, and what they were compared with; None for
-            given features.
-        warnings: Facts that may make the result wrong.
-        answer: Whether to train with the kept images, in one sentence; empty without gains.
-        next: The command that follows the answer; None if the sets are not paths.
+    `probe` has expected gains before and after; None without classes, with a saved filter, or where
+    too few images are kept. `view` has resolution and depth of the features, and what they were
+    compared with; None for given features.
     """
 
     schema: int
@@ -54,23 +41,23 @@ class Filtering(JsonRecord):
     seed: int
     labelled: str
     pool: str
-    keep: str
-    score: str
-    threshold: float | None
-    typical: float | None
-    n_labelled: int
+    keep: str  # the option `keep`: auto, a share, a count or a threshold
+    score: str  # the family of the score
+    threshold: float | None  # a kept image has at least this score; None if nothing was kept
+    typical: float | None  # the share of labelled images that reach the threshold
+    n_labelled: int  # labelled images that the filter was fitted on
     n_images: int
     n_kept: int
     n_unreadable: int
-    reasons: dict[str, int]
+    reasons: dict[str, int]  # how many were dropped for each reason
     useful_share: ShareRecord
-    classes: dict[str, int] | None
+    classes: dict[str, int] | None  # kept images that a classifier puts into each class
     probe: GainChange | None
     backbone: dict[str, Any]
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...]  # facts that may make the result wrong
     view: dict[str, Any] | None = None
-    answer: str = ""
-    next: str | None = None
+    answer: str = ""  # whether to train with the kept images, in one sentence; empty without gains
+    next: str | None = None  # the command that follows the answer; None if the sets are not paths
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from typing import Any
 
 from mixmood.core.records.ranking import JsonRecord, ShareRecord
 
-MOST_IMAGES = 500
-"""Pictures on a page: they are inside it."""
+MOST_IMAGES = 500  # pictures on a page: they are inside it
 
 
 @dataclass(frozen=True)
@@ -26,22 +25,14 @@ class LabelImage:
 
 @dataclass(frozen=True)
 class LabelTask(JsonRecord):
-    """The content of a page to label on, but for its pictures.
+    """The content of a page to label on, but for its pictures."""
 
-    Attributes:
-        title: The question, with the lead as a sentence below it.
-        classes: The classes in the order of their keys; empty if images are kept or dropped.
-        images: At most MOST_IMAGES.
-        command: A command that reads the saved labels; None without one.
-        file: The name under which they are saved.
-    """
-
-    title: str
+    title: str  # the question, with the lead as a sentence below it
     lead: str
-    classes: tuple[str, ...]
-    images: tuple[LabelImage, ...]
-    command: str | None = None
-    file: str = "mixmood-labels.csv"
+    classes: tuple[str, ...]  # in the order of their keys; empty if images are kept or dropped
+    images: tuple[LabelImage, ...]  # at most MOST_IMAGES
+    command: str | None = None  # a command that reads the saved labels; None without one
+    file: str = "mixmood-labels.csv"  # the name under which they are saved
 
 
 SCHEMA = 1
@@ -103,32 +94,21 @@ class LabelPoints:
 
 @dataclass(frozen=True)
 class Proposals(JsonRecord):
-    """The images that are worth a label, the most valuable first.
-
-    Attributes:
-        count: How many were asked for.
-        n_labelled: Labelled images that the choice is based on.
-        worth: What their labels are worth; None if the learning curve cannot tell.
-        answer: What to do, in one sentence.
-        next: The command that uses the new labels; None if the sets are not paths.
-        labels_file: The name under which the page saves them.
-        view: Resolution and depth of the features; None for given features.
-        warnings: Facts that may make the result wrong.
-    """
+    """The images that are worth a label, the most valuable first."""
 
     schema: int
     mixmood: str
     seed: int
     labelled: str
-    count: int
-    n_labelled: int
+    count: int  # how many were asked for
+    n_labelled: int  # labelled images that the choice is based on
     classes: tuple[str, ...]
     images: tuple[Proposal, ...]
     pools: tuple[AskedPool, ...]
-    worth: LabelPoints | None
-    answer: str
-    next: str | None
-    labels_file: str
+    worth: LabelPoints | None  # what their labels are worth; None if the learning curve cannot tell
+    answer: str  # what to do, in one sentence
+    next: str | None  # the command that uses the new labels; None if the sets are not paths
+    labels_file: str  # the name under which the page saves them
     backbone: dict[str, Any]
-    view: dict[str, Any] | None
-    warnings: tuple[str, ...]
+    view: dict[str, Any] | None  # resolution and depth of the features; None for given features
+    warnings: tuple[str, ...]  # facts that may make the result wrong

@@ -49,36 +49,26 @@ class ShareRecord:
 
 
 SCHEMA = 1
-SIGNIFICANT = 0.05
-"""A pool is called different where its p-value is at or below this."""
+SIGNIFICANT = 0.05  # a pool is called different where its p-value is at or below this
 
 
 @dataclass(frozen=True)
 class Dissimilarity:
     """The distance of one pool from the labelled set by one measure, and its certainty.
 
-    Attributes:
-        distance: Mean over the draws of |inter - intra|.
-        spread: Standard deviation of |inter - intra| over the draws.
-        signed: Mean over the draws of inter - intra.
-        p_wilcoxon: Paired signed-rank test of inter against intra, as in the paper. It shrinks
-            with the number of draws, whatever the data: read `p_permutation`.
-        p_permutation: Share of random partitions of the images that are as far apart.
-        p_holm: The same, corrected for the number of pools compared.
-        interval: 95 % interval of the distance, from leaving groups of images out.
-        inter: Distance labelled to pool, one per draw.
-        intra: Distance labelled to other labelled images, one per draw.
+    `p_wilcoxon` is the paired signed-rank test of inter against intra, as in the paper. It shrinks
+    with the number of draws, whatever the data: read `p_permutation`.
     """
 
-    distance: float
-    spread: float
-    signed: float
+    distance: float  # mean over the draws of |inter - intra|
+    spread: float  # standard deviation of |inter - intra| over the draws
+    signed: float  # mean over the draws of inter - intra
     p_wilcoxon: float
-    p_permutation: float
-    p_holm: float
-    interval: tuple[float, float]
-    inter: tuple[float, ...] = field(repr=False)
-    intra: tuple[float, ...] = field(repr=False)
+    p_permutation: float  # share of random partitions of the images that are as far apart
+    p_holm: float  # the same, corrected for the number of pools compared
+    interval: tuple[float, float]  # 95 %, from leaving groups of images out
+    inter: tuple[float, ...] = field(repr=False)  # distance labelled to pool, one per draw
+    intra: tuple[float, ...] = field(repr=False)  # labelled to other labelled, one per draw
 
     @property
     def is_different(self) -> bool:
@@ -127,32 +117,20 @@ class LabelWorth:
 class Probe:
     """The gain of a pool, from cross-validation with it and without it; in points (percent).
 
-    Attributes:
-        gain: Expected accuracy on new images of the head trained with the pool, minus that of the
-            supervised head.
-        interval: 95 % interval of the gain, over labelled images, draw of the pool and training.
-        p_helps: The probability that the gain is above 0.
-        algorithm: The head that was trained with the pool.
-        change: The measured change of the probability of the right class.
-        error: The standard error of the change due to the labelled images.
-        n_held_out: How many labelled images were held out.
-        order_error: The standard error of the gain, without the part common to all pools.
-        accuracy: Cross-validated accuracy of the supervised head.
-        is_learnable: Whether that accuracy is better than chance.
-        n_pool: How many pool images were used.
-        worth: The gain in labels; None where the learning curve cannot tell.
+    The gain is the expected accuracy on new images of the head trained with the pool, minus that of
+    the supervised head. `order_error` is its standard error without the part common to all pools.
     """
 
     gain: float
-    interval: tuple[float, float]
-    p_helps: float
-    algorithm: str
-    change: float
-    error: float
-    accuracy: float
-    is_learnable: bool
+    interval: tuple[float, float]  # 95 %, over labelled images, draw of the pool and training
+    p_helps: float  # the probability that the gain is above 0
+    algorithm: str  # the head that was trained with the pool
+    change: float  # the measured change of the probability of the right class
+    error: float  # the standard error of the change due to the labelled images
+    accuracy: float  # cross-validated accuracy of the supervised head
+    is_learnable: bool  # whether that accuracy is better than chance
     n_pool: int
-    worth: LabelWorth | None = None
+    worth: LabelWorth | None = None  # the gain in labels; None where the learning curve cannot tell
     n_held_out: int | None = None
     order_error: float | None = None
 
@@ -169,19 +147,14 @@ class Union:
 class LabelledAccuracy:
     """How often a classifier is right on labelled images that it was not trained on.
 
-    Attributes:
-        value: The share of right predictions, from 0 to 1, with its 95 % interval.
-        balanced: The mean over classes of the share of right predictions: each class counts the
-            same, however many images it has.
-        never_predicted: Classes of which no image is ever predicted correctly.
-        n_images: The labelled images that were used, of a large set a sample.
+    In `balanced` each class counts the same, however many images it has.
     """
 
-    value: float
+    value: float  # the share of right predictions, from 0 to 1, with its 95 % interval
     interval: tuple[float, float]
-    balanced: float
-    never_predicted: tuple[str, ...] = ()
-    n_images: int = 0
+    balanced: float  # the mean over classes of the share of right predictions
+    never_predicted: tuple[str, ...] = ()  # classes of which no image is ever predicted correctly
+    n_images: int = 0  # the labelled images that were used, of a large set a sample
 
 
 @dataclass(frozen=True)
@@ -306,21 +279,13 @@ class Tile:
 
 @dataclass(frozen=True)
 class SetPictures:
-    """One set, labelled or pool, as the page shows it.
+    """One set, labelled or pool, as the page shows it."""
 
-    Attributes:
-        tiles: A random sample of the images; the points of the map.
-        points: The position of each of these tiles on the map.
-        nearest: The images nearest to the labelled set, nearest first; empty for that set itself.
-        farthest: The images farthest from it, farthest first.
-        warnings: Differences in size or colour that may explain the distance.
-    """
-
-    tiles: tuple[Tile, ...]
-    points: tuple[tuple[float, float], ...]
-    nearest: tuple[Tile, ...]
-    farthest: tuple[Tile, ...]
-    warnings: tuple[str, ...]
+    tiles: tuple[Tile, ...]  # a random sample of the images; the points of the map
+    points: tuple[tuple[float, float], ...]  # the position of each of these tiles on the map
+    nearest: tuple[Tile, ...]  # nearest to the labelled set first; empty for that set itself
+    farthest: tuple[Tile, ...]  # the images farthest from it, farthest first
+    warnings: tuple[str, ...]  # differences in size or colour that may explain the distance
 
 
 @dataclass(frozen=True)
