@@ -5,7 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from benchmarks.measuring.row import Effort, Row, SkippedError, interleaved, ratios
-from mixmood.jobs.local import n_cores
+from mixmood.jobs.local import checked_jobs
 
 N_UPDATES = {"thin": 100, "small": 50}
 """Updates of a measured run of each setting: about four seconds with one thread."""
@@ -26,7 +26,7 @@ def train_once(name: str, n_threads: int, n_updates: int) -> None:
 
 def two_runs(effort: Effort) -> list[Row]:
     """Runs an hour, for two networks; the workers have loaded torch before the clock starts."""
-    if n_cores() < 2:
+    if checked_jobs(None) < 2:
         raise SkippedError("there is one core only")
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as workers:
         settings = ["thin"] if effort.is_tiny else list(N_UPDATES)

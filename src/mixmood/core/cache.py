@@ -4,6 +4,7 @@ The file is only a cache: where it cannot be used, work goes on without it.
 """
 
 import os
+import re
 import sqlite3
 import threading
 import time
@@ -31,8 +32,7 @@ CLOSED.close()
 FILE_NAME = "features-v1.sqlite"
 DEFAULT_LIMIT_BYTES = 2 * 1024**3
 MOST_MB = 999_999_999
-INDEX_SHARE = 8
-"""Archive indexes may take 1 / INDEX_SHARE of the limit: features cost more to compute."""
+INDEX_SHARE = 8  # indexes may take an eighth of the limit: features cost more to compute
 # The date of an entry is renewed only after this time, so that most reads write nothing.
 RENEWAL_S = 3600
 SCHEMA = """
@@ -218,8 +218,7 @@ class FeatureCache:
             self._give_up(str(error))
 
     def _set_aside(self, error: Exception) -> None:
-        self._drop_connection()
-        self._warn(
+        self._drop_connection(
             f"The feature cache {self.path} is damaged ({error}); it was set aside as "
             f"{self._aside.name} and a new one begun."
         )
@@ -234,20 +233,18 @@ class FeatureCache:
             self._open()
 
     def _give_up(self, why: str) -> None:
-        self._drop_connection()
-        self._warn(
+        self._drop_connection(
             f"The feature cache {self.path} cannot be used ({why}); going on without it. "
             "Choose another directory with --cache DIR or MIXMOOD_CACHE."
         )
 
-    def _warn(self, message: str) -> None:
-        self.warnings.append(message)
-        self._listener.warn(message)
-
-    def _drop_connection(self) -> None:
+    def _drop_connection(self, *warnings: str) -> None:
         if self._db is not None:
             self._db.close()
             self._db = None
+        for message in warnings:
+            self.warnings.append(message)
+            self._listener.warn(message)
 
     def _evict(self, db: sqlite3.Connection) -> None:
         # Repeated, because a page of the file is freed only with its last row.
@@ -324,8 +321,7 @@ def limit_from_environment() -> int:
     if text is None:
         return DEFAULT_LIMIT_BYTES
     # The length is checked first: Python refuses numbers of thousands of digits.
-    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MOST_MB))
-    if not is_number or int(text) < 1:
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) < 1:
         raise OptionError(
             f"MIXMOOD_CACHE_MB must be a whole number of megabytes, from 1 to {MOST_MB}; "
             f"got '{text[:20]}'."

@@ -73,11 +73,7 @@ def errors_as(
     """Turn any error within into one of ours: `start`, then the reason, then `advice`.
 
     Damaged files raise many kinds of errors in the libraries that read them. Errors of mixmood
-    stay as they are.
-
-    Args:
-        start: The start of its message, such as the file that cannot be opened.
-        names_class: Whether the message names the class of the error, as for errors of a network.
+    stay as they are. With `names_class` the message names the class, as for errors of a network.
     """
     try:
         yield

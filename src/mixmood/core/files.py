@@ -23,8 +23,7 @@ from mixmood.core.errors import (
     reason,
 )
 
-_STREAMS = (1, 2)
-"""The file descriptors of this process's stdout and stderr."""
+_STREAMS = (1, 2)  # the file descriptors of this process's stdout and stderr
 
 
 def write_atomic(path: str | Path, content: bytes | str) -> None:
@@ -139,11 +138,9 @@ def make_folder(path: Path, advice: str = "Choose another place.") -> Path:
     return path
 
 
-MAX_FILE_BYTES = 512 * 2**20
-"""The largest image file, stored or unpacked; a photo has about 10 MiB."""
+MAX_FILE_BYTES = 512 * 2**20  # the largest image file, stored or unpacked; a photo has about 10 MiB
 
-DEFLATE_LIMIT = 1032
-"""The most bytes that one byte of deflate data unpacks to: 258 bytes in two bits."""
+DEFLATE_LIMIT = 1032  # one byte of deflate data unpacks to at most this: 258 bytes in two bits
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -229,8 +226,7 @@ def inert(value: object) -> object:
 
 
 TAKE = "BEGIN EXCLUSIVE"
-LOOK = "SELECT count(*) FROM sqlite_master"
-"""Only checks whether the lock is free: another process can take it at the same time."""
+LOOK = "SELECT count(*) FROM sqlite_master"  # another process may take the lock at the same time
 
 
 def hold(path: Path, statement: str = TAKE, patience_s: float = 0.0) -> sqlite3.Connection | None:

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 Handler = Callable[[int, FrameType | None], None] | signal.Handlers
-ENDS = (signal.SIGINT, signal.SIGTERM)
-"""The signals that ask a process to end."""
+ENDS = (signal.SIGINT, signal.SIGTERM)  # the signals that ask a process to end
 
 
 class Interrupt:
@@ -25,7 +24,10 @@ class Interrupt:
 
 @contextmanager
 def _handled_by(handler: Handler) -> Iterator[None]:
-    """Within, `handler` gets the signals that Python handles; no change in other threads."""
+    """Within, `handler` gets the signals that Python handles; no change in other threads.
+
+    A signal that is ignored, or that Python has left to its host or the system, is left alone.
+    """
     # Only the main thread may set handlers.
     ends = ENDS if threading.current_thread() is threading.main_thread() else ()
     handled = {number: before for number in ends if callable(before := signal.getsignal(number))}
@@ -40,10 +42,7 @@ def _handled_by(handler: Handler) -> Iterator[None]:
 
 @contextmanager
 def deferred() -> Iterator[Interrupt]:
-    """Within, the first Ctrl-C is only noted; the caller looks at it and stops when it can.
-
-    A signal that is ignored, or that Python has left to its host or the system, is left alone.
-    """
+    """Within, the first Ctrl-C is only noted; the caller looks at it and stops when it can."""
     interrupt = Interrupt()
     with _handled_by(interrupt.request):
         yield interrupt
@@ -54,8 +53,7 @@ def ends_at_once() -> Iterator[None]:
     """Within, Ctrl-C and SIGTERM end the process at once, without a message or cleaning up.
 
     For commands that load torch before there is any result to keep: a KeyboardInterrupt while it
-    is loaded can abort the process with a message of C++. A signal that is ignored, or that Python
-    has left to its host or the system, is left alone.
+    is loaded can abort the process with a message of C++.
     """
     with _handled_by(signal.SIG_DFL):
         yield

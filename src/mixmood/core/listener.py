@@ -9,10 +9,7 @@ UNITS = {PROBE: "pools", RUNS: "runs"}
 
 
 class Listener:
-    """One object that is handed down. This one ignores everything; others override what they use.
-
-    The command line prints, tests record the calls.
-    """
+    """One object that is handed down; this one ignores all, others override what they use."""
 
     def start(self, task: str, total: int | None) -> None:
         """A piece of work called `task` begins; `total` steps are expected, None if unknown."""

@@ -10,18 +10,13 @@ from typing import Any
 
 from mixmood.core.errors import OutputError, needing, reason
 
-EXPERIMENT = "mixmood"
-"""The experiment of rankings, filters and trained models; a test bed has its own."""
-MOST_AT_ONCE = 900
-"""Metrics in one request; MLflow takes at most 1000."""
-MOST_CHARACTERS = 500
-"""Longer values of a parameter are cut."""
+EXPERIMENT = "mixmood"  # of rankings, filters and trained models; a test bed has its own
+MOST_AT_ONCE = 900  # metrics in one request; MLflow takes at most 1000
+MOST_CHARACTERS = 500  # longer values of a parameter are cut
 
-RETRIES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
-"""MLflow's variable for the number of retries, which is seven by default."""
+RETRIES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"  # how often MLflow tries again: by default seven times
 
-MetricRow = tuple[str, float, int, int]
-"""Name, value, time in milliseconds, step."""
+MetricRow = tuple[str, float, int, int]  # name, value, time in milliseconds, step
 
 
 class MlflowLog:

@@ -46,8 +46,7 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-MOST_NAMES = 10_000
-"""Entries of a folder that are compared with a wrong path."""
+MOST_NAMES = 10_000  # entries of a folder that are compared with a wrong path
 
 
 def near_path(path: Path) -> str:

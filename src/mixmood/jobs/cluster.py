@@ -10,8 +10,7 @@ from typing import Any
 from mixmood.core.errors import InputError, OptionError, needing, reason
 from mixmood.jobs.local import Call, Outcome, compute
 
-MOST_RETRIES = 3
-"""How often a call is repeated when its worker or node dies."""
+MOST_RETRIES = 3  # how often a call is repeated when its worker or node dies
 
 WAIT_S = 10.0
 

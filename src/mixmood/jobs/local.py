@@ -59,8 +59,7 @@ def _portable(error: Exception) -> Exception:
     return error
 
 
-MOST_BREAKDOWNS = 3
-"""How often in a row workers may die before any call has started."""
+MOST_BREAKDOWNS = 3  # how often in a row workers may die before any call has started
 MANAGER = "ExecutorManagerThread"
 DIED = (
     "The process that computed this was killed, and killed again when nothing else was running, "
