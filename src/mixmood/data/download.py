@@ -1,8 +1,8 @@
 """Downloads a data set of the catalogue, verifies and unpacks it, and writes it as one pack."""
 
 import csv
-import hashlib
 import io
+import math
 import re
 import shutil
 import sqlite3
@@ -24,8 +24,7 @@ from mixmood.data.images.decode import decode
 from mixmood.data.readers.array import open_idx
 from mixmood.data.sets import DataSet, RemoteFile
 
-MOST_BYTES = 2 * 2**30
-"""The largest array that a .mat file may state."""
+MOST_BYTES = 2 * 2**30  # the largest array that a .mat file may state
 
 
 class Unpacked(NamedTuple):
@@ -52,7 +51,7 @@ def _idx(paths: Sequence[Path], _shape: tuple[int, ...]) -> Unpacked:
 
 
 def _cifar(paths: Sequence[Path], _shape: tuple[int, ...]) -> Unpacked:
-    records: list[tuple[str, NDArray[np.uint8]]] = []
+    records: dict[str, NDArray[np.uint8]] = {}
     names: tuple[str, ...] = ()
     with tarfile.open(paths[0], "r:gz") as archive:
         for member in archive:
@@ -60,9 +59,8 @@ def _cifar(paths: Sequence[Path], _shape: tuple[int, ...]) -> Unpacked:
             if word == "batches.meta.txt":
                 names = tuple(_member(archive, member).decode().split())
             elif re.fullmatch(r"data_batch_\d\.bin", word):
-                data = np.frombuffer(_member(archive, member), dtype=np.uint8)
-                records.append((word, data.reshape(-1, 1 + 3 * 32 * 32)))
-    rows = np.concatenate([data for _, data in sorted(records, key=lambda pair: pair[0])])
+                records[word] = np.frombuffer(_member(archive, member), dtype=np.uint8)
+    rows = np.concatenate([records[word] for word in sorted(records)]).reshape(-1, 1 + 3 * 32 * 32)
     pixels = rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
     return Unpacked(np.ascontiguousarray(pixels), rows[:, 0].astype(np.int64), names)
 
@@ -197,17 +195,13 @@ def _alone(path: Path) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _found(file: RemoteFile, home: Path) -> Path | None:
+    import pooch
+
     path = home / file.name
     if not path.is_file():
         return None
-    if file.sha256 is not None and (found := sha256_of(path)) != file.sha256:
+    if file.sha256 is not None and (found := pooch.file_hash(path)) != file.sha256:
         raise InputError(
             f"{path} is not the official file: its SHA-256 is {found}, and {file.sha256} was "
             "wanted. Delete it or move it away."
@@ -216,7 +210,7 @@ def _found(file: RemoteFile, home: Path) -> Path | None:
 
 
 def _check_space(entry: DataSet, home: Path) -> None:
-    wanted = entry.n_bytes + entry.n_unpacked
+    wanted = entry.n_bytes + entry.n_images * math.prod(entry.shape)
     free = shutil.disk_usage(home).free
     if free < wanted:
         raise OutputError(
@@ -227,16 +221,17 @@ def _check_space(entry: DataSet, home: Path) -> None:
 
 def _fetch(file: RemoteFile, folder: Path, progress: Listener) -> Path:
     """The verified file, from the first URL that works."""
+    import pooch
     import requests
 
     target, part = folder / file.name, folder / f"{file.name}.part"
-    if target.is_file() and file.sha256 in (None, sha256_of(target)):
+    if target.is_file() and file.sha256 in (None, pooch.file_hash(target)):
         return target
     problems = []
     for url in file.urls:
         try:
             _download(url, file, part, progress)
-            if file.sha256 is not None and (found := sha256_of(part)) != file.sha256:
+            if file.sha256 is not None and (found := pooch.file_hash(part)) != file.sha256:
                 part.unlink()
                 raise ValueError(f"not the official file (expected {file.sha256} but got {found})")
             return part.replace(target)

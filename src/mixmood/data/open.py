@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 from PIL import Image
@@ -24,7 +25,7 @@ from mixmood.data.readers.array import array_pool, open_idx, open_npy, open_npz
 from mixmood.data.readers.dicom import with_frames
 from mixmood.data.readers.files import FolderSource, ManifestSource
 from mixmood.data.readers.kept import is_kept_list, open_kept
-from mixmood.data.readers.noise import open_noise, with_size_and_seed
+from mixmood.data.readers.noise import open_noise
 from mixmood.data.readers.objects import (
     HUB_PREFIX,
     FileList,
@@ -46,19 +47,11 @@ Opener = Callable[..., Pool]
 
 OPENERS: dict[str, Opener] = {
     ".zip": ZipSource,
-    ".tar": TarSource,
-    ".tar.gz": TarSource,
-    ".tgz": TarSource,
+    **dict.fromkeys((".tar", ".tar.gz", ".tgz"), TarSource),
     ".npy": open_npy,
     ".npz": open_npz,
-    ".txt": ManifestSource,
-    ".lst": ManifestSource,
-    ".csv": ManifestSource,
-    ".tsv": ManifestSource,
-    "-ubyte": open_idx,
-    "-ubyte.gz": open_idx,
-    ".idx": open_idx,
-    ".idx.gz": open_idx,
+    **dict.fromkeys((".txt", ".lst", ".csv", ".tsv"), ManifestSource),
+    **dict.fromkeys(("-ubyte", "-ubyte.gz", ".idx", ".idx.gz"), open_idx),
     ".parquet": ParquetSource,
 }
 """The function that opens a file, by the end of the file's name."""
@@ -265,8 +258,7 @@ def _stem(file: str, suffix: str | None) -> str:
 
 # NAME=PATH; a NAME has no slash and no colon, so that neither a path nor a URL with "=" is split.
 NAMED = re.compile(r"([^=/\\:]+)=(.+)", re.DOTALL)
-N_LOOKED_AT = 8
-"""Labelled images of which the first readable one gives the size of noise."""
+N_LOOKED_AT = 8  # labelled images of which the first readable one gives the size of noise
 SMALLEST_NOISE, LARGEST_NOISE = 8, 224
 
 
@@ -306,16 +298,12 @@ def open_candidates(
             _check_new(called, pools, set_aside)
             set_aside[called] = str(error)
             continue
-        if pool.name in given and _same_path(given[pool.name], what):
+        paths = [x for x in (given.get(pool.name), what) if isinstance(x, str | os.PathLike)]
+        if len(paths) == 2 and Path(paths[0]).absolute() == Path(paths[1]).absolute():
             raise OptionError(f"The pool '{pool.name}' is given twice. Give it once.")
         _check_new(pool.name, pools, set_aside)
         pools[pool.name], given[pool.name] = pool, what
     return OpenedCandidates(pools, given, set_aside)
-
-
-def _same_path(one: Any, other: Any) -> bool:
-    is_path = isinstance(one, str | os.PathLike) and isinstance(other, str | os.PathLike)
-    return is_path and Path(one).absolute() == Path(other).absolute()
 
 
 def _check_new(name: str, *known: Mapping[str, object]) -> None:
@@ -335,14 +323,12 @@ def _named(candidates: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[str 
             yield name, what
         return
     # One pool may be given without a list; the rows of an array are not pools.
-    is_one = are_image_files(candidates) or (
-        not isinstance(candidates, list | tuple)
-        and (
-            isinstance(candidates, str | os.PathLike | ImageSource | FeatureSource | Image.Image)
-            or _as_array(candidates) is not None
-            or hasattr(candidates, "as_pool")
-        )
-    )
+    if isinstance(candidates, list | tuple):
+        is_one = are_image_files(candidates)
+    else:
+        alone = (str, os.PathLike, ImageSource, FeatureSource, Image.Image)
+        is_pool = isinstance(candidates, alone) or hasattr(candidates, "as_pool")
+        is_one = is_pool or _as_array(candidates) is not None
     listed: Iterable[Any] = [candidates] if is_one else candidates
     for what in listed:
         match = NAMED.fullmatch(what) if isinstance(what, str) else None
@@ -364,15 +350,23 @@ def are_image_files(what: Any) -> bool:
 
 
 def with_noise_settings(what: Any, labelled: Pool | None, seed: int) -> Any:
-    """The text of noise with its size and seed, so that it opens the same pool anywhere.
+    """The text of noise with its size and seed, which fix the images; anything else as it is.
 
-    Anything but the text of noise is returned unchanged.
+    >>> with_noise_settings("noise:gaussian?size=64", None, 3)
+    'noise:gaussian?size=64&seed=3'
     """
     if not isinstance(what, str) or not what.startswith(NOISE_PREFIX):
         return what
+    open_noise(what, None, seed)
+    kind, _, query = what.partition("?")
+    given = parse_qsl(query)
+    named = dict(given)
     # Labelled images are decoded only if noise needs their size.
-    size = None if "size=" in what.partition("?")[2] else noise_size(labelled)
-    return with_size_and_seed(what, size, seed)
+    if "size" not in named and (size := noise_size(labelled)) is not None:
+        given.append(("size", str(size)))
+    if "seed" not in named:
+        given.append(("seed", str(seed)))
+    return f"{kind}?{urlencode(given)}"
 
 
 def noise_size(labelled: Pool | None) -> int | None:

@@ -1,6 +1,5 @@
 """Which data sets can be asked for by name, and how each is opened."""
 
-import math
 import os
 import tomllib
 from dataclasses import dataclass
@@ -59,8 +58,7 @@ N_CLASSES = 5
 N_PER_CLASS = 12
 N_POOL = 800
 PATCH_SIDE = 32
-NOISE_SIDE = 8
-"""The side of the digits, because noise of another size would be another kind of noise."""
+NOISE_SIDE = 8  # as the digits: noise of another size would be another kind of noise
 
 
 def demo_sets(seed: int) -> tuple[ImageSource, dict[str, ImageSource]]:
@@ -119,11 +117,6 @@ class DataSet:
         """Bytes to download."""
         return sum(file.n_bytes for file in self.files)
 
-    @property
-    def n_unpacked(self) -> int:
-        """Bytes of its pixels."""
-        return self.n_images * math.prod(self.shape)
-
 
 def _catalogue() -> dict[str, DataSet]:
     text = files("mixmood.data").joinpath("catalogue.toml").read_text(encoding="utf-8")
@@ -138,6 +131,7 @@ def _catalogue() -> dict[str, DataSet]:
 
 CATALOGUE = _catalogue()
 
+EMBEDDED = ("digits", "photo_patches")
 N_PATCHES = 3000
 
 
@@ -169,7 +163,7 @@ def packed_sets(home: Path | None = None) -> dict[str, Path]:
 def open_set(name: str, home: Path | None = None) -> ImageSource:
     """The data set of this name, with its labels if it has any."""
     if name in EMBEDDED:
-        return EMBEDDED[name]()
+        return _embedded(name)
     # Only names of this list become paths, so none can lead out of the folder.
     check_name("data set", name, known_sets(home))
     path = (home or data_home()) / f"{name}.npz"
@@ -191,19 +185,12 @@ def _open_pack(path: Path, _changed_ns: int) -> ImageSource:
     return pool
 
 
-@lru_cache(maxsize=1)
-def _digits() -> ImageSource:
-    images, labels = digits()
-    return ImageArray(images, "digits", labels_from_values(labels, "digits"))
-
-
-@lru_cache(maxsize=1)
-def _photo_patches() -> ImageSource:
-    patches = photo_patches(N_PATCHES, PATCH_SIDE, rng_for(0, "photo_patches"))
-    return ImageArray(np.ascontiguousarray(patches), "photo_patches")
-
-
-EMBEDDED = {"digits": _digits, "photo_patches": _photo_patches}
+@lru_cache(maxsize=2)
+def _embedded(name: str) -> ImageSource:
+    if name == "digits":
+        images, labels = digits()
+        return ImageArray(images, name, labels_from_values(labels, name))
+    return ImageArray(photo_patches(N_PATCHES, PATCH_SIDE, rng_for(0, name)), name)
 
 
 def data_sets() -> dict[str, Path | None]:

@@ -26,8 +26,7 @@ NONE = "none"
 OTHER_HALF = "other_half"
 NOISE = {"gaussian": "gaussian", "salt_and_pepper": "salt-and-pepper"}
 """Sources that are noise, with their names in `mixmood.data.readers.noise`."""
-LARGE_SIDE, FEW_SALT = 224, 0.05
-"""Side and share of salt of the noise of the authors' code."""
+LARGE_SIDE, FEW_SALT = 224, 0.05  # side and share of salt of the noise of the authors' code
 
 
 @dataclass(frozen=True)
@@ -35,42 +34,33 @@ class Scenario:
     """All settings of a split; equal settings give equal images.
 
     Attributes:
-        task: The data set whose classes are learned.
-        source: Where out-of-distribution images come from: a data set, `other_half` (the classes
-            of the task that were not chosen), `gaussian`, `salt_and_pepper`, or `none`.
-        percent: Out-of-distribution images as a percentage of `n_unlabelled`.
-        n_labelled: Labelled images.
-        seed: Decides classes and images.
-        n_unlabelled: Unlabelled images, before contamination.
-        contamination: With `fixed-total`, out-of-distribution images replace images of the task,
-            as in the paper; with `fixed-inliers`, they are added to them.
-        n_classes: The number of random classes of the task.
+        source: Where out-of-distribution images come from: a data set, `other_half` (the classes of
+            the task that were not chosen), `gaussian`, `salt_and_pepper`, or `none`.
+        contamination: With `fixed-total`, out-of-distribution images replace images of the task, as
+            in the paper; with `fixed-inliers`, they are added to them.
         test_share: The share of the images of these classes that are used for testing only.
-        n_validation: Further labelled images, used to choose an epoch.
-        balanced: Draw the same number of labelled images from each class; otherwise at random,
-            at least one from each.
-        image_scale: The side of the images relative to the task's own.
+        balanced: Draw the same number of labelled images from each class; otherwise at random, at
+            least one from each.
         noise: `text` makes noise as the paper's text says: at the size of the images, salt and
-            pepper equally likely. `code` makes it as the code that its authors released: at
-            224 pixels (times `image_scale`), 5 % salt on black, then shrunk to the size of the
-            images, which leaves a deviation of 5 to 7 of 255.
-        rgb: Give grey images three equal channels.
+            pepper equally likely. `code` makes it as the code that its authors released: at 224
+            pixels (times `image_scale`), 5 % salt on black, then shrunk to the size of the images,
+            which leaves a deviation of 5 to 7 of 255.
     """
 
-    task: str
+    task: str  # the data set whose classes are learned
     source: str = NONE
-    percent: float = 0.0
+    percent: float = 0.0  # out-of-distribution images as a percentage of `n_unlabelled`
     n_labelled: int = 60
-    seed: int = 0
-    n_unlabelled: int = 3000
+    seed: int = 0  # decides classes and images
+    n_unlabelled: int = 3000  # unlabelled images, before contamination
     contamination: Contamination = "fixed-total"
-    n_classes: int = 5
+    n_classes: int = 5  # the number of random classes of the task
     test_share: float = 0.25
-    n_validation: int = 60
+    n_validation: int = 60  # further labelled images, used to choose an epoch
     balanced: bool = False
-    image_scale: float = 1.0
+    image_scale: float = 1.0  # the side of the images relative to the task's own
     noise: Noise = "text"
-    rgb: bool = False
+    rgb: bool = False  # give grey images three equal channels
 
     def __post_init__(self) -> None:
         """Refuse settings that do not fit together; ranges are checked in `testbed/config.py`."""
@@ -173,8 +163,7 @@ def _first_labelled(rest: Rows, codes: Codes, scenario: Scenario) -> Rows:
 
 
 Pixels = NDArray[np.uint8]
-Shape = tuple[int, int, int]
-"""Height, width and channels."""
+Shape = tuple[int, int, int]  # height, width and channels
 
 
 @dataclass(frozen=True)

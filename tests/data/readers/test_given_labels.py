@@ -154,7 +154,7 @@ def test_another_file_is_refused(tmp_path, text, message):
     path = tmp_path / "labels.csv"
     path.write_bytes(text)
     with pytest.raises(InputError, match=message):
-        read_labels(path)
+        read_labels(path, ())
 
 
 def test_a_group_of_a_joined_image_is_that_of_its_own_table(tmp_path):

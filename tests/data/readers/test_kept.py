@@ -102,7 +102,7 @@ def test_a_damaged_list_is_refused(tmp_path):
     with pytest.raises(InputError, match="invalid literal .* Filter the pool again"):
         open_pool(tmp_path / "kept.csv")
     (tmp_path / "kept.csv").write_text(f"path,pool,index,keep\na.png,crawl,{10**30},1\n")
-    with pytest.raises(InputError, match="is not a list of mixmood filter: int too big"):
+    with pytest.raises(InputError, match="is not a list of mixmood filter: Python int too large"):
         open_pool(tmp_path / "kept.csv")
 
 

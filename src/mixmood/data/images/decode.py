@@ -45,12 +45,10 @@ DICOM_LOG = logging.getLogger("pydicom")
 class _Quiet:
     """Silences Pillow's and pydicom's warnings while any thread decodes.
 
-    `warnings.catch_warnings` alone is not thread-safe: if two threads left it in the wrong order,
-    the filters of the process would stay changed. Here the first thread that enters sets the
-    filter, and the last thread that leaves restores it. Only warnings raised inside these packages
-    are silenced. Warnings and log messages of pydicom quote headers, which contain names of
-    patients. Setting the filter takes as long as opening a small image: code that decodes many
-    images should enter once.
+    `warnings.catch_warnings` alone is not thread-safe: here the first thread that enters sets the
+    filter, and the last thread that leaves restores it. Warnings and log messages of pydicom quote
+    headers, which contain names of patients. Setting the filter takes as long as opening a small
+    image: code that decodes many images should enter once.
     """
 
     def __init__(self) -> None:
@@ -78,8 +76,7 @@ class _Quiet:
 
 QUIET = _Quiet()
 
-Raw = bytes | NDArray[Any] | Image.Image
-"""An image as its pool stores it: the bytes of a file, an array of pixels, or a Pillow image."""
+Raw = bytes | NDArray[Any] | Image.Image  # an image as its pool stores it
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "DIB", "TIFF", "PPM", "ICO", "AVIF")
 """The only formats that Pillow may try; EPS, for example, would start another program. For small

@@ -16,8 +16,7 @@ from mixmood.data.images.labels import lines_of
 from mixmood.data.images.names import shown_name
 from mixmood.data.images.pool import Labels
 
-BESIDE_IMAGES = "_annotations.coco.json"
-"""Lies in the folder of the images that it names."""
+BESIDE_IMAGES = "_annotations.coco.json"  # lies in the folder of the images that it names
 COCO_FILES = ("annotations/*.json", "*annotations*.json", f"*/{BESIDE_IMAGES}")
 YOLO_LISTS = ("data.yaml", "dataset.yaml", "classes.txt", "obj.names")
 MOST_JSON_BYTES = 256 * 2**20

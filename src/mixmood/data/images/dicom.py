@@ -6,10 +6,10 @@ of fault and never quote the file.
 
 import io
 import math
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Picture
 from mixmood.data.images.pixel_range import PixelRange
 
-LARGEST = 1e12
-"""Real grey values, centres and widths are smaller; arithmetic up to this size is safe."""
+LARGEST = 1e12  # real grey values, centres and widths are smaller; arithmetic is safe
 NARROWEST = 1e-9
 
 
@@ -68,12 +67,8 @@ MAX_PIXELS = 175_000_000
 """The largest number of pixels in a header, a little below the limit of Pillow itself. It also
 holds for JPEGs that are decoded at reduced size, because a progressive JPEG needs memory for all
 of its coefficients at any size."""
-DEFLATED = b"1.2.840.10008.1.2.1.99"
-"""This transfer syntax compresses the whole file: its size is unknown until it is unpacked."""
-HEADER_BYTES = 4096
-DICOM_START = 132
-"""The number of first bytes that show whether a file is DICOM."""
-T = TypeVar("T")
+DEFLATED = b"1.2.840.10008.1.2.1.99"  # the whole file is compressed: its size is unknown
+DICOM_START = 132  # the number of first bytes that show whether a file is DICOM
 
 GREY = ("MONOCHROME1", "MONOCHROME2")
 COLOURS = (
@@ -81,7 +76,6 @@ COLOURS = (
 )  # fmt: skip
 """Those that pydicom decodes to RGB; the standard once had others, such as HSV."""
 UNKNOWN_COLOURS = "it is a DICOM file of colours in an unknown form"
-SMALLEST_SPAN = 1e-30
 
 
 class DicomError(ValueError):
@@ -92,18 +86,14 @@ class DicomError(ValueError):
 class Frame:
     """One frame of a DICOM file.
 
-    Attributes:
-        values: Grey values in the units of the modality, shape (height, width); or colours as
-            uint8, shape (height, width, 3).
-        windowed: The grey values as uint8 by the file's own window; None if it has none.
-        full: The range of values that its bits can hold, for files without a window.
-        is_inverted: Whether small values are white (MONOCHROME1).
+    The values are grey in the units of the modality, shape (height, width); or colours as uint8,
+    shape (height, width, 3).
     """
 
     values: NDArray[Any]
-    windowed: NDArray[np.uint8] | None
-    full: PixelRange
-    is_inverted: bool
+    windowed: NDArray[np.uint8] | None  # the grey values by the file's own window, if any
+    full: PixelRange  # the range of values that its bits can hold, for files without a window
+    is_inverted: bool  # whether small values are white (MONOCHROME1)
 
     @property
     def is_wide(self) -> bool:
@@ -127,26 +117,29 @@ def is_dicom(raw: object) -> TypeGuard[bytes]:
     return isinstance(raw, bytes) and raw[128:DICOM_START] == b"DICM"
 
 
-def count_frames(raw: bytes) -> int:
-    """How many frames a DICOM file has."""
-    return _guarded(lambda: _n_frames(_read(raw, is_header=True)))
-
-
-def read_frame(raw: bytes, index: int | None = None) -> Frame:
-    """One frame of a DICOM file, by default the middle one; DicomError if it cannot be read."""
-    return _guarded(lambda: _frame(_read(raw, is_header=False), index))
-
-
-def _guarded(work: Callable[[], T]) -> T:
-    """The result of `work`; any other error becomes a DicomError that names only its class."""
+@contextmanager
+def _unquoted() -> Iterator[None]:
+    """Within, any other error becomes a DicomError that names only its class."""
     try:
-        return work()
+        yield
     except DicomError:
         raise
     except Exception as error:
         # The messages of pydicom quote values of the header.
         what = type(error).__name__
         raise DicomError(f"it is a damaged or unusual DICOM file ({what})") from None
+
+
+@_unquoted()
+def count_frames(raw: bytes) -> int:
+    """How many frames a DICOM file has."""
+    return _n_frames(_read(raw, is_header=True))
+
+
+@_unquoted()
+def read_frame(raw: bytes, index: int | None = None) -> Frame:
+    """One frame of a DICOM file, by default the middle one; DicomError if it cannot be read."""
+    return _frame(_read(raw, is_header=False), index)
 
 
 def _read(raw: bytes, is_header: bool) -> Any:
@@ -157,7 +150,7 @@ def _read(raw: bytes, is_header: bool) -> Any:
             "it is a DICOM file, which needs packages that are not installed. "
             "Install them with: pip install 'mixmood[medical]'"
         ) from None
-    if DEFLATED in raw[:HEADER_BYTES]:
+    if DEFLATED in raw[:4096]:
         raise DicomError("it is a deflated DICOM file; save it in another transfer syntax")
     tags: Any = ["NumberOfFrames"] if is_header else None
     return pydicom.dcmread(io.BytesIO(raw), stop_before_pixels=is_header, specific_tags=tags)
@@ -234,7 +227,7 @@ def _full_range(data: Any) -> PixelRange:
     else:
         found = apply_modality_lut(np.array([ends], dtype=np.int64), data)
         low, high = sorted(float(value) for value in found.ravel())
-    if not (-LARGEST <= low < high <= LARGEST and high - low >= SMALLEST_SPAN):
+    if not (-LARGEST <= low < high <= LARGEST and high - low >= 1e-30):
         raise DicomError("its slope and intercept leave no range of values")
     return PixelRange(low, high)
 

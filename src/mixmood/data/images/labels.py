@@ -1,6 +1,7 @@
 """Which class each image has, from folders, tables or values; and which images are one group."""
 
 import csv
+import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -16,8 +17,7 @@ from mixmood.data.images.names import shown_bytes
 from mixmood.data.images.pool import Labels, Pool
 
 MOST_CLASSES = 65_536
-LABELS_FILE = "mixmood-labels.csv"
-"""The file that the page to label on saves; the option `--labels` reads it."""
+LABELS_FILE = "mixmood-labels.csv"  # the page to label on saves it; `--labels` reads it
 LABELS_COLUMNS = ("pool", "path", "index", "label")
 """Its columns: the name of the pool in results, the image as `Source.locate` names it, its index in
 the pool, and its class. Texts that a spreadsheet would run as a formula have a leading quote."""
@@ -69,22 +69,16 @@ def why_no_class_folders(names: Sequence[bytes]) -> str:
 
 def labels_from_words(words: Sequence[bytes]) -> Labels:
     """Labels with names in alphabetical order, from the class of each image."""
-    names = sorted(set(words))
-    codes = {name: code for code, name in enumerate(names)}
+    place = {name: code for code, name in enumerate(sorted(set(words)))}
     return Labels(
-        np.array([codes[word] for word in words], np.int32), tuple(map(shown_bytes, names))
+        np.array([place[word] for word in words], np.int32), tuple(map(shown_bytes, place))
     )
 
 
 def _class_folders(names: Sequence[bytes]) -> Iterator[bytes]:
     """The folder of each image that may be its class; empty for an image in no such folder."""
-    shared = b"".join(names[0].rpartition(b"/")[:2]) if len(names) else b""
-    for name in names:
-        while not name.startswith(shared):
-            shared = shared[: shared.rfind(b"/", 0, -1) + 1]
-        if not shared:
-            break
-    skip = len(shared)
+    # Up to the last slash: `commonpath` would change names such as a//b.
+    skip = os.fsencode(os.path.commonprefix(names)).rfind(b"/") + 1  # noqa: RUF071
     is_split = all(SPLIT.fullmatch(name[skip:].partition(b"/")[0].lower()) for name in names)
     for name in names:
         start = name.find(b"/", skip) + 1 if is_split else skip
@@ -166,8 +160,7 @@ def lines_of(path: Path, longest: int = LONGEST_LINE) -> Iterator[bytes]:
 LABEL_FILES = ("labels.csv", "labels.tsv", "metadata.csv")
 """Names of the table, at the top of the folder; Hugging Face calls it metadata.csv."""
 NAME_COLUMNS = (*PATH_COLUMNS, "id", "image_id", "name")
-AMBIGUOUS = -2
-"""In place of an index: several images have this name."""
+AMBIGUOUS = -2  # in place of an index: several images have this name
 
 
 def label_file_in(folder: Path) -> Path | None:

@@ -147,10 +147,11 @@ def passed_over_notes(counts: Mapping[str, int]) -> tuple[str, ...]:
     """
     if not counts:
         return ()
-    named = []
-    for suffix, count in sorted(counts.items(), key=lambda found: (-found[1], found[0]))[:N_NAMED]:
-        advice = ADVICE.get(suffix)
-        named.append(f"{count} .{suffix}" + (f" ({advice})" if advice else ""))
+    most_first = sorted(counts.items(), key=lambda found: (-found[1], found[0]))
+    named = [
+        f"{count} .{suffix}" + (f" ({ADVICE[suffix]})" if suffix in ADVICE else "")
+        for suffix, count in most_first[:N_NAMED]
+    ]
     total, n_more = sum(counts.values()), len(counts) - N_NAMED
     more = f" and {n_more} other kinds" if n_more > 0 else ""
     files = "file was" if total == 1 else "files were"
@@ -158,8 +159,7 @@ def passed_over_notes(counts: Mapping[str, int]) -> tuple[str, ...]:
 
 
 NOISE_PREFIX = "noise:"
-MIDDLE, EACH = "middle", "each"
-"""Of a DICOM file with several frames: one image, or all."""
+MIDDLE, EACH = "middle", "each"  # of a DICOM file with several frames: one image, or all
 _OPTIONS = re.compile(r"(.+?)\?(?:frames=(\w+)|label=(.+?)(?:&frames=(\w+))?)", re.DOTALL)
 
 

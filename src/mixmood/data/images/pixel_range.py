@@ -6,12 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-PERCENTILES = (0.1, 99.9)
-"""The ends of the range; one dead or hot pixel in a thousand does not change them."""
-LEAST_SPAN = 1 / 8
-"""An image whose brightest value lies below this part of the range is nearly black."""
-MOST_BEYOND = 1 / 4
-"""An image of which more than this part lies above the range is nearly white."""
+PERCENTILES = (0.1, 99.9)  # one dead or hot pixel in a thousand does not change them
+LEAST_SPAN = 1 / 8  # an image with no value above this part of the range is nearly black
+MOST_BEYOND = 1 / 4  # an image of which more than this part lies above the range is nearly white
 
 
 @dataclass(frozen=True)
@@ -47,8 +44,7 @@ class PixelRange:
         )
 
 
-FULL = PixelRange(0, 65_535)
-"""All values of sixteen bits: the range if none was fitted."""
+FULL = PixelRange(0, 65_535)  # all values of sixteen bits: the range if none was fitted
 
 
 def fitted_range(values: NDArray[Any]) -> PixelRange:

@@ -25,8 +25,8 @@ class Labels:
 
     def counts(self) -> dict[str, int]:
         """How many images each class has, in the order of the names."""
-        tally = np.bincount(self.codes, minlength=len(self.names))
-        return dict(zip(self.names, tally.tolist(), strict=True))
+        n_images = np.bincount(self.codes, minlength=len(self.names))
+        return dict(zip(self.names, n_images.tolist(), strict=True))
 
 
 def evenly_spaced(n_images: int, most: int) -> list[int]:
@@ -47,7 +47,6 @@ class Source(ABC):
     """The part of the interface that pools of images and pools of features share.
 
     Attributes:
-        name: The name of the pool in results.
         fetched_to: What removes a temporary copy of the pool's file when nothing refers to it.
     """
 
@@ -70,10 +69,7 @@ class Source(ABC):
 
     @property
     def why_unlabelled(self) -> str:
-        """A sentence about images that keep the pool from having classes; empty if there are none.
-
-        It is meant for sets that should have classes; pools need none.
-        """
+        """Why a set that should have classes has none, in a sentence; empty if nothing says so."""
         return ""
 
     def locate(self, index: int) -> str:
@@ -160,12 +156,9 @@ def thumbnails(
         yield thumbnail(picture, side) if isinstance(picture, np.ndarray) else None
 
 
-N_LOOKED_AT = 8
-"""Images that are read first; if none of them has more than eight bits, no others are read."""
-N_FITTED = 64
-"""Images on which a range is fitted."""
-N_PIXELS = 4096
-"""About so many pixels of each image are used."""
+N_LOOKED_AT = 8  # images read first; if none has more than eight bits, no others are read
+N_FITTED = 64  # images on which a range is fitted
+N_PIXELS = 4096  # about so many pixels of each image are used
 
 
 def fit_pixel_range(labelled: Pool) -> PixelRange | None:
@@ -195,10 +188,7 @@ def scaled_alike(labelled: Pool, pools: Mapping[str, Pool]) -> tuple[Pool, dict[
 
 
 def poor_range(source: ImageSource) -> tuple[int, int]:
-    """The number of images tried, and how many of them become nearly black or white.
-
-    The images are evenly spaced over the pool, as for fitting a range.
-    """
+    """The number of evenly spaced images tried, and how many become nearly black or white."""
     fitted = source.pixel_range or FULL
     if not _samples(source, N_LOOKED_AT):
         return 0, 0

@@ -57,8 +57,7 @@ class FileRows:
         return np.frombuffer(data, dtype=self.dtype).reshape(last - first, *self.shape[1:])
 
 
-RowStore = NDArray[Any] | FileRows
-"""Rows by index, with a shape and a dtype: in memory, or in a file."""
+RowStore = NDArray[Any] | FileRows  # rows by index, in memory or in a file
 
 
 def n_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
@@ -78,7 +77,6 @@ def check_length(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any], n_fou
 
 _LARGEST_CHECKED = 256 * 2**20
 _FINGERPRINT_ROWS = 256
-_CHUNK_BYTES = 4 * 2**20
 _SMALLEST_PICTURE = 16
 
 
@@ -109,8 +107,7 @@ class ImageArray(_RowPool, ImageSource):
     def __init__(self, rows: RowStore, name: str, labels: Labels | None = None) -> None:
         """Refuse an array of another shape or type, and floats that are not in 0..1.
 
-        Floats of an array of at most 256 MiB are checked here. Those of a larger array are checked
-        when an image is read; an image with wrong values is then unreadable.
+        Floats of more than 256 MiB are checked when an image is read, which is then unreadable.
         """
         _check_image_shape(rows.shape, name)
         if not (rows.dtype.kind in "bf" or (rows.dtype.kind == "u" and rows.dtype.itemsize <= 2)):
@@ -121,9 +118,8 @@ class ImageArray(_RowPool, ImageSource):
         super().__init__(rows, name, labels)
         if rows.dtype.kind != "f" or n_bytes(rows.shape, rows.dtype) > _LARGEST_CHECKED:
             return
-        for first, block in _blocks(rows):
-            with errors_as(InputError, f"{name}[{first}:{first + len(block)}]"):
-                check_unit_range(block)
+        with errors_as(InputError, f"{name}[0:{len(self)}]"):
+            check_unit_range(np.asarray(rows[0 : len(self)]))
 
     def fetch(self, index: int) -> NDArray[Any]:
         """The pixels as stored."""
@@ -136,7 +132,7 @@ class FeatureArray(_RowPool, FeatureSource):
     def __init__(self, rows: RowStore, name: str, labels: Labels | None = None) -> None:
         """Refuse an array of another shape or type, and values that are not finite.
 
-        Values of an array of at most 256 MiB are checked here; all values are checked when read.
+        Those of more than 256 MiB are checked only when they are read.
         """
         if len(rows.shape) != 2 or 0 in rows.shape or rows.dtype.kind != "f":
             raise ShapeError(
@@ -145,8 +141,7 @@ class FeatureArray(_RowPool, FeatureSource):
             )
         super().__init__(rows, name, labels)
         if n_bytes(rows.shape, rows.dtype) <= _LARGEST_CHECKED:
-            for first, block in _blocks(rows):
-                self._check_finite(block, np.arange(first, first + len(block)))
+            self._check_finite(np.asarray(rows[0 : len(self)]), np.arange(len(self)))
 
     @property
     def width(self) -> int:
@@ -203,16 +198,7 @@ def _check_image_shape(shape: tuple[int, ...], name: str) -> None:
         raise InputError(f"{name}: the array has no images (shape {shape}).")
 
 
-def _blocks(rows: RowStore) -> Iterator[tuple[int, NDArray[Any]]]:
-    """All rows in blocks of a few megabytes, each with the index of its first row."""
-    step = max(1, _CHUNK_BYTES // max(1, n_bytes(rows.shape[1:], rows.dtype)))
-    for first in range(0, rows.shape[0], step):
-        last = min(first + step, rows.shape[0])
-        yield first, np.asarray(rows[first:last])
-
-
-MAX_UNPACKED_NPZ = 8 * 2**30
-"""The largest unpacked size of a compressed .npz, which can only be unpacked as a whole."""
+MAX_UNPACKED_NPZ = 8 * 2**30  # of a compressed .npz, which is only unpacked as a whole
 
 _KEYS = ("images", "features", "x")
 _LOCAL_HEADER = 30
@@ -325,11 +311,9 @@ def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], int]:
     return shape, dtype, file.tell()
 
 
-MAX_UNPACKED_IDX = 2 * 2**30
-"""The largest unpacked size of a gzipped file, which can only be unpacked as a whole."""
+MAX_UNPACKED_IDX = 2 * 2**30  # of a gzipped file, which is only unpacked as a whole
 
 _UBYTE = np.dtype(np.uint8)
-_UBYTE_CODE = 8
 
 
 def open_idx(path: str | Path, name: str) -> ImageArray:
@@ -383,7 +367,7 @@ def _idx_header(file: IO[bytes] | gzip.GzipFile) -> tuple[tuple[int, ...], int]:
     magic = file.read(4)
     if len(magic) < 4 or magic[:2] != b"\0\0" or not 1 <= magic[3] <= 4:
         raise ValueError("it does not start like an IDX file")
-    if magic[2] != _UBYTE_CODE:
+    if magic[2] != 8:
         raise ValueError(f"its values are of type {magic[2]:#04x}; only bytes (0x08) can be read")
     sizes = file.read(4 * magic[3])
     if len(sizes) < 4 * magic[3]:

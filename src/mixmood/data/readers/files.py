@@ -81,10 +81,19 @@ class PathSource(ImageSource):
 
 
 class FileSource(PathSource):
-    """A pool whose images are files of this machine."""
+    """A pool whose images are files of this machine, named from one folder."""
+
+    _root: bytes
+
+    def file_path(self, index: int) -> bytes | None:
+        """The path of the file; None for a link that leaves the folder of a list."""
+        return self._absolute(index)
+
+    def _absolute(self, index: int) -> bytes:
+        return os.path.join(self._root, self._names[index])  # noqa: PTH118 - paths are bytes
 
     def fetch(self, index: int) -> bytes:
-        """The bytes of the file; a link that leaves the folder of a list is not followed."""
+        """The bytes of the file."""
         path, where = self.file_path(index), self.locate(index)
         if path is None:
             raise UnreadableImageError(f"{where}: a link that leaves the folder of the list.")
@@ -96,8 +105,7 @@ class Listing(NamedTuple):
 
     names: list[bytes]
     rows: NDArray[Any]
-    passed_over: Mapping[str, int]
-    """The number of files that are not images, by suffix."""
+    passed_over: Mapping[str, int]  # the number of files that are not images, by suffix
 
 
 def list_members(
@@ -162,10 +170,7 @@ class FolderSource(FileSource):
     """
 
     def __init__(self, path: str | Path, name: str, label: str | None = None) -> None:
-        """List the images below `path`; refuse a folder that has none or cannot be listed.
-
-        `label` is the column of labels.csv with the classes; by default one with a usual name.
-        """
+        """List the images below `path`; refuse a folder that has none or cannot be listed."""
         self.name = name
         self._label = label
         self._root = os.fsencode(Path(path).resolve())
@@ -190,9 +195,9 @@ class FolderSource(FileSource):
     @cached_property
     def labels(self) -> Labels | None:
         """The classes from labels.csv, from COCO or YOLO annotations, or from folder names."""
-        folder = Path(os.fsdecode(self._root))
+        folder, names = Path(os.fsdecode(self._root)), self._names
         if (table := label_file_in(folder)) is not None:
-            labels, missing = labels_from_file(table, self._names, self._label)
+            labels, missing = labels_from_file(table, names, self._label)
             self.notes += (missing,) if missing else ()
             if labels is not None or missing:
                 return labels
@@ -201,11 +206,7 @@ class FolderSource(FileSource):
                 f"{folder} has no table of labels with a column '{self._label}'. Put one into the "
                 f"folder, called {' or '.join(LABEL_FILES)}."
             )
-        return (
-            labels_from_coco(folder, self._names)
-            or labels_from_yolo(folder, self._names)
-            or super().labels
-        )
+        return labels_from_coco(folder, names) or labels_from_yolo(folder, names) or super().labels
 
     @property
     def why_unlabelled(self) -> str:
@@ -216,10 +217,6 @@ class FolderSource(FileSource):
         _, head = next(table_rows(table))
         # Of a table with such a column, a note says what is wrong.
         return why_no_label_column(table, head) if label_column(head, None) is None else ""
-
-    def file_path(self, index: int) -> bytes:
-        """The path of the file."""
-        return self._root + b"/" + self._names[index]
 
 
 def is_read_by_a_folder(file: Path, folder: Path) -> bool:
@@ -297,8 +294,7 @@ def _is_dicom_file(entry: os.DirEntry[bytes]) -> bool:
     return False
 
 
-N_CHECKED = 100
-"""So many paths of a list are looked up; if none is a file, it is no list of images."""
+N_CHECKED = 100  # so many paths of a list are looked up; if none is a file, it is no list of images
 
 
 class ManifestSource(FileSource):
@@ -366,9 +362,6 @@ class ManifestSource(FileSource):
             return None
         place = head.index(name.strip().lower())
         return [row[place].strip() for _, row in rows]
-
-    def _absolute(self, index: int) -> bytes:
-        return os.path.join(self._root, self._names[index])  # noqa: PTH118 - paths are bytes
 
     def _paths(self) -> Iterator[bytes]:
         for number, line in enumerate(lines_of(self._path), 1):

@@ -9,10 +9,10 @@ import csv
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -25,42 +25,31 @@ from mixmood.data.images.labels import KEEP, LABELS_FILE, NONE, needed_labels, t
 from mixmood.data.images.pool import ImageSource, Labels, Pool
 from mixmood.data.readers.kept import parts_of
 
-N_NAMED = 5
-"""How many labels that are not used a warning names."""
-LONGEST_ROW = 4 * 1024**2
-"""Bytes of a line: a table that Label Studio exports has the pictures in it."""
-LABELLED = ""
-"""The key of the labelled set among the sets; a pool has its name."""
+N_NAMED = 5  # how many labels that are not used a warning names
+LONGEST_ROW = 4 * 1024**2  # bytes; a table that Label Studio exports has the pictures in it
+LABELLED = ""  # the key of the labelled set among the sets; a pool has its name
 
 
 @dataclass(frozen=True)
 class GivenLabel:
     """One row of the file: an image of a set, by the index if it has one, and its class.
 
-    `path` is as a spreadsheet would show it, `label` may be NONE or KEEP, and `cells` are path and
-    label as they are written.
+    `paths` are what its path may be: names can begin with blanks, and with the quote of `_plain`.
+    The label may be NONE or KEEP.
     """
 
     pool: str
-    path: str
+    paths: tuple[str, ...]
     index: int | None
     label: str
     line: int
-    cells: tuple[str, str]
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """What the path may be: names can begin with blanks, and with the quote of `_plain`."""
-        return _spellings(self.cells[0])
-
-    def among(self, classes: Collection[str]) -> Self:
-        """The row with the spelling of its label that is one of the classes, if any is."""
-        spelt = (text for text in reversed(_spellings(self.cells[1])) if text in classes)
-        return replace(self, label=next(spelt, self.label))
 
 
-def read_labels(path: str | Path) -> list[GivenLabel]:
-    """The rows of a file; those without a label are left out. InputError if it is no such file."""
+def read_labels(path: str | Path, classes: Collection[str]) -> list[GivenLabel]:
+    """The rows of a file; those without a label are left out. InputError if it is no such file.
+
+    A label is taken in the spelling that is one of the classes, if any is.
+    """
     file = expanded(path)
     advice = f"Give the file {LABELS_FILE} that the page to label on saves."
     with errors_as(InputError, f"Cannot read the labels in {file}", advice), _long_cells():
@@ -71,12 +60,12 @@ def read_labels(path: str | Path) -> list[GivenLabel]:
             raise ValueError(f"it has no column {listed(missing)}; got '{', '.join(head)[:60]}'")
         found = []
         for line, row in rows:
-            raw = dict(zip(head, row, strict=True))
-            cells = {name: _plain(cell) for name, cell in raw.items()}
-            if cells["label"]:
-                index, pool = _index(cells.get("index", ""), line), cells.get("pool", "")
-                written = (raw["path"], raw["label"])
-                found.append(GivenLabel(pool, cells["path"], index, cells["label"], line, written))
+            cells = dict(zip(head, row, strict=True))
+            if label := _plain(cells["label"]):
+                spelt = (text for text in reversed(_spellings(cells["label"])) if text in classes)
+                pool, index = (_plain(cells.get(name, "")) for name in ("pool", "index"))
+                place = _spellings(cells["path"]), _index(index, line)
+                found.append(GivenLabel(pool, *place, next(spelt, label), line))
         return found
 
 
@@ -114,13 +103,10 @@ def _index(cell: str, line: int) -> int | None:
 
 @dataclass(frozen=True)
 class GivenLabels:
-    """Labelled set and pools after the labels of files, and what was done with these.
+    """The labelled set with corrections and with labelled images of the pools, after all files.
 
-    Attributes:
-        labelled: The labelled set with corrections and with labelled images of the pools.
-        answers: What was said of the images of each pool: index and label, or NONE or KEEP.
-        used: Sentences about labels that are used.
-        unused: A sentence about labels that are not, if there are any.
+    `answers` are what was said of the images of each pool, by index: a label, NONE or KEEP; `used`
+    and `unused` are sentences about labels that are used, and about those that are not.
     """
 
     labelled: Pool
@@ -135,19 +121,17 @@ class GivenLabels:
 
     def tell(self, listener: Listener) -> None:
         """Say them, where no record is printed that has them."""
-        for say, texts in ((listener.note, self.used), (listener.warn, self.unused)):
-            for text in texts:
-                say(text)
+        for text in self.used:
+            listener.note(text)
+        for text in self.unused:
+            listener.warn(text)
 
     def left(self, pools: Mapping[str, Pool]) -> tuple[dict[str, Pool], dict[str, str]]:
         """The pools without the labelled images; and those that have no other, with the reason."""
         every = {name: self.without_labelled(name, pool) for name, pool in pools.items()}
-        emptied = {
-            name: "all of its images have a label."
-            for name, pool in every.items()
-            if not len(pool) and len(pools[name])
-        }
-        return {name: pool for name, pool in every.items() if name not in emptied}, emptied
+        emptied = [name for name, pool in every.items() if not len(pool) and len(pools[name])]
+        left = {name: pool for name, pool in every.items() if name not in emptied}
+        return left, dict.fromkeys(emptied, "all of its images have a label.")
 
     def without_labelled(self, name: str, pool: Pool) -> Pool:
         """A pool without the images that have a label now or belong to no class."""
@@ -178,8 +162,10 @@ def with_labels(
     """
     if not files:
         return GivenLabels(labelled)
-    sets, bases = _Sets({LABELLED: labelled, **pools}), _bases(pools)
-    dropped = _Sets(bases)
+    # The pools that lists of `filter` are made of: labelled images are not in the list.
+    every = [base for pool in pools.values() for base in getattr(pool, "bases", ())]
+    bases: dict[str, Pool] = {base.name: base for base in every if base.name not in pools}
+    sets, dropped = _Sets({LABELLED: labelled, **pools}), _Sets(bases)
     classes = () if labelled.labels is None else labelled.labels.names
     check_class_names(classes)
     answers: dict[str, dict[int, str]] = {name: {} for name in (*sets.pools, *bases)}
@@ -187,19 +173,18 @@ def with_labels(
     n_again = 0
     for file in files:
         own: dict[tuple[str, int], GivenLabel] = {}
-        for row_given in read_labels(file):
-            given = row_given.among(classes)
+        for given in read_labels(file, classes):
             key = sets.find(given)
             if isinstance(key, str) and not isinstance(base := dropped.find(given), str):
                 key = base
             if isinstance(key, str):
-                unused.append(f"{given.path} ({key})")
+                unused.append(f"{given.paths[0]} ({key})")
                 continue
             other = own.setdefault(key, given)
             if other.label != given.label:
                 raise InputError(
-                    f"{file} gives {given.path} two labels: '{other.label}' in line {other.line} "
-                    f"and '{given.label}' in line {given.line}. Delete one of them."
+                    f"{file} gives {given.paths[0]} two labels: '{other.label}' in line "
+                    f"{other.line} and '{given.label}' in line {given.line}. Delete one of them."
                 )
         for (name, row), given in own.items():
             n_again += answers[name].get(row, given.label) != given.label
@@ -208,12 +193,6 @@ def with_labels(
     joined = _joined(labelled, own_answers, {**bases, **pools}, answers)
     told = tuple(_sentences(labelled, own_answers, answers, n_again))
     return GivenLabels(joined, answers, told, (_unused(unused),) if unused else ())
-
-
-def _bases(pools: Mapping[str, Pool]) -> dict[str, Pool]:
-    """The pools that lists of `filter` are made of: labelled images are not in the list."""
-    every = [base for pool in pools.values() for base in getattr(pool, "bases", ())]
-    return {base.name: base for base in every if base.name not in pools}
 
 
 @dataclass(frozen=True)
@@ -262,8 +241,8 @@ def _joined(
     names = [known.names[code] for code in known.codes.tolist()]
     changed = {row: label for row, label in own.items() if label != KEEP}
     kept = [row for row in range(len(labelled)) if changed.get(row) != NONE]
-    parts: list[tuple[Any, Rows]] = [(labelled, np.array(kept, np.int64))]
     given = [changed.get(row, names[row]) for row in kept]
+    parts: list[tuple[Any, Rows]] = [(labelled, np.array(kept, np.int64))]
     for name, some in answers.items():
         rows = sorted(row for row, label in some.items() if label not in (NONE, KEEP))
         if rows:
@@ -284,10 +263,7 @@ def _with_notes_of(pool: Pool, part: Pool) -> Pool:
 
 
 def _sentences(
-    labelled: Pool,
-    own: Mapping[int, str],
-    answers: Mapping[str, Mapping[int, str]],
-    n_again: int,
+    labelled: Pool, own: Mapping[int, str], answers: Mapping[str, Mapping[int, str]], n_again: int
 ) -> Iterator[str]:
     known = labelled.labels or Labels(np.empty(0, np.int32), ())
     n_none = sum(label == NONE for label in own.values())

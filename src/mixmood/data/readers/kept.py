@@ -26,13 +26,10 @@ from mixmood.data.images.names import is_url_or_noise, split_options
 from mixmood.data.images.pixel_range import PixelRange
 from mixmood.data.images.pool import FeatureSource, ImageSource, Labels, Pool, Source
 
-COLUMNS = ("path", "pool", "index", "keep")
-"""The columns of a list of kept images; a list may have others."""
-TEXT_HEAD = "# mixmood filter; pool: "
-"""The start of the first line of a text list."""
+COLUMNS = ("path", "pool", "index", "keep")  # those of a list of kept images; it may have others
+TEXT_HEAD = "# mixmood filter; pool: "  # the start of the first line of a text list
 SUFFIXES = (".csv", ".parquet", ".txt")
-UNKNOWN = -1
-"""The index of every row of a text list."""
+UNKNOWN = -1  # the index of every row of a text list
 
 
 class KeptRow(NamedTuple):

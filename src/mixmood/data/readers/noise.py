@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,17 +87,3 @@ def open_noise(text: str, name: str | None, seed: int) -> NoiseSource:
             kind = "a whole number" if _OPTIONS[word] is int else "a number"
             raise OptionError(f"The {word} of noise must be {kind}, got '{value}'.") from None
     return NoiseSource(kind, name or kind, **options)
-
-
-def with_size_and_seed(text: str, size: int | None, seed: int) -> str:
-    """The text of noise with size and seed added if it lacks them: it fixes the images.
-
-    >>> with_size_and_seed("noise:gaussian?size=64", 28, 3)
-    'noise:gaussian?size=64&seed=3'
-    """
-    open_noise(text, None, seed)
-    kind, _, query = text.partition("?")
-    given = parse_qsl(query)
-    named = {word for word, _ in given}
-    added = {"seed": seed} if size is None else {"size": size, "seed": seed}
-    return f"{kind}?{urlencode([*given, *(one for one in added.items() if one[0] not in named)])}"

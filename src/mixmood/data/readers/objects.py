@@ -117,15 +117,11 @@ class FileList(FileSource):
         n_first = min(len(self), N_CHECKED)
         if not n_first:
             raise InputError(f"{name}: there are no paths in it.")
-        if not any(os.path.isfile(self.file_path(index)) for index in range(n_first)):  # noqa: PTH113
+        if not any(os.path.isfile(self._absolute(index)) for index in range(n_first)):  # noqa: PTH113
             raise InputError(
                 f"{name}: none of its first {n_first} paths is a file, such as "
                 f"'{self.locate(0)[:60]}'. A folder is given by itself, not in a list of images."
             )
-
-    def file_path(self, index: int) -> bytes:
-        """The path of the file."""
-        return os.path.join(self._root, self._names[index])  # noqa: PTH118 - paths are bytes
 
     @cached_property
     def labels(self) -> Labels | None:
@@ -134,8 +130,7 @@ class FileList(FileSource):
 
     def column(self, name: str) -> list[str] | None:
         """The values of a column of the table; None without it."""
-        known = {} if self._table is None else {str(one).lower(): one for one in self._table}
-        found = known.get(name.strip().lower())
+        found = _column_of(self._table, (name.strip().lower(),))
         return None if found is None else [str(value) for value in self._table[found]]
 
 

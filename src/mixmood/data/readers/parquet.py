@@ -88,8 +88,7 @@ def _hugging_face_features(schema: Any) -> dict[str, dict[str, Any]]:
 _MAX_GROUP_BYTES = 2 * 2**30
 _ROWS_PER_BATCH = 16
 _CACHE_BYTES = 256 * 2**20
-_MISSING = (None, -1, "")
-"""Labels that stand for no class; -1 is that of Hugging Face."""
+_MISSING = (None, -1, "")  # labels that stand for no class; -1 is that of Hugging Face
 
 
 class _Group(NamedTuple):

@@ -11,17 +11,11 @@ from typing import Any
 
 from mixmood.core.errors import InputError, UnreadableImageError, errors_as, needing
 from mixmood.core.files import check_size
-from mixmood.data.images.names import (
-    by_length,
-    count_passed_over,
-    is_image_path,
-    passed_over_notes,
-)
+from mixmood.data.images.names import by_length, count_passed_over, is_image_path, passed_over_notes
 from mixmood.data.images.pool import Pool
 from mixmood.data.readers.files import PathSource
 
-MAX_FETCHED_BYTES = 64 * 2**30
-"""The largest size of the temporary file to which an archive or array is fetched."""
+MAX_FETCHED_BYTES = 64 * 2**30  # the largest temporary file of an archive or array
 
 _PIECE = 2**20
 _DEEPEST = 32

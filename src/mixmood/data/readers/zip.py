@@ -4,6 +4,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 
@@ -15,8 +16,7 @@ from mixmood.data.images.names import is_image_path, may_be_dicom_path
 from mixmood.data.readers.files import ArchiveSource, Listing, list_members
 
 _LOCAL = struct.Struct("<4s22xHH")
-_FIELDS = ("offset", "packed", "size", "crc", "method", "flags")
-_ROW = np.dtype([(field, np.int64) for field in _FIELDS])
+_ROW = np.dtype([(n, np.int64) for n in ("offset", "packed", "size", "crc", "method", "flags")])
 
 
 class ZipSource(ArchiveSource):
@@ -65,12 +65,10 @@ def _is_dicom_inside(archive: zipfile.ZipFile, name: bytes, info: zipfile.ZipInf
     """Whether a member without an image suffix starts like DICOM; False if it cannot be read."""
     if not may_be_dicom_path(name):
         return False
-    try:
-        with archive.open(info) as file:
-            return is_dicom(file.read(DICOM_START))
-    except Exception:
-        # Encrypted, damaged, or of an unknown compression; each is another kind of error.
-        return False
+    # Encrypted, damaged, or of an unknown compression: each is another kind of error.
+    with suppress(Exception), archive.open(info) as file:
+        return is_dicom(file.read(DICOM_START))
+    return False
 
 
 def _unpack(data: bytes, size: int, method: int) -> bytes:
