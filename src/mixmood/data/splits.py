@@ -38,9 +38,6 @@ class Scenario:
             the task that were not chosen), `gaussian`, `salt_and_pepper`, or `none`.
         contamination: With `fixed-total`, out-of-distribution images replace images of the task, as
             in the paper; with `fixed-inliers`, they are added to them.
-        test_share: The share of the images of these classes that are used for testing only.
-        balanced: Draw the same number of labelled images from each class; otherwise at random, at
-            least one from each.
         noise: `text` makes noise as the paper's text says: at the size of the images, salt and
             pepper equally likely. `code` makes it as the code that its authors released: at 224
             pixels (times `image_scale`), 5 % salt on black, then shrunk to the size of the images,
@@ -55,9 +52,9 @@ class Scenario:
     n_unlabelled: int = 3000  # unlabelled images, before contamination
     contamination: Contamination = "fixed-total"
     n_classes: int = 5  # the number of random classes of the task
-    test_share: float = 0.25
+    test_share: float = 0.25  # of the images of these classes, for testing only
     n_validation: int = 60  # further labelled images, used to choose an epoch
-    balanced: bool = False
+    balanced: bool = False  # as many labelled images of each class; else at random, one or more
     image_scale: float = 1.0  # the side of the images relative to the task's own
     noise: Noise = "text"
     rgb: bool = False  # give grey images three equal channels

@@ -44,14 +44,10 @@ def check_label_count(labels: Labels | None, n_images: int, name: str) -> None:
 
 
 class Source(ABC):
-    """The part of the interface that pools of images and pools of features share.
-
-    Attributes:
-        fetched_to: What removes a temporary copy of the pool's file when nothing refers to it.
-    """
+    """The part of the interface that pools of images and pools of features share."""
 
     name: str
-    fetched_to: object = None
+    fetched_to: object = None  # removes a fetched copy of the pool when nothing refers to it
 
     @abstractmethod
     def __len__(self) -> int:
@@ -82,15 +78,10 @@ class Source(ABC):
 
 
 class ImageSource(Source):
-    """A pool of images: opened without reading it, read by index, from any number of threads.
+    """A pool of images: opened without reading it, read by index, from any number of threads."""
 
-    Attributes:
-        pixel_range: How its images of more than eight bits are scaled; None for 0 to 65535.
-        notes: Sentences about the pool for the user, such as about files that are not images.
-    """
-
-    pixel_range: PixelRange | None = None
-    notes: tuple[str, ...] = ()
+    pixel_range: PixelRange | None = None  # for images of more than eight bits; None: 0 to 65535
+    notes: tuple[str, ...] = ()  # sentences for the user, such as about files that are not images
 
     @abstractmethod
     def fetch(self, index: int) -> Raw:
