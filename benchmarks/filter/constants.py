@@ -32,12 +32,12 @@ class Once:
         """None was made."""
         self._fits: dict[tuple, Fit] = {}
 
-    def fit_rows(self, rows, labels, importance) -> Fit:
+    def fit(self, rows, labels, importance) -> Fit:
         """The fit of these rows."""
         parts = (rows.rows[:, :8], labels, importance)
         key = tuple(None if part is None else part.tobytes() for part in parts)
         if key not in self._fits:
-            self._fits[key] = FITTED.fit_rows(rows, labels, importance)
+            self._fits[key] = FITTED.fit(rows, labels, importance)
         return self._fits[key]
 
 
@@ -55,12 +55,14 @@ def main() -> None:
         for (first, task, source), foreign in product(places, FOREIGN_SHARES):
             drawn = scene(given.features, part, task, source, foreign, seed, first_class=first)
             kind = "uneven" if first == UNEVEN else "near" if is_near(task, source) else "far"
-            family = replace(FITTED, fit_rows=Once().fit_rows)
+            family = replace(FITTED, fit=Once().fit)
             for values in product(*VALUES.values()):
                 settings = dict(zip(VALUES, values, strict=True))
                 rng, truth = rng_for(seed, "share", task, source), 1 - foreign
                 with mock.patch.multiple(share, score_family=lambda _, own=family: own, **settings):
-                    one = share.useful_share(drawn.labelled, drawn.pool, rng, labels=drawn.labels)
+                    one, _ = share.share_of_fit(
+                        drawn.labelled, drawn.pool, rng, labels=drawn.labels
+                    )
                 low, high = one.interval
                 row = (one.share - truth, low <= truth + 1e-9, high >= truth - 1e-9, high - low)
                 found[values, kind].append(row)

@@ -26,7 +26,7 @@ from benchmarks.filter.rows_file import RowsFile
 from mixmood.core.options import DEFAULT_SCORE
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.labelled import judged_part
-from mixmood.evidence.share import auc, useful_share
+from mixmood.evidence.share import auc, share_of_fit
 from mixmood.heads.problem import head_problem
 from mixmood.heads.registry import HEADS
 from mixmood.scores.registry import SCORES, fit_score
@@ -133,7 +133,7 @@ def share(folder: Path, part: str, seeds: range) -> None:
                 first = UNEVEN if classes == "uneven" else 1.0
                 drawn = scene(folder, part, task, source, foreign, seed, first_class=first)
                 rng = rng_for(seed, "share", task, source)
-                found = useful_share(drawn.labelled, drawn.pool, rng, labels=drawn.labels)
+                found = share_of_fit(drawn.labelled, drawn.pool, rng, labels=drawn.labels)[0]
                 numbers = [found.share, *found.interval, float(found.is_trustworthy)]
                 numbers.append(np.nan if found.near_auroc is None else found.near_auroc)
                 words = dict(zip(values, (f"{v:.4f}" for v in numbers), strict=True))

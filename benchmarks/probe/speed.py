@@ -15,7 +15,7 @@ from benchmarks.heads.speed import N_CLASSES, clouds, seconds
 from mixmood.evidence.curve import learning_curve
 from mixmood.evidence.gain import labelled_folds, pool_effect
 from mixmood.evidence.labelled import N_FIRST, N_POOL
-from mixmood.evidence.share import useful_share
+from mixmood.evidence.share import share_of_fit
 from mixmood.heads.registry import HEADS
 
 N_READ = 2400
@@ -39,7 +39,7 @@ def main() -> None:
     for name, elapsed_s in once.items():
         print(f"once: {name:26} {elapsed_s:.2f} s")
     first_s, share_s = (
-        seconds(lambda n=n: useful_share(features, pool[:n], rng(), labels=codes))
+        seconds(lambda n=n: share_of_fit(features, pool[:n], rng(), labels=codes))
         for n in (N_FIRST, N_POOL)
     )
     print(f"each pool: first look at share {first_s:.2f} s; a foreign pool gets no second")

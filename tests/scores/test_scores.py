@@ -198,11 +198,9 @@ def test_the_fold_models_equal_a_plain_loop_over_folds(world):
     rng = np.random.default_rng(0)
     targets, importance = rng.choice([-1.0, 1.0], len(rows)), rng.uniform(0.1, 1.0, len(rows))
     folds = rng.permutation(len(rows)) % 7
-    models = fit_fold_models(rows @ rows.T, targets, importance, folds, 0.3)
+    parts, held_out = fit_fold_models(rows @ rows.T, targets, importance, folds, 0.3)
     for fold in range(7):
         x, t, w = (values[folds != fold] for values in (rows, targets, importance))
         weights = np.linalg.solve((x.T * w) @ x + 0.3 * np.eye(x.shape[1]), (x.T * w) @ t)
-        assert models.parts[fold] @ rows == pytest.approx(weights, abs=1e-8)
-        assert models.held_out[folds == fold] == pytest.approx(
-            rows[folds == fold] @ weights, abs=1e-8
-        )
+        assert parts[fold] @ rows == pytest.approx(weights, abs=1e-8)
+        assert held_out[folds == fold] == pytest.approx(rows[folds == fold] @ weights, abs=1e-8)

@@ -32,13 +32,12 @@ from mixmood.scores.fitting import (
     ComparedRows,
     Fit,
     FitRows,
-    checked_labelled,
-    checked_pool,
+    checked_sets,
     compared_rows,
     signed_roots,
     typical_threshold,
 )
-from mixmood.scores.registry import score_family
+from mixmood.scores.registry import FittedScore, score_family
 
 MOST_FITTED = 2000
 MOST_FITTED_POOL = 1000
@@ -87,17 +86,12 @@ PRIOR_IMAGES = 20
 
 @dataclass(frozen=True)
 class MixtureShare:
-    """An estimate of the share.
-
-    Attributes:
-        share: The estimate.
-        error: Its standard error.
-        least: The estimate at the smallest separation of foreign and useful images in the model.
-    """
+    """An estimate of the share, and its standard error."""
 
     share: float
     error: float
     least: float
+    """The estimate at the smallest separation of foreign and useful images in the model."""
 
 
 @dataclass(frozen=True)
@@ -121,33 +115,6 @@ class UsefulShare:
     """Shares of the classes (sorted) among typical pool images; None without labels."""
 
 
-def useful_share(
-    labelled: Array,
-    pool: Array,
-    rng: np.random.Generator,
-    *,
-    labels: Codes | None = None,
-    family: str = DEFAULT_SCORE,
-) -> UsefulShare:
-    """The useful share of a pool, from features of the labelled images and of a sample of the pool.
-
-    A cross-fitted score separates labelled from pool images; the useful part of the pool is the
-    part that it cannot separate. With three classes or more, each in turn is treated as foreign,
-    which shows how near foreign images may be. Classes may have other shares in the pool than among
-    the labelled images: the score is also fitted with labelled images weighted to the shares found
-    in the pool, and the larger estimate is used if the difference is clear.
-
-    Args:
-        labelled: Shape (n, d).
-        pool: A random sample of the pool, shape (m, d); of more than 1000 rows a part is used.
-        rng: Decides the parts, and the random halves behind the interval.
-        labels: The class of each labelled image, or None.
-        family: A cross-fitted score, "classifier" or "combined".
-    """
-    own = checked_labelled(labelled, labels)
-    return share_of_fit(own, checked_pool(pool, own.shape[1]), rng, labels=labels, family=family)[0]
-
-
 def share_and_chances(
     labelled: Array, pool: Array, rng: np.random.Generator, labels: Codes | None
 ) -> tuple[UsefulShare, Array]:
@@ -156,15 +123,12 @@ def share_and_chances(
     By Bayes' rule the chance is share * f(score) / g(score), with f the density of the labelled
     scores and g that of the pool, and it never falls as the score rises.
     """
-    own = checked_labelled(labelled, labels)
-    rows = checked_pool(pool, own.shape[1])
-    found, fit = share_of_fit(own, rows, rng, labels=labels, family=DEFAULT_SCORE)
-    scores, chances = useful_chances(found.share, fit)
-    if len(fit.pool) == len(rows):
-        return found, np.interp(fit.pool, scores, chances)
-    # A part of the pool was enough for the fit; the others are scored by it.
-    apply = score_family(DEFAULT_SCORE).apply
-    return found, np.interp(apply(fit.arrays, rows), scores, chances)
+    found, fit = share_of_fit(labelled, pool, rng, labels=labels)
+    # A part of a large pool is enough for the fit; the others are scored by it.
+    is_whole = len(fit.pool) == len(pool)
+    scorer = FittedScore(DEFAULT_SCORE, fit, labelled.shape[1])
+    scores = fit.pool if is_whole else scorer.score(pool)
+    return found, np.interp(scores, *useful_chances(found.share, fit))
 
 
 def useful_chances(share: float, fit: Fit) -> tuple[Array, Array]:
@@ -184,31 +148,42 @@ def share_of_fit(
     pool: Array,
     rng: np.random.Generator,
     *,
-    labels: Codes | None,
-    family: str,
+    labels: Codes | None = None,
+    family: str = DEFAULT_SCORE,
 ) -> tuple[UsefulShare, Fit]:
-    """The share, and the fit that it is estimated from, which may have weighted classes.
+    """The useful share of a pool, and the fit that it is estimated from.
 
-    The input was checked. Of more rows than a fit takes, a random part is used.
+    A cross-fitted score separates labelled from pool images; the useful part of the pool is the
+    part that it cannot separate. With three classes or more, each in turn is treated as foreign,
+    which shows how near foreign images may be. Classes may have other shares in the pool than among
+    the labelled images: the score is also fitted with labelled images weighted to the shares found
+    in the pool, and the larger estimate, and its fit, are used if the difference is clear.
+
+    Args:
+        labelled: Shape (n, d); of more than 2000 rows a random part is used.
+        pool: A random sample of the pool, shape (m, d); of more than 1000 rows a part is used.
+        rng: Decides the parts, and the random halves behind the interval.
+        labels: The class of each labelled image, or None.
+        family: A cross-fitted score, "classifier" or "combined".
     """
+    labelled, pool = checked_sets(labelled, pool, labels)
     own = random_part(len(labelled), MOST_FITTED, rng)
     labelled, labels = labelled[own], None if labels is None else np.asarray(labels)[own]
     pool = pool[random_part(len(pool), MOST_FITTED_POOL, rng)]
-    rows, fit_rows = compared_rows(labelled, pool), score_family(family).fit_rows
-    if fit_rows is None:
+    rows, score = compared_rows(labelled, pool), score_family(family)
+    if not score.is_cross_fitted:
         raise OptionError(
             f"The useful share needs a cross-fitted score; '{family}' is none. Use 'combined'."
         )
-    fit = fit_rows(rows, labels, None)
-    near = None if labels is None else near_auroc(rows, labels, rng, fit_rows)
+    fit = score.fit(rows, labels, None)
+    near = None if labels is None else near_auroc(rows, labels, rng, score.fit)
     least = least_separation(near)
     estimate = mixture_share(fit.labelled, fit.pool, rng, least_separation=least)
-    shares = None
-    highest = 0.0
+    shares, highest = None, 0.0
     if labels is not None and len(np.unique(labels)) > 1:
         shares = _typical_class_shares(labelled, labels, pool, fit)
         importance = _importance(labels, shares)
-        weighted = fit_rows(rows, labels, importance)
+        weighted = score.fit(rows, labels, importance)
         other = mixture_share(
             weighted.labelled, weighted.pool, rng, least_separation=least, importance=importance
         )
@@ -241,12 +216,7 @@ def _importance(labels: Codes, shares: Array) -> Array:
 
 
 def _described(
-    estimate: MixtureShare,
-    near: float | None,
-    n: int,
-    m: int,
-    shares: Array | None,
-    highest: float,
+    estimate: MixtureShare, near: float | None, n: int, m: int, shares: Array | None, highest: float
 ) -> UsefulShare:
     """The share with its interval, which reaches at least to `highest`."""
     # The second term is the effect of one labelled and one pool image: a lower limit of the error.
@@ -254,37 +224,26 @@ def _described(
     low = max(0.0, min(estimate.share - margin, estimate.least - margin / 2))
     low = low if near is None else without_near_foreign(low, near)
     high = max(min(1.0, estimate.share + margin), highest)
-    note = _note(near, n, m)
+    note = ""
     if n < FEWEST_LABELLED or m < FEWEST_POOL:
         low, high = 0.0, 1.0
-    return UsefulShare(
-        estimate.share,
-        (low, high),
-        note == "",
-        note,
-        near,
-        None if shares is None else tuple(float(share) for share in shares),
-    )
-
-
-def _note(near: float | None, n: int, m: int) -> str:
-    if n < FEWEST_LABELLED or m < FEWEST_POOL:
-        return (
+        note = (
             f"{counted(n, 'labelled image')} and {counted(m, 'pool image')} are too few for an "
             f"estimate (wanted: {FEWEST_LABELLED} and {FEWEST_POOL})."
         )
-    if near is None:
-        return (
+    elif near is None:
+        note = (
             "Not tested for near foreign classes: the test needs labels of three classes or more, "
             "with two images or more of each."
         )
-    if near < TRUSTED_AUROC:
-        return (
+    elif near < TRUSTED_AUROC:
+        note = (
             "Foreign images that are as similar as the labelled classes are to each other would "
             f"partly count as useful: in {in_percent(1 - near)} of the cases they score above a "
             "labelled image."
         )
-    return ""
+    of_classes = None if shares is None else tuple(map(float, shares))
+    return UsefulShare(estimate.share, (low, high), note == "", note, near, of_classes)
 
 
 def _below(pool: Array, thresholds: Array) -> Array:
@@ -310,18 +269,24 @@ def pool_above(labelled: Array, pool: Array, importance: Array | None = None) ->
     return 1 - _below(pool, np.interp(LEVELS, above[::-1], labelled[order][::-1]))
 
 
+_SEPARATION_OF, _SPREAD_OF = (
+    np.repeat(SEPARATIONS, len(SPREADS)),
+    np.tile(SPREADS, len(SEPARATIONS)),
+)
+_SHIFTS = _SEPARATION_OF * np.sqrt((1 + _SPREAD_OF**2) / 2)
+_CURVES = ndtr(_SPREAD_OF[:, None] * ndtri(LEVELS) - _SHIFTS[:, None])
+"""A curve for each separation and spread."""
+_WEIGHTS = 1 / (LEVELS * (1 - LEVELS) + FLOOR)
+
+
 def binormal_share(
     labelled: Array, pool: Array, least_separation: float, importance: Array | None = None
 ) -> float:
     """The share with the least squared error, over all allowed separations and spreads.
 
-    Of fits that are nearly as good, the one with the largest share is taken.
-
-    Args:
-        labelled: Cross-fitted scores of the labelled images, shape (n,).
-        pool: Cross-fitted scores of pool images, shape (m,).
-        least_separation: The smallest allowed separation of foreign and useful images.
-        importance: The weight of each labelled image, shape (n,); equal weights if None.
+    Of fits that are nearly as good, the one with the largest share is taken. `labelled`, shape
+    (n,), and `pool`, shape (m,), are cross-fitted scores; `importance` is the weight of each
+    labelled image.
     """
     is_allowed = min(least_separation, SEPARATIONS[-1]) <= _SEPARATION_OF + 1e-9
     curves = _CURVES[is_allowed]
@@ -360,15 +325,6 @@ def mixture_share(
     )
 
 
-def _curves() -> tuple[Array, NDArray[np.float64]]:
-    """A curve for each separation and spread, and the separation of each."""
-    pairs = [(separation, b) for separation in SEPARATIONS for b in SPREADS]
-    shifts = np.array([separation * np.sqrt((1 + b * b) / 2) for separation, b in pairs])
-    spreads = np.array([b for _, b in pairs])
-    curves = ndtr(spreads[:, None] * ndtri(LEVELS) - shifts[:, None])
-    return curves, np.array([separation for separation, _ in pairs])
-
-
 def near_auroc(
     rows: ComparedRows, labels: Codes, rng: np.random.Generator, fit_rows: FitRows
 ) -> float | None:
@@ -382,8 +338,7 @@ def near_auroc(
     usable = classes[sizes >= 2]
     if len(usable) < FEWEST_CLASSES:
         return None
-    n_pool = len(rows.rows) - rows.n_labelled
-    sample = rows.n_labelled + rng.permutation(n_pool)[:POOL_ROWS]
+    sample = rows.n_labelled + rng.permutation(len(rows.pool))[:POOL_ROWS]
     aurocs = []
     for name in rng.permutation(usable)[:MOST_CLASSES]:
         is_foreign = labels == name
@@ -428,10 +383,7 @@ def without_near_foreign(low: float, near: float) -> float:
 def class_probabilities(labelled: Array, labels: Codes, features: Array) -> Array:
     """Class probabilities by a logistic regression on the labelled images, shape (m, k).
 
-    Args:
-        labelled: Shape (n, d).
-        labels: Shape (n,); the k classes are in the order of their sorted labels.
-        features: Shape (m, d).
+    The k classes are in the order of their sorted labels.
     """
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) == 1:
@@ -441,12 +393,8 @@ def class_probabilities(labelled: Array, labels: Codes, features: Array) -> Arra
     sizes = np.bincount(codes)
     # Each class weighs the same, so that the prior of the probabilities is uniform.
     weights = len(codes) / (len(classes) * sizes[codes])
-    model = fit_logistic(
-        unit_rows(own, centre),
-        one_hot(codes, len(classes)),
-        weights[None],
-        np.array([CLASS_PENALTY]),
-    )
+    targets, penalties = one_hot(codes, len(classes)), np.array([CLASS_PENALTY])
+    model = fit_logistic(unit_rows(own, centre), targets, weights[None], penalties)
     return softmax(model.logits(unit_rows(signed_roots(features), centre))[0])
 
 
@@ -478,7 +426,3 @@ def random_part(n_rows: int, most: int, rng: np.random.Generator) -> NDArray[np.
     if n_rows <= most:
         return np.arange(n_rows)
     return np.sort(rng.permutation(n_rows)[:most])
-
-
-_CURVES, _SEPARATION_OF = _curves()
-_WEIGHTS = 1 / (LEVELS * (1 - LEVELS) + FLOOR)

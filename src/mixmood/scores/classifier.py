@@ -12,7 +12,6 @@ from mixmood.scores.fitting import (
     fit_fold_models,
     folds_by_content,
     pool_folds,
-    signed_roots,
 )
 
 PENALTY = 0.03
@@ -28,35 +27,29 @@ def fit_classifier(rows: ComparedRows, labels: Codes | None, importance: Array |
     Labelled images and pool have the same total weight, whatever their numbers. If the pool has
     useful and foreign images, only the foreign ones differ from the labelled ones, so that they get
     the lowest values. Every image, labelled or not, is scored by a model that was fitted without
-    its fold: useful pool images and labelled images have the same distribution of scores.
-
-    Args:
-        rows: Labelled rows and a sample of the pool.
-        labels: Classes are spread evenly over the folds.
-        importance: How much each labelled image counts, shape (n,); all the same if None.
+    its fold: useful pool images and labelled images have the same distribution of scores. Classes
+    are spread evenly over the folds.
     """
     n, n_others = rows.n_labelled, len(rows.rows) - rows.n_labelled
     own_folds = folds_by_content(rows.labelled_units, labels)
     others_folds = pool_folds(rows.moved[n:], int(own_folds.max()) + 1)
     counts = np.ones(n) if importance is None else importance
-    models = fit_fold_models(
+    parts, held_out = fit_fold_models(
         rows.cosines + CONSTANT**2,
         np.concatenate([np.ones(n), -np.ones(n_others)]),
         np.concatenate([counts / counts.sum(), np.full(n_others, 1 / n_others)]) / 2,
         np.concatenate([own_folds, others_folds]),
         PENALTY,
     )
-    weights = np.concatenate(
-        [(models.parts / rows.lengths) @ rows.moved, CONSTANT * models.parts.sum(axis=1)[:, None]],
-        axis=1,
-    )
+    intercepts = CONSTANT * parts.sum(axis=1)[:, None]
+    weights = np.concatenate([(parts / rows.lengths) @ rows.moved, intercepts], axis=1)
     arrays = {"centre": rows.centre, "weights": weights, "labelled_folds": own_folds}
-    return Fit(arrays, models.held_out[:n], models.held_out[n:])
+    return Fit(arrays, held_out[:n], held_out[n:])
 
 
-def apply_classifier(arrays: FitArrays, features: Array) -> Array:
+def apply_classifier(arrays: FitArrays, roots: Array) -> Array:
     """The score of each row by the model of its fold, shape (n,)."""
-    rows = unit_rows(signed_roots(features), arrays["centre"])
+    rows = unit_rows(roots, arrays["centre"])
     return classified(arrays, rows, pool_folds(rows, len(arrays["weights"])))
 
 

@@ -6,13 +6,7 @@ from numpy.typing import NDArray
 from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import unit_rows
 from mixmood.scores.classifier import classified, fit_classifier
-from mixmood.scores.fitting import (
-    ComparedRows,
-    Fit,
-    FitArrays,
-    pool_folds,
-    signed_roots,
-)
+from mixmood.scores.fitting import ComparedRows, Fit, FitArrays, pool_folds
 from mixmood.scores.knn import N_NEIGHBOURS
 
 
@@ -21,8 +15,7 @@ def fit_combined(rows: ComparedRows, labels: Codes | None, importance: Array | N
 
     The classifier finds foreign images that have something in common, the k-NN score single ones.
     The k-NN part leaves out the labelled images of a row's fold, as the classifier does, so that
-    useful images of the pool and labelled images have the same distribution of scores. The
-    arguments are those of `fit_classifier`.
+    useful images of the pool and labelled images have the same distribution of scores.
     """
     part = fit_classifier(rows, labels, importance)
     n, own_folds = rows.n_labelled, part.arrays["labelled_folds"]
@@ -38,9 +31,9 @@ def fit_combined(rows: ComparedRows, labels: Codes | None, importance: Array | N
     )
 
 
-def apply_combined(arrays: FitArrays, features: Array) -> Array:
+def apply_combined(arrays: FitArrays, roots: Array) -> Array:
     """The score of each row, shape (n,)."""
-    rows = unit_rows(signed_roots(features), arrays["centre"])
+    rows = unit_rows(roots, arrays["centre"])
     folds, spreads = pool_folds(rows, len(arrays["weights"])), arrays["spreads"]
     cosines = rows @ arrays["references"].T
     near = _nearest_of_other_folds(cosines, folds, arrays["labelled_folds"])

@@ -48,20 +48,17 @@ def checked_rows(
     return checked_features(features, what, width, fewest).astype(np.float64, copy=False)
 
 
-def checked_labelled(labelled: Array, labels: Codes | None) -> NDArray[np.float64]:
-    """The labelled features as float64; refuse fewer than two rows and labels that do not fit."""
-    rows = checked_rows(labelled, "The labelled images", fewest=2)
-    if labels is not None and np.shape(labels) != (len(rows),):
+def checked_sets(
+    labelled: Array, pool: Array, labels: Codes | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Labelled and pool features as float64; refuse too few rows, and labels that do not fit."""
+    own = checked_rows(labelled, "The labelled images", fewest=2)
+    if labels is not None and np.shape(labels) != (len(own),):
         raise ShapeError(
-            f"There must be one label for each labelled image, {len(rows)} in all; got shape "
+            f"There must be one label for each labelled image, {len(own)} in all; got shape "
             f"{np.shape(labels)}."
         )
-    return rows
-
-
-def checked_pool(pool: Array, width: int) -> NDArray[np.float64]:
-    """The pool's features as float64; refuse a pool without rows."""
-    return checked_rows(pool, "The pool", width, fewest=1)
+    return own, checked_rows(pool, "The pool", own.shape[1], fewest=1)
 
 
 def signed_roots(features: Array) -> NDArray[np.float64]:
@@ -78,12 +75,9 @@ def signed_roots(features: Array) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted score.
+    """A fitted score: arrays that score new rows, and the scores of the rows of the fit.
 
-    Attributes:
-        arrays: They score new rows.
-        labelled: Scores of the labelled images, each by a fit without it, shape (n,).
-        pool: Scores of the pool's sample, each by a fit without it, shape (m,).
+    Those of `labelled`, shape (n,), and `pool`, shape (m,), are each by a fit without the image.
     """
 
     arrays: FitArrays
@@ -107,10 +101,20 @@ class ComparedRows:
         """Some of the rows, by their indices: the labelled ones, and those of the pool."""
         return ComparedRows(self.rows[np.concatenate([labelled, pool])], len(labelled))
 
+    @property
+    def labelled(self) -> NDArray[np.float64]:
+        """The labelled rows, shape (n, d)."""
+        return self.rows[: self.n_labelled]
+
+    @property
+    def pool(self) -> NDArray[np.float64]:
+        """The rows of the pool, shape (m, d)."""
+        return self.rows[self.n_labelled :]
+
     @cached_property
     def centre(self) -> NDArray[np.float64]:
         """The mean of the pool's rows, shape (d,)."""
-        return np.asarray(self.rows[self.n_labelled :].mean(axis=0))
+        return np.asarray(self.pool.mean(axis=0))
 
     @cached_property
     def moved(self) -> NDArray[np.float64]:
@@ -139,12 +143,12 @@ class ComparedRows:
 
 def compared_rows(labelled: Array, pool: Array) -> ComparedRows:
     """The rows of labelled features, shape (n, d), and of a pool, shape (m, d)."""
-    rows = signed_roots(np.concatenate([labelled, pool]))
-    return ComparedRows(rows, len(labelled))
+    return ComparedRows(signed_roots(np.concatenate([labelled, pool])), len(labelled))
 
 
 FitRows = Callable[[ComparedRows, Codes | None, Array | None], Fit]
-"""A cross-fitted score from rows, labels or None, and the importance of labelled images or None."""
+"""A score from rows, labels or None, and the importance of each labelled image, shape (n,), or
+None if they count the same; only cross-fitted scores use it."""
 
 
 def row_positions(rows: Array) -> NDArray[np.float64]:
@@ -212,21 +216,14 @@ def _groups(rows: Array) -> NDArray[np.int64]:
     return np.asarray(fcluster(tree, n_groups, "maxclust") - 1, np.int64)
 
 
-@dataclass(frozen=True)
-class FoldModels:
-    """One linear model for each fold, fitted on the other folds, and its values on its own fold."""
-
-    parts: Array
-    """The coefficient of each row in each model, 0 for rows of the model's fold, shape
-    (n_folds, n): the weights of the models are parts @ rows."""
-    held_out: Array
-    """The value of each row by the model that was fitted without it, shape (n,)."""
-
-
 def fit_fold_models(
     gram: Array, targets: Array, importance: Array, folds: NDArray[np.int64], penalty: float
-) -> FoldModels:
+) -> tuple[Array, Array]:
     """Minimise sum_i importance_i (target_i - w'x_i)^2 + penalty |w|^2 without each fold in turn.
+
+    Returns the coefficient of each row in each model, 0 for rows of the model's fold, shape
+    (n_folds, n): the weights of the models are coefficients @ rows. Then the value of each row by
+    the model that was fitted without it, shape (n,).
 
     All models come from one inverse, which makes a whole `rank` 15 % faster than a system for each
     fold (5.5 s, not 6.3 s: 120 labelled images, five pools of 1000, features in the cache); a
@@ -234,13 +231,7 @@ def fit_fold_models(
 
     With A = X X' + penalty diag(1 / importance), a = A^-1 t and S the rows of a fold, the residuals
     of its model on S are ((A^-1)_SS)^-1 a_S. Logistic regression would iterate for every fold; the
-    two were not compared.
-
-    Args:
-        gram: Inner products X X' of the rows, shape (n, n).
-        targets: Shape (n,).
-        importance: Of each row, shape (n,).
-        folds: The fold of each row, 0 and up, shape (n,).
+    two were not compared. `gram` are the inner products X X', and folds count from 0.
     """
     # The matrix is symmetric, and its transpose is already in the memory order of LAPACK.
     system = np.array(gram.T, order="F")
@@ -259,7 +250,7 @@ def fit_fold_models(
     parts = solution[:, None] - blas.dsymm(1.0, inverse, residuals, lower=1)
     rows = np.arange(len(targets))
     parts[rows, folds] = 0.0
-    return FoldModels(parts.T, targets - residuals[rows, folds])
+    return parts.T, targets - residuals[rows, folds]
 
 
 def labelled_share(labelled_scores: Array, scores: Array) -> NDArray[np.float64]:

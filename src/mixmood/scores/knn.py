@@ -4,13 +4,13 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import cosine_neighbours, unit_rows
-from mixmood.scores.fitting import Fit, FitArrays, signed_roots
+from mixmood.scores.fitting import ComparedRows, Fit, FitArrays
 
 N_NEIGHBOURS = 3
 """On development tasks 1, 3 and 5 differ by less than 0.01 in AUROC; 3 is best."""
 
 
-def fit_knn(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
+def fit_knn(rows: ComparedRows, labels: Codes | None, importance: Array | None) -> Fit:
     """Mean cosine to the three nearest labelled images, after the pool's mean is subtracted.
 
     It is 1 for a copy of three labelled images and about 0 for an image that is as unlike them as
@@ -18,15 +18,14 @@ def fit_knn(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
     removal near foreign classes are missed (AUROC 0.85 instead of 0.92 on development tasks).
     A labelled image is scored against the others.
     """
-    centre = signed_roots(pool).mean(axis=0)
-    references = unit_rows(signed_roots(labelled), centre)
-    arrays = {"centre": centre, "references": references}
+    references = unit_rows(rows.labelled, rows.centre)
+    arrays = {"centre": rows.centre, "references": references}
     own = cosine_neighbours(references, None, N_NEIGHBOURS).similarities.mean(axis=1)
-    return Fit(arrays, own, apply_knn(arrays, pool))
+    return Fit(arrays, own, apply_knn(arrays, rows.pool))
 
 
-def apply_knn(arrays: FitArrays, features: Array) -> Array:
+def apply_knn(arrays: FitArrays, roots: Array) -> Array:
     """The score of each row, shape (n,)."""
-    rows = unit_rows(signed_roots(features), arrays["centre"])
+    rows = unit_rows(roots, arrays["centre"])
     near = cosine_neighbours(rows, arrays["references"], N_NEIGHBOURS)
     return np.asarray(near.similarities.mean(axis=1))

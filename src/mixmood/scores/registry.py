@@ -15,10 +15,10 @@ from mixmood.scores.fitting import (
     Fit,
     FitArrays,
     FitRows,
-    checked_labelled,
-    checked_pool,
     checked_rows,
+    checked_sets,
     compared_rows,
+    signed_roots,
 )
 from mixmood.scores.knn import apply_knn, fit_knn
 from mixmood.scores.prototypes import apply_prototypes, fit_prototypes
@@ -29,47 +29,28 @@ from mixmood.scores.subspace import apply_subspace, fit_subspace
 class ScoreFamily:
     """A way to score images: larger is more like the labelled ones."""
 
-    fit: Callable[[Array, Array, Codes | None], Fit]
-    """From labelled features, a sample of the pool and labels or None."""
+    fit: FitRows
     apply: Callable[[FitArrays, Array], Array]
-    """From the fit's arrays and any rows to their scores."""
+    """From the fit's arrays and the signed roots of any rows to their scores."""
     arrays: tuple[str, ...]
     """The names of the fit's arrays; a saved score must have them."""
     needs_labels: bool = False
     """Whether the fit needs the classes of the labelled images."""
-    fit_rows: FitRows | None = None
-    """The fit from compared rows, with an importance of each labelled image or None. Only
-    cross-fitted scores have it: they score useful pool images exactly as labelled ones, which the
-    useful share needs."""
+    is_cross_fitted: bool = False
+    """Whether useful pool images are scored exactly as labelled ones, which the useful share
+    needs."""
 
 
-def _cross_fitted(
-    fit_rows: FitRows, apply: Callable[[FitArrays, Array], Array], arrays: tuple[str, ...]
-) -> ScoreFamily:
-    """A family that is fitted to compared rows."""
-
-    def fit(labelled: Array, pool: Array, labels: Codes | None) -> Fit:
-        return fit_rows(compared_rows(labelled, pool), labels, None)
-
-    return ScoreFamily(fit, apply, arrays, fit_rows=fit_rows)
-
-
+LINEAR = ("centre", "weights", "labelled_folds")
 SCORES: dict[str, ScoreFamily] = {
     "knn": ScoreFamily(fit_knn, apply_knn, ("centre", "references")),
     "prototypes": ScoreFamily(
-        fit_prototypes,
-        apply_prototypes,
-        ("centre", "prototypes"),
-        needs_labels=True,
+        fit_prototypes, apply_prototypes, ("centre", "prototypes"), needs_labels=True
     ),
     "subspace": ScoreFamily(fit_subspace, apply_subspace, ("basis", "inverse")),
-    "classifier": _cross_fitted(
-        fit_classifier, apply_classifier, ("centre", "weights", "labelled_folds")
-    ),
-    "combined": _cross_fitted(
-        fit_combined,
-        apply_combined,
-        ("centre", "weights", "labelled_folds", "references", "spreads"),
+    "classifier": ScoreFamily(fit_classifier, apply_classifier, LINEAR, is_cross_fitted=True),
+    "combined": ScoreFamily(
+        fit_combined, apply_combined, (*LINEAR, "references", "spreads"), is_cross_fitted=True
     ),
 }
 
@@ -91,7 +72,7 @@ class FittedScore:
         rows = checked_rows(features, "The images", self.width)
         if len(rows) == 0:
             return np.empty(0)
-        return SCORES[self.family].apply(self.fit.arrays, rows)
+        return SCORES[self.family].apply(self.fit.arrays, signed_roots(rows))
 
 
 def score_family(name: str) -> ScoreFamily:
@@ -116,10 +97,9 @@ def fit_score(
         raise OptionError(
             f"The score '{family}' needs the classes of the labelled images. Use 'knn'."
         )
-    own = checked_labelled(labelled, labels)
+    own, rows = checked_sets(labelled, pool, labels)
     codes = None if labels is None else np.asarray(labels)
-    fit = chosen.fit(own, checked_pool(pool, own.shape[1]), codes)
-    return FittedScore(family, fit, own.shape[1])
+    return FittedScore(family, chosen.fit(compared_rows(own, rows), codes, None), own.shape[1])
 
 
 def restored_score(family: str, width: int, arrays: FitArrays) -> FittedScore:

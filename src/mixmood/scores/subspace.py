@@ -4,13 +4,13 @@ import numpy as np
 
 from mixmood.core.arrays import Array, Codes
 from mixmood.numerics.neighbours import unit_rows
-from mixmood.scores.fitting import Fit, FitArrays, signed_roots
+from mixmood.scores.fitting import ComparedRows, Fit, FitArrays
 
 SOFTNESS = 0.1
 """Directions whose squared singular value is far below this count as outside the subspace."""
 
 
-def fit_subspace(labelled: Array, pool: Array, labels: Codes | None = None) -> Fit:
+def fit_subspace(compared: ComparedRows, labels: Codes | None, importance: Array | None) -> Fit:
     """Squared cosine of the angle to the softened subspace of the labelled images.
 
     With unit rows A and unit x: x' A' (A A' + s I)^-1 A x. It is near 1 inside the span of the
@@ -18,19 +18,19 @@ def fit_subspace(labelled: Array, pool: Array, labels: Codes | None = None) -> F
     its mean is not subtracted, because that would make the direction of the foreign images a part
     of the subspace. A labelled image is left out by a closed form (Sherman and Morrison).
     """
-    rows = unit_rows(signed_roots(labelled))
+    rows = unit_rows(compared.labelled)
     inverse = np.linalg.inv(rows @ rows.T + SOFTNESS * np.eye(len(rows)))
     arrays = {"basis": rows, "inverse": inverse}
     lengths = np.einsum("ij,ij->i", rows, rows)
     # The part outside is s x'(A'A + sI)^-1 x; Sherman-Morrison takes a row out of its own A'A.
     outside = lengths - _inside(arrays, rows)
     left_out = outside / np.maximum(1.0 - outside / SOFTNESS, 1e-12)
-    return Fit(arrays, lengths - left_out, apply_subspace(arrays, pool))
+    return Fit(arrays, lengths - left_out, apply_subspace(arrays, compared.pool))
 
 
-def apply_subspace(arrays: FitArrays, features: Array) -> Array:
+def apply_subspace(arrays: FitArrays, roots: Array) -> Array:
     """The score of each row, shape (n,)."""
-    return _inside(arrays, unit_rows(signed_roots(features)))
+    return _inside(arrays, unit_rows(roots))
 
 
 def _inside(arrays: FitArrays, rows: Array) -> Array:

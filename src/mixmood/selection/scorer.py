@@ -27,7 +27,7 @@ from mixmood.heads.linear import LinearHead
 from mixmood.heads.problem import head_problem
 from mixmood.heads.supervised import SupervisedHead
 from mixmood.numerics.neighbours import copy_cosine, cosine_neighbours, unit_rows
-from mixmood.scores.fitting import FitArrays, checked_labelled, checked_pool, checked_rows
+from mixmood.scores.fitting import FitArrays, checked_rows, checked_sets
 from mixmood.scores.registry import FittedScore, fit_score, restored_score, score_family
 from mixmood.selection.duplicates import feature_codes
 from mixmood.selection.plan import FIT_SAMPLE, FilterPlan
@@ -111,10 +111,9 @@ def fit_filter(
         labels: The class of each labelled image, or None.
         known: The useful share, if it was estimated before.
     """
-    own = checked_labelled(labelled, labels)
-    rows = checked_pool(pool, own.shape[1])
+    own, rows = checked_sets(labelled, pool, labels)
     # The useful share needs a cross-fitted score; for other scores the default one estimates it.
-    is_cross_fitted = score_family(family).fit_rows is not None
+    is_cross_fitted = score_family(family).is_cross_fitted
     share_family = family if is_cross_fitted else DEFAULT_SCORE
     useful, fit = share_of_fit(own, rows, rng, labels=labels, family=share_family)
     if known is not None:
