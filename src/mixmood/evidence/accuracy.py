@@ -36,12 +36,12 @@ def mean_and_error(values: Array, groups: NDArray[np.integer] | None = None) -> 
 
     The error is that of a ratio of sums over groups. With one group it is infinite.
     """
-    if groups is None:
-        sums, counts = values, np.ones(len(values))
-    else:
-        members = np.unique(groups, return_inverse=True)[1]
-        sums, counts = np.zeros(members.max() + 1), np.bincount(members).astype(float)
-        np.add.at(sums, members, values)
+    members = (
+        np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    )
+    counts = np.bincount(members).astype(float)
+    sums = np.zeros(len(counts))
+    np.add.at(sums, members, values)
     mean, n_groups = float(sums.sum() / counts.sum()), len(sums)
     if n_groups < 2:
         return mean, np.inf
@@ -111,8 +111,7 @@ def all_logits(
 
     Args:
         heads: The heads to fit; `{"supervised": HEADS["supervised"].head}` is the baseline.
-        features: Of the labelled images, shape (n, d).
-        codes: Their classes, shape (n,).
+        features: Of the labelled images, shape (n, d); `codes` are their classes.
         n_classes: How many classes there are.
         pool: Of the unlabelled images, shape (m, d); none if None.
         weights: 1 where a row trains, shape (B, n), such as those of a `NestedPlan`.
@@ -121,12 +120,11 @@ def all_logits(
     """
     problem = head_problem(features, codes, n_classes, pool, weights, useful)
     rows, seed = directions(features), int(rng.integers(2**63))
-    fits = {
-        name: fit_in_parts(head, problem, rows, [seed, *name.encode()])
-        for name, head in heads.items()
-    }
-    first = {name: head for name, (head, _) in fits.items()}
-    return first, {name: logits for name, (_, logits) in fits.items()}
+    first, logits = {}, {}
+    for name, head in heads.items():
+        seeds = [seed, *name.encode()]
+        first[name], logits[name] = fit_in_parts(head, problem, rows, seeds)
+    return first, logits
 
 
 def fit_in_parts(
@@ -176,11 +174,8 @@ def accuracy_of(
 ) -> LabelledAccuracy | None:
     """How often heads are right on held-out rows, and on each class; None if no row was held out.
 
-    Args:
-        logits: Of held-out rows, shape (repeats, n, k); NaN for rows that were never held out.
-        codes: The class of each row, shape (n,).
-        names: The names of the classes.
-        groups: The group of each row; each row is one if None.
+    `logits`, shape (repeats, n, k), are NaN for rows that were never held out; `names` are those
+    of the classes.
     """
     right = right_by_image(logits, codes)
     seen = np.isfinite(right)

@@ -1,6 +1,6 @@
 """What to do with a pool, and with all pools of a ranking: the rules, in one place."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,15 +23,10 @@ def nearness(result: Dissimilarity, floor: NoiseFloor, copied: float = 0.0) -> N
     """How a pool relates to the labelled set by one measure.
 
     - "nearer": its images are nearer to the labelled ones than those are to each other, by more
-      than the noise floor, or most of them are near copies of labelled images. Pools of little
-      variety can be nearer too.
+      than the noise floor, or most of them are near copies of labelled images (`copied` is the
+      share of those). Pools of little variety can be nearer too.
     - "different": the permutation test, corrected for the number of pools, shows a difference.
     - "same": it cannot be told apart from the labelled set.
-
-    Args:
-        result: The distance of the pool.
-        floor: The distance of the labelled set from itself.
-        copied: The share of near copies of labelled images in the pool.
     """
     is_below = result.signed < 0 and result.distance > floor.upper
     if is_below or copied >= MOSTLY_COPIES:
@@ -75,20 +70,15 @@ Cause = Literal["gain", "share", "copies", "labels", "nothing"]
 
 @dataclass(frozen=True)
 class PoolAdvice:
-    """What to do, and why in one sentence.
-
-    Attributes:
-        word: The advice.
-        reason: The numbers behind it; the deciding one comes first.
-        cause: What decides: the gain, the useful share, near copies, labelled images on which
-            gains cannot be measured, or nothing where only the distance was measured.
-        share: The useful share of a pool that is to be filtered, otherwise 0.
-    """
+    """What to do, and why in one sentence; the deciding number comes first."""
 
     word: Advice
     reason: str
     cause: Cause = "gain"
+    """What decides: the gain, the useful share, near copies, labelled images on which gains cannot
+    be measured, or nothing where only the distance was measured."""
     share: float = 0.0
+    """The useful share of a pool that is to be filtered, otherwise 0."""
 
 
 def advise(probe: Probe | None, share: ShareRecord | None, copied: float = 0.0) -> PoolAdvice:
@@ -107,30 +97,12 @@ def advise(probe: Probe | None, share: ShareRecord | None, copied: float = 0.0) 
     """
     if copied >= MOSTLY_COPIES:
         return PoolAdvice("unsure", "most of it are near copies of labelled images", "copies")
-    if probe is not None and not probe.is_learnable:
-        return PoolAdvice(
-            "unsure",
-            "without a pool, the labelled images are classified no better than by chance",
-            "labels",
-        )
-    if probe is not None and (probe.n_held_out or FEWEST_HELD_OUT) < FEWEST_HELD_OUT:
-        return PoolAdvice(
-            "unsure",
-            f"only {probe.n_held_out} labelled images can be held out, and {FEWEST_HELD_OUT} are "
-            "needed",
-            "labels",
-        )
-    if probe is not None and probe.accuracy < LEAST_RIGHT:
-        return PoolAdvice(
-            "unsure",
-            "too few of the labelled images are classified correctly without a pool; below "
-            f"{LEAST_RIGHT:g} % even similar images often harm",
-            "labels",
-        )
+    if probe is not None and (why := _why_unusable(probe)):
+        return PoolAdvice("unsure", why, "labels")
     gain, useful = _gain_words(probe), _share_words(share)
     if probe is not None and probe.n_pool < FEWEST_POOL:
-        images = counted(probe.n_pool, "image")
-        return PoolAdvice("unsure", _joined(f"{images} tell too little about a gain", gain))
+        few = f"{counted(probe.n_pool, 'image')} tell too little about a gain"
+        return PoolAdvice("unsure", _joined(few, gain))
     is_gain = probe is not None and probe.p_helps >= HELPS and probe.gain >= LEAST_GAIN
     if is_gain and not is_foreign(share):
         return PoolAdvice("use", _joined(gain, useful))
@@ -144,6 +116,23 @@ def advise(probe: Probe | None, share: ShareRecord | None, copied: float = 0.0) 
     if not gain and not useful:
         return PoolAdvice("unsure", "nothing was measured but the distance", "nothing")
     return PoolAdvice("unsure", _joined(gain, useful))
+
+
+def _why_unusable(probe: Probe) -> str:
+    """Why no gain can be measured on the labelled images; empty if one can."""
+    if not probe.is_learnable:
+        return "without a pool, the labelled images are classified no better than by chance"
+    if probe.n_held_out is not None and probe.n_held_out < FEWEST_HELD_OUT:
+        return (
+            f"only {probe.n_held_out} labelled images can be held out, and {FEWEST_HELD_OUT} are "
+            "needed"
+        )
+    if probe.accuracy < LEAST_RIGHT:
+        return (
+            "too few of the labelled images are classified correctly without a pool; below "
+            f"{LEAST_RIGHT:g} % even similar images often harm"
+        )
+    return ""
 
 
 def is_foreign(share: ShareRecord | None) -> bool:
@@ -201,15 +190,11 @@ NO_CLASSES = "without classes, the gain of a pool cannot be measured"
 
 @dataclass(frozen=True)
 class Answer:
-    """What to do, for the whole ranking.
-
-    Attributes:
-        sentence: The answer in words.
-        union: The pools to train with and their gain together; None if there are none.
-    """
+    """What to do, for the whole ranking, in words."""
 
     sentence: str
     union: Union | None = None
+    """The pools to train with and their gain together; None if there are none."""
 
 
 def answer(
@@ -223,21 +208,16 @@ def answer(
     All pools whose advice is "use" are used together, and the useful part of those whose advice is
     "filter" if it probably helps, unless the best of them alone is expected to gain more by
     MOST_LOST. (The head counts each image by its chance to be useful: that is the useful part.)
-
-    Args:
-        advice: The advice for each pool.
-        probes: The gain of each pool; None without classes.
-        together: The gain of several pools together.
-        why_not_probed: The reason where there are no gains.
+    `together` gives the gain of several pools together, `why_not_probed` the reason where there are
+    no gains.
     """
     known = {name: probe for name, probe in probes.items() if probe is not None}
 
-    def by_gain(word: str) -> list[str]:
-        names = [name for name in advice if advice[name].word == word]
-        gains = {name: probe.gain for name, probe in known.items()}
-        return sorted(names, key=lambda name: (-gains.get(name, 0.0), -advice[name].share, name))
-
-    useful, partly = by_gain("use"), by_gain("filter")
+    gains = {name: -known[name].gain if name in known else 0.0 for name in advice}
+    by_gain = sorted(advice, key=lambda name: (gains[name], -advice[name].share, name))
+    useful, partly = (
+        [name for name in by_gain if advice[name].word == word] for word in ("use", "filter")
+    )
     useful += [name for name in partly if name in known and known[name].p_helps >= HELPS]
     if useful:
         pools: tuple[str, ...] = (useful[0],)
@@ -247,7 +227,9 @@ def answer(
             if union.gain > probe.gain - MOST_LOST:
                 pools, probe = tuple(useful), union
         words = [f"the useful part of {one}" if one in partly else one for one in pools]
-        return Answer(_use_sentence(words, probe), Union(pools, probe))
+        names = listed(words) + (" together" if len(words) > 1 else "")
+        worth = f", worth about {_worth(probe.worth)}" if probe.worth else ""
+        return Answer(f"Use {names}: {expected(probe)}{worth}.", Union(pools, probe))
     if partly:
         return Answer(f"Filter {partly[0]} first: {advice[partly[0]].reason}.")
     if known and all(one.word == "avoid" for one in advice.values()):
@@ -257,8 +239,7 @@ def answer(
 
 def _why_avoided(advice: Mapping[str, PoolAdvice]) -> str:
     """Why every pool is to be avoided: its gain, or its useful share."""
-    causes = {one.cause for one in advice.values()}
-    is_one = len(advice) == 1
+    causes, is_one = {one.cause for one in advice.values()}, len(advice) == 1
     if causes == {"share"}:
         return f"hardly anything in {'it' if is_one else 'them'} looks like the labelled classes"
     if "share" in causes:
@@ -275,23 +256,13 @@ def _why_unsure(advice: Mapping[str, PoolAdvice]) -> str:
         if one.cause == "labels":
             return one.reason  # the labelled images are the same for all pools
     copies = [name for name, one in advice.items() if one.cause == "copies"]
-    n_others = len(advice) - len(copies)
-    parts = []
+    are = either_form(len(copies), "is", "are")
+    of_copies = f"{listed(copies)} {are} made of near copies of labelled images"
+    if len(copies) == len(advice):
+        return of_copies
     if copies:
-        are = either_form(len(copies), "is", "are")
-        parts.append(f"{listed(copies)} {are} made of near copies of labelled images")
-    if n_others:
-        others = "of the others" if copies else "of them"
-        parts.append(
-            "it is not sure to help" if len(advice) == 1 else f"none {others} is sure to help"
-        )
-    return ", and ".join(parts)
-
-
-def _use_sentence(pools: Sequence[str], probe: Probe) -> str:
-    worth = f", worth about {_worth(probe.worth)}" if probe.worth else ""
-    names = listed(pools) + (" together" if len(pools) > 1 else "")
-    return f"Use {names}: {expected(probe)}{worth}."
+        return f"{of_copies}, and none of the others is sure to help"
+    return "it is not sure to help" if len(advice) == 1 else "none of them is sure to help"
 
 
 def expected(gain: Probe | GainInterval) -> str:

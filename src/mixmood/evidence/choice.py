@@ -16,7 +16,7 @@ from mixmood.evidence.accuracy import (
     nested_plan,
     right_by_image,
 )
-from mixmood.evidence.view import BASE, ViewEvidence
+from mixmood.evidence.view import BASE, FEW, N_FOLDS, N_REPEATS, ViewEvidence
 from mixmood.heads.linear import LinearHead, check_labelled
 from mixmood.heads.problem import work_of
 from mixmood.heads.registry import HEADS, head_named
@@ -24,21 +24,17 @@ from mixmood.numerics.calibration import fit_temperature
 from mixmood.numerics.checks import checked_features
 from mixmood.numerics.folds import NEVER, Folds, repeated_folds
 
-N_FOLDS = 5
-FEW, N_REPEATS = 300, 3
-"""Up to FEW labelled rows are divided into folds N_REPEATS times; more rows once."""
 MOST_FOLDS_WORK = 2_000_000_000
 """If a fit takes more work, nothing is cross-validated."""
 
 
 @dataclass(frozen=True)
 class TrainedHead:
-    """A head, why it was chosen, and its accuracy on held-out images."""
+    """A head, fitted to all labelled rows, and its accuracy on held-out images."""
 
     name: str
-    """Its name in HEADS."""
     head: LinearHead
-    """Fitted to all labelled rows, its temperature calibrated."""
+    """Its temperature is calibrated."""
     accuracy: Estimate | None
     """Cross-validated; None if no row could be held out."""
     gain: Estimate | None
@@ -68,8 +64,7 @@ def train_head(
     All fits, the final one included, are made at once.
 
     Args:
-        features: Of the labelled images, shape (n, d).
-        codes: Their classes, 0 to n_classes - 1, shape (n,).
+        features: Of the labelled images, shape (n, d); `codes` are their classes, 0 and up.
         n_classes: How many classes there are.
         pool: Of the unlabelled images, shape (m, d); none if None or empty.
         rng: Decides every random choice.
@@ -96,7 +91,11 @@ def train_head(
         head = fitted[algorithm]
         return TrainedHead(algorithm, head, None, None, outside[algorithm], fitted, why_not)
     judged = outside[algorithm] if views is None else views.nested_logits(outside[algorithm])
-    finals = {name: _calibrated(fitted[name], outside[name], codes) for name in heads}
+    finals = {}
+    for name, head in fitted.items():
+        seen = np.isfinite(outside[name]).all(axis=(0, 2))
+        temperature = fit_temperature(outside[name][:, seen], codes[seen])
+        finals[name] = replace(head, temperature=temperature)
     gain = None
     if uses_pool:
         right = {name: right_by_image(one, codes) for name, one in outside.items()}
@@ -106,11 +105,6 @@ def train_head(
     reason = _reason(algorithm, gain, n_pool)
     accuracy = held_out_accuracy(judged, codes, groups)
     return TrainedHead(algorithm, finals[algorithm], accuracy, gain, judged, finals, reason)
-
-
-def _calibrated(head: LinearHead, logits: Array, codes: NDArray[np.integer]) -> LinearHead:
-    seen = np.isfinite(logits).all(axis=(0, 2))
-    return replace(head, temperature=fit_temperature(logits[:, seen], codes[seen]))
 
 
 def _folds(
@@ -123,20 +117,20 @@ def _folds(
     none = np.full((1, len(codes)), NEVER)
     if work > MOST_FOLDS_WORK:
         return none, "Too many images and classes to cross-validate: the accuracy is unknown."
-    n_repeats = N_REPEATS if len(codes) <= FEW else 1
     try:
+        n_repeats = N_REPEATS if len(codes) <= FEW else 1
         return repeated_folds(codes, N_FOLDS, n_repeats, rng, groups), ""
     except InputError:
-        text = "No class has two images (groups) to hold one out: accuracy cannot be estimated."
-        return none, text
+        why = "No class has two images (groups) to hold one out: accuracy cannot be estimated."
+        return none, why
 
 
 def _reason(algorithm: str, gain: Estimate | None, n_pool: int) -> str:
     """That the head was asked for, and what the pool changed: it may well do harm."""
-    if n_pool == 0 and HEADS[algorithm].uses_pool:
-        return f"{algorithm} was asked for, but there is no pool image to learn from."
     if gain is None:
-        return f"{algorithm} was asked for."
+        lacks = HEADS[algorithm].uses_pool and n_pool == 0
+        but = ", but there is no pool image to learn from" if lacks else ""
+        return f"{algorithm} was asked for{but}."
     return (
         f"{algorithm} was asked for; on held-out images it differs from supervised by "
         f"{100 * gain.value:+.1f} points ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})."

@@ -105,16 +105,10 @@ def learning_curve(labelled: LabelledFolds, rng: np.random.Generator) -> Learnin
     n = len(slopes)
     error = float(slopes.std(ddof=1) / np.sqrt(n)) if n > 1 else float("inf")
     usual = USUAL_SLOPE * 100 * (1 - labelled.accuracy)
-    return _combined(FLATTER * float(slopes.mean()), error, usual, len(labelled.codes))
-
-
-def _combined(slope: float, error: float, usual: float, n_labels: int) -> LearningCurve:
-    """The mean of the measured slope and the usual one, weighted by their inverse variances."""
-    # Where all held-out images are classified correctly, the measured error would be 0.
-    own = 1 / max(error, USUAL_SPREAD / 2) ** 2
-    other = 1 / USUAL_SPREAD**2
-    mean = (own * slope + other * usual) / (own + other)
-    return LearningCurve(mean, float(1 / np.sqrt(own + other)), n_labels)
+    # Weighted by inverse variances. Where all images are classified correctly, the error is 0.
+    own, other = 1 / max(error, USUAL_SPREAD / 2) ** 2, 1 / USUAL_SPREAD**2
+    mean = (own * (FLATTER * float(slopes.mean())) + other * usual) / (own + other)
+    return LearningCurve(mean, float(1 / np.sqrt(own + other)), len(labelled.codes))
 
 
 def _thinned(

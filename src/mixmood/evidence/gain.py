@@ -33,33 +33,23 @@ A few images show little of their spread, and none if all of them are classified
 
 @dataclass(frozen=True)
 class LabelledFolds:
-    """Labelled images with their folds and the out-of-fold predictions of the supervised head.
-
-    Attributes:
-        features: Shape (n, d).
-        codes: The class of each image, shape (n,).
-        n_classes: How many classes there are.
-        groups: The group of each image, shape (n,).
-        folds: One division into folds for each part of a pool, shape (parts, n).
-        problems: The fitting problem of each part, without a pool yet: the supervised heads are
-            fitted once and used for all pools.
-        p_right: Calibrated probability of the right class, shape (parts, n); NaN if never held out.
-        predicted: The predicted class, the same shape; NaN if never held out.
-    """
+    """Labelled images with their folds and the out-of-fold predictions of the supervised head."""
 
     features: Array
+    """Shape (n, d)."""
     codes: Codes
     n_classes: int
     groups: Codes
+    """The group of each image, shape (n,)."""
     folds: Folds
+    """One division into folds for each part of a pool, shape (parts, n)."""
     problems: tuple[HeadProblem, ...]
+    """The fitting problem of each part, without a pool yet: the supervised heads are fitted once
+    and used for all pools."""
     p_right: Array
-    predicted: Array
-
-    @property
-    def is_right(self) -> Array:
-        """1 if the predicted class is the right one, else 0; the same shape."""
-        return _is_right(self.predicted, self.codes)
+    """Calibrated probability of the right class, shape (parts, n); NaN if never held out."""
+    is_right: Array
+    """1 if the predicted class is the right one, else 0; the same shape."""
 
     @property
     def accuracy(self) -> float:
@@ -79,21 +69,18 @@ class LabelledFolds:
 
 @dataclass(frozen=True)
 class PoolEffect:
-    """How a pool changes the predictions of held-out labelled images, in points (percent).
-
-    Attributes:
-        p_right: Mean change of the calibrated probability of the right class.
-        error: Its standard error due to the sample of labelled images (groups).
-        unrest: Half the difference between the parts of the pool, due to draw and training.
-        accuracy: Mean change of the share of right predictions.
-        n_held_out: How many labelled images were held out; None if that was not recorded.
-    """
+    """How a pool changes the predictions of held-out labelled images, in points (percent)."""
 
     p_right: float
+    """Mean change of the calibrated probability of the right class."""
     error: float
+    """Its standard error due to the sample of labelled images (groups)."""
     unrest: float
+    """Half the difference between the parts of the pool, due to draw and training."""
     accuracy: float
+    """Mean change of the share of right predictions."""
     n_held_out: int | None = None
+    """How many labelled images were held out; None if that was not recorded."""
 
 
 def labelled_folds(
@@ -119,8 +106,8 @@ def labelled_folds(
         _predicted(HEADS["supervised"].head, problem, rows, codes, row, rng)
         for problem, row in zip(problems, folds, strict=True)
     ]
-    p_right, predicted = (np.stack(part) for part in zip(*found, strict=True))
-    return LabelledFolds(features, codes, n_classes, members, folds, problems, p_right, predicted)
+    p_right, is_right = (np.stack(part) for part in zip(*found, strict=True))
+    return LabelledFolds(features, codes, n_classes, members, folds, problems, p_right, is_right)
 
 
 def pool_effect(
@@ -134,8 +121,7 @@ def pool_effect(
 
     Args:
         labelled: The labelled images, with the predictions of the supervised head.
-        pool: Features of pool images in random order, shape (m, d); the first
-            N_PARTS * N_PART are used.
+        pool: Pool images in random order, shape (m, d); the first N_PARTS * N_PART are used.
         algorithm: One of the heads that use a pool.
         rng: Decides the random choices of the training.
         useful: The chance of each pool image to be useful, shape (m,); 1 if None.
@@ -148,17 +134,18 @@ def pool_effect(
             labelled.problems, parts_of(pool), parts_of(chances), labelled.folds, strict=True
         )
     ]
-    p_right = np.stack([p for p, _ in found]) - labelled.p_right
-    predicted = np.stack([classes for _, classes in found])
-    is_right = _is_right(predicted, labelled.codes) - labelled.is_right
-    means, changes = np.nanmean(p_right, axis=1), _over_parts(p_right)
-    is_seen = np.isfinite(changes)
+    p_right, is_right = (np.stack(part) for part in zip(*found, strict=True))
+    changes = p_right - labelled.p_right
+    means, n_seen = np.nanmean(changes, axis=1), np.isfinite(changes).sum(axis=0)
+    is_seen = n_seen > 0
+    # The mean change of each image over the parts in which it was held out.
+    by_image = np.nansum(changes[:, is_seen], axis=0) / n_seen[is_seen]
     return PoolEffect(
         p_right=100 * float(means.mean()),
-        error=100 * _error(changes[is_seen], labelled.groups[is_seen]),
+        error=100 * _error(by_image, labelled.groups[is_seen]),
         n_held_out=int(is_seen.sum()),
         unrest=50 * float(abs(means[0] - means[1])),
-        accuracy=100 * float(np.nanmean(is_right)),
+        accuracy=100 * float(np.nanmean(is_right - labelled.is_right)),
     )
 
 
@@ -176,7 +163,7 @@ def _predicted(
     folds: Codes,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
-    """Calibrated probability of the right class, and the predicted class; shape (n,).
+    """Calibrated probability of the right class, and 1 where it is predicted, else 0; shape (n,).
 
     Both are NaN for rows that are never held out.
     """
@@ -184,23 +171,11 @@ def _predicted(
     is_seen = folds >= 0
     fit_of = np.unique(folds[is_seen], return_inverse=True)[1]
     own, seen = logits[fit_of, np.flatnonzero(is_seen)], codes[is_seen]
-    p_right, predicted = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
+    found = np.full((2, len(codes)), np.nan)
     # Calibrated, so that a head that is only more confident does not look better.
-    p_right[is_seen] = np.exp(log_likelihood(own / fit_temperature(own, seen), seen))
-    predicted[is_seen] = own.argmax(axis=1)
-    return p_right, predicted
-
-
-def _is_right(predicted: Array, codes: Codes) -> Array:
-    """1 if the predicted class is the right one, else 0; NaN where nothing is predicted."""
-    return np.where(np.isfinite(predicted), predicted == codes, np.nan)
-
-
-def _over_parts(changes: Array) -> Array:
-    """The mean change of each image over the parts in which it was held out; NaN if in none."""
-    n_seen = np.isfinite(changes).sum(axis=0)
-    total = np.nansum(changes, axis=0)
-    return np.where(n_seen > 0, total / np.maximum(n_seen, 1), np.nan)
+    found[0, is_seen] = np.exp(log_likelihood(own / fit_temperature(own, seen), seen))
+    found[1, is_seen] = own.argmax(axis=1) == seen
+    return found[0], found[1]
 
 
 def _error(changes: Array, groups: Codes) -> float:
@@ -238,18 +213,13 @@ UNKNOWN_SHARE, UNKNOWN_SPREAD = 0.5, 0.29
 
 @dataclass(frozen=True)
 class Gain:
-    """The expected change of accuracy on new images, in points, and its standard error.
-
-    Attributes:
-        points: The change.
-        error: Its standard error.
-        order_error: The part of it that is not common to all pools of a labelled set, and so
-            may change their order.
-    """
+    """The expected change of accuracy on new images, in points, and its standard error."""
 
     points: float
     error: float
     order_error: float = 0.0
+    """The part of the error that is not common to all pools of a labelled set, and so may change
+    their order."""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -283,13 +253,7 @@ def gain_of(
     training, and data sets that the map was not fitted on. `common` is the share of the squared
     error that all pools of a labelled set have in common. No development task exceeded
     `most_wrong`. Beyond it the map stays constant, and the change that it would have is added to
-    the error.
-
-    Args:
-        effect: The measured effect of the pool.
-        useful_share: The useful share of the pool, 0 to 1; None if it is not known.
-        accuracy: Cross-validated accuracy without a pool, 0 to 1.
-        algorithm: The head that was trained with the pool.
+    the error. A share of None is not known.
     """
     fitted = POINTS[algorithm]
     wrong = min(1 - accuracy, fitted["most_wrong"])

@@ -47,28 +47,17 @@ POOL = "pool"
 
 @dataclass(frozen=True)
 class JudgedPart:
-    """The pool images from which share and gain are computed.
-
-    Attributes:
-        features: Shape (n, d).
-        share: Their useful share; None if it cannot be estimated.
-        useful: The chance of each image to be useful, shape (n,); 1 where there is no share.
-    """
+    """The pool images from which share and gain are computed, shape (n, d)."""
 
     features: Array
     share: ShareRecord | None
+    """Their useful share; None if it cannot be estimated."""
     useful: Array
+    """The chance of each image to be useful, shape (n,); 1 where there is no share."""
 
 
 def judged_part(labelled: Array, codes: Codes | None, pool: Array, seed: int) -> JudgedPart:
-    """All of these pool images with their share and chances.
-
-    Args:
-        labelled: Features of the labelled images, shape (n, d).
-        codes: The class of each of them, shape (n,); None without classes.
-        pool: Features of pool images in random order, shape (m, d).
-        seed: Decides the random choices.
-    """
+    """All of these pool images, which are in random order, with their share and chances."""
     try:
         found, useful = share_and_chances(labelled, pool, rng_for(seed, "share", POOL), codes)
     except InputError:
@@ -79,20 +68,17 @@ def judged_part(labelled: Array, codes: Codes | None, pool: Array, seed: int) ->
 
 @dataclass(frozen=True, eq=False)
 class LabelledEvidence:
-    """The labelled images, ready to judge any pool.
-
-    Attributes:
-        features: Shape (n, d), in random order; at most MOST_JUDGED.
-        codes: The class of each image, shape (n,); None without classes.
-        seed: Decides every random choice.
-        groups: The group of each image, shape (n,): images of one group are held out together.
-            If None, each image is a group.
-    """
+    """The labelled images, ready to judge any pool; at most MOST_JUDGED are used."""
 
     features: Array
+    """Shape (n, d), in random order."""
     codes: Codes | None
+    """The class of each image, shape (n,); None without classes."""
     seed: int
+    """Decides every random choice."""
     groups: Codes | None = None
+    """The group of each image, shape (n,): images of one group are held out together. If None, each
+    image is a group."""
 
     def __post_init__(self) -> None:
         """Use the first images only."""
@@ -136,15 +122,11 @@ class LabelledEvidence:
         """The images of a pool to judge, with their share.
 
         Of a foreign pool, and without classes, these are N_FIRST images. Only the first images
-        decide, so that reading more of a pool for other reasons does not change its gain.
-
-        Args:
-            pool: Features of pool images in random order, shape (m, d).
-            first: Their `first_part`, if it is known.
+        decide, so that reading more of a pool for other reasons does not change its gain. `first`
+        is the `first_part` of the pool, if it is known.
         """
         first = first or self.first_part(pool)
-        is_enough = self.codes is None or is_foreign(first.share) or len(pool) <= N_FIRST
-        if is_enough:
+        if self.codes is None or is_foreign(first.share) or len(pool) <= N_FIRST:
             return first
         return judged_part(self.features, self.codes, pool[:N_POOL], self.seed)
 
@@ -166,12 +148,9 @@ class LabelledEvidence:
         return pool_effect(self.folds, part.features, algorithm, rng, part.useful)
 
     def probe(self, part: JudgedPart, algorithm: str, effect: PoolEffect | None = None) -> Probe:
-        """The gain of the images for a head; InputError if it cannot be measured.
+        """The gain of the images for a head, with their `effect` if it is known.
 
-        Args:
-            part: The images.
-            algorithm: The head.
-            effect: Their `effect`, if it is known.
+        InputError if it cannot be measured.
         """
         folds, share = self.folds, None if part.share is None else part.share.share
         effect = effect or self.effect(part, algorithm)

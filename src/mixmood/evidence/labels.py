@@ -74,11 +74,7 @@ def label_scores(chances: Array, codes: Codes) -> tuple[Array, Codes]:
     """How doubtful each label is, from 0 to 1, and the most probable other class; shapes (n,).
 
     The score is p_other / (p_other + p_label): above 0.5 another class is more probable. It is 0
-    where nothing is known.
-
-    Args:
-        chances: Class probabilities of held-out images, shape (n, k); NaN where there are none.
-        codes: The labels, shape (n,).
+    where nothing is known: `chances`, shape (n, k), are those of held-out images, otherwise NaN.
 
     >>> chances = np.array([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1]])
     >>> scores, others = label_scores(chances, np.array([0, 0]))
@@ -117,19 +113,16 @@ class WithoutFlagged:
 
 @dataclass(frozen=True, eq=False)
 class LabelEvidence:
-    """A labelled set, ready to be checked; what is computed is kept.
-
-    Attributes:
-        features: Shape (n, d).
-        codes: The class of each image, 0 to k - 1, each class present; shape (n,).
-        seed: Decides the folds.
-        groups: The group of each image, shape (n,): images of one group are held out together.
-    """
+    """A labelled set, ready to be checked; what is computed is kept."""
 
     features: Array
+    """Shape (n, d)."""
     codes: Codes
+    """The class of each image, 0 to k - 1, each class present; shape (n,)."""
     seed: int = 0
+    """Decides the folds."""
     groups: Codes | None = None
+    """The group of each image, shape (n,): images of one group are held out together."""
 
     @property
     def n_classes(self) -> int:
@@ -141,8 +134,7 @@ class LabelEvidence:
         """Shape (repeats, n); InputError if no image can be held out."""
         if work_of(self.features, self.n_classes) > MOST_FOLDS_WORK:
             raise InputError("there are too many images and classes to cross-validate.")
-        n_repeats = N_REPEATS if len(self.codes) <= FEW else 1
-        rng = rng_for(self.seed, "check")
+        n_repeats, rng = N_REPEATS if len(self.codes) <= FEW else 1, rng_for(self.seed, "check")
         return repeated_folds(self.codes, N_FOLDS, n_repeats, rng, self.groups)
 
     @cached_property
@@ -191,9 +183,7 @@ class LabelEvidence:
     @cached_property
     def confusion(self) -> NDArray[np.float64]:
         """For each pair of classes, the share of its images taken for the other; shape (k, k)."""
-        is_seen = np.isfinite(self.chances).all(axis=1)
-        taken = np.zeros((self.n_classes, self.n_classes))
-        np.add.at(taken, (self.codes[is_seen], self.chances[is_seen].argmax(axis=1)), 1)
+        taken = self._taken.copy()
         n_seen = taken.sum(axis=1)
         np.fill_diagonal(taken, 0)
         found: NDArray[np.float64] = (taken + taken.T) / np.maximum(n_seen[:, None] + n_seen, 1)
@@ -202,11 +192,15 @@ class LabelEvidence:
     @property
     def never_recognised(self) -> NDArray[np.bool_]:
         """Which classes have images that were held out, none of which was given its label; (k,)."""
+        return np.asarray((self._taken.sum(axis=1) > 0) & (np.diagonal(self._taken) == 0))
+
+    @cached_property
+    def _taken(self) -> NDArray[np.float64]:
+        """How many held-out images of each class are taken for each class, shape (k, k)."""
         is_seen = np.isfinite(self.chances).all(axis=1)
-        is_right = is_seen & (np.nan_to_num(self.chances).argmax(axis=1) == self.codes)
-        n_seen = np.bincount(self.codes[is_seen], minlength=self.n_classes)
-        n_right = np.bincount(self.codes[is_right], minlength=self.n_classes)
-        return np.asarray((n_seen > 0) & (n_right == 0))
+        taken = np.zeros((self.n_classes, self.n_classes))
+        np.add.at(taken, (self.codes[is_seen], self.chances[is_seen].argmax(axis=1)), 1)
+        return taken
 
     @cached_property
     def without_flagged(self) -> WithoutFlagged | None:
@@ -252,10 +246,9 @@ class LabelEvidence:
     def _rows(self) -> LabelledRows:
         """The images in few coordinates, and the penalty that suits all of them."""
         rows = directions(self.features)
-        if min(rows.shape) > FEW:
-            coordinates = JointRows(rows[:0], rows, np.ones(len(rows))).coordinates
-        else:
-            coordinates = row_space(np.asarray(rows, float)).coordinates
+        is_large = min(rows.shape) > FEW
+        joint = JointRows(rows[:0], rows, np.ones(len(rows)))
+        coordinates = (joint if is_large else row_space(np.asarray(rows, float))).coordinates
         space = RowSpace(coordinates, None, np.zeros(coordinates.shape[1]))
         weights = np.ones((1, len(rows)))
         return LabelledRows(coordinates, self.codes, self.n_classes, weights, space)
@@ -302,13 +295,8 @@ def doubtful_sentence(
 ) -> str:
     """A sentence about the labels that `check` flags; empty if none is as doubtful as SURE.
 
-    Args:
-        features: Of the labelled images in the order of their set, shape (n, d).
-        codes: The class of each, shape (n,).
-        names: The names of the classes.
-        place: The name of an image.
-        seed: Decides the folds.
-        groups: Images of one group are held out together, shape (n,).
+    The features are in the order of their set; `place` gives the name of an image, `seed` decides
+    the folds, and images of one group are held out together.
     """
     present, own = np.unique(codes, return_inverse=True)
     if len(present) < 2:
@@ -327,10 +315,10 @@ def doubtful_sentence(
         f"{place(row)} ({names[codes[row]]}, looks like {names[others[row]]})"
         for row in rows[:N_MENTIONED]
     ]
-    n_more = len(rows) - len(named)
+    if n_more := len(rows) - len(named):
+        named.append(f"{n_more} more")
     look = either_form(len(rows), "label looks", "labels look")
-    all_named = listed([*named, *([f"{n_more} more"] if n_more else [])])
-    return f"{len(rows)} {look} wrong: {all_named}. See mixmood check."
+    return f"{len(rows)} {look} wrong: {listed(named)}. See mixmood check."
 
 
 def _at_most_half(rows: Rows, codes: Codes) -> NDArray[np.bool_]:
@@ -343,19 +331,16 @@ def _at_most_half(rows: Rows, codes: Codes) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Copies:
-    """For each image the most similar one of another set or class.
-
-    Attributes:
-        rows: The other image, shape (n,); -1 if there is none.
-        cosines: How similar they are, shape (n,); 0 if there is none.
-        threshold: From this cosine on, they are copies or near copies.
-        is_same: Whose pictures are known to be the same, shape (n,); None if none was compared.
-    """
+    """For each image the most similar one of another set or class."""
 
     rows: Rows
+    """The other image, shape (n,); -1 if there is none."""
     cosines: Array
+    """How similar they are, shape (n,); 0 if there is none."""
     threshold: float
+    """From this cosine on, they are copies or near copies."""
     is_same: NDArray[np.bool_] | None = None
+    """Whose pictures are known to be the same, shape (n,); None if none was compared."""
 
     @property
     def is_copy(self) -> NDArray[np.bool_]:

@@ -104,34 +104,29 @@ class ViewEvidence:
     """Labelled images in several views, ready to choose one; what is computed is kept.
 
     The order of the images does not matter. InputError if no image can be held out.
-
-    Attributes:
-        features: Of the same images by each candidate, (n, d), in order of preference: the first
-            of those that are nearly as good as the best is chosen.
-        codes: Their classes, shape (n,).
-        contents: A digest of each image.
-        groups: The group of each image, shape (n,): images of one group are held out together.
     """
 
     features: Mapping[BackboneView, Array]
+    """Of the same images by each candidate, (n, d), in order of preference: the first of those that
+    are nearly as good as the best is chosen."""
     codes: Codes
+    """The class of each image, shape (n,)."""
     contents: Sequence[bytes]
+    """A digest of each image."""
     groups: Codes | None = None
+    """The group of each image, shape (n,): images of one group are held out together."""
 
     @cached_property
     def choice(self) -> ViewChoice:
         """The view, from all images."""
+        codes = self._codes
         judged = tuple(
-            JudgedView(
-                candidate,
-                _mean(logits, self._codes),
-                held_out_accuracy(logits, self._codes, self.groups),
-            )
-            for candidate, logits in self.held_out.items()
+            JudgedView(one, _mean(logits, codes), held_out_accuracy(logits, codes, self.groups))
+            for one, logits in self.held_out.items()
         )
         values = {one.candidate: one.log_likelihood for one in judged}
         chosen = _first_near_best(values)
-        return ViewChoice(chosen, _reason(values, chosen), judged, len(self.codes))
+        return ViewChoice(chosen, _reason(values, chosen), judged, len(codes))
 
     @cached_property
     def folds(self) -> Folds:
@@ -147,11 +142,10 @@ class ViewEvidence:
     def nested_logits(self, final: Array) -> Array:
         """Held-out logits of the whole procedure, (repeats, n, k): no fold takes part in a choice.
 
-        Args:
-            final: Held-out logits of the final head in the chosen view, on the same folds, shape
-                (repeats, n, k). Folds without which another view would be chosen are predicted
-                by the supervised head in that view, for a pool is only read in the chosen one.
-                With two folds no choice can be made without one: they are returned unchanged.
+        `final` are held-out logits of the final head in the chosen view, on the same folds. Folds
+        without which another view would be chosen are predicted by the supervised head in that
+        view, for a pool is only read in the chosen one. With two folds no choice can be made
+        without one: they are returned unchanged.
         """
         found = final.copy()
         for (repeat, fold), candidate in self._chosen_without.items():
@@ -172,16 +166,12 @@ class ViewEvidence:
         if self.folds.max() + 1 < FEWEST_FOLDS:
             return {}
         plan = nested_plan(self.folds, with_pairs=True)
-        logits = self._logits(plan.weights)
-        return {
-            (repeat, fold): _first_near_best(
-                {
-                    candidate: _mean(plan.inside(found, repeat, fold), self._codes)
-                    for candidate, found in logits.items()
-                }
-            )
-            for repeat, fold in plan.outer
-        }
+        logits, chosen = self._logits(plan.weights), {}
+        for repeat, fold in plan.outer:
+            inside = {one: plan.inside(found, repeat, fold) for one, found in logits.items()}
+            values = {one: _mean(found, self._codes) for one, found in inside.items()}
+            chosen[repeat, fold] = _first_near_best(values)
+        return chosen
 
     def _logits(self, weights: NDArray[np.float64]) -> dict[BackboneView, Array]:
         """Logits of all images by heads on the rows of these weights, (B, n), in every view."""
@@ -201,22 +191,17 @@ class ViewEvidence:
 
 @dataclass(frozen=True)
 class ChosenView:
-    """The backbone in the view that is used, and why.
-
-    Attributes:
-        backbone: Computes the features.
-        name: Its name as it was given.
-        choice: The view, and what it was compared with.
-        evidence: All labelled images in all views, for the accuracy of a head; None if no choice
-            was made, or if it was made on a sample of the images.
-        left_out: Backbones of the package that were not compared, and why.
-    """
+    """The backbone in the view that is used, and why."""
 
     backbone: Backbone
     name: str
+    """Its name as it was given."""
     choice: ViewChoice
     evidence: ViewEvidence | None = None
+    """All labelled images in all views, for the accuracy of a head; None if no choice was made, or
+    if it was made on a sample of the images."""
     left_out: Mapping[str, str] = field(default_factory=dict)
+    """Backbones of the package that were not compared, and why."""
 
     def describe(self) -> dict[str, Any]:
         """The entry `view` of a record."""
