@@ -30,8 +30,6 @@ __all__ = [
     "fit_head",
 ]
 
-_ESTIMATORS = ("MixMatchClassifier", "PropagationClassifier", "PseudoLabelClassifier")
-
 
 def __dir__() -> list[str]:
     """All public names, including those that are not imported yet."""
@@ -40,7 +38,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     """Import the estimators when they are first used: they need scikit-learn."""
-    if name in _ESTIMATORS:
+    if name in __all__:
         from mixmood.heads import estimators
 
         return getattr(estimators, name)

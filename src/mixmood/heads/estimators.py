@@ -21,7 +21,7 @@ from mixmood.heads.registry import Head
 UNLABELLED = -1
 
 EXPECTED_FAILED_CHECKS: dict[str, str] = {
-    "check_classifiers_classes": "its two classes are -1 and 1, and -1 means unlabelled",
+    "check_classifiers_classes": "its two classes are -1 and 1, and -1 means unlabelled"
 }
 """Checks of scikit-learn that cannot pass, and why; for `check_estimator`."""
 
@@ -47,13 +47,12 @@ class _HeadClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} needs labelled samples of two classes or more; got "
                 f"{len(self.classes_)} class. Unlabelled samples have y = -1."
             )
-        chances = None
         if useful is not None:
-            chances = column_or_1d(useful, dtype=np.float64)
-            check_consistent_length(X, chances)
-            chances = chances[~is_labelled]
+            useful = column_or_1d(useful, dtype=np.float64)
+            check_consistent_length(X, useful)
+            useful = useful[~is_labelled]
         problem = head_problem(
-            X[is_labelled], codes, len(self.classes_), X[~is_labelled], useful=chances
+            X[is_labelled], codes, len(self.classes_), X[~is_labelled], useful=useful
         )
         settings = self.get_params()
         seed = check_random_state(settings.pop("random_state")).randint(2**31 - 1)

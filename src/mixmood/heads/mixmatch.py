@@ -75,11 +75,9 @@ class MixMatchHead(RangedSettings):
 def logit_gradient(error: F32, mixed_p: F32, shares: F32, gamma: float) -> F32:
     """The gradient of the loss in the mixed logits, shape (k, rows, B); labelled rows come first.
 
-    Args:
-        error: Probabilities minus targets of mixed rows.
-        mixed_p: The probabilities of mixed rows.
-        shares: The weight of each labelled row, shape (n_labelled, B); they sum to 1.
-        gamma: The weight of the pool's squared error, a mean over its rows and classes.
+    `error` are probabilities minus targets of mixed rows, `mixed_p` their probabilities. `shares`,
+    shape (n_labelled, B), are the weights of labelled rows, which sum to 1; `gamma` is that of the
+    pool's squared error, a mean over its rows and classes.
     """
     n_labelled = len(shares)
     p, pool_error = mixed_p[:, n_labelled:], error[:, n_labelled:]
@@ -141,9 +139,7 @@ class _Training:
     def step(self, rows: F32, gradients: F32, rate: float) -> None:
         """One gradient step, of length about `rate` for each class.
 
-        Args:
-            rows: Shape (n, r + 1).
-            gradients: Of the loss in the logits of these rows, shape (k, n, B).
+        `gradients`, shape (k, n, B), are those of the loss in the logits of these rows.
         """
         by_row = gradients.transpose(1, 0, 2).reshape(len(rows), -1)
         gradient = (rows.T @ by_row).reshape(self._parameters.shape)

@@ -182,10 +182,7 @@ class HeadProblem:
     ) -> LinearHeads:
         """Logistic regressions on labelled rows and pool together, in the joint basis.
 
-        Args:
-            pool_targets: Class probabilities of the pool, shape (B, m, k).
-            pool_weights: How much each row of the pool counts, shape (B, m).
-            start: Heads to start from, projected on the basis.
+        The pool's class probabilities have shape (B, m, k), its weights (B, m).
         """
         own, basis = self.labelled, self.joint.basis
         shape = (self.n_problems, *own.targets.shape)
@@ -236,13 +233,8 @@ def head_problem(
     rows = directions(features)
     order = canonical_order(rows, codes)
     rows = rows[order]
-    labelled = LabelledRows(
-        rows,
-        codes[order],
-        n_classes,
-        np.asarray(trains[:, order], float),
-        row_space(np.asarray(rows, float)),
-    )
+    space, ordered = row_space(np.asarray(rows, float)), np.asarray(trains[:, order], float)
+    labelled = LabelledRows(rows, codes[order], n_classes, ordered, space)
     return HeadProblem(labelled, _joint_rows(rows, unlabelled, useful))
 
 

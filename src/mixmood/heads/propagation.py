@@ -72,8 +72,7 @@ class PropagationHead(RangedSettings):
         this one matrix serves all problems.
         """
         graph = neighbour_graph(np.concatenate([labelled, pool]), self.n_neighbours)
-        start = np.eye(len(labelled) + len(pool), len(labelled))
-        reached = start
+        reached = start = np.eye(len(labelled) + len(pool), len(labelled))
         for _ in range(self.n_steps):
             reached = self.reach * (graph @ reached) + (1 - self.reach) * start
         return np.asarray(reached)

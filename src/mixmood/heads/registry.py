@@ -27,28 +27,16 @@ class Head(Protocol):
 class HeadEntry:
     """One kind of head."""
 
-    name: str
-    """Its name on the command line and in Python."""
     head: Head
     """The head with the settings that were chosen on development tasks."""
-    uses_pool: bool
-    summary: str
-    """How it uses the pool, in one line."""
+    uses_pool: bool = True
 
 
 HEADS: dict[str, HeadEntry] = {
-    "supervised": HeadEntry(
-        "supervised", SupervisedHead(), False, "logistic regression; the pool is not used"
-    ),
-    "mixmatch": HeadEntry(
-        "mixmatch", MixMatchHead(), True, "guesses, sharpens and mixes features of the pool"
-    ),
-    "pseudo-label": HeadEntry(
-        "pseudo-label", PseudoLabelHead(), True, "takes the most confident guesses as labels"
-    ),
-    "propagation": HeadEntry(
-        "propagation", PropagationHead(), True, "spreads labels to similar images; safe"
-    ),
+    "supervised": HeadEntry(SupervisedHead(), uses_pool=False),
+    "mixmatch": HeadEntry(MixMatchHead()),
+    "pseudo-label": HeadEntry(PseudoLabelHead()),
+    "propagation": HeadEntry(PropagationHead()),
 }
 
 
@@ -66,13 +54,7 @@ def fit_head(
     pool: Array | None,
     rng: np.random.Generator,
 ) -> LinearHead:
-    """One head on all labelled rows.
-
-    Args:
-        name: One of HEADS.
-        features: Of the labelled images, shape (n, d).
-        codes: Their classes, 0 to n_classes - 1, shape (n,).
-        pool: Of the unlabelled images, shape (m, d); none if None.
+    """One head on all labelled rows, of features (n, d) and codes 0 to n_classes - 1, shape (n,).
 
     >>> rng = np.random.default_rng(0)
     >>> codes = np.arange(20) % 2
@@ -81,5 +63,5 @@ def fit_head(
     >>> head.predict(3 * np.eye(4)[:2]).tolist(), head.weights.shape
     ([0, 1], (4, 2))
     """
-    entry = head_named(name)
-    return entry.head.fit(head_problem(features, codes, n_classes, pool), rng)[0]
+    problem = head_problem(features, codes, n_classes, pool)
+    return head_named(name).head.fit(problem, rng)[0]

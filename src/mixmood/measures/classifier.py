@@ -25,10 +25,6 @@ def classifier_distance(x: Array, y: Array) -> float:
     about s. It is symmetric. A row that is in both samples lowers it, since f is fitted to its copy
     of the other sample.
 
-    Args:
-        x: First sample, shape (n, d), n >= 2.
-        y: Second sample, shape (m, d), m >= 2; m may differ from n.
-
     Source: Lopez-Paz and Oquab, "Revisiting classifier two-sample tests", ICLR 2017; AUC by
     leaving pairs out: Airola et al., Comput. Stat. Data Anal., 2011.
 

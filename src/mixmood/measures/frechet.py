@@ -13,10 +13,6 @@ def frechet_distance(x: Array, y: Array) -> float:
     means and covariances are equal, never negative, and unbounded as the samples move apart; it
     is symmetric. The covariance of a single row is 0.
 
-    Args:
-        x: First sample, shape (n, d).
-        y: Second sample, shape (m, d); m may differ from n.
-
     Source: Dowson and Landau, "The Frechet distance between multivariate normal distributions",
     J. Multivariate Anal., 1982; with features of images: Heusel et al., NeurIPS 2017.
 

@@ -16,10 +16,6 @@ def kernel_distance(x: Array, y: Array) -> float:
     over samples of one distribution is 0, so that it may be negative; it grows without bound as
     the samples move apart. It is symmetric, and changes when both samples are shifted.
 
-    Args:
-        x: First sample, shape (n, d), n >= 2.
-        y: Second sample, shape (m, d), m >= 2; m may differ from n.
-
     Source: Binkowski, Sutherland, Arbel and Gretton, "Demystifying MMD GANs", ICLR 2018.
 
     >>> kernel_distance(np.zeros((4, 1)), np.ones((6, 1)))

@@ -1,10 +1,9 @@
 """Mean distance to the nearest neighbour: the paper's two Minkowski measures."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mixmood.core.arrays import Array, Mask
-from mixmood.measures.pairs import Metric, check_pair, pair_distances
+from mixmood.measures.pairs import Metric, Table, check_pair, pair_distances
 
 
 def l1_distance(x: Array, y: Array) -> float:
@@ -12,10 +11,6 @@ def l1_distance(x: Array, y: Array) -> float:
 
     mean_i min_j sum_r |x_ir - y_jr|. It is 0 when every row of x is also in y, and unbounded as
     the samples move apart; it is not symmetric, and it scales with the features.
-
-    Args:
-        x: First sample, shape (n, d).
-        y: Second sample, shape (m, d); m may differ from n.
 
     Source: Calderon-Ramirez, Oala et al., "MixMOOD", 2020, section 3.2.
 
@@ -38,17 +33,8 @@ def l2_distance(x: Array, y: Array) -> float:
     return float(pair_distances(x, y, "euclidean").min(axis=1).mean())
 
 
-def l1_between_subsets(rows: Array, first: Mask, second: Mask) -> NDArray[np.float64]:
-    """`l1_distance` between k pairs of subsets of the same rows, shape (k,)."""
-    return _nearest_between(rows, first, second, "cityblock")
-
-
-def l2_between_subsets(rows: Array, first: Mask, second: Mask) -> NDArray[np.float64]:
-    """`l2_distance` between k pairs of subsets of the same rows, shape (k,)."""
-    return _nearest_between(rows, first, second, "euclidean")
-
-
-def _nearest_between(rows: Array, first: Mask, second: Mask, metric: Metric) -> NDArray[np.float64]:
+def nearest_between(metric: Metric, rows: Array, first: Mask, second: Mask) -> Table:
+    """The mean distance to the nearest row between k pairs of subsets of the same rows, (k,)."""
     # Distances between rows that are always on the same side are not needed.
     is_x, is_y = first.any(axis=0), second.any(axis=0)
     pairs = pair_distances(rows[is_x], rows[is_y], metric)

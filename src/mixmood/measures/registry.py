@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +18,7 @@ from mixmood.measures.frechet import frechet_between_subsets, frechet_distance
 from mixmood.measures.histogram import N_BINS, Bins, Overflow
 from mixmood.measures.js import js_between, js_distance
 from mixmood.measures.kernel import kernel_between_subsets, kernel_distance
-from mixmood.measures.minkowski import (
-    l1_between_subsets,
-    l1_distance,
-    l2_between_subsets,
-    l2_distance,
-)
+from mixmood.measures.minkowski import l1_distance, l2_distance, nearest_between
 from mixmood.measures.pairs import check_pair
 from mixmood.measures.sliced_wasserstein import (
     sliced_wasserstein_between_subsets,
@@ -60,8 +56,8 @@ class Measure:
 
 
 MEASURES: dict[str, Measure] = {
-    "l1": Measure(l1_distance, between_subsets=l1_between_subsets),
-    "l2": Measure(l2_distance, between_subsets=l2_between_subsets),
+    "l1": Measure(l1_distance, between_subsets=partial(nearest_between, "cityblock")),
+    "l2": Measure(l2_distance, between_subsets=partial(nearest_between, "euclidean")),
     "js": Measure(js_distance, between_histograms=js_between),
     "cosine": Measure(cosine_distance, between_histograms=cosine_between),
     "frechet": Measure(frechet_distance, between_subsets=frechet_between_subsets),

@@ -18,10 +18,6 @@ def sliced_wasserstein_distance(x: Array, y: Array) -> float:
     apart; it is symmetric. The directions depend on the number of features alone, so that every
     draw and every pool is measured along the same ones.
 
-    Args:
-        x: First sample, shape (n, d).
-        y: Second sample, shape (m, d); m may differ from n.
-
     Source: Rabin, Peyre, Delon and Bernot, "Wasserstein barycenter and its application to
     texture mixing", SSVM 2011.
 

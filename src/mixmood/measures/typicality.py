@@ -16,10 +16,6 @@ def typicality_distance(x: Array, y: Array) -> float:
     0. It is not symmetric: it asks how typical the images of y are among those of x. A row of
     zeros is at 1 from every other; a sample x of fewer than 5 rows is used whole.
 
-    Args:
-        x: First sample, shape (n, d).
-        y: Second sample, shape (m, d); m may differ from n.
-
     Source: Sun, Ming, Zhu and Li, "Out-of-distribution detection with deep nearest neighbors",
     ICML 2022, with the mean over the neighbours and over the sample.
 
@@ -39,12 +35,10 @@ def typicality_between_subsets(rows: Array, first: Mask, second: Mask) -> Table:
     units /= np.where(lengths > 0, lengths, 1.0)
     # Rounding can make the cosine of a row with itself slightly larger than 1.
     apart = np.maximum(1.0 - units[is_y] @ units[is_x].T, 0.0)
-    subsets = zip(first[:, is_x], second[:, is_y], strict=True)
-    return np.array([_mean_of_nearest(apart[in_y][:, in_x]) for in_x, in_y in subsets])
-
-
-def _mean_of_nearest(apart: Table) -> float:
-    """The mean of the smallest values of each row of a table, shape (m, n)."""
-    if apart.shape[1] > N_NEIGHBOURS:
-        apart = np.partition(apart, N_NEIGHBOURS - 1, axis=1)[:, :N_NEIGHBOURS]
-    return float(apart.mean())
+    found = []
+    for in_x, in_y in zip(first[:, is_x], second[:, is_y], strict=True):
+        own = apart[in_y][:, in_x]
+        if own.shape[1] > N_NEIGHBOURS:
+            own = np.partition(own, N_NEIGHBOURS - 1, axis=1)[:, :N_NEIGHBOURS]
+        found.append(own.mean())
+    return np.array(found)

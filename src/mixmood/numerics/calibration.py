@@ -34,11 +34,8 @@ def fit_temperature(logits: Array, codes: NDArray[np.integer]) -> float:
 
     The logits must come from images that the classifier was not trained on (out of fold). The
     likelihood has one maximum in 1/t. If all predictions are right, t is COLDEST; if the logits
-    say nothing about the labels, it is HOTTEST.
-
-    Args:
-        logits: Shape (n, k), or (repeats, n, k) for several cross-validations of the same rows.
-        codes: The class of each row, shape (n,).
+    say nothing about the labels, it is HOTTEST. Their shape is (n, k), or (repeats, n, k) for
+    several cross-validations of the same rows.
 
     Source: Guo et al., "On calibration of modern neural networks", 2017.
     """

@@ -15,10 +15,8 @@ def checked_features(
 ) -> Array:
     """The features as an array; refuse anything but an (n, d) array of finite numbers.
 
-    Args:
-        what: The name of the features in messages, such as "The pool".
-        width: How many features a row must have; any number if None.
-        fewest: The smallest number of rows.
+    In messages they are called `what`, such as "The pool". Each row must have `width` features, and
+    there must be `fewest` rows.
     """
     rows = np.asarray(features)
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "fiu":

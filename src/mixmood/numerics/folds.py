@@ -25,13 +25,8 @@ def repeated_folds(
     Each class is spread as evenly as it can be over the folds. Rows of one group are in one fold.
     No class may be missing from the training rows of a fold. A class with one image (or with all
     its images in one group) is therefore not held out: its accuracy cannot be estimated, and its
-    rows have the fold NEVER. With fewer rows (groups) than folds there are fewer folds.
-
-    Args:
-        codes: The class of each row, shape (n,).
-        n_folds: How many folds; at least 2.
-        n_repeats: How often the rows are divided again.
-        groups: The group of each row, shape (n,), any integers; if None, each row is a group.
+    rows have the fold NEVER. With fewer rows (groups) than folds there are fewer folds. Without
+    groups, which may be any integers, each row is a group.
 
     >>> repeated_folds(np.array([0, 0, 0, 1, 1, 2]), 2, 1, np.random.default_rng(0)).tolist()
     [[1, 0, 0, 0, 1, -1]]

@@ -151,31 +151,22 @@ class _Problem:
     @classmethod
     def of(cls, coordinates: Array, targets: Array, weights: Array, penalties: Array) -> "_Problem":
         """The problem with a column of ones added, from weights (n, B) and penalties (B,)."""
-        kind = coordinates.dtype
-        ones = np.ones((len(coordinates), 1), kind)
-        rows = np.concatenate([coordinates, ones], axis=1)
+        kind, ones = coordinates.dtype, np.ones((len(coordinates), 1))
+        rows = np.concatenate([coordinates, ones], axis=1, dtype=kind)
         by_unknown = np.repeat(np.asarray(penalties, kind)[None], rows.shape[1], axis=0)
         by_unknown[-1] = 0.0
-        own_weights = weights.astype(kind)
-        curvature = (rows**2).T @ own_weights
+        own = weights.astype(kind)
+        curvature = (rows**2).T @ own
         return cls(
-            rows,
-            targets.astype(kind),
-            own_weights[:, None],
-            by_unknown[:, None],
-            curvature[:, None],
+            rows, targets.astype(kind), own[:, None], by_unknown[:, None], curvature[:, None]
         )
 
     def only(self, kept: NDArray[np.intp]) -> "_Problem":
         """Some of the problems."""
         shared = self.targets.shape[2] == 1 and self.weights.shape[2] != 1
-        return _Problem(
-            self.rows,
-            self.targets if shared else self.targets[:, :, kept],
-            self.weights[:, :, kept],
-            self.penalties[:, :, kept],
-            self.curvature[:, :, kept],
-        )
+        targets = self.targets if shared else self.targets[:, :, kept]
+        parts = (part[:, :, kept] for part in (self.weights, self.penalties, self.curvature))
+        return _Problem(self.rows, targets, *parts)
 
     def value(self, unknowns: Array, log_p: Array) -> Array:
         """The value that is minimised, shape (B,)."""
@@ -220,9 +211,8 @@ def _minimise(problem: _Problem, tolerance: float, start: Array | None = None) -
             unknowns, slope = unknowns[:, :, kept], slope[:, :, kept]
             log_p, p = log_p[:, :, kept], p[:, :, kept]
         step = _newton_step(part, slope, p)
-        found[:, :, open_ones] = _line_search(
-            part, unknowns, step, slope, part.value(unknowns, log_p)
-        )
+        value = part.value(unknowns, log_p)
+        found[:, :, open_ones] = _line_search(part, unknowns, step, slope, value)
     return found
 
 

@@ -33,12 +33,9 @@ def unit_rows(features: Array, centre: Array | None = None) -> Array:
 
 
 def cosine_neighbours(queries: Array, references: Array | None, n_neighbours: int) -> Neighbours:
-    """The references that are most similar to each query.
+    """The references that are most similar to each query; all of them if there are too few.
 
-    Args:
-        queries: Shape (n, d).
-        references: Shape (m, d); the queries if None, but no row is its own neighbour.
-        n_neighbours: How many neighbours; if there are fewer references, all of them.
+    The references are the queries if None, but no row is its own neighbour.
     """
     within = references is None
     others = queries if references is None else references
@@ -84,9 +81,7 @@ def copy_cosine(labelled: Array) -> float:
 
     Features of other backbones may all lie in a narrow cone, where different images have cosines
     above 0.985 too. So a copy must be ten times as near as labelled images are to their neighbours.
-
-    Args:
-        labelled: Unit rows of the labelled images, shape (n, d), n at least 2.
+    `labelled` are their unit rows, two or more.
     """
     sample = labelled[:MOST_COMPARED]
     typical = float(np.median(cosine_neighbours(sample, None, 1).similarities[:, 0]))
@@ -95,12 +90,7 @@ def copy_cosine(labelled: Array) -> float:
 
 
 def near_copies(features: Array, labelled: Array) -> NDArray[np.bool_]:
-    """Which images are near copies of labelled ones, shape (n,).
-
-    Args:
-        features: Shape (n, d).
-        labelled: Shape (m, d), m at least 2.
-    """
+    """Which images are near copies of labelled ones, of which there are two or more; shape (n,)."""
     units = unit_rows(labelled)
     nearest = cosine_neighbours(features, units, 1).similarities[:, 0]
     return np.asarray(nearest >= copy_cosine(units))
