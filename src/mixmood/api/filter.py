@@ -230,7 +230,7 @@ def _fitted(inputs: "_Inputs", plan: FilterPlan) -> tuple[Scorer, PoolGains | No
     if plan.probe:
         own = read_labelled(sets.labelled, plan.seed, extractor)
         whole = {WHOLE: read_first(pool, own.sample, plan.seed, extractor)}
-        gains = default_gains(own, whole, plan, Silent())
+        gains = default_gains(own, whole, plan.seed, plan.groups, Silent())
     share = None if gains is None else gains.shares[WHOLE]
     named = plan if sets.view is None else replace(plan, backbone=sets.view.name)
     return fit_scorer(sets.labelled, pool, named, extractor, share=share), gains

@@ -228,7 +228,7 @@ def _gains(sets: SetsInView, plan: NextPlan, listener: Listener) -> PoolGains:
         for name, pool in sets.unlabelled.items()
     }
     some = {name: pool for name, pool in pools.items() if len(pool.sample)}
-    return default_gains(own, some, plan, listener)
+    return default_gains(own, some, plan.seed, plan.groups, listener)
 
 
 def _asked_pools(found: Proposed, gains: PoolGains, plan: NextPlan) -> tuple[AskedPool, ...]:

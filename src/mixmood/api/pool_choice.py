@@ -102,7 +102,7 @@ def _decided(
     if plan.algorithm == AUTO:
         extractor = next(iter(readings.values())).extractor
         own = read_labelled(task.labelled.pool, plan.seed, extractor)
-        return _advised(default_gains(own, readings, plan, listener))
+        return _advised(default_gains(own, readings, plan.seed, plan.groups, listener))
     parts = []
     for name, one in readings.items():
         use = PoolUse(name, len(one.pool), 0, None, "the algorithm was named")

@@ -58,10 +58,7 @@ def image_covariance(without: Array) -> Array:
     It is the jackknife's covariance between different draws. Two draws share nothing but their
     images, so their covariance is free of the noise of drawing. The covariance of a draw with
     itself contains that noise, and the jackknife overestimates it. A variance is computed here as
-    a difference and may come out below 0; it is then set to 0.
-
-    Args:
-        without: Inter minus intra without each group, shape (measures, pools, draws, groups).
+    a difference and may come out below 0; it is then set to 0. `without` is that of `leave_out`.
     """
     n_draws, n_groups = without.shape[2:]
     moves = without - without.mean(axis=-1, keepdims=True)
@@ -142,11 +139,8 @@ def _changes(signed: Array, reach: Array) -> tuple[Array, Array, Array]:
 
     A distance is a mean of absolute values. Where half of the draws are negative, a small move
     hardly changes it, and a large move in either direction makes it larger. The slope is the
-    change of the distance by the move of the draws, with the sign of the draws.
-
-    Args:
-        signed: Inter minus intra of each draw, shape (measures, pools, draws).
-        reach: How far the draws may move together, shape (measures, pools).
+    change of the distance by the move of the draws, with the sign of the draws. The draws of each
+    measure and pool move together.
     """
     means = signed.mean(axis=-1)
     side = np.where(means < 0, -1.0, 1.0)

@@ -12,6 +12,7 @@ from mixmood.core.options import DEFAULT_MEASURE
 from mixmood.core.records.ranking import Dissimilarity, NoiseFloor, RankedDissimilarity
 from mixmood.core.seeds import rng_for
 from mixmood.evidence.advice import Nearness, nearness
+from mixmood.evidence.labelled import POOL
 from mixmood.measures.pairs import check_pair
 from mixmood.numerics.neighbours import MOST_COMPARED, near_copies
 from mixmood.ranking.certainty import (
@@ -35,8 +36,6 @@ from mixmood.ranking.draws import (
 from mixmood.ranking.plan import RankingPlan
 
 N_PERMUTATIONS = 399
-POOL = "pool"
-"""The word for every pool in generators: the name of a pool does not change its numbers."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +60,8 @@ class Scores:
 def score(labelled: Array, pools: Mapping[str, Array], plan: RankingPlan, jobs: int = 1) -> Scores:
     """Distances, p-values, intervals and ranks of every pool, for each measure.
 
-    Args:
-        labelled: Labelled features in random order, shape (n, d).
-        pools: By name, the features of each pool in random order, shape (n_k, d).
-        plan: A plan that fits the labelled set.
-        jobs: Threads; they change only the time.
+    All features are in random order, and the plan fits the labelled set. `jobs` are threads; they
+    change only the time.
     """
     for name, pool in pools.items():
         if reason := why_widths_differ(labelled.shape[1], pool.shape[1]):
@@ -138,17 +134,9 @@ def measure(
     pairs, rows = _drawn_rows(labelled, features, plan)
     names, overflow = plan.measures, plan.overflow
     drawn = drawn_distances(labelled, features, pairs, rows, names, overflow, jobs)
-    without = leave_out(
-        labelled,
-        features,
-        pairs[:N_DRAWS],
-        rows,
-        names,
-        rng_for(plan.seed, "groups"),
-        [rng_for(plan.seed, "groups", POOL) for _ in features],
-        overflow,
-        jobs,
-    )
+    rng, few = rng_for(plan.seed, "groups"), pairs[:N_DRAWS]
+    pool_rngs = [rng_for(plan.seed, "groups", POOL) for _ in features]
+    without = leave_out(labelled, features, few, rows, names, rng, pool_rngs, overflow, jobs)
     own = drawn.first(plan.draws)
     images, freedom = image_covariance(without), without.shape[-1] - 1
     return own, Certainty.of(own.signed, drawn.signed, images, freedom)
@@ -173,13 +161,8 @@ def quick_distances(
     """The distances of a ranking without intervals, which take two thirds of the time.
 
     By measure: distance, spread, signed, p_wilcoxon, p_permutation. The last one differs from that
-    of a ranking, because the number of permutations does.
-
-    Args:
-        labelled: Features of the labelled set in random order, shape (n, d).
-        pool: Features of the pool in random order, shape (m, d).
-        plan: A plan that fits the labelled set.
-        n_permutations: For the p-values.
+    of a ranking, because the number of permutations does. All features are in random order, and
+    the plan fits the labelled set.
     """
     pairs, (rows,) = _drawn_rows(labelled, [pool], plan)
     n = plan.draws
@@ -200,14 +183,9 @@ def noise_floor(labelled: Array, plan: RankingPlan) -> dict[str, NoiseFloor]:
     """
     size = min(plan.sample_size, len(labelled) // 3)
     triples = subsets(len(labelled), 3 * size, plan.draws, rng_for(plan.seed, "floor"))
-    drawn = drawn_distances(
-        labelled,
-        [labelled],
-        triples[:, : 2 * size].reshape(-1, 2, size),
-        [triples[:, 2 * size :]],
-        plan.measures,
-        plan.overflow,
-    )
+    pairs, others = triples[:, : 2 * size].reshape(-1, 2, size), [triples[:, 2 * size :]]
+    names, overflow = plan.measures, plan.overflow
+    drawn = drawn_distances(labelled, [labelled], pairs, others, names, overflow)
     floor = np.abs(drawn.signed[:, 0])
     return {
         name: NoiseFloor(

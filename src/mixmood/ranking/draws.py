@@ -39,8 +39,7 @@ def why_too_small(
 
 def check_fits(sample_size: int, n_rows: int, name: str) -> None:
     """Refuse a pool that does not hold one sample."""
-    reason = why_too_small(sample_size, n_rows)
-    if reason:
+    if reason := why_too_small(sample_size, n_rows):
         raise OptionError(f"'{name}' cannot be compared: {reason}")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -26,13 +26,7 @@ from mixmood.evidence.advice import (
     is_foreign,
 )
 from mixmood.evidence.choice import train_head
-from mixmood.evidence.labelled import (
-    MOST_JUDGED,
-    N_FIRST,
-    N_POOL,
-    JudgedPart,
-    LabelledEvidence,
-)
+from mixmood.evidence.labelled import MOST_JUDGED, N_FIRST, N_POOL, JudgedPart, LabelledEvidence
 from mixmood.evidence.view import ViewEvidence
 from mixmood.features.reading import LABELLED, POOL, Reading
 from mixmood.features.sample import Extractor, Sample
@@ -59,26 +53,20 @@ class PoolGains:
 
     Nothing here depends on distances or on the other pools: the same pool has the same share, gain
     and advice in `rank`, `filter` and `train`.
-
-    Attributes:
-        labelled: The labelled images as far as they were read.
-        pools: The pools as far as they were read.
-        parts: The images of each pool that were judged, with their useful share.
-        probes: The gains; None without classes.
-        advice: What to do with each pool.
-        answer: What to do, for all pools.
-        evidence: The labelled images.
-        why_no_gain: Why there is no gain although one was asked for; None otherwise.
     """
 
     labelled: Reading
     pools: dict[str, Reading]
     parts: dict[str, JudgedPart]
+    """The images of each pool that were judged, with their useful share."""
     probes: dict[str, Probe | None]
+    """The gains; None without classes."""
     advice: dict[str, PoolAdvice]
     answer: Answer
+    """What to do, for all pools."""
     evidence: LabelledEvidence
     why_no_gain: str | None
+    """Why there is no gain although one was asked for; None otherwise."""
 
     def accuracy(self, views: ViewEvidence | None) -> LabelledAccuracy | None:
         """How often a classifier without a pool is right, as `train` would find it.
@@ -122,14 +110,8 @@ def gains_of(
 ) -> PoolGains:
     """Share, gain and advice of each pool, and which pools to use together.
 
-    Args:
-        labelled: The labelled images; more are read if gains need them.
-        pools: The pools by name; more of them is read if gains need it.
-        algorithm: The head that is trained with each pool; None measures no gain.
-        seed: Decides every random choice.
-        listener: Gets the progress.
-        n_threads: How many pools are judged at once.
-        groups: The group of each image of the labelled pool.
+    More images are read if gains need them. Without an algorithm, no gain is measured. `n_threads`
+    pools are judged at once; `groups` are those of the images of the labelled pool.
     """
     if algorithm is not None:
         # Always the same number: reading fewer images for distances must not change share and gain.
@@ -149,12 +131,10 @@ def gains_of(
             name: pool.read_on(N_FIRST, labelled.sample, beyond=True) for name, pool in read.items()
         }
         first = each(lambda name: evidence.first_part(read[name].features))
-        read = {
-            name: pool
-            if not is_probed or is_foreign(first[name].share)
-            else pool.read_on(N_POOL, labelled.sample, beyond=True)
-            for name, pool in read.items()
-        }
+    if is_probed:
+        for name, part in first.items():
+            if not is_foreign(part.share):
+                read[name] = read[name].read_on(N_POOL, labelled.sample, beyond=True)
     listener.start(PROBE, len(pools))
 
     def of_pool(name: str) -> tuple[JudgedPart, Probe | None]:
@@ -173,28 +153,10 @@ def gains_of(
         return evidence.probe(evidence.union([parts[name] for name in names]), str(algorithm))
 
     why = NO_CLASSES if algorithm is not None and evidence.codes is None else NOT_MEASURED
-    return PoolGains(
-        labelled,
-        read,
-        parts,
-        probes,
-        advice,
-        answer(advice, probes, together, why),
-        evidence,
-        evidence.why_no_gain if algorithm is not None else None,
-    )
-
-
-class GroupsPlan(Protocol):
-    """The options of a plan that decide gains."""
-
-    @property
-    def seed(self) -> int:
-        """Decides every random choice."""
-
-    @property
-    def groups(self) -> str | None:
-        """Which labelled images are held out together."""
+    said, why_no_gain = answer(advice, probes, together, why), None
+    if algorithm is not None:
+        why_no_gain = evidence.why_no_gain
+    return PoolGains(labelled, read, parts, probes, advice, said, evidence, why_no_gain)
 
 
 def read_labelled(pool: Pool, seed: int, extractor: Extractor) -> Reading:
@@ -216,7 +178,11 @@ def read_first(
 
 
 def default_gains(
-    labelled: Reading, pools: Mapping[str, Reading], plan: GroupsPlan, listener: Listener
+    labelled: Reading,
+    pools: Mapping[str, Reading],
+    seed: int,
+    groups: str | None,
+    listener: Listener,
 ) -> PoolGains:
     """What each pool is worth to the default head: the question of `filter`, `next` and `train`."""
     # Our threads use all cores already; threads of BLAS would only slow them down.
@@ -225,27 +191,22 @@ def default_gains(
             labelled,
             pools,
             algorithm=DEFAULT_PROBE,
-            seed=plan.seed,
+            seed=seed,
             listener=listener,
             n_threads=checked_jobs(labelled.extractor.jobs),
-            groups=groups_of(labelled.pool, plan.groups),
+            groups=groups_of(labelled.pool, groups),
         )
 
 
 @dataclass(frozen=True)
 class JudgedPools:
-    """What the pools of a ranking are worth, how near they are, and their order.
-
-    Attributes:
-        gains: Shares, gains, advice and the answer.
-        nearness: How each pool relates to the labelled set, by its name.
-        places: The places in the order `by`, by name.
-        by: The order: "distance" or "gain".
-    """
+    """What the pools of a ranking are worth, how near they are, and their order."""
 
     gains: PoolGains
     nearness: dict[str, Nearness]
+    """How each pool relates to the labelled set, by its name."""
     places: dict[str, Place]
+    """The places in the order `by`, which is "distance" or "gain", by name."""
     by: str
 
 
@@ -271,17 +232,14 @@ def judge(
     # Where the labels cannot be learnt, gains are noise.
     is_probed = plan.probe and gains.why_no_gain is None
     is_by_gain = plan.by == "gain" and is_probed and gains.evidence.folds.is_learnable
+    distances = {name: found[plan.measure] for name, found in scores.pools.items()}
+    by_distance = {n: Place(r.rank, r.p_best, r.rank_interval) for n, r in distances.items()}
     return JudgedPools(
         gains,
         scores.nearness(plan.measure),
-        _by_gain(gains.probes, plan.seed) if is_by_gain else _by_distance(scores, plan.measure),
+        _by_gain(gains.probes, plan.seed) if is_by_gain else by_distance,
         "gain" if is_by_gain else "distance",
     )
-
-
-def _by_distance(scores: Scores, measure: str) -> dict[str, Place]:
-    results = {name: found[measure] for name, found in scores.pools.items()}
-    return {name: Place(r.rank, r.p_best, r.rank_interval) for name, r in results.items()}
 
 
 def _by_gain(probes: Mapping[str, Probe | None], seed: int) -> dict[str, Place]:

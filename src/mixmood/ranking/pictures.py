@@ -63,17 +63,14 @@ N_FITTED = 200
 
 @dataclass(frozen=True)
 class Projection:
-    """The two main axes of some sets of features.
-
-    Attributes:
-        centre: The mean row, which is drawn at (0, 0), shape (d,).
-        axes: Orthonormal directions, shape (d, 2).
-        variance: The share of all variance along each axis.
-    """
+    """The two main axes of some sets of features."""
 
     centre: Array
+    """The mean row, which is drawn at (0, 0), shape (d,)."""
     axes: Array
+    """Orthonormal directions, shape (d, 2)."""
     variance: tuple[float, float]
+    """The share of all variance along each axis."""
 
     def __call__(self, features: Array) -> Array:
         """The positions of rows on the map, shape (n, 2)."""

@@ -48,8 +48,7 @@ class RankingPlan(LoggedPlan):
         True, "Measure the gain of each pool; needs classes.", flag="--probe/--no-probe"
     )
     probe_algorithm: str = option(
-        DEFAULT_PROBE,
-        f"The head that is trained with each pool: {either(PROBE_ALGORITHMS)}.",
+        DEFAULT_PROBE, f"The head that is trained with each pool: {either(PROBE_ALGORITHMS)}."
     )
     by: str = option(
         "gain", "Order the pools by gain or by distance; without a probe, by distance."

@@ -58,30 +58,29 @@ def rank(
     """
     if not candidates and not set_aside:
         raise OptionError("Ranking needs at least one candidate pool; got none.")
-    not_comparable = {
-        name: why
-        for name, pool in candidates.items()
-        if (why := why_not_comparable(labelled, pool))
-    }
-    aside = {**(set_aside or {}), **not_comparable}
+    aside = dict(set_aside or {})
+    for name, pool in candidates.items():
+        if why := why_not_comparable(labelled, pool):
+            aside[name] = why
     check_left(candidates, aside, plan.strict)
     groups = groups_of(labelled, plan.groups)
     extractor = Extractor(backbone, plan.jobs, cache, progress)
     most = max(2 * plan.sample_size * plan.draws, MIN_LABELLED)
     base = Reading.begin(labelled, most, plan.seed, LABELLED, extractor)
     base = base.read_on(max(2 * plan.sample_size, MIN_LABELLED))
-    used = _fitted(plan, len(base.sample), backbone)
+    used = plan.fitted(len(base.sample))
+    if backbone is not None and backbone.is_batch_dependent:
+        # Rounds would form other batches, and so change the features of every image.
+        used = replace(used, until=None)
     left = {name: pool for name, pool in candidates.items() if name not in aside}
     short = {name: pool for name, pool in left.items() if len(pool) < used.sample_size}
     if short:
         base = base.read_on(most)
-        read = [
-            Reading.begin(pool, len(pool), plan.seed, POOL, extractor).read_on(
-                len(pool), base.sample
-            )
-            for pool in short.values()
-        ]
-        used = used.for_pools([len(pool.sample) for pool in read])
+        sizes = []
+        for pool in short.values():
+            reading = Reading.begin(pool, len(pool), plan.seed, POOL, extractor)
+            sizes.append(len(reading.read_on(len(pool), base.sample).sample))
+        used = used.for_pools(sizes)
     pools = {
         name: Reading.begin(pool, used.sample_size * used.draws, plan.seed, POOL, extractor)
         for name, pool in left.items()
@@ -103,18 +102,9 @@ def rank(
     return RankedPools(record, judged.gains.labelled, judged.gains.pools)
 
 
-def _fitted(plan: RankingPlan, n_labelled: int, backbone: Backbone | None) -> RankingPlan:
-    """The plan, changed where the labelled set or the backbone does not allow what was asked."""
-    used = plan.fitted(n_labelled)
-    if backbone is not None and backbone.is_batch_dependent:
-        # Rounds would form other batches, and so change the features of every image.
-        used = replace(used, until=None)
-    return used
-
-
 def why_not_comparable(labelled: Pool, pool: Pool) -> str | None:
     """Why a pool cannot be compared with the labelled set; None if it can."""
-    kinds = [_kind(one) for one in (labelled, pool)]
+    kinds = ["features" if isinstance(one, FeatureSource) else "images" for one in (labelled, pool)]
     if kinds[0] != kinds[1]:
         return (
             f"features cannot be mixed with images: the labelled set holds {kinds[0]}, the pool "
@@ -133,7 +123,3 @@ def check_left(names: Iterable[str], set_aside: Mapping[str, str], is_strict: bo
     if is_strict:
         raise InputError(f"With strict, every pool must be ranked. Could not rank {reasons}")
     raise InputError(f"No pool can be ranked. {reasons}")
-
-
-def _kind(pool: Pool) -> str:
-    return "features" if isinstance(pool, FeatureSource) else "images"

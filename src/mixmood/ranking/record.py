@@ -82,9 +82,7 @@ def _rivals(best: Nearness, names: Sequence[str], kinds: Mapping[str, Nearness])
 
 def _listed(names: Sequence[str]) -> str:
     """Names in a sentence, or how many they are."""
-    if len(names) > MOST_NAMED:
-        return f"{len(names)} other pools"
-    return listed(names)
+    return listed(names) if len(names) <= MOST_NAMED else f"{len(names)} other pools"
 
 
 MOST_CLASSIFIED = 2000
@@ -98,10 +96,9 @@ MOSTLY, TIMES = 0.6, 2.0
 def pool_class_shares(
     labelled: Reading, pools: Mapping[str, Reading]
 ) -> dict[str, dict[str, float]] | None:
-    """The share of each class in each pool, as predicted by a classifier.
+    """The share of each class in each pool, by a logistic regression on the labelled images.
 
-    A logistic regression on the labelled images gives the probabilities. None without labels, or
-    with a single class.
+    None without labels, or with a single class.
     """
     labels, codes = labelled.pool.labels, labelled.codes
     if labels is None or codes is None or not 2 <= len(labels.names) <= MOST_CLASSES:
@@ -125,9 +122,10 @@ def one_class_warning(shares: Mapping[str, float], labelled: LabelledSet) -> str
     """A warning where one class has most of a pool, and a much larger share than when labelled."""
     if not labelled.classes:
         return None
-    name, share = max(shares.items(), key=lambda pair: pair[1])
+    name = max(shares, key=lambda one: shares[one])
     own = labelled.classes.get(name, 0) / max(sum(labelled.classes.values()), 1)
-    if share < MOSTLY or share < TIMES * own:
+    share = shares[name]
+    if share < max(MOSTLY, TIMES * own):
         return None
     return (
         f"most of it ({in_percent(share)}) looks like the class '{name}', which has "
@@ -145,23 +143,18 @@ MANY_COPIES = 0.1
 
 @dataclass(frozen=True)
 class Situation:
-    """The options of a ranking, and what was done with them.
-
-    Attributes:
-        asked: The plan as given.
-        used: The plan as it was followed; see `RankingPlan.fitted`.
-        backbone: The network that computed the features; None if they were given.
-        rounds: How far the pools were read.
-        set_aside: Pools that could not be ranked, with the reason.
-        views: The labelled images in all views, if one was chosen on all of them.
-    """
+    """The options of a ranking, and what was done with them."""
 
     asked: RankingPlan
     used: RankingPlan
+    """The plan as it was followed; see `RankingPlan.fitted`."""
     backbone: Backbone | None
+    """The network that computed the features; None if they were given."""
     rounds: Rounds
     set_aside: Mapping[str, str]
+    """Pools that could not be ranked, with the reason."""
     views: ViewEvidence | None = None
+    """The labelled images in all views, if one was chosen on all of them."""
 
 
 def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) -> Ranking:
@@ -177,12 +170,11 @@ def ranking_record(judged: JudgedPools, scores: Scores, situation: Situation) ->
     candidates = tuple(
         _candidate(name, judged, scores, labelled_set, shares.get(name)) for name in order
     )
-    width = labelled.features.shape[1]
     return Ranking(
         schema=SCHEMA,
         mixmood=__version__,
         seed=plan.seed,
-        backbone=backbone_entry(situation.backbone) | {"width": width},
+        backbone=backbone_entry(situation.backbone) | {"width": labelled.features.shape[1]},
         sample_size=plan.sample_size,
         draws=plan.draws,
         paper=plan.paper,
@@ -274,17 +266,13 @@ def _reading_note(
             f"Reading stopped early: {n_read:,} images of the {of_pools} "
             f"instead of {n_all:,} {settled}. Give --until none for all of them."
         )
-    elif 1 < rounds.n_all == rounds.n_done and not _is_settled(scores, used):
-        yield (
-            "Near tie: it is not clear which pool is the nearest, although all images that could "
-            f"decide it were read ({n_read:,} of {n_all:,})."
-        )
-
-
-def _is_settled(scores: Scores, plan: RankingPlan) -> bool:
-    """Whether the nearest pool is the nearest with the probability that was asked for."""
-    chances = [found[plan.measure].p_best for found in scores.pools.values()]
-    return plan.until is None or max(chances) >= plan.until
+    elif 1 < rounds.n_all == rounds.n_done and used.until is not None:
+        chances = [found[used.measure].p_best for found in scores.pools.values()]
+        if max(chances) < used.until:
+            yield (
+                "Near tie: it is not clear which pool is the nearest, although all images that "
+                f"could decide it were read ({n_read:,} of {n_all:,})."
+            )
 
 
 def _candidate(
@@ -294,26 +282,23 @@ def _candidate(
     labelled: LabelledSet,
     classes: dict[str, float] | None,
 ) -> Candidate:
-    reading, place = judged.gains.pools[name], judged.places[name]
-    copied = scores.copied.get(name, 0.0)
-    warnings = [*reading.warnings, *_too_near(copied, judged.nearness[name])]
+    gains, nearness = judged.gains, judged.nearness[name]
+    share, advice = gains.parts[name].share, gains.advice[name]
+    warnings = [*gains.pools[name].warnings, *_too_near(scores.copied.get(name, 0.0), nearness)]
     # The classes of a foreign pool mean nothing: each image gets the least unlike class.
-    if classes is not None and not is_foreign(judged.gains.shares[name]):
+    if classes is not None and not is_foreign(share):
         warning = one_class_warning(classes, labelled)
         warnings += [warning] if warning else []
     return Candidate(
-        **reading.counts | {"name": name},
-        rank=place.rank,
+        **gains.pools[name].counts | vars(judged.places[name]) | {"name": name},
         measures=scores.pools[name],
-        p_best=place.p_best,
-        rank_interval=place.rank_interval,
         warnings=tuple(warnings),
         classes=classes,
-        useful_share=judged.gains.shares[name],
-        probe=judged.gains.probes[name],
-        advice=judged.gains.advice[name].word,
-        advice_reason=judged.gains.advice[name].reason,
-        nearness=judged.nearness[name],
+        useful_share=share,
+        probe=gains.probes[name],
+        advice=advice.word,
+        advice_reason=advice.reason,
+        nearness=nearness,
     )
 
 

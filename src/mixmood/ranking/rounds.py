@@ -18,21 +18,15 @@ N_ROUNDS = 8
 
 @dataclass(frozen=True)
 class Rounds:
-    """The images as far as they were read.
-
-    Attributes:
-        labelled: The labelled images.
-        pools: The pools by name.
-        too_small: Why a pool holds fewer images than a sample, by its name.
-        n_done: Rounds that were read.
-        n_all: Rounds that would be read without stopping early.
-    """
+    """The images as far as they were read, and how many rounds of reading there were."""
 
     labelled: Reading
     pools: dict[str, Reading]
     too_small: dict[str, str]
+    """Why a pool holds fewer images than a sample, by its name."""
     n_done: int
     n_all: int
+    """Rounds that would be read without stopping early."""
 
 
 def read_in_rounds(
@@ -52,12 +46,8 @@ def read_in_rounds(
     Keeping the draws of pools that were not read further between two rounds was tried: see
     `docs/performance.md`. It made no whole command 1.5 times as fast.
 
-    Args:
-        labelled: The labelled images.
-        pools: The pools by name.
-        plan: A plan that fits the labelled set.
-        jobs: Threads that compute between rounds.
-        least: Images of each pool that are read in any case, for share and gain.
+    `jobs` threads compute between rounds; `least` images of each pool are read in any case, for
+    share and gain.
     """
     # An estimated probability cannot show certainty: with 1, everything is read.
     is_early = plan.until is not None and plan.until < 1
@@ -69,7 +59,9 @@ def read_in_rounds(
         for name, pool in read.items():
             n_images = plan.sample_size * (n_draws if name in may_win else 1)
             read[name] = pool.read_on(max(n_images, least), labelled.sample)
-        too_small = _too_small(read, plan.sample_size)
+        too_small = {
+            name: why for name, pool in read.items() if (why := _too_small(pool, plan.sample_size))
+        }
         left = {name: pool for name, pool in read.items() if name not in too_small}
         if n_done == n_all or not left:
             break
@@ -85,15 +77,10 @@ def read_in_rounds(
     return Rounds(labelled, read, too_small, n_done, n_all)
 
 
-def _too_small(pools: Mapping[str, Reading], sample_size: int) -> dict[str, str]:
-    """Why some pools hold fewer images than a sample, by their names."""
-    found = {}
-    for name, pool in pools.items():
-        sample, problems = pool.sample, named_problems([why for _, why in pool.sample.unreadable])
-        reason = why_too_small(sample_size, len(sample), sample.n_left_out, problems)
-        if reason:
-            found[name] = reason
-    return found
+def _too_small(pool: Reading, sample_size: int) -> str | None:
+    """Why a pool holds fewer images than a sample; None if it holds enough."""
+    sample, problems = pool.sample, named_problems([why for _, why in pool.sample.unreadable])
+    return why_too_small(sample_size, len(sample), sample.n_left_out, problems)
 
 
 def _standing(
