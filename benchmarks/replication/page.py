@@ -22,9 +22,7 @@ from mixmood.core.files import write_atomic
 from mixmood.testbed.analysis.agreement import agreement_rows
 from mixmood.testbed.analysis.arms import ARMS, MEAN, ArmAgreementRow, arm_agreement_rows
 from mixmood.testbed.analysis.tables import (
-    published_accuracies,
-    published_correlations,
-    published_distances,
+    paper_table,
 )
 from mixmood.testbed.cells import cells as grid_cells
 from mixmood.testbed.cells import runs
@@ -146,7 +144,7 @@ def rule(records: Records) -> list[str]:
 
 def cells(records: Records) -> list[str]:
     """Tables 1 and 2: accuracy by arm and the cosine distance, each beside the paper's."""
-    accuracies, distances = published_accuracies(), published_distances()
+    accuracies, distances = paper_table("table1_accuracy"), paper_table("table2_distances")
     lines = headed("task", "type", "pool, %", *ARMS, "paper", "cosine", "paper's cosine")
     for cell in grid_cells(beds()[CENTRAL]):
         own = [record for record in records if record.cell == cell]
@@ -162,7 +160,7 @@ def cells(records: Records) -> list[str]:
 
 def collapse(records: Records) -> list[str]:
     """How much of the paper's drop from the clean pool is reached on pools of noise."""
-    paper = published_accuracies()
+    paper = paper_table("table1_accuracy")
     lines = headed("task", "pool", "paper's drop (points)", "reached by A", "by B", "by D")
     for task in TASKS:
         for source in NOISES:
@@ -180,7 +178,7 @@ def collapse(records: Records) -> list[str]:
 
 def correlations(records: Records) -> list[str]:
     """Table 3 by arm beside the paper's: cosine in each task, every measure on their mean."""
-    rows, paper = arm_agreement_rows(records), published_correlations()
+    rows, paper = arm_agreement_rows(records), paper_table("table3_correlations")
     lines = headed("task", "measure", *ARMS, "paper")
     wanted = [(task, "cosine") for task in TASKS]
     wanted += [(MEAN, measure) for measure in ("cosine", "js", "l1", "l2")]
@@ -310,7 +308,7 @@ def untrained() -> list[str]:
             distance = (record.distances or {})["cosine"].distance
             found.setdefault((run.task, run.source, run.percent), []).append(distance)
     ours = {cell: float(np.mean(values)) for cell, values in found.items()}
-    theirs = {cell: published_distances()[(*cell, "cosine")] for cell in ours}
+    theirs = {cell: paper_table("table2_distances")[(*cell, "cosine")] for cell in ours}
     words = []
     for task in TASKS:
         own = [cell for cell in ours if cell[0] == task]
@@ -333,7 +331,7 @@ def figure(records: Records) -> None:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    rows, paper = arm_agreement_rows(records), published_correlations()
+    rows, paper = arm_agreement_rows(records), paper_table("table3_correlations")
     drawn = Figure(figsize=(6.4, 3.4), layout="constrained")
     FigureCanvasSVG(drawn)
     axes = drawn.subplots()

@@ -23,9 +23,7 @@ from benchmarks.testbed.units import (
     spearman,
 )
 from mixmood.testbed.analysis.tables import (
-    published_accuracies,
-    published_correlations,
-    published_distances,
+    paper_table,
 )
 
 NOISE = ("gaussian", "salt_and_pepper")
@@ -88,7 +86,7 @@ def _difference(pools: list[Pool]) -> float:
 
 def paper_numbers(n_labelled: int) -> dict[str, float]:
     """The same from the paper's tables; its supervised baseline has far fewer updates."""
-    table, distances = published_accuracies(), published_distances()
+    table, distances = paper_table("table1_accuracy"), paper_table("table2_distances")
     tasks = sorted({key[0] for key in table})
 
     def accuracy(task: str, percent: float, noise: bool | None = None) -> float:
@@ -119,7 +117,7 @@ def paper_numbers(n_labelled: int) -> dict[str, float]:
         x = [distances[task, source, percent, "cosine"] for _, source, percent, _ in cells]
         return spearman(x, [table[cell] for cell in cells])
 
-    r = published_correlations()
+    r = paper_table("table3_correlations")
     return {
         "clean pool against no pool": over(lambda t: accuracy(t, 0) - base(t)),
         "half foreign against no pool": over(lambda t: accuracy(t, 50) - base(t)),

@@ -4,7 +4,7 @@ import pytest
 from fuzz.tiny_bed import TINY
 
 from mixmood.core.errors import InputError, OptionError
-from mixmood.testbed.cells import Cell, CellFilter, Run, cells, runs
+from mixmood.testbed.cells import CellFilter, Run, cells, runs
 from mixmood.testbed.config import load_config, parse_config, preset_text
 from mixmood.testbed.plan import PRESETS
 
@@ -38,14 +38,14 @@ def test_the_paper_s_preset_has_the_paper_s_values():
 
 
 def test_the_paper_s_cells_are_those_of_its_tables():
-    from mixmood.testbed.analysis.tables import published_accuracies
+    from mixmood.testbed.analysis.tables import paper_table
 
     ours = {
         (cell.task, cell.source, cell.percent, cell.n_labelled)
         for cell in cells(load_config("paper"))
         if not cell.is_supervised
     }
-    theirs = {key for key in published_accuracies() if key[1] != "supervised"}
+    theirs = {key for key in paper_table("table1_accuracy") if key[1] != "supervised"}
     assert ours == theirs
 
 
@@ -70,7 +70,7 @@ def test_a_selection_takes_cells_by_any_key():
 
 
 def test_a_run_is_what_was_written():
-    run = Run.of(Cell("digits", "none", 0.0, 20, "mixmatch", "fixed-total"), 3)
+    run = Run("digits", "none", 0.0, 20, "mixmatch", "fixed-total", seed=3)
     assert Run(**run.to_dict()) == run
     frozen = replace(run, regime="frozen")
     assert Run(**frozen.to_dict()) == frozen

@@ -1,6 +1,6 @@
 """Which runs a configuration asks for, and which of them `--only` takes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
 from itertools import product
 from typing import Annotated, Any
@@ -65,11 +65,6 @@ class Run(Cell):
 
     seed: Annotated[int, Field(ge=0, lt=2**53)]
 
-    @classmethod
-    def of(cls, cell: Cell, seed: int) -> "Run":
-        """The run of a cell with a seed."""
-        return cls(**vars(cell), seed=seed)
-
     def to_dict(self) -> dict[str, Any]:
         """The run in plain values, without a size of the pool that the grid does not vary."""
         return {key: value for key, value in asdict(self).items() if value is not None}
@@ -78,15 +73,8 @@ class Run(Cell):
         """The split that this run is trained on; it is the same in every regime."""
         split = config.split.model_dump()
         split["n_unlabelled"] = self.n_unlabelled or split["n_unlabelled"]
-        return Scenario(
-            task=self.task,
-            source=self.source,
-            percent=self.percent,
-            n_labelled=self.n_labelled,
-            seed=self.seed,
-            contamination=self.contamination,  # type: ignore[arg-type]
-            **split,
-        )
+        own = ("task", "source", "percent", "n_labelled", "seed", "contamination")
+        return Scenario(**{name: getattr(self, name) for name in own}, **split)
 
 
 def cells(config: Config) -> list[Cell]:
@@ -123,7 +111,8 @@ def runs(config: Config, only: "CellFilter | None" = None, seeds: int | None = N
         hint = only.unmatched(everything) or "Select less strictly."
         raise OptionError(f"No cell of '{config.name}' is left by --only. {hint}")
     first = config.grid.first_seed
-    return [Run.of(cell, seed) for seed in range(first, first + n_seeds) for cell in chosen]
+    seeds_of = range(first, first + n_seeds)
+    return [Run(**vars(cell), seed=seed) for seed in seeds_of for cell in chosen]
 
 
 @dataclass(frozen=True)
@@ -150,9 +139,8 @@ class CellFilter:
         """Whether the filter takes this cell."""
         return all(_word(cell, key) in words for key, words in self.wanted.items())
 
-    def unmatched(self, cells: Iterable[Cell]) -> str:
+    def unmatched(self, cells: Sequence[Cell]) -> str:
         """A sentence on the first value that no cell has; empty if each value occurs."""
-        cells = list(cells)
         for key, words in self.wanted.items():
             known = list(dict.fromkeys(_word(cell, key) for cell in cells))
             for word in sorted(words.difference(known)):

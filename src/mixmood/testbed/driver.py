@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from mixmood.core.cache import open_cache
 from mixmood.core.errors import OutputError
@@ -51,9 +50,7 @@ class Status:
     def seconds_left(self) -> float | None:
         """An estimate from the finished runs of this driver; None before the first one."""
         n_finished = self.n_done + self.n_failed
-        if not n_finished:
-            return None
-        return self.elapsed_s / n_finished * self.n_left
+        return self.elapsed_s / n_finished * self.n_left if n_finished else None
 
 
 @dataclass(frozen=True)
@@ -66,8 +63,7 @@ class PreparedTestbed:
 
     def run(self, folder: str | Path, watch: Watch, listener: Listener) -> Status:
         """Run the jobs that have no record in the store in this folder yet."""
-        plan, spread = self.plan, self.plan.spread
-        store = Store.make(folder, self.config)
+        plan, store = self.plan, Store.make(folder, self.config)
         log = record_logger(plan.mlflow, store, listener)
         # Workers have no listener: the cache is tried here, and a damaged one is replaced.
         if cache := open_cache(plan.cache, listener):
@@ -82,9 +78,13 @@ class PreparedTestbed:
             watch(status, record)
             log(record)
 
-        n_jobs, retry = plan.n_jobs, plan.retry_failed
         status = drive(
-            self.work, store, spread, n_jobs=n_jobs, retry_failed=retry, watch=watch_and_log
+            self.work,
+            store,
+            plan.spread,
+            n_jobs=plan.n_jobs,
+            retry_failed=plan.retry_failed,
+            watch=watch_and_log,
         )
         listener.finish(RUNS)
         return status
@@ -110,6 +110,19 @@ def drive(
     watch: Watch = lambda status, record: None,
 ) -> Status:
     """Run all jobs without a record in the store. If it is stopped, finished runs are kept."""
+    running: dict[str, str] = {}
+
+    def changed(record: AnyRecord | None = None) -> None:
+        """Keep `driver.json` and the watcher up to date."""
+        status.elapsed_s, status.running = time.monotonic() - start, list(running.values())
+        write_atomic(store.folder / DRIVER, json.dumps(asdict(status), indent=1) + "\n")
+        watch(status, record)
+
+    def started(call: Call) -> None:
+        for job in call.argument:
+            running[job.key] = " ".join(map(str, job.run.to_dict().values()))
+        changed()
+
     with store.locked():
         keys = {job.key for job in jobs}
         done = keys & store.keys()
@@ -118,84 +131,48 @@ def drive(
         status = Status(len(jobs), n_jobs, n_earlier=len(done), n_failed_earlier=len(failed))
         found = {batch[0].key: batch for batch in batches(waiting)}
         calls = [Call(key, execute_batch, own, own[0].threads) for key, own in found.items()]
-        report = _Report(store, status, watch)
-        for outcome in spread(calls, n_jobs, lambda call: report.started(call.argument)):
+        start = time.monotonic()
+        changed()
+        for outcome in spread(calls, n_jobs, started):
             batch, error = found[outcome.key], outcome.error
             # All runs of a batch failed if its worker ended with an error.
             records = [failure(job, error) for job in batch] if error else outcome.value
             for record in records:
                 store.write(record)
-                report.finished(record)
+                running.pop(record.key, None)
+                is_failed = isinstance(record, FailedRun)
+                status.n_failed += is_failed
+                status.n_done += not is_failed
+                changed(record)
     return status
-
-
-class _Report:
-    """Keeps `driver.json` and the watcher up to date."""
-
-    def __init__(self, store: Store, status: Status, watch: Watch) -> None:
-        self.status, self._watch = status, watch
-        self._path = store.folder / DRIVER
-        self._running: dict[str, str] = {}
-        self._start = time.monotonic()
-        self._write(None)
-
-    def started(self, jobs: Sequence[Job]) -> None:
-        for job in jobs:
-            self._running[job.key] = " ".join(map(str, job.run.to_dict().values()))
-        self._write(None)
-
-    def finished(self, record: AnyRecord) -> None:
-        self._running.pop(record.key, None)
-        is_failed = isinstance(record, FailedRun)
-        self.status.n_failed += is_failed
-        self.status.n_done += not is_failed
-        self._write(record)
-
-    def _write(self, record: AnyRecord | None) -> None:
-        self.status.elapsed_s = time.monotonic() - self._start
-        self.status.running = list(self._running.values())
-        write_atomic(self._path, json.dumps(asdict(self.status), indent=1) + "\n")
-        self._watch(self.status, record)
 
 
 def read_status(store: Store) -> Status | None:
     """The state that the last driver wrote; None if there was none."""
-    path = store.folder / DRIVER
     try:
-        content: dict[str, Any] = json.loads(path.read_bytes())
-        return Status(**content)
+        return Status(**json.loads((store.folder / DRIVER).read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
 
 
 @dataclass(frozen=True)
 class StoreStatus:
-    """Finished runs, failed runs, and the process that works on the store.
-
-    Attributes:
-        name: The name of the test bed.
-        n_runs: Runs that its file asks for.
-        n_done: Runs that are finished.
-        failures: The records of runs that ended with an error.
-        driver: The state of the process that works on the store now; None if there is none.
-    """
+    """Finished runs, failed runs, and the process that works on the store."""
 
     name: str
     n_runs: int
+    """Runs that its file asks for."""
     n_done: int
     failures: tuple[FailedRun, ...]
     driver: Status | None
+    """The state of the process that works on the store now; None if there is none."""
 
 
 def store_status(store: Store) -> StoreStatus:
     """The status of a store, read from its files."""
-    return StoreStatus(
-        store.config.name,
-        len(runs(store.config)),
-        len(store.keys()),
-        tuple(store.failures()),
-        read_status(store) if store.is_locked else None,
-    )
+    driver = read_status(store) if store.is_locked else None
+    n_runs, n_done = len(runs(store.config)), len(store.keys())
+    return StoreStatus(store.config.name, n_runs, n_done, tuple(store.failures()), driver)
 
 
 DEFAULT = "default"

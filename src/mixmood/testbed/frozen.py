@@ -88,10 +88,8 @@ class FrozenPool:
         if (section.backbone, side) != (self.job.config.frozen.backbone, own):
             some = self.split.unlabelled[: plan.sample_size * plan.draws]
             other = measured.loaded_backbone(section.backbone, section.resolution)
-            labelled, pool = (
-                measured.sample_of(self.job, images, other)
-                for images in (self.split.labelled, some)
-            )
+            labelled = measured.sample_of(self.job, self.split.labelled, other)
+            pool = measured.sample_of(self.job, some, other)
         return measured.distances_between(labelled.last, pool.last, plan)
 
     def values(self, algorithm: str) -> dict[str, Any]:
@@ -106,7 +104,7 @@ def frozen_results(job: Job, pool: FrozenPool) -> dict[str, Any]:
 
     from mixmood.heads.registry import head_named
 
-    run, split = job.run, pool.split
+    run, split, entry = job.run, pool.split, head_named(job.run.algorithm)
     with threadpool_limits(job.threads):
         test = pool.test.features
         start = time.perf_counter()
@@ -115,7 +113,7 @@ def frozen_results(job: Job, pool: FrozenPool) -> dict[str, Any]:
         start = time.perf_counter()
         rng = rng_for(run.seed, "head", run.algorithm)
         problem = pool.supervised if run.is_supervised else pool.problem
-        head = head_named(run.algorithm).head.fit(problem, rng)[0]
+        head = entry.head.fit(problem, rng)[0]
         training_s = time.perf_counter() - start
         is_right = head.predict(test) == split.test_labels
     return {
@@ -124,7 +122,7 @@ def frozen_results(job: Job, pool: FrozenPool) -> dict[str, Any]:
         "head": {
             "backbone": job.config.frozen.backbone,
             **pool.network.view.describe(),
-            "settings": asdict(head_named(run.algorithm).head),  # type: ignore[call-overload]
+            "settings": asdict(entry.head),  # type: ignore[call-overload]
         },
         "accuracy": {"test": float(is_right.mean())},
         "test_halves": [float(is_right[k::2].mean()) for k in (0, 1)],

@@ -50,11 +50,6 @@ def distance_plan(job: Job) -> "RankingPlan":
     ).fitted(job.run.n_labelled)
 
 
-def features_of(job: Job, images: Pixels, backbone: str, resolution: int | None) -> Array:
-    """Features of images in the given order, shape (n, d); cached if the job has a cache."""
-    return sample_of(job, images, loaded_backbone(backbone, resolution)).features
-
-
 def sample_of(job: Job, images: Pixels, network: "Backbone") -> "Sample":
     """Images in the given order, in the view of the backbone; cached if the job has a cache."""
     from mixmood.features.sample import Extractor
@@ -100,40 +95,28 @@ def loaded_backbone(name: str, resolution: int | None) -> "Backbone":
 def judged_values(
     evidence: "LabelledEvidence", part: "JudgedPart", algorithm: str
 ) -> dict[str, Any]:
-    """Useful share and probe of a pool in plain values, for a run of this algorithm."""
-    share = None
-    if part.share is not None:
-        share = {
-            "share": part.share.share,
-            "interval": list(part.share.interval),
-            "is_trustworthy": part.share.is_trustworthy,
-        }
-    # An algorithm without a map to points has the default probe of `mixmood rank`.
-    probed = algorithm if algorithm in PROBE_ALGORITHMS else PROBE_ALGORITHMS[0]
-    return {"useful_share": share, "probe": _probe_values(evidence, part, probed)}
+    """Useful share and probe of a pool in plain values, for a run of this algorithm.
 
-
-def _probe_values(
-    evidence: "LabelledEvidence", part: "JudgedPart", algorithm: str
-) -> dict[str, Any] | None:
-    """The values that the probe measures and the gain that it expects; None if it cannot.
-
-    The measured values are recorded too, so that another map from them to the gain can be
-    applied to records.
+    The values that the probe measures are recorded beside the gain that it expects, so that another
+    map from them to the gain can be applied to records. None where something cannot be measured.
     """
-    if evidence.why_no_gain:
-        return None
-    effect = evidence.effect(part, algorithm)
-    probe = evidence.probe(part, algorithm, effect)
-    return {
-        "algorithm": algorithm,
-        "change": effect.p_right,
-        "error": effect.error,
-        "unrest": effect.unrest,
-        "accuracy": effect.accuracy,
-        "supervised": probe.accuracy,
-        "is_learnable": probe.is_learnable,
-        "gain": probe.gain,
-        "interval": list(probe.interval),
-        "p_helps": probe.p_helps,
-    }
+    share = probe = None
+    if part.share is not None:
+        share = _picked(part.share, "share", "interval", "is_trustworthy")
+    if not evidence.why_no_gain:
+        # An algorithm without a map to points has the default probe of `mixmood rank`.
+        probed = algorithm if algorithm in PROBE_ALGORITHMS else PROBE_ALGORITHMS[0]
+        effect = evidence.effect(part, probed)
+        found = evidence.probe(part, probed, effect)
+        probe = {
+            **_picked(found, "algorithm", "is_learnable", "gain", "interval", "p_helps"),
+            **_picked(effect, "error", "unrest", "accuracy"),
+            "change": effect.p_right,
+            "supervised": found.accuracy,
+        }
+    return {"useful_share": share, "probe": probe}
+
+
+def _picked(record: object, *names: str) -> dict[str, Any]:
+    """Some fields of a record."""
+    return {name: getattr(record, name) for name in names}

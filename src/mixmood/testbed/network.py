@@ -63,9 +63,9 @@ def measured_pool(job: Job, split: Split) -> dict[str, Any]:
     section, plan = job.config.distances, measured.distance_plan(job)
     # The pool is in random order, so that its first images are a random sample.
     some = split.unlabelled[: max(plan.sample_size * plan.draws, N_POOL)]
+    network = measured.loaded_backbone(section.backbone, section.resolution)
     labelled, pool = (
-        measured.features_of(job, images, section.backbone, section.resolution)
-        for images in (split.labelled, some)
+        measured.sample_of(job, images, network).features for images in (split.labelled, some)
     )
     evidence = LabelledEvidence(labelled, split.labels, job.run.seed)
     judged = measured.judged_values(evidence, evidence.part(pool), job.run.algorithm)
@@ -111,13 +111,9 @@ def n_updates_of(job: Job) -> int:
 
 def resized(split: Split, side: int) -> Split:
     """The split as square RGB images of this side, for fine-tuning the backbone."""
-    return replace(
-        split,
-        labelled=_squares(split.labelled, side),
-        unlabelled=_squares(split.unlabelled, side),
-        test=_squares(split.test, side),
-        validation=_squares(split.validation, side),
-    )
+    parts = ("labelled", "unlabelled", "test", "validation")
+    made: dict[str, Any] = {part: _squares(getattr(split, part), side) for part in parts}
+    return replace(split, **made)
 
 
 def _squares(images: Pixels, side: int) -> Pixels:
@@ -131,16 +127,8 @@ def _squares(images: Pixels, side: int) -> Pixels:
 
 def _without_times(trained: "TrainingRecord") -> dict[str, Any]:
     """The part of a training record that does not change if the run is repeated."""
-    epochs = [
-        {key: value for key, value in asdict(epoch).items() if key != "elapsed_s"}
-        for epoch in trained.epochs
-    ]
-    return {
-        "configuration": trained.configuration,
-        "n_parameters": trained.n_parameters,
-        "device": trained.device,
-        "n_threads": trained.n_threads,
-        "best_epoch": trained.best_epoch,
-        "selected_epoch": trained.selected_epoch,
-        "epochs": epochs,
-    }
+    names = "configuration", "n_parameters", "device", "n_threads", "best_epoch", "selected_epoch"
+    epochs = [asdict(epoch) for epoch in trained.epochs]
+    for epoch in epochs:
+        del epoch["elapsed_s"]
+    return {name: getattr(trained, name) for name in names} | {"epochs": epochs}

@@ -25,14 +25,12 @@ Results = Callable[["Job"], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Job:
-    """Everything that a worker needs for a run; it can be pickled and sent to another machine.
-
-    `data` is the fingerprint of the data sets on the driver's machine. `key` is a digest of the
-    protocol, the run and `data`; it is the name of the run's record.
-    """
+    """Everything that a worker needs for a run; it can be pickled and sent to another machine."""
 
     key: str
+    """A digest of the protocol, the run and `data`; it is the name of the run's record."""
     data: str
+    """The fingerprint of the data sets on the driver's machine."""
     config: Config
     run: Run
     home: Path | None = None

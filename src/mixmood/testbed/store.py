@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -27,6 +27,7 @@ PATIENCE_S = 1.0
 HEAD = "store.json"
 DRIVER = "driver.json"
 LOCK = "lock.sqlite"
+AGAIN = "Delete it to have it made again."
 
 
 class Store:
@@ -41,7 +42,7 @@ class Store:
                 f"{self.folder} is no store of a test bed: it has no store.json. "
                 "Make one with: mixmood testbed run PRESET --store DIR"
             )
-        content = _read(head)
+        content = read_json(head, AGAIN)
         if content.get("schema") != SCHEMA:
             raise InputError(
                 f"The store {self.folder} is of version {content.get('schema')}; this mixmood "
@@ -112,7 +113,11 @@ class Store:
                 "watch it with: mixmood testbed status, or name another --store."
             )
         with closing(lock):
-            self._sweep()
+            # The names of half-written files, which a killed driver leaves, begin with a dot.
+            sweep(self.folder, HEAD, DRIVER)
+            for folder in ("runs", "failed"):
+                for path in (self.folder / folder).glob(".*.json.*"):
+                    path.unlink(missing_ok=True)
             yield
 
     @property
@@ -135,13 +140,6 @@ class Store:
                 "driver is at work and that the folder can be written, then delete that file."
             ) from error
 
-    def _sweep(self) -> None:
-        # The names of half-written files, which a killed driver leaves, begin with a dot.
-        sweep(self.folder, HEAD, DRIVER)
-        for name in ("runs", "failed"):
-            for path in (self.folder / name).glob(".*.json.*"):
-                path.unlink(missing_ok=True)
-
     def _paths(self, failed: bool) -> list[Path]:
         return sorted((self.folder / ("failed" if failed else "runs")).glob("[0-9a-f]*.json"))
 
@@ -161,15 +159,9 @@ class Store:
 
 
 def _record(path: Path, kind: type[R]) -> R:
-    content = _read(path)
+    content = read_json(path, AGAIN)
     try:
         # Validated from JSON: strict mode then accepts lists as tuples, but no text as a number.
         return kind.model_validate_json(json.dumps(content))
     except ValidationError as error:
-        raise InputError(
-            f"{path} is no whole record: {first_problem(error)}. Delete it to have it made again."
-        ) from error
-
-
-def _read(path: Path) -> dict[str, Any]:
-    return read_json(path, "Delete it to have it made again.")
+        raise InputError(f"{path} is no whole record: {first_problem(error)}. {AGAIN}") from error

@@ -25,9 +25,7 @@ from mixmood.testbed.analysis.tables import (
     distance_rows,
     gaps,
     make_tables,
-    published_accuracies,
-    published_correlations,
-    published_distances,
+    paper_table,
 )
 from mixmood.testbed.cells import CellFilter
 from mixmood.testbed.config import load_config
@@ -41,8 +39,8 @@ MEASURES = ("l1", "l2", "js", "cosine")
 def paper(tmp_path, make_record):
     """A store whose every cell has one run with the numbers that the paper prints."""
     store = Store.make(tmp_path / "paper", load_config("paper"))
-    distances = published_distances()
-    for (task, source, percent, n), accuracy in published_accuracies().items():
+    distances = paper_table("table2_distances")
+    for (task, source, percent, n), accuracy in paper_table("table1_accuracy").items():
         is_supervised = source == "supervised"
         found = {m: distances.get((task, source, percent, m), 0.1) for m in MEASURES}
         store.write(
@@ -67,7 +65,7 @@ def test_table_3_of_the_paper_comes_out_of_its_tables_1_and_2(paper):
     """31 of 36 values within 0.0016; the other five hang on a slip in the paper's Table 2."""
     rows = make_tables(paper, "last").agreements
     off = [
-        abs(row.pearson - published_correlations()[row.task, row.n_labelled, row.measure])
+        abs(row.pearson - paper_table("table3_correlations")[row.task, row.n_labelled, row.measure])
         for row in rows
     ]
     assert len(rows) == 36

@@ -1,17 +1,16 @@
 """How well distances predict accuracy: in each group (Table 3), over all groups, and by chance."""
 
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations, product
+from itertools import chain, permutations, product
 from typing import Any
 
 import numpy as np
 
 from mixmood.core.arrays import Array
 from mixmood.core.seeds import rng_for
-from mixmood.testbed.analysis.groups import PREDICTORS, Group, GroupKey, Kind, groups
+from mixmood.testbed.analysis.groups import PREDICTORS, Group, GroupKey, Kind, grouped, groups
 from mixmood.testbed.analysis.statistics import (
     Interval,
     correlation_interval,
@@ -135,22 +134,13 @@ def _overall_row(measure: str, found: Sequence[Group], choice: Choice) -> Overal
         # Leaving out a seed that a group does not have changes nothing in it.
         without[:, column] = whole[:, column, None]
         without[:, column, [seeds.index(seed) for seed in group.seeds]] = own
-    is_defined = ~np.isnan(whole)
-    means = [
-        row[defined].mean() if defined.any() else np.nan
-        for row, defined in zip(whole, is_defined, strict=True)
-    ]
-    left_out = np.array(
-        [
-            rows[defined].mean(axis=0) if defined.any() else np.full(len(seeds), np.nan)
-            for rows, defined in zip(without, is_defined, strict=True)
-        ]
-    )
+    means, left_out = np.full(3, np.nan), np.full((3, len(seeds)), np.nan)
+    for row, is_defined in enumerate(~np.isnan(whole)):
+        if is_defined.any():
+            means[row] = whole[row, is_defined].mean()
+            left_out[row] = without[row, is_defined].mean(axis=0)
     return OverallRow(
-        measure=measure,
-        **_with_intervals(np.array(means), left_out),
-        n_groups=len(found),
-        n_seeds=len(seeds),
+        measure=measure, **_with_intervals(means, left_out), n_groups=len(found), n_seeds=len(seeds)
     )
 
 
@@ -203,7 +193,7 @@ def _moves(found: Sequence[Group], rng: np.random.Generator) -> Iterator[tuple[M
     blocks = [*source_blocks, *_exchangeable(found, 1)]
     n_sources = len(source_blocks)
     n_all = math.prod(math.factorial(len(block)) for block in blocks)
-    orders: Iterator[tuple[Sequence[Any], ...]]
+    orders: Iterable[tuple[Sequence[Any], ...]]
     if n_all <= MOST_ARRANGEMENTS:
         orders = product(*(permutations(block) for block in blocks))
     else:
@@ -211,26 +201,20 @@ def _moves(found: Sequence[Group], rng: np.random.Generator) -> Iterator[tuple[M
             tuple([block[place] for place in rng.permutation(len(block))] for block in blocks)
             for _ in range(MOST_ARRANGEMENTS - 1)
         )
-        orders = iter([tuple(blocks), *drawn])
+        orders = chain([tuple(blocks)], drawn)
     for order in orders:
-        pairs = [
-            dict(zip(block, new, strict=True)) for block, new in zip(blocks, order, strict=True)
-        ]
-        sources = {old: new for part in pairs[:n_sources] for old, new in part.items()}
-        percents = {old: new for part in pairs[n_sources:] for old, new in part.items()}
+        pairs = [zip(*both, strict=True) for both in zip(blocks, order, strict=True)]
+        sources = {old: new for part in pairs[:n_sources] for old, new in part}
+        percents = {old: new for part in pairs[n_sources:] for old, new in part}
         yield sources, percents
 
 
 def _exchangeable(found: Sequence[Group], side: int) -> list[list[Any]]:
     """Sets of sources (side 0) or percentages (1) that occur in the same cells."""
-    places: dict[Any, set[object]] = defaultdict(set)
-    for group in found:
-        for cell in group.cells:
-            places[cell[side]].add((group.key, cell[1 - side]))
-    blocks: dict[frozenset[object], list[Any]] = defaultdict(list)
-    for value, own in places.items():
-        blocks[frozenset(own)].append(value)
-    return list(blocks.values())
+    places = grouped(
+        (cell[side], (group.key, cell[1 - side])) for group in found for cell in group.cells
+    )
+    return list(grouped((frozenset(own), value) for value, own in places.items()).values())
 
 
 def _correlations(

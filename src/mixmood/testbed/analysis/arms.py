@@ -1,21 +1,15 @@
 """One training, four ways to test it: accuracy by arm, and correlation of distances by arm."""
 
 import math
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from mixmood.ssl.record import Arm
-from mixmood.testbed.analysis.agreement import (
-    AgreementRow,
-    OverallRow,
-    agreement_rows,
-    overall_rows,
-)
-from mixmood.testbed.analysis.groups import GroupKey
+from mixmood.testbed.analysis.agreement import agreement_rows, overall_rows
+from mixmood.testbed.analysis.groups import GroupKey, grouped
 from mixmood.testbed.analysis.statistics import Interval
 from mixmood.testbed.cells import Cell
 from mixmood.testbed.record import RunRecord
@@ -24,6 +18,8 @@ ARMS: tuple[Arm, ...] = get_args(Arm)
 EpochChoice = Literal["best", "last"]
 EPOCHS: tuple[EpochChoice, ...] = get_args(EpochChoice)
 MEAN = "(mean of tasks)"
+SHOWN = ("measure", "pearson", "spearman", "n_seeds")
+"""How the fields of a row of Table 3 begin that a row of Table 5 has too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +54,7 @@ class ArmAgreementRow(GroupKey):
 
 def arm_rows(records: Sequence[RunRecord]) -> list[ArmRow]:
     """One row for each cell, epoch and arm; none if no record has arms."""
-    found: dict[Cell, list[RunRecord]] = defaultdict(list)
-    for record in records:
-        if record.arms is not None:
-            found[record.cell].append(record)
+    found = grouped((record.cell, record) for record in records if record.arms is not None)
     return [
         _arm_row(cell, own, arm, epoch)
         for cell, own in found.items()
@@ -76,25 +69,25 @@ def _arm_row(cell: Cell, records: Sequence[RunRecord], arm: Arm, epoch: EpochCho
         for one in (arm, ARMS[0])
     )
     points, n_runs = 100 * (values - base), len(records)
-    error = float(points.std(ddof=1)) / math.sqrt(n_runs) if n_runs > 1 else None
     return ArmRow(
         **vars(cell),
         arm=arm,
         epoch=epoch,
         accuracy_mean=float(values.mean()),
         difference_points=float(points.mean()),
-        difference_error=error,
+        difference_error=float(points.std(ddof=1)) / math.sqrt(n_runs) if n_runs > 1 else None,
         n_runs=n_runs,
     )
 
 
 def arm_agreement_rows(records: Sequence[RunRecord]) -> list[ArmAgreementRow]:
     """One row for each group, measure, epoch and arm, and one for the mean over the tasks."""
-    with_arms = [record for record in records if record.arms is not None]
-    ways: dict[tuple[object, ...], list[RunRecord]] = defaultdict(list)
-    for record in with_arms:
-        run = record.run
-        ways[run.n_labelled, run.n_unlabelled, run.algorithm, run.contamination].append(record)
+    ways = grouped(
+        ((run.n_labelled, run.n_unlabelled, run.algorithm, run.contamination), record)
+        for record in records
+        if record.arms is not None
+        for run in [record.run]
+    )
     return [
         row
         for own in ways.values()
@@ -106,25 +99,12 @@ def arm_agreement_rows(records: Sequence[RunRecord]) -> list[ArmAgreementRow]:
 
 def _agreements(
     records: Sequence[RunRecord], arm: Arm, epoch: EpochChoice
-) -> list[ArmAgreementRow]:
+) -> Iterator[ArmAgreementRow]:
     rows = agreement_rows(records, epoch)
-    found: list[tuple[dict[str, Any], AgreementRow | OverallRow]] = [
-        (vars(GroupKey.of(row)), row) for row in rows
-    ]
+    found = [(vars(GroupKey.of(row)), vars(row)) for row in rows]
     if len({row.task for row in rows}) > 1:
         mean = vars(GroupKey.of(rows[0])) | {"task": MEAN}
-        found += [(mean, row) for row in overall_rows(records, epoch)]
-    return [
-        ArmAgreementRow(
-            **group,
-            arm=arm,
-            epoch=epoch,
-            measure=row.measure,
-            pearson=row.pearson,
-            pearson_interval=row.pearson_interval,
-            spearman=row.spearman,
-            spearman_interval=row.spearman_interval,
-            n_seeds=row.n_seeds,
-        )
-        for group, row in found
-    ]
+        found += [(mean, vars(row)) for row in overall_rows(records, epoch)]
+    for group, row in found:
+        shown = {name: value for name, value in row.items() if name.startswith(SHOWN)}
+        yield ArmAgreementRow(**group, arm=arm, epoch=epoch, **shown)

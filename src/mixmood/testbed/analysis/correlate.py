@@ -37,25 +37,18 @@ class CellMean:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well one measure predicts accuracy in one task.
-
-    Attributes:
-        pearson: Linear correlation over all cells, None if undefined; outliers, such as noise, can
-            dominate it.
-        spearman: Correlation of the ranks over all cells, None if undefined.
-        regret_points: Accuracy lost, in points, by training with the nearest source instead of the
-            best one, among the sources at the highest percentage.
-        n_cells: How many cells were compared.
-        algorithm: As in the tables; None if they do not say. The same for contamination, regime
-            and n_unlabelled.
-    """
+    """How well one measure predicts accuracy in one task; None where the tables do not say."""
 
     task: str
     n_labelled: int
     measure: str
     pearson: float | None
+    """Linear correlation over all cells, None if undefined; outliers (noise) can dominate it."""
     spearman: float | None
+    """Correlation of the ranks over all cells, None if undefined."""
     regret_points: float
+    """Accuracy lost, in points, by training with the nearest source instead of the best one, among
+    the sources at the highest percentage."""
     n_cells: int
     algorithm: str | None = None
     contamination: str | None = None
@@ -159,27 +152,20 @@ def read_distances(path: str | Path) -> list[CellMean]:
 
 
 def _cell(row: dict[str, str], value: str, where: str) -> CellMean:
-    return CellMean(
-        task=row["task"],
-        pool=(row["ood_source"], _number(row, "ood_percent", where)),
-        mean=_number(row, value, where),
-        n_labelled=_count(row, "n_labelled", where),
-        n_unlabelled=_count(row, "n_unlabelled", where),
-        measure=row.get("measure") or None,
-        algorithm=row.get("algorithm") or None,
-        contamination=row.get("contamination") or None,
-        regime=row.get("regime") or None,
-        view=row.get("view") or None,
-    )
+    words = {name: row.get(name) or None for name in (*KEYS[2:6], "view")}
+    counts = {
+        name: int(_number(row, name, where)) if row.get(name) else None
+        for name in ("n_labelled", "n_unlabelled")
+    }
+    fields: dict[str, Any] = {**words, **counts}
+    pool = (row["ood_source"], _number(row, "ood_percent", where))
+    return CellMean(task=row["task"], pool=pool, mean=_number(row, value, where), **fields)
 
 
 def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
     """Every row of a table with its file and line; the columns are checked first."""
     start = f"Cannot read {path} as a CSV table in UTF-8"
-    with (
-        errors_as(InputError, start),
-        Path(path).open(newline="", encoding="utf-8-sig") as file,
-    ):
+    with errors_as(InputError, start), Path(path).open(newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file, restval="")
         missing = [column for column in columns if column not in (reader.fieldnames or [])]
         if missing:
@@ -190,10 +176,6 @@ def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dic
         for row in reader:
             if row["ood_percent"].strip():
                 yield f"{path}, line {reader.line_num}", row
-
-
-def _count(row: dict[str, str], column: str, where: str) -> int | None:
-    return int(_number(row, column, where)) if row.get(column) else None
 
 
 def _number(row: dict[str, str], column: str, where: str) -> float:

@@ -1,9 +1,8 @@
 """Groups of records to compare: the contaminated runs of one task and one way of training."""
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +15,10 @@ from mixmood.testbed.config import SCRATCH, Regime
 from mixmood.testbed.record import Choice, RunRecord
 
 SHARE, GAIN = "useful share", "probe"
-
-
-def _share(record: RunRecord) -> float | None:
-    return None if record.useful_share is None else record.useful_share.share
-
-
-def _gain(record: RunRecord) -> float | None:
-    return None if record.probe is None else record.probe.gain
-
-
-PREDICTORS: dict[str, Callable[[RunRecord], float | None]] = {SHARE: _share, GAIN: _gain}
+PREDICTORS: dict[str, Callable[[RunRecord], float | None]] = {
+    SHARE: lambda record: record.useful_share.share if record.useful_share else None,
+    GAIN: lambda record: record.probe.gain if record.probe else None,
+}
 """For each name, a function that gives the value of a record, or None if it has none.
 
 Larger is better. The share is between 0 and 1. The gain is in points, as computed by the version of
@@ -37,6 +29,20 @@ Kind = Literal["measures", "predictors"]
 """What is compared with accuracy: distances, or PREDICTORS."""
 PoolKey = tuple[str, float]
 """One kind of contamination: its source, and its percentage."""
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """The values of each key, keys and values in the order in which they come.
+
+    >>> grouped([("a", 1), ("b", 2), ("a", 3)])
+    {'a': [1, 3], 'b': [2]}
+    """
+    found: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 @dataclass(frozen=True)
@@ -91,21 +97,15 @@ class Group:
 
         For one of PREDICTORS, the distance is its negative value, so that small is good.
         """
-        distance, accuracy = np.empty((2, len(self.seeds), len(self.cells)))
+        values = np.empty((2, len(self.seeds), len(self.cells)))
         for record in self.records:
             run = record.run
             if run.seed in self.seeds and record.distances:
-                cell = self.cells.index((run.source, run.percent))
-                place = self.seeds.index(run.seed), cell
-                distance[place] = _distance(record, measure)
-                accuracy[place] = record.accuracy.by(choice)
-        return distance, accuracy
-
-
-def _distance(record: RunRecord, measure: str) -> float:
-    if measure in PREDICTORS:
-        return -(PREDICTORS[measure](record) or 0.0)
-    return (record.distances or {})[measure].distance
+                place = self.seeds.index(run.seed), self.cells.index((run.source, run.percent))
+                read = PREDICTORS.get(measure)
+                near = -(read(record) or 0.0) if read else record.distances[measure].distance
+                values[:, *place] = near, record.accuracy.by(choice)
+        return values[0], values[1]
 
 
 def groups(records: Sequence[RunRecord]) -> list[Group]:
@@ -113,10 +113,11 @@ def groups(records: Sequence[RunRecord]) -> list[Group]:
 
     InputError if the runs of one group and seed were made in different views.
     """
-    found: dict[GroupKey, list[RunRecord]] = defaultdict(list)
-    for record in records:
-        if record.distances and record.run.percent > 0:
-            found[GroupKey.of(record.run)].append(record)
+    found = grouped(
+        (GroupKey.of(record.run), record)
+        for record in records
+        if record.distances and record.run.percent > 0
+    )
     for key, own in found.items():
         _check_views(key, own)
     made = [Group(key, own, *_shared(own)) for key, own in found.items()]
@@ -125,25 +126,20 @@ def groups(records: Sequence[RunRecord]) -> list[Group]:
 
 def _check_views(key: GroupKey, records: Sequence[RunRecord]) -> None:
     """Refuse runs with the same labelled images in different views."""
-    views: dict[int, set[str]] = defaultdict(set)
-    for record in records:
-        if record.view is not None:
-            views[record.run.seed].add(record.view)
+    views = grouped((record.run.seed, record.view) for record in records if record.view is not None)
     for seed, seen in views.items():
-        if len(seen) > 1:
+        if len(set(seen)) > 1:
             raise InputError(
                 f"The runs of {key.task} with {key.n_labelled} labels and seed {seed} were made in "
-                f"different views: {'; '.join(sorted(seen))}. Their accuracies cannot be compared. "
-                "Run the test bed again in a new --store."
+                f"different views: {'; '.join(sorted(set(seen)))}. Their accuracies cannot be "
+                "compared. Run the test bed again in a new --store."
             )
 
 
 def _shared(records: Sequence[RunRecord]) -> tuple[list[PoolKey], list[int]]:
     """The cells of a group, and the seeds that all of them have."""
-    seeds: dict[PoolKey, set[int]] = defaultdict(set)
-    for record in records:
-        seeds[record.run.source, record.run.percent].add(record.run.seed)
-    return list(seeds), sorted(set.intersection(*seeds.values()))
+    seeds = grouped(((one.run.source, one.run.percent), one.run.seed) for one in records)
+    return list(seeds), sorted(set.intersection(*map(set, seeds.values())))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,10 +156,12 @@ def fitted_lines(
     records: Sequence[RunRecord], choice: Choice, kind: Kind = "measures"
 ) -> list[GroupLine]:
     """A line for each group and measure, or predictor, over the seeds that its cells share."""
-    lines = [
-        _line(group, name, choice) for group in groups(records) for name in getattr(group, kind)
+    return [
+        line
+        for group in groups(records)
+        for name in getattr(group, kind)
+        if (line := _line(group, name, choice))
     ]
-    return [line for line in lines if line is not None]
 
 
 def _line(group: Group, name: str, choice: Choice) -> GroupLine | None:

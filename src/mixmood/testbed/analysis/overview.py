@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -21,7 +21,7 @@ from mixmood.testbed.analysis.agreement import (
     chance_of_correlation,
     overall_rows,
 )
-from mixmood.testbed.analysis.groups import GroupKey, GroupLine, fitted_lines
+from mixmood.testbed.analysis.groups import GroupKey, GroupLine, fitted_lines, grouped
 from mixmood.testbed.analysis.tables import (
     AccuracyRow,
     OutlookRow,
@@ -60,20 +60,17 @@ class Extremes:
 
 def extremes(rows: Sequence[AccuracyRow], n_classes: int) -> list[Extremes]:
     """One for each task with at least two sources to compare."""
-    tasks = dict.fromkeys(row.task for row in rows)
-    found = (_of_task(task, rows, 1 / n_classes) for task in tasks)
+    tasks = grouped((row.task, row) for row in rows if row.percent > 0)
+    found = (_of_task(task, own, 1 / n_classes) for task, own in tasks.items())
     return [each for each in found if each is not None]
 
 
 def _of_task(task: str, rows: Sequence[AccuracyRow], chance: float) -> Extremes | None:
-    own = [row for row in rows if row.task == task and row.percent > 0]
-    percent = max((row.percent for row in own), default=0.0)
-    values: dict[GroupKey, dict[str, AccuracyRow]] = defaultdict(dict)
-    for row in own:
-        if row.percent == percent:
-            values[GroupKey.of(row)][row.source] = row
-    sources = list(dict.fromkeys(source for found in values.values() for source in found))
-    whole = [found for found in values.values() if len(found) == len(sources)]
+    percent = max(row.percent for row in rows)
+    pairs = grouped((GroupKey.of(row), (row.source, row)) for row in rows if row.percent == percent)
+    values: list[dict[str, AccuracyRow]] = [dict(own) for own in pairs.values()]
+    sources = list(dict.fromkeys(source for found in values for source in found))
+    whole = [found for found in values if len(found) == len(sources)]
     if len(sources) < 2 or not whole:
         return None
     means = {
@@ -81,7 +78,9 @@ def _of_task(task: str, rows: Sequence[AccuracyRow], chance: float) -> Extremes 
         for source in sources
     }
     best, worst = max(sources, key=means.__getitem__), min(sources, key=means.__getitem__)
-    margin = max(LEAST_GAIN, 2 * _standard_error([found[best] for found in whole]))
+    # The accuracies of these rows are means over runs.
+    variances = [(one[best].accuracy_spread or 0.0) ** 2 / one[best].n_runs for one in whole]
+    margin = max(LEAST_GAIN, 2 * math.sqrt(sum(variances)) / len(whole))
     return Extremes(
         task=task,
         percent=percent,
@@ -93,12 +92,6 @@ def _of_task(task: str, rows: Sequence[AccuracyRow], chance: float) -> Extremes 
         chance=chance,
         is_above_chance=means[best] > chance + margin,
     )
-
-
-def _standard_error(rows: Sequence[AccuracyRow]) -> float:
-    """The standard error of the mean over rows, whose accuracies are means over runs."""
-    variances = [(row.accuracy_spread or 0.0) ** 2 / row.n_runs for row in rows]
-    return math.sqrt(sum(variances)) / len(rows)
 
 
 SCHEMA = 1
@@ -245,8 +238,9 @@ def _plain(value: Any) -> Any:
 
 
 def _versions(records: Sequence[RunRecord]) -> dict[str, list[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
-    for record in records:
-        for name, version in {"mixmood": record.mixmood, **record.versions}.items():
-            found[name].add(version)
-    return {name: sorted(versions) for name, versions in found.items()}
+    found = grouped(
+        pair
+        for record in records
+        for pair in {"mixmood": record.mixmood, **record.versions}.items()
+    )
+    return {name: sorted(set(versions)) for name, versions in found.items()}

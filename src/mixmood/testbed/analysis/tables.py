@@ -2,8 +2,7 @@
 
 import csv
 import io
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -18,7 +17,7 @@ from mixmood.core.text import counted, either_form
 from mixmood.ssl.record import Arm
 from mixmood.testbed.analysis.agreement import AgreementRow, agreement_rows
 from mixmood.testbed.analysis.arms import ArmAgreementRow, ArmRow, arm_agreement_rows, arm_rows
-from mixmood.testbed.analysis.groups import PREDICTORS, GroupKey, GroupLine, fitted_lines
+from mixmood.testbed.analysis.groups import PREDICTORS, GroupKey, GroupLine, fitted_lines, grouped
 from mixmood.testbed.cells import Cell, CellFilter, cells
 from mixmood.testbed.record import Choice, RunRecord
 from mixmood.testbed.store import Store
@@ -116,95 +115,68 @@ def _taken(store: Store, only: CellFilter | None) -> list[RunRecord]:
 
 
 def _current(store: Store, records: Sequence[RunRecord]) -> list[RunRecord]:
-    found: dict[tuple[str, str], list[RunRecord]] = defaultdict(list)
-    for record in records:
-        found[record.run.task, record.run.source].append(record)
+    """The records with the data sets of the one that was written last, for each task and source."""
     kept: list[RunRecord] = []
-    for own in found.values():
-        if len({record.data for record in own}) > 1:
-            last = max(own, key=lambda record: store.written_at(record.key)).data
-            own = [record for record in own if record.data == last]
-        kept += own
+    for own in grouped(((r.run.task, r.run.source), r) for r in records).values():
+        last = max(own, key=lambda record: store.written_at(record.key)).data
+        kept += [record for record in own if record.data == last]
     return kept
 
 
 def accuracy_rows(records: Sequence[RunRecord], choice: Choice) -> list[AccuracyRow]:
     """One row for each cell that has runs."""
-    values: dict[Cell, list[float]] = defaultdict(list)
-    for record in records:
-        values[record.cell].append(record.accuracy.by(choice))
-    views = _views(records)
+    views, column = _views(records), attrgetter("task", "n_labelled", "regime")
+    values = grouped((record.cell, record.accuracy.by(choice)) for record in records)
     rows = [
-        AccuracyRow(
-            **vars(cell),
-            accuracy_mean=mean,
-            accuracy_spread=spread,
-            n_runs=len(found),
-            view=views[cell],
-        )
+        AccuracyRow(**vars(cell), **_over_runs("accuracy_", found), view=views[cell])
         for cell, found in values.items()
-        for mean, spread in [mean_and_spread(found)]
     ]
-    column = attrgetter("task", "n_labelled", "regime")
-    highest: dict[object, float] = defaultdict(float)
-    for row in rows:
-        highest[column(row)] = max(highest[column(row)], row.accuracy_mean)
-    return [replace(row, is_best=row.accuracy_mean == highest[column(row)]) for row in rows]
+    means = grouped((column(row), row.accuracy_mean) for row in rows)
+    return [replace(row, is_best=row.accuracy_mean == max(means[column(row)])) for row in rows]
 
 
 def distance_rows(records: Sequence[RunRecord]) -> list[DistanceRow]:
     """One row for each cell and measure that has runs."""
-    values: dict[tuple[Cell, str], list[tuple[float, float]]] = defaultdict(list)
-    for record in records:
-        for measure, found in (record.distances or {}).items():
-            values[record.cell, measure].append((found.distance, found.p_permutation))
     views = _views(records)
-    return [
-        DistanceRow(
-            **vars(cell),
-            measure=measure,
-            distance_mean=mean,
-            distance_spread=spread,
-            p_median=p_median,
-            n_runs=len(found),
-            view=views[cell],
-            is_significant=p_median < SIGNIFICANT,
-        )
-        for (cell, measure), found in values.items()
-        for mean, spread in [mean_and_spread([distance for distance, _ in found])]
-        for p_median in [float(np.median([p for _, p in found]))]
-    ]
+    values = grouped(
+        ((record.cell, measure), found)
+        for record in records
+        for measure, found in (record.distances or {}).items()
+    )
+    rows = []
+    for (cell, measure), found in values.items():
+        p_median = float(np.median([one.p_permutation for one in found]))
+        own = _over_runs("distance_", [one.distance for one in found])
+        own |= {"p_median": p_median, "is_significant": p_median < SIGNIFICANT}
+        rows.append(DistanceRow(**vars(cell), measure=measure, view=views[cell], **own))
+    return rows
 
 
 def _views(records: Sequence[RunRecord]) -> dict[Cell, str | None]:
     """The views of the runs of each cell, separated by semicolons; None without any."""
-    found: dict[Cell, set[str]] = defaultdict(set)
-    for record in records:
-        found[record.cell] |= set() if record.view is None else {record.view}
-    return {cell: "; ".join(sorted(views)) or None for cell, views in found.items()}
+    found = grouped((record.cell, record.view) for record in records)
+    return {cell: "; ".join(sorted({*filter(None, own)})) or None for cell, own in found.items()}
 
 
 def gaps(store: Store, only: CellFilter | None = None) -> Gaps:
     """The runs of the store's grid that are missing."""
+    grid, taken = store.config.grid, _taken(store, only)
     wanted = [cell for cell in cells(store.config) if only is None or only.takes(cell)]
-    n_seeds = store.config.grid.seeds
-    found: dict[Cell, set[int]] = defaultdict(set)
-    taken = _taken(store, only)
     current = _current(store, taken)
-    for record in current:
-        found[record.cell].add(record.run.seed)
-    first = store.config.grid.first_seed
-    seeds = set(range(first, first + n_seeds))
-    missing = sum(n_seeds - len(found[cell] & seeds) for cell in wanted)
-    empty = tuple(cell for cell in wanted if not found[cell])
+    found = grouped((record.cell, record.run.seed) for record in current)
+    seeds = range(grid.first_seed, grid.first_seed + grid.seeds)
+    n_missing = sum(seed not in found.get(cell, ()) for cell in wanted for seed in seeds)
+    empty = tuple(cell for cell in wanted if cell not in found)
     n_failed = sum(only is None or only.takes(each.run) for each in store.failures())
-    return Gaps(len(wanted) * n_seeds, missing, n_failed, empty, len(taken) - len(current))
+    n_outdated = len(taken) - len(current)
+    return Gaps(len(wanted) * grid.seeds, n_missing, n_failed, empty, n_outdated)
 
 
-def mean_and_spread(values: Sequence[float]) -> tuple[float, float | None]:
-    """The mean and the standard deviation, which is None for a single value."""
+def _over_runs(prefix: str, values: Sequence[float]) -> dict[str, Any]:
+    """Mean, standard deviation (None for a single value) and number of the values of a cell."""
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return float(np.mean(values)), spread
+    mean = float(np.mean(values))
+    return {f"{prefix}mean": mean, f"{prefix}spread": spread, "n_runs": len(values)}
 
 
 @dataclass(frozen=True)
@@ -247,15 +219,14 @@ class Tables:
         """
         hidden = set() if self.has_paper else {"paper"}
         hidden |= set() if any(row.view for row in self.accuracies) else {"view"}
-        return [{k: v for k, v in _plain_row(row).items() if k not in hidden} for row in rows]
-
-
-def _plain_row(row: Cell | GroupKey) -> dict[str, Any]:
-    """The values of a row; those of a cell with its type, the paper's T_OOD, after the task."""
-    values = asdict(row)
-    if not isinstance(row, Cell):
-        return values
-    return {"task": values.pop("task"), "ood_type": row.ood_type, **values}
+        found = []
+        for row in rows:
+            values = {key: value for key, value in asdict(row).items() if key not in hidden}
+            if isinstance(row, Cell):
+                # The paper's T_OOD comes after the task.
+                values = {"task": values.pop("task"), "ood_type": row.ood_type, **values}
+            found.append(values)
+        return found
 
 
 def make_tables(
@@ -282,7 +253,7 @@ def make_tables(
     )
     if not beside_paper:
         return made
-    distances, correlations = published_distances(), published_correlations()
+    distances, correlations = paper_table("table2_distances"), paper_table("table3_correlations")
     return replace(
         made,
         accuracies=[replace(row, paper=paper_accuracy(row)) for row in made.accuracies],
@@ -310,49 +281,39 @@ class OutlookRow(Cell):
 
 def outlook_rows(records: Sequence[RunRecord]) -> list[OutlookRow]:
     """One row for each cell and predictor that has runs."""
-    values: dict[tuple[Cell, str], list[float]] = defaultdict(list)
-    for record in records:
-        for name, read in PREDICTORS.items():
-            if (value := read(record)) is not None:
-                values[record.cell, name].append(value)
+    values = grouped(
+        ((record.cell, name), value)
+        for record in records
+        for name, read in PREDICTORS.items()
+        if (value := read(record)) is not None
+    )
     return [
-        OutlookRow(**vars(cell), measure=name, mean=mean, spread=spread, n_runs=len(found))
+        OutlookRow(**vars(cell), measure=name, **_over_runs("", found))
         for (cell, name), found in values.items()
-        for mean, spread in [mean_and_spread(found)]
     ]
 
 
-@cache
-def published_accuracies() -> dict[tuple[str, str, float, int], float]:
-    """Table 1 by task, source, percent and number of labels; `supervised` is a source."""
-    return {
-        (
-            r["task"],
-            r["ood_source"] or "supervised",
-            float(r["ood_percent"] or 0),
-            int(r["n_labelled"]),
-        ): float(r["accuracy_mean"])
-        for r in _rows("table1_accuracy.csv")
-    }
+PUBLISHED = {
+    "table1_accuracy": ("accuracy_mean", "task", "ood_source", "ood_percent", "n_labelled"),
+    "table2_distances": ("distance_mean", "task", "ood_source", "ood_percent", "measure"),
+    "table3_correlations": ("pearson", "task", "n_labelled", "measure"),
+}
+"""The paper's tables: the column of the value, and those of its key."""
+_READ: dict[str, Callable[[str], Any]] = {
+    "ood_source": lambda word: word or "supervised",
+    "ood_percent": lambda word: float(word or 0),
+    "n_labelled": int,
+}
 
 
 @cache
-def published_distances() -> dict[tuple[str, str, float, str], float]:
-    """Table 2 by task, source, percent and measure."""
+def paper_table(table: str) -> dict[tuple[Any, ...], float]:
+    """The numbers of one of the paper's tables by their keys; `supervised` is a source."""
+    value, *keys = PUBLISHED[table]
+    text = files("mixmood.testbed").joinpath(f"paper/{table}.csv").read_text(encoding="utf-8")
     return {
-        (r["task"], r["ood_source"], float(r["ood_percent"]), r["measure"]): float(
-            r["distance_mean"]
-        )
-        for r in _rows("table2_distances.csv")
-    }
-
-
-@cache
-def published_correlations() -> dict[tuple[str, int, str], float]:
-    """Table 3, Pearson's r, by task, number of labels and measure."""
-    return {
-        (r["task"], int(r["n_labelled"]), r["measure"]): float(r["pearson"])
-        for r in _rows("table3_correlations.csv")
+        tuple(_READ.get(key, str)(row[key]) for key in keys): float(row[value])
+        for row in csv.DictReader(io.StringIO(text))
     }
 
 
@@ -361,9 +322,5 @@ def paper_accuracy(cell: Cell) -> float | None:
     if cell.algorithm == "supervised-updates":
         return None  # The paper only has the baseline with the same epochs.
     source = "supervised" if cell.is_supervised else cell.source
-    return published_accuracies().get((cell.task, source, cell.percent, cell.n_labelled))
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    text = files("mixmood.testbed").joinpath(f"paper/{name}").read_text(encoding="utf-8")
-    return list(csv.DictReader(io.StringIO(text)))
+    key = (cell.task, source, cell.percent, cell.n_labelled)
+    return paper_table("table1_accuracy").get(key)
